@@ -1,1 +1,3 @@
-//! The front.
+//! The front of Ackwise: the commands, as a library.
+
+pub mod check;

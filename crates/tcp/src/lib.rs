@@ -1,1 +1,38 @@
-//! (map of the crate: to be written)
+//! One end of a TCP connection, sans-IO.
+//!
+//! The world enters an [`Endpoint`] by `handle_*`, effects leave it by `poll_*`, and `now` is always
+//! an argument. The endpoint handles *ranges* of the stream, never bytes: its driver keeps the
+//! payload, if there is one. Every deadline says which [`Timer`] asks; every refusal to send is a
+//! [`Wait`], every refusal to acknowledge an [`AckWait`].
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | [`units`], [`seq`] | points in time, octets, points on the circle of sequence numbers |
+//! | [`segment`] | a segment as the endpoint sees it: no bytes, no ports |
+//! | [`wire`] | octets to segments and back |
+//! | [`policy`] | every choice the standards leave open, one enum each, and presets |
+//! | [`congestion`] | congestion controls: small structs behind one trait |
+//! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
+//! | [`endpoint`] | the connection itself |
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod congestion;
+pub mod endpoint;
+pub mod policy;
+pub mod segment;
+pub mod seq;
+pub mod units;
+pub mod wait;
+pub mod wire;
+
+pub use endpoint::{Config, Endpoint, Event, State, Transmit};
+pub use policy::Policies;
+pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+pub use seq::SeqNumber;
+pub use units::{Instant, Octets};
+pub use wait::{AckWait, Deadline, Timer, Wait};

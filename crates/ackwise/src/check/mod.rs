@@ -1,0 +1,4 @@
+//! `check`: plays a client whose TCP we control against a live HTTP server and prints a report card.
+
+pub mod card;
+pub mod stack;

@@ -1,0 +1,168 @@
+//! What a probe asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use super::card::StackName;
+
+/// How our end of one connection behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiver {
+    /// The MSS that we announce, in octets.
+    pub mss: u16,
+    /// The receive window that we advertise, in octets (the kernel rounds it).
+    pub window: u32,
+    /// Offer SACK? Without it Linux sends no tail-loss probes (RFC 8985), which look like releases.
+    pub sack: bool,
+    /// When we acknowledge.
+    pub acknowledge: Acknowledge,
+}
+
+/// When our end acknowledges.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Acknowledge {
+    /// Every segment, at once.
+    Promptly,
+    /// Nothing earlier than this after the first unacknowledged segment.
+    After(Duration),
+}
+
+/// What a stack can do; a probe that needs more answers `unknown` and says what it needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Capabilities {
+    /// Arrivals are segments with exact bounds, retransmissions are told apart.
+    pub segments: bool,
+    /// ACKs can be withheld at most so long.
+    pub longest_delay: Duration,
+    /// SACK can be left out of the offer.
+    pub without_sack: bool,
+    /// Whole segments can be made up: an exact RST, an out-of-window probe.
+    pub crafted_segments: bool,
+}
+
+/// A TCP that plays the client.
+pub trait Stack {
+    /// Whose TCP it is.
+    fn name(&self) -> StackName;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    ///
+    /// If there is no connection by `deadline`.
+    fn connect(
+        &mut self,
+        server: SocketAddr,
+        receiver: Receiver,
+        deadline: Instant,
+    ) -> Result<Box<dyn Connection>, ConnectError>;
+}
+
+/// One connection of a [`Stack`]. Dropping it closes it, without waiting.
+pub trait Connection {
+    /// Sends `octets` at once: in one segment, if they fit one.
+    ///
+    /// # Errors
+    ///
+    /// If the connection can no longer send.
+    fn send(&mut self, octets: &[u8]) -> Result<(), TransportError>;
+
+    /// Changes when we acknowledge, from now on. [`Acknowledge::Promptly`] acknowledges at once what
+    /// was withheld.
+    fn set_acknowledge(&mut self, acknowledge: Acknowledge);
+
+    /// The next thing that happens, or `None` at `deadline`.
+    fn next(&mut self, deadline: Instant) -> Option<Happening>;
+
+    /// Closes our sending direction (FIN).
+    fn half_close(&mut self);
+
+    /// Sends RST and forgets the connection.
+    fn abort(&mut self);
+
+    /// The server has closed first and we have closed: would an RST at exactly its RCV.NXT end its
+    /// TIME_WAIT? `None` if it cannot be found out. At most `limit` is spent.
+    fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Option<bool> {
+        let _ = limit;
+        None
+    }
+
+    /// The last packets (or reads) as tcpdump-like lines, oldest first, at most `count`.
+    fn evidence(&self, count: usize) -> Vec<String>;
+}
+
+/// Something that happened on a connection.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// Octets arrived.
+    Arrived(Arrival),
+    /// We acknowledged everything up to the stream offset `up_to`.
+    Acknowledged {
+        /// When the ACK left.
+        at: Instant,
+        /// The first offset of the stream that is not acknowledged.
+        up_to: u64,
+    },
+    /// The server closed its direction (FIN).
+    PeerClosed {
+        /// When the FIN arrived.
+        at: Instant,
+    },
+    /// The connection is gone: RST or time-out.
+    Broken {
+        /// When we learnt of it.
+        at: Instant,
+        /// How it ended.
+        error: TransportError,
+    },
+}
+
+/// A segment of our own stack, or a read from a kernel socket.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// When it arrived: as near to the wire as the stack can tell.
+    pub at: Instant,
+    /// The offset of its first octet in the server's stream.
+    pub offset: u64,
+    /// Its octets that were not there before, in order; empty for an out-of-order or repeated one.
+    pub octets: Vec<u8>,
+    /// Length on the wire.
+    pub len: u32,
+    /// It repeats what the server had sent before.
+    pub retransmission: bool,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// RST in answer to our SYN.
+    #[error("{0} refuses the connection: nothing listens there")]
+    Refused(SocketAddr),
+    /// No answer in time.
+    #[error("{0} does not answer within {1:?}")]
+    TimedOut(SocketAddr, Duration),
+    /// The system says no.
+    #[error("cannot connect to {0}: {1}")]
+    System(SocketAddr, String),
+}
+
+/// Why a connection can no longer be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The server sent RST.
+    #[error("the server reset the connection")]
+    Reset,
+    /// The server no longer answers at TCP level.
+    #[error("the server's TCP no longer answers")]
+    TimedOut,
+    /// We have closed it.
+    #[error("the connection is closed")]
+    Closed,
+}

@@ -1,0 +1,190 @@
+//! When the receiver acknowledges data. It does not know *how* the ACK travels: any segment that
+//! leaves carries it.
+
+use core::{fmt, num::NonZeroU8, time::Duration};
+
+use crate::units::Instant;
+
+/// When the receiver acknowledges data that arrived in order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum AckPolicy {
+    /// Every segment, at once.
+    EverySegment,
+    /// At once when `every` full-sized segments are unacknowledged, else after `delay`.
+    Delayed {
+        /// RFC 9293 says 2; more departs from it on purpose, to model receivers that coalesce.
+        every: NonZeroU8,
+        /// The per-connection timer.
+        delay: AckDelay,
+    },
+    /// BSD: at once when two full segments are unacknowledged, else at the host-wide tick, which
+    /// comes every `period` at `phase` after the beginning of the run.
+    HostTick {
+        /// 200 ms in BSD.
+        period: AckDelay,
+        /// Where the host's clock stands.
+        phase: Duration,
+    },
+    /// Linux: at once during quick-ACK, later delayed by an adaptive time-out of about 40 ms; a
+    /// connection that answers what it receives ("ping-pong") delays from the start.
+    LinuxQuickAck,
+    /// Heidemann 1997, section 5: wait "slightly more than the back-to-back interarrival time" for a
+    /// further segment. `slightly` is ours: a quarter more.
+    Interarrival,
+    /// A prober's receiver: never before `delay`, however much arrives.
+    Withheld {
+        /// From the first unacknowledged segment.
+        delay: AckDelay,
+    },
+}
+
+impl AckPolicy {
+    /// RFC 9293, section 3.8.6.3, with the 200 ms that most systems took from BSD.
+    pub const RFC: Self = Self::Delayed {
+        every: NonZeroU8::new(2).expect("2 is not 0"),
+        delay: AckDelay(Duration::from_millis(200)),
+    };
+
+    /// BSD's fast timer (`tcp_fasttimo`), every 200 ms.
+    pub const BSD_TICK: Self =
+        Self::HostTick { period: AckDelay(Duration::from_millis(200)), phase: Duration::ZERO };
+
+    /// Decides when to acknowledge data that has just arrived.
+    ///
+    /// # Conformance
+    ///
+    /// - RFC 9293, section 3.8.6.3: "An ACK SHOULD be generated for at least every second full-sized
+    ///   segment" (SHLD-19).
+    /// - RFC 5681, section 4.2: out-of-order segments and those that fill a gap SHOULD be
+    ///   acknowledged immediately.
+    #[must_use]
+    pub fn on_arrival(self, arrival: Arrival, now: Instant) -> AckDecision {
+        if let Self::Withheld { delay } = self {
+            return AckDecision::At(now + delay.get());
+        }
+        if arrival.out_of_order {
+            return AckDecision::Now(AckReason::OutOfOrder);
+        }
+        let two_segments = arrival.unacked_octets >= 2 * arrival.mss;
+        match self {
+            Self::EverySegment => AckDecision::Now(AckReason::EverySegment),
+            Self::Delayed { every, .. }
+                if arrival.unacked_octets >= u32::from(every.get()) * arrival.mss =>
+            {
+                AckDecision::Now(AckReason::SegmentCount)
+            }
+            Self::HostTick { .. } | Self::Interarrival if two_segments => {
+                AckDecision::Now(AckReason::SegmentCount)
+            }
+            Self::LinuxQuickAck if arrival.quick => AckDecision::Now(AckReason::QuickAck),
+            // Linux counts "more than one full frame", not two (`__tcp_ack_snd_check`).
+            Self::LinuxQuickAck if arrival.unacked_octets > arrival.mss => {
+                AckDecision::Now(AckReason::SegmentCount)
+            }
+            Self::Delayed { delay, .. } | Self::Withheld { delay } => {
+                AckDecision::At(now + delay.get())
+            }
+            Self::HostTick { period, phase } => AckDecision::At(next_tick(period, phase, now)),
+            Self::LinuxQuickAck => AckDecision::At(now + arrival.time_out),
+            Self::Interarrival => AckDecision::At(now + arrival.interarrival * 5 / 4),
+        }
+    }
+}
+
+/// The first tick after `now`.
+fn next_tick(period: AckDelay, phase: Duration, now: Instant) -> Instant {
+    let period = u64::try_from(period.0.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let phase = u64::try_from(phase.as_nanos()).unwrap_or(u64::MAX) % period;
+    let into_period = (now.as_nanos() % period + period - phase) % period;
+    now + Duration::from_nanos(period - into_period)
+}
+
+/// All that an acknowledgement decision may depend on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Arrival {
+    /// In-order octets received since the last ACK was sent, this segment included.
+    pub unacked_octets: u32,
+    /// The size of a full segment from this peer.
+    pub mss: u32,
+    /// The segment is out of order, fills a gap, or repeats what is already here.
+    pub out_of_order: bool,
+    /// Linux: quick-ACK credit is left and the connection is not interactive.
+    pub quick: bool,
+    /// Linux: the adaptive delayed-ACK time-out.
+    pub time_out: Duration,
+    /// The shortest recent time between two full segments; before there is one, the longest that the
+    /// policy may wait.
+    pub interarrival: Duration,
+}
+
+/// The decision.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AckDecision {
+    /// At once, and why.
+    Now(AckReason),
+    /// Not later than this.
+    At(Instant),
+}
+
+/// Why an ACK leaves at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum AckReason {
+    /// The policy acknowledges everything at once.
+    EverySegment,
+    /// Enough full segments are unacknowledged.
+    SegmentCount,
+    /// Linux's quick-ACK phase.
+    QuickAck,
+    /// Something is missing or arrived twice.
+    OutOfOrder,
+}
+
+/// A delayed-ACK time-out that the standard allows: less than half a second.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct AckDelay(Duration);
+
+impl AckDelay {
+    /// The time-out.
+    #[must_use]
+    pub const fn get(self) -> Duration {
+        self.0
+    }
+}
+
+impl TryFrom<Duration> for AckDelay {
+    type Error = AckDelayTooLong;
+
+    /// RFC 9293, section 3.8.6.3: "the delay MUST be less than 0.5 seconds" (MUST-40).
+    fn try_from(delay: Duration) -> Result<Self, AckDelayTooLong> {
+        if delay < Duration::from_millis(500) { Ok(Self(delay)) } else { Err(AckDelayTooLong(delay)) }
+    }
+}
+
+/// The caller asked for a delay of 0.5 s or more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AckDelayTooLong(pub Duration);
+
+impl fmt::Display for AckDelayTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a delayed ACK of {:?} is not allowed, it must be below 500 ms", self.0)
+    }
+}
+
+impl core::error::Error for AckDelayTooLong {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_come_at_their_phase() {
+        let period = AckDelay(Duration::from_millis(200));
+        let ms = |ms: u64| Instant::EPOCH + Duration::from_millis(ms);
+        for (phase, now, tick) in [(0, 0, 200), (0, 199, 200), (0, 200, 400), (30, 10, 30), (30, 31, 230)] {
+            let phase = Duration::from_millis(phase);
+            assert_eq!(next_tick(period, phase, ms(now)), ms(tick), "phase {phase:?} at {now} ms");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Which congestion control a connection uses.
+
+use crate::congestion::{Controller, Cubic, NewReno, Reno, SackReno, Tahoe, Windows};
+
+/// Which congestion control a connection uses. It builds the [`Controller`] that keeps the state.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CongestionPolicy {
+    /// 4.3BSD-Tahoe: every loss goes back to one segment.
+    Tahoe,
+    /// 4.3BSD-Reno: fast recovery, ended by the first ACK for new data.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 5681 with RFC 6675.
+    Sack,
+    /// RFC 9438, with RFC 6675 where SACK was negotiated.
+    Cubic,
+}
+
+impl CongestionPolicy {
+    /// A control that starts with `windows`, for segments of `mss` octets.
+    #[must_use]
+    pub fn build(self, windows: Windows, mss: u32) -> Controller {
+        match self {
+            Self::Tahoe => Controller::Tahoe(Tahoe::new(windows, mss)),
+            Self::Reno => Controller::Reno(Reno::new(windows, mss)),
+            Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
+            Self::Sack => Controller::Sack(SackReno::new(windows, mss)),
+            Self::Cubic => Controller::Cubic(Cubic::new(windows, mss)),
+        }
+    }
+}

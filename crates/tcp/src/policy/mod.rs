@@ -1,0 +1,112 @@
+//! Every choice that the standards leave open: one enum each, with a pure decision function.
+//!
+//! A preset is named for its source and says what it copies; an experiment is a one-line difference:
+//!
+//! ```
+//! use ackwise_tcp::policy::{HoldPolicy, Policies};
+//! let treatment = Policies { hold: HoldPolicy::Off, ..Policies::RFC };
+//! assert_ne!(treatment, Policies::RFC);
+//! ```
+
+mod ack;
+mod congestion;
+mod hold;
+mod idle_restart;
+mod initial_window;
+mod sharing;
+mod timers;
+
+pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival};
+pub use congestion::CongestionPolicy;
+pub use hold::{HoldDecision, HoldPolicy, Pending};
+pub use idle_restart::{Idle, IdleRestart, IdleSince};
+pub use initial_window::InitialWindow;
+pub use sharing::{ControlBlocks, Sharing};
+pub use timers::TimerPolicy;
+
+/// Every choice the standards leave open, one field each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Policies {
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+    /// When the sender holds a small segment back.
+    pub hold: HoldPolicy,
+    /// cwnd at the start.
+    pub initial_window: InitialWindow,
+    /// cwnd afterwards.
+    pub congestion: CongestionPolicy,
+    /// cwnd after an idle time.
+    pub idle_restart: IdleRestart,
+    /// How long the timers run.
+    pub timers: TimerPolicy,
+    /// What a new connection takes over from earlier or concurrent ones.
+    pub sharing: Sharing,
+    /// Which options a SYN offers and a SYN-ACK accepts.
+    pub offer: Offer,
+}
+
+/// The options that this end offers in its SYN and accepts in its peer's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Offer {
+    /// SACK-permitted (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: bool,
+    /// Window scale (RFC 7323, section 2). The shift follows from the receive buffer.
+    pub window_scale: bool,
+}
+
+impl Offer {
+    /// None: a TCP before RFC 1323.
+    pub const NONE: Self = Self { sack: false, timestamps: false, window_scale: false };
+    /// All of them.
+    pub const ALL: Self = Self { sack: true, timestamps: true, window_scale: true };
+}
+
+impl Policies {
+    /// What the current standards recommend: RFC 9293, 5681 with 6582 and 6675, 6298, 6928, 7323.
+    pub const RFC: Self = Self {
+        ack: AckPolicy::RFC,
+        hold: HoldPolicy::Nagle,
+        initial_window: InitialWindow::Rfc6928,
+        congestion: CongestionPolicy::Sack,
+        idle_restart: IdleRestart::SlowStart { since: IdleSince::Send },
+        timers: TimerPolicy::Rfc6298,
+        sharing: Sharing::Off,
+        offer: Offer::ALL,
+    };
+
+    /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC, IW 10, a window that decays while
+    /// idle, 200 ms minimum RTO (`net/ipv4/tcp_input.c`, `tcp_output.c`, `include/net/tcp.h`).
+    pub const LINUX_6: Self = Self {
+        ack: AckPolicy::LinuxQuickAck,
+        hold: HoldPolicy::Minshall,
+        initial_window: InitialWindow::Rfc6928,
+        congestion: CongestionPolicy::Cubic,
+        idle_restart: IdleRestart::Decay,
+        timers: TimerPolicy::Linux,
+        sharing: Sharing::Off,
+        offer: Offer::ALL,
+    };
+
+    /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
+    /// (`netinet/tcp_output.c`, `tcp_input.c`, `tcp_timer.c`).
+    pub const BSD_4_4: Self = Self {
+        ack: AckPolicy::BSD_TICK,
+        hold: HoldPolicy::BsdNagle,
+        initial_window: InitialWindow::BsdPassiveTwo,
+        congestion: CongestionPolicy::Reno,
+        idle_restart: IdleRestart::SlowStart { since: IdleSince::Receive },
+        timers: TimerPolicy::Bsd,
+        sharing: Sharing::Off,
+        offer: Offer::NONE,
+    };
+
+    /// SunOS 4.1.3 (the 4.3BSD-Tahoe line, as in Heidemann 1996 and 1997): as 4.4BSD with Tahoe, and
+    /// cwnd is never reduced except on loss.
+    pub const SUNOS_4_1: Self = Self {
+        congestion: CongestionPolicy::Tahoe,
+        idle_restart: IdleRestart::Keep,
+        ..Self::BSD_4_4
+    };
+}

@@ -1,0 +1,152 @@
+//! A segment as an endpoint sees it: header fields and a length, without ports and without octets.
+
+use crate::{seq::SeqNumber, units::Octets};
+
+/// The control bits that matter to an endpoint. ACK is the presence of [`Segment::ack`].
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Flags {
+    /// Synchronise sequence numbers.
+    pub syn: bool,
+    /// No more data from the sender.
+    pub fin: bool,
+    /// Reset the connection.
+    pub rst: bool,
+    /// Push.
+    pub psh: bool,
+    /// The urgent pointer is significant. The endpoint ignores it and says so.
+    pub urg: bool,
+}
+
+impl Flags {
+    /// No control bit set.
+    pub const NONE: Self = Self { syn: false, fin: false, rst: false, psh: false, urg: false };
+    /// SYN alone.
+    pub const SYN: Self = Self { syn: true, ..Self::NONE };
+    /// FIN alone.
+    pub const FIN: Self = Self { fin: true, ..Self::NONE };
+    /// RST alone.
+    pub const RST: Self = Self { rst: true, ..Self::NONE };
+    /// PSH alone.
+    pub const PSH: Self = Self { psh: true, ..Self::NONE };
+}
+
+/// The timestamps option (RFC 7323, section 3).
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the value being echoed; zero without ACK.
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks (RFC 2018, section 3), most recent first.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct SackBlocks {
+    blocks: [(SeqNumber, SeqNumber); Self::MAX],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// As many as fit into the 40 octets of options.
+    pub const MAX: usize = 4;
+
+    /// Adds the block `[left, right)`; a fifth one is dropped, as it would not fit on the wire.
+    pub fn push(&mut self, left: SeqNumber, right: SeqNumber) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = (left, right);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks as `(left, right)`, `right` being the first number not covered.
+    pub fn iter(&self) -> impl Iterator<Item = (SeqNumber, SeqNumber)> + '_ {
+        self.blocks.iter().take(usize::from(self.len)).copied()
+    }
+
+    /// Whether there is no block.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number of blocks, at most [`SackBlocks::MAX`].
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Keeps the first `count` blocks.
+    pub fn truncate(&mut self, count: usize) {
+        self.len = self.len.min(u8::try_from(count).unwrap_or(u8::MAX));
+    }
+}
+
+/// The options that an endpoint understands. Absent ones are `None`, `false` or empty.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Options {
+    /// Maximum segment size (RFC 9293, section 3.7.1); on SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323, section 2); on SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK-permitted (RFC 2018, section 2); on SYN only.
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018, section 3).
+    pub sack: SackBlocks,
+}
+
+impl Options {
+    /// No option at all.
+    pub const NONE: Self = Self {
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        timestamps: None,
+        sack: SackBlocks { blocks: [(SeqNumber(0), SeqNumber(0)); SackBlocks::MAX], len: 0 },
+    };
+}
+
+/// One segment, without ports and octets.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Segment {
+    /// SEG.SEQ: of the SYN if there is one, else of the first octet of data.
+    pub seq: SeqNumber,
+    /// SEG.ACK, if the ACK bit is set.
+    pub ack: Option<SeqNumber>,
+    /// The other control bits.
+    pub flags: Flags,
+    /// SEG.WND as it stands in the header: not scaled.
+    pub window: u16,
+    /// The options.
+    pub options: Options,
+    /// Octets of data. SYN and FIN are not counted here, see [`Segment::sequence_length`].
+    pub len: u32,
+}
+
+impl Segment {
+    /// SEG.LEN: "the number of octets occupied by the data in the segment (counting SYN and FIN)"
+    /// (RFC 9293, section 3.4).
+    #[must_use]
+    pub const fn sequence_length(&self) -> u32 {
+        self.len + self.flags.syn as u32 + self.flags.fin as u32
+    }
+
+    /// The first sequence number after this segment.
+    #[must_use]
+    pub fn end(&self) -> SeqNumber {
+        self.seq + self.sequence_length()
+    }
+
+    /// The sequence number of the first octet of data.
+    #[must_use]
+    pub fn data_start(&self) -> SeqNumber {
+        self.seq + u32::from(self.flags.syn)
+    }
+
+    /// Octets of data, as a quantity.
+    #[must_use]
+    pub const fn data(&self) -> Octets {
+        Octets(self.len as u64)
+    }
+}

@@ -1,0 +1,77 @@
+//! Sequence numbers.
+
+use core::ops::{Add, Sub};
+
+/// A sequence number: a point on a circle of 2^32.
+///
+/// Deliberately not `Ord`. Comparison is modulo 2^32 (RFC 9293, section 3.4), so "less than" is not
+/// transitive and a sorted collection of these would be a bug.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct SeqNumber(pub u32);
+
+impl SeqNumber {
+    /// Whether `self` comes before `other`, for points less than half a circle apart.
+    #[must_use]
+    pub const fn precedes(self, other: Self) -> bool {
+        self.0 != other.0 && other.0.wrapping_sub(self.0) < 1 << 31
+    }
+
+    /// Whether `self` is `other` or comes before it.
+    #[must_use]
+    pub const fn at_or_before(self, other: Self) -> bool {
+        other.0.wrapping_sub(self.0) < 1 << 31
+    }
+
+    /// Octets from `earlier` to `self`, going forward around the circle.
+    #[must_use]
+    pub const fn distance_from(self, earlier: Self) -> u32 {
+        self.0.wrapping_sub(earlier.0)
+    }
+
+    /// Whether `self` lies in the `length` numbers that begin at `start` (RFC 9293, section 3.4).
+    #[must_use]
+    pub const fn within(self, start: Self, length: u32) -> bool {
+        self.0.wrapping_sub(start.0) < length
+    }
+
+    /// The later of two points less than half a circle apart.
+    #[must_use]
+    pub const fn later(self, other: Self) -> Self {
+        if self.precedes(other) { other } else { self }
+    }
+}
+
+impl Add<u32> for SeqNumber {
+    type Output = Self;
+
+    fn add(self, octets: u32) -> Self {
+        Self(self.0.wrapping_add(octets))
+    }
+}
+
+impl Sub<u32> for SeqNumber {
+    type Output = Self;
+
+    fn sub(self, octets: u32) -> Self {
+        Self(self.0.wrapping_sub(octets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static_assertions::assert_not_impl_any!(SeqNumber: PartialOrd, Ord, From<u32>, core::ops::Deref);
+
+    #[test]
+    fn comparison_goes_around_the_circle() {
+        let before_wrap = SeqNumber(u32::MAX - 1);
+        let after_wrap = before_wrap + 5;
+        assert_eq!(after_wrap, SeqNumber(3));
+        assert!(before_wrap.precedes(after_wrap));
+        assert!(!after_wrap.precedes(before_wrap));
+        assert_eq!(after_wrap.distance_from(before_wrap), 5);
+        assert!(after_wrap.within(before_wrap, 6) && !after_wrap.within(before_wrap, 5));
+        assert_eq!(after_wrap.later(before_wrap), after_wrap);
+    }
+}

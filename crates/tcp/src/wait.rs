@@ -1,0 +1,101 @@
+//! Why nothing happens: the vocabulary that trace, report and capture analyser share.
+
+use crate::units::Instant;
+
+/// Why this end does not send (more) data now.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// The application has given nothing (more) to send.
+    Application,
+    /// The handshake is not over.
+    Handshake,
+    /// The congestion window is full and cwnd is below ssthresh.
+    SlowStart,
+    /// The congestion window is full, past slow start.
+    CongestionWindow,
+    /// The peer's receive window is full; with `probing`, it is zero and probes go out.
+    ReceiveWindow {
+        /// Nothing is outstanding, so only a window update or a probe's answer goes on from here.
+        probing: bool,
+    },
+    /// A small segment is held because earlier data is not yet acknowledged (RFC 896, or BSD's way).
+    Nagle,
+    /// A small segment is held because an earlier *small* one is not yet acknowledged (Minshall).
+    Minshall,
+    /// A small segment is held because the application has corked the connection.
+    Cork,
+    /// The window allows only a silly little segment (RFC 9293, section 3.8.6.2.1).
+    SillyWindow,
+    /// Lost segments are being repaired, and the recovery allows nothing new.
+    Recovery,
+    /// A retransmission time-out is being waited for or has just emptied the window.
+    RetransmissionTimeout,
+    /// The connection can no longer send: FIN sent, reset or closed.
+    Closed,
+}
+
+/// Why this end has not acknowledged what it has received.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum AckWait {
+    /// A per-connection delayed-ACK timer runs; it was started by a segment that arrived at `since`.
+    Delayed {
+        /// When the first unacknowledged segment arrived.
+        since: Instant,
+        /// When the timer fires.
+        until: Instant,
+    },
+    /// The host's tick will send it (BSD's fast timer).
+    HostTick {
+        /// When the first unacknowledged segment arrived.
+        since: Instant,
+        /// The next tick.
+        until: Instant,
+    },
+    /// Slightly more than the interarrival time is waited for another segment (Heidemann 1997).
+    Interarrival {
+        /// When the first unacknowledged segment arrived.
+        since: Instant,
+        /// When the wait ends.
+        until: Instant,
+    },
+    /// A prober withholds it on purpose.
+    Withheld {
+        /// When the first unacknowledged segment arrived.
+        since: Instant,
+        /// When the wait ends.
+        until: Instant,
+    },
+}
+
+/// Which timer a deadline belongs to.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Timer {
+    /// RFC 6298.
+    Retransmission,
+    /// Zero-window probes (RFC 9293, section 3.8.6.1).
+    Persist,
+    /// The sender's silly-window override (RFC 9293, section 3.8.6.2.1).
+    SillyWindowOverride,
+    /// The delayed acknowledgement, whatever [`AckWait`] it serves.
+    DelayedAck,
+    /// The release of a corked small segment.
+    Cork,
+    /// 2 MSL.
+    TimeWait,
+    /// FIN-WAIT-2 with nobody left to read (Linux and BSD bound it; RFC 9293 does not).
+    FinWait2,
+    /// The user time-out: the connection is given up (RFC 9293, section 3.8.3).
+    UserTimeout,
+}
+
+/// When to come back, and which timer asks.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Deadline {
+    /// Not earlier than this.
+    pub at: Instant,
+    /// Who asks.
+    pub timer: Timer,
+}
