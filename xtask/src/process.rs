@@ -1,0 +1,249 @@
+//! Children: each runs in a process group of its own, within a limit, and dies with us.
+//!
+//! One loop waits for three things at once: a line of output, the end of the child, and a reason to
+//! stop it (Ctrl-C or the limit). Two small threads turn the blocking calls into messages.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    Succeeded,
+    Failed(ExitStatus),
+    /// It ran longer than its limit and was stopped.
+    TimedOut(Duration),
+    /// We were told to stop, and stopped it.
+    Interrupted,
+}
+
+/// What happens to the child's standard output. Standard error always goes to ours.
+pub(crate) enum Output<'a> {
+    /// Straight to ours.
+    Inherit,
+    /// To ours, and each line to the function.
+    Tee(&'a mut dyn FnMut(&str)),
+    /// Each line to the function only.
+    Take(&'a mut dyn FnMut(&str)),
+}
+
+/// Runs `command` to its end, or until `limit`, or until we are interrupted.
+///
+/// # Errors
+///
+/// If the command cannot be started.
+pub(crate) fn run(
+    command: &mut Command,
+    mut output: Output<'_>,
+    limit: Duration,
+) -> anyhow::Result<End> {
+    if interrupted() {
+        return Ok(End::Interrupted);
+    }
+    let piped = !matches!(output, Output::Inherit);
+    command.process_group(0).stdin(Stdio::null());
+    command.stdout(if piped { Stdio::piped() } else { Stdio::inherit() });
+    let child =
+        command.spawn().with_context(|| format!("starting {}", command.get_program().display()))?;
+    let group = Group::of(&child)?;
+    let messages = watch(child);
+    let mut handle = |line: &str| match &mut output {
+        Output::Inherit => {}
+        Output::Tee(handle) => {
+            // A closed standard output must not stop the tests.
+            let _ = writeln!(io::stdout(), "{line}");
+            handle(line);
+        }
+        Output::Take(handle) => handle(line),
+    };
+    wait(&messages, group, &mut handle, limit)
+}
+
+/// Whether a signal has asked us to stop.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP stop the child and then us; a second one stops us at once.
+///
+/// # Errors
+///
+/// If the handlers cannot be installed.
+pub(crate) fn stop_children_on_signal() -> io::Result<()> {
+    let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(flag))?;
+        flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
+}
+
+/// Processor time, user and system, of all our children that have ended.
+///
+/// # Errors
+///
+/// If the kernel refuses `getrusage`, which it never does for this request.
+pub(crate) fn children_cpu_time() -> anyhow::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = |time: nix::sys::time::TimeVal| {
+        u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000
+            + u64::try_from(time.tv_usec()).unwrap_or(0)
+    };
+    Ok(Duration::from_micros(micros(usage.user_time()) + micros(usage.system_time())))
+}
+
+enum Message {
+    Line(String),
+    Exited(io::Result<ExitStatus>),
+}
+
+/// The process group that a child leads.
+#[derive(Clone, Copy)]
+struct Group(Pid);
+
+impl Group {
+    fn of(child: &Child) -> anyhow::Result<Self> {
+        Ok(Self(Pid::from_raw(i32::try_from(child.id()).context("a process id is an i32")?)))
+    }
+
+    /// An error means that the group is gone, which is what we want.
+    fn signal(self, signal: Signal) {
+        let _ = killpg(self.0, signal);
+    }
+}
+
+fn watch(mut child: Child) -> Receiver<Message> {
+    let (sender, receiver) = sync_channel(LINES_IN_FLIGHT);
+    if let Some(stdout) = child.stdout.take() {
+        let sender = sender.clone();
+        thread::spawn(move || forward_lines(BufReader::new(stdout), &sender));
+    }
+    thread::spawn(move || sender.send(Message::Exited(child.wait())));
+    receiver
+}
+
+fn forward_lines(mut reader: impl BufRead, sender: &SyncSender<Message>) {
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+        if sender.send(Message::Line(text)).is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+fn wait(
+    messages: &Receiver<Message>,
+    group: Group,
+    handle: &mut dyn FnMut(&str),
+    limit: Duration,
+) -> anyhow::Result<End> {
+    let started = Instant::now();
+    let mut stopping: Option<(End, Instant)> = None;
+    loop {
+        match messages.recv_timeout(TICK) {
+            Ok(Message::Line(line)) => handle(&line),
+            Ok(Message::Exited(status)) => {
+                drain(messages, handle);
+                let status = status?;
+                let end = if status.success() { End::Succeeded } else { End::Failed(status) };
+                return Ok(stopping.map_or(end, |(reason, _)| reason));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("lost track of the child"),
+        }
+        stopping = match stopping {
+            None if interrupted() => Some(ask_to_stop(group, End::Interrupted)),
+            None if started.elapsed() > limit => Some(ask_to_stop(group, End::TimedOut(limit))),
+            Some((_, asked)) if asked.elapsed() > GRACE => {
+                group.signal(Signal::SIGKILL);
+                stopping
+            }
+            unchanged => unchanged,
+        };
+    }
+}
+
+fn ask_to_stop(group: Group, reason: End) -> (End, Instant) {
+    group.signal(Signal::SIGINT);
+    (reason, Instant::now())
+}
+
+/// Reads what the child wrote before it ended. A grandchild that it left behind may hold the pipe
+/// open for ever, so this has an end of its own.
+fn drain(messages: &Receiver<Message>, handle: &mut dyn FnMut(&str)) {
+    let until = Instant::now() + GRACE;
+    while let Ok(Message::Line(line)) =
+        messages.recv_timeout(until.saturating_duration_since(Instant::now()))
+    {
+        handle(&line);
+    }
+}
+
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// How often the loop looks at the clock and at the signals.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long a child may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Lines read ahead of the loop; the reader waits when there are more.
+const LINES_IN_FLIGHT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn every_line_arrives_also_the_last_one_without_an_end() {
+        let mut lines = Vec::new();
+        let mut take = |line: &str| lines.push(line.to_owned());
+        let end = run(&mut shell("printf 'a\\nb'"), Output::Take(&mut take), GRACE).unwrap();
+        assert_eq!(end, End::Succeeded);
+        assert_eq!(lines, ["a", "b"]);
+    }
+
+    #[test]
+    fn the_limit_stops_the_whole_group() {
+        let started = Instant::now();
+        let limit = Duration::from_millis(100);
+        let end = run(&mut shell("sleep 60 | sleep 60"), Output::Inherit, limit).unwrap();
+        assert_eq!(end, End::TimedOut(limit));
+        assert!(started.elapsed() < GRACE, "took {:?}", started.elapsed());
+    }
+
+    #[test]
+    fn a_command_that_does_not_exist_is_named() {
+        let error = run(&mut Command::new("no-such-command"), Output::Inherit, GRACE).unwrap_err();
+        assert!(error.to_string().contains("no-such-command"), "{error}");
+    }
+
+    #[test]
+    fn the_processor_time_of_a_child_is_counted() {
+        let before = children_cpu_time().unwrap();
+        let work = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        run(&mut shell(work), Output::Inherit, Duration::from_secs(60)).unwrap();
+        assert!(children_cpu_time().unwrap() > before);
+    }
+}

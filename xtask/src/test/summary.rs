@@ -1,0 +1,139 @@
+//! What `cargo xtask test` says at the end, and its exit code.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::tally::Tally;
+
+/// How a step ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    Passed,
+    /// With what went wrong.
+    Failed(String),
+    /// With what is missing and how to get it.
+    Skipped(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => write!(f, "ok"),
+            Self::Failed(why) => write!(f, "FAILED ({why})"),
+            Self::Skipped(missing) => write!(f, "skipped ({missing})"),
+        }
+    }
+}
+
+/// One step in the table.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) step: &'static str,
+    pub(crate) took: Duration,
+    pub(crate) verdict: Verdict,
+}
+
+/// Everything that is known at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) tests: Tally,
+    /// The lines that tests wrote when they skipped themselves. libtest counts these as passed.
+    pub(crate) skipped_tests: Vec<String>,
+}
+
+impl Summary {
+    /// 0 everything passed, 1 something failed, 2 something was skipped.
+    pub(crate) fn exit_code(&self, allow_skips: bool) -> u8 {
+        if self.failed() > 0 {
+            1
+        } else if !self.skipped().is_empty() && !allow_skips {
+            2
+        } else {
+            0
+        }
+    }
+
+    /// The last line counts tests; the words are fixed, because CI reads them.
+    pub(crate) fn print(&self) {
+        println!("\n{:<8} {:>8}  result", "step", "seconds");
+        for Row { step, took, verdict } in &self.rows {
+            println!("{step:<8} {:>8.1}  {verdict}", took.as_secs_f64());
+        }
+        for name in &self.tests.failures {
+            println!("FAILED {name}");
+        }
+        let skipped = self.skipped();
+        for line in &skipped {
+            println!("{line}");
+        }
+        println!("\n{}", self.last_line());
+    }
+
+    fn last_line(&self) -> String {
+        let passed = self.tests.passed.saturating_sub(self.skipped_tests.len());
+        format!("{passed} passed, {} failed, {} skipped", self.failed(), self.skipped().len())
+    }
+
+    /// Tests that failed, and one for each other step that did: no failure shows as "0 failed".
+    fn failed(&self) -> usize {
+        let steps = self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Failed(_)));
+        self.tests.failed.max(steps.count())
+    }
+
+    fn skipped(&self) -> Vec<String> {
+        let ignored = self.tests.ignored.iter().map(|name| format!("SKIPPED {name}: ignored"));
+        let steps = self.rows.iter().filter_map(|row| match &row.verdict {
+            Verdict::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
+            _ => None,
+        });
+        self.skipped_tests.iter().cloned().chain(ignored).chain(steps).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(passed: usize, failed: usize, skips: &[&str], verdicts: &[Verdict]) -> Summary {
+        let row = |verdict: &Verdict| Row {
+            step: "test",
+            took: Duration::from_secs(1),
+            verdict: verdict.clone(),
+        };
+        Summary {
+            rows: verdicts.iter().map(row).collect(),
+            tests: Tally { passed, failed, ..Tally::default() },
+            skipped_tests: skips.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_skipped_test_does_not_count_as_passed() {
+        let summary = summary(12, 0, &["SKIPPED tun: needs root"], &[Verdict::Passed]);
+        assert_eq!(summary.last_line(), "11 passed, 0 failed, 1 skipped");
+        assert_eq!(summary.exit_code(false), 2);
+        assert_eq!(summary.exit_code(true), 0);
+    }
+
+    #[test]
+    fn a_failed_step_without_a_failed_test_counts_as_one() {
+        let summary = summary(12, 0, &[], &[Verdict::Failed("exit status: 101".to_owned())]);
+        assert_eq!(summary.last_line(), "12 passed, 1 failed, 0 skipped");
+        assert_eq!(summary.exit_code(true), 1);
+    }
+
+    #[test]
+    fn failed_tests_are_counted_not_their_step() {
+        let summary = summary(12, 3, &[], &[Verdict::Failed("exit status: 101".to_owned())]);
+        assert_eq!(summary.last_line(), "12 passed, 3 failed, 0 skipped");
+    }
+
+    #[test]
+    fn a_step_that_could_not_run_is_a_skip_by_name() {
+        let missing = Verdict::Skipped("rustup toolchain install nightly".to_owned());
+        let summary = summary(1, 0, &[], &[missing]);
+        assert_eq!(summary.skipped(), ["SKIPPED step test: rustup toolchain install nightly"]);
+        assert_eq!(summary.exit_code(false), 2);
+    }
+}

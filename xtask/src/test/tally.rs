@@ -1,0 +1,102 @@
+//! Counts tests in what `cargo test` prints, and remembers the names that matter.
+
+/// What the test runs said, added up.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    /// Names of the tests that failed.
+    pub(crate) failures: Vec<String>,
+    /// Names of the tests that libtest did not run.
+    pub(crate) ignored: Vec<String>,
+}
+
+impl Tally {
+    /// Takes one line of output.
+    pub(crate) fn on_line(&mut self, line: &str) {
+        if let Some(summary) = line.strip_prefix("test result: ") {
+            self.passed += count(summary, "passed");
+            self.failed += count(summary, "failed");
+        } else if let Some((name, verdict)) = named_verdict(line) {
+            match verdict {
+                "FAILED" => self.failures.push(name.to_owned()),
+                // "ignored, REASON" when the attribute gives one.
+                _ if verdict.starts_with("ignored") => self.ignored.push(name.to_owned()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what another run said.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { passed, failed, failures, ignored } = other;
+        self.passed += passed;
+        self.failed += failed;
+        self.failures.extend(failures);
+        self.ignored.extend(ignored);
+    }
+}
+
+/// The number before `word` in `ok. 12 passed; 0 failed; …`.
+fn count(summary: &str, word: &str) -> usize {
+    let mut words = summary.split([' ', ';', '.']).filter(|word| !word.is_empty());
+    let mut before = None;
+    words
+        .find_map(|this| {
+            if this == word {
+                before
+            } else {
+                {
+                    before = this.parse().ok();
+                    None
+                }
+            }
+        })
+        .unwrap_or(0)
+}
+
+/// `test NAME ... VERDICT`.
+fn named_verdict(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("test ")?.rsplit_once(" ... ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+running 3 tests
+test close::sends_fin ... ok
+test nagle::holds_the_last_segment ... FAILED
+test slow::million_packets ... ignored, takes an hour
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+
+running 12 tests
+test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; finished in 12.40s
+";
+
+    #[test]
+    fn adds_up_all_runs_and_keeps_the_names() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.on_line(line));
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 13,
+                failed: 1,
+                failures: vec!["nagle::holds_the_last_segment".to_owned()],
+                ignored: vec!["slow::million_packets".to_owned()],
+            }
+        );
+    }
+
+    #[test]
+    fn other_lines_change_nothing() {
+        let mut tally = Tally::default();
+        for line in ["test result: ", "test", "testing 5 passed", "error: 3 failed", ""] {
+            tally.on_line(line);
+        }
+        assert_eq!(tally, Tally::default());
+    }
+}
