@@ -1,1 +1,77 @@
-//! (map of the crate: to be written)
+//! HTTP/1.x without sockets and without clocks: messages, where their bodies end, when connections
+//! persist, and how servers write.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | [`request`] | build a request; parse requests as a server |
+//! | [`response`] | build a head; parse responses and say at which byte of the stream each thing is |
+//! | [`framing`] | where a body ends (RFC 9112, section 6.3) |
+//! | [`persistence`] | whether the connection outlives a response (RFC 9112, section 9.3) |
+//! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
+//! | [`range`] | one range of bytes |
+//!
+//! Everything that comes off the wire may be hostile: parsers take bytes in pieces of any size, have
+//! named limits, and answer with an error that says what, where and what was expected.
+//!
+//! ```
+//! use ackwise_http::{Framing, Method, Persistence, ResponseEvent, ResponseParser};
+//!
+//! let mut parser = ResponseParser::new();
+//! parser.expect(Method::Get);
+//!
+//! // One segment brought the head and a part of the body, the next one the rest.
+//! let mut responses = Vec::new();
+//! for mut segment in [&b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"[..], b"llo"] {
+//!     while let Some(event) = parser.advance(&mut segment)? {
+//!         if let ResponseEvent::End(response) = event {
+//!             responses.push(response);
+//!         }
+//!     }
+//! }
+//! let [response] = &responses[..] else { panic!("one response, not {responses:?}") };
+//! assert_eq!(response.head.end, 38);
+//! assert_eq!(response.head.framing, Framing::Length(5));
+//! assert_eq!(response.head.persistence, Persistence::Persists);
+//! assert_eq!(response.end, 43);
+//! # Ok::<(), ackwise_http::ResponseError>(())
+//! ```
+//!
+//! Not here: sockets (`serve`), content codings, HTTP/2, and anything that reads a clock.
+
+#![no_std]
+
+extern crate alloc;
+
+pub mod behaviour;
+mod body;
+mod chunked;
+mod cursor;
+mod encode;
+mod fields;
+pub mod framing;
+mod head;
+mod keep_alive;
+mod message;
+pub mod persistence;
+pub mod range;
+pub mod request;
+pub mod response;
+
+pub use behaviour::Behaviour;
+pub use body::Missing;
+pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart};
+pub use encode::EncodeError;
+pub use fields::Fields;
+pub use framing::{Framing, FramingError};
+pub use head::FIELD_LIMIT;
+pub use keep_alive::KeepAlive;
+pub use message::{Method, Version, reason_phrase};
+pub use persistence::{CloseReason, ConnectionOptions, Persistence};
+pub use range::RangeRequest;
+pub use request::{
+    ConnectionOption, Request, RequestBuilder, RequestError, RequestErrorKind, RequestParser,
+};
+pub use response::{
+    Response, ResponseBuilder, ResponseError, ResponseErrorKind, ResponseEvent, ResponseHead,
+    ResponseParser,
+};

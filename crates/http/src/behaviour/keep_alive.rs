@@ -1,0 +1,129 @@
+//! Whether a server keeps a connection after an answer, and what it says about that.
+
+use core::{num::NonZeroU32, time::Duration};
+
+use crate::{ConnectionOptions, KeepAlive, ResponseBuilder, Version};
+
+/// How a server treats persistent connections.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum KeepAlivePolicy {
+    /// Closes after every response: "simple HTTP" in the papers.
+    Never,
+    /// Persists, and says so in a `Keep-Alive` field as servers did in 1996.
+    Announced {
+        /// How long an idle connection stays open.
+        idle: Duration,
+        /// How many requests a connection takes; `None` for any number.
+        max_requests: Option<NonZeroU32>,
+    },
+    /// Persists, and says no more than HTTP/1.1 requires.
+    Silent {
+        /// How long an idle connection stays open.
+        idle: Duration,
+        /// How many requests a connection takes; `None` for any number.
+        max_requests: Option<NonZeroU32>,
+    },
+}
+
+/// What becomes of a connection after an answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outlook {
+    /// It stays open, and the head says this about it.
+    Persists {
+        /// Whether `Connection: keep-alive` must be said, because the client speaks HTTP/1.0.
+        say_keep_alive: bool,
+        /// The `Keep-Alive` field, if there is to be one.
+        keep_alive: Option<KeepAlive>,
+    },
+    /// The server closes it; the head says `Connection: close`.
+    Closes,
+}
+
+impl KeepAlivePolicy {
+    /// How long an idle connection stays open; `None` if it never idles.
+    #[must_use]
+    pub const fn idle(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::Announced { idle, .. } | Self::Silent { idle, .. } => Some(idle),
+        }
+    }
+
+    /// Decides after the `nth` request of a connection, counted from one.
+    ///
+    /// The client's wishes as RFC 9112, section 9.3, reads them: `close` wins, HTTP/1.1 persists,
+    /// HTTP/1.0 does if it says `keep-alive`.
+    #[must_use]
+    pub fn after(self, version: Version, options: ConnectionOptions, nth: u32) -> Outlook {
+        let wants_more = !options.close && (version == Version::Http11 || options.keep_alive);
+        let (idle, max_requests, announced) = match self {
+            Self::Never => return Outlook::Closes,
+            Self::Announced { idle, max_requests } => (idle, max_requests, true),
+            Self::Silent { idle, max_requests } => (idle, max_requests, false),
+        };
+        let left = max_requests.map(|max| max.get().saturating_sub(nth));
+        if !wants_more || left == Some(0) {
+            return Outlook::Closes;
+        }
+        Outlook::Persists {
+            say_keep_alive: announced || version == Version::Http10,
+            keep_alive: announced.then_some(KeepAlive { timeout: Some(idle), max: left }),
+        }
+    }
+}
+
+impl Outlook {
+    /// Adds the fields that say so.
+    pub fn announce(self, head: ResponseBuilder) -> ResponseBuilder {
+        use alloc::string::ToString;
+        match self {
+            Self::Closes => head.field("Connection", "close"),
+            Self::Persists { say_keep_alive, keep_alive } => {
+                let head = match keep_alive {
+                    Some(said) => head.field("Keep-Alive", said.to_string()),
+                    None => head,
+                };
+                if say_keep_alive { head.field("Connection", "Keep-Alive") } else { head }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Version::{Http10, Http11};
+
+    #[test]
+    fn the_client_decides_within_the_policy() {
+        const IDLE: Duration = Duration::from_secs(15);
+        let max_requests = NonZeroU32::new(3);
+        let announced = KeepAlivePolicy::Announced { idle: IDLE, max_requests };
+        let silent = KeepAlivePolicy::Silent { idle: IDLE, max_requests };
+        let [none, close, keep] = [(false, false), (true, true), (false, true)]
+            .map(|(close, keep_alive)| ConnectionOptions { close, keep_alive });
+        let said = |max| Some(KeepAlive { timeout: Some(IDLE), max: Some(max) });
+        let persists =
+            |say_keep_alive, keep_alive| Outlook::Persists { say_keep_alive, keep_alive };
+        #[rustfmt::skip]
+        let table = [
+            (KeepAlivePolicy::Never, Http11, keep,  1, Outlook::Closes),
+            (announced,              Http10, none,  1, Outlook::Closes),
+            (announced,              Http10, keep,  1, persists(true, said(2))),
+            (announced,              Http10, keep,  2, persists(true, said(1))),
+            (announced,              Http10, keep,  3, Outlook::Closes),
+            (announced,              Http11, none,  1, persists(true, said(2))),
+            (announced,              Http11, close, 1, Outlook::Closes),
+            (silent,                 Http10, none,  1, Outlook::Closes),
+            (silent,                 Http10, keep,  1, persists(true, None)),
+            (silent,                 Http11, none,  1, persists(false, None)),
+            (silent,                 Http11, close, 1, Outlook::Closes),
+            (silent,                 Http11, none,  4, Outlook::Closes),
+        ];
+        for (policy, version, options, nth, expected) in table {
+            let outlook = policy.after(version, options, nth);
+            assert_eq!(outlook, expected, "{policy:?} {version} {options:?} request {nth}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The chunked transfer coding: RFC 9112, section 7.1. Trailer fields are passed over, not read.
+//!
+//! Unlike a head, chunks are read strictly (CRLF and nothing else): a sender that is wrong here
+//! would have its body cut at another place by the next recipient.
+
+use crate::cursor::Cursor;
+
+/// Where in the chunked body the next byte stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkScanner {
+    state: State,
+    /// Bytes so far of this chunk's size and extensions, or of the trailer section.
+    overhead: usize,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// Before the first digit of a size.
+    Size,
+    /// After a digit.
+    SizeDigits(u64),
+    /// After the size, before the end of its line.
+    Extension(u64),
+    /// After the CR of the size's line.
+    SizeLf(u64),
+    /// In the data; never zero.
+    Data(u64),
+    DataCr,
+    DataLf,
+    /// At the start of a line after the last chunk.
+    Trailer,
+    TrailerField,
+    TrailerFieldLf,
+    LastLf,
+    End,
+}
+
+/// What came of scanning a piece.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ChunkStep<'i> {
+    Data(&'i [u8]),
+    End,
+    NeedsMore,
+}
+
+/// Why a chunked body cannot be read on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChunkError {
+    /// No hexadecimal number where a chunk begins, or one of more than 64 bits.
+    #[error("expected a chunk size")]
+    Size,
+    /// Something else where a CRLF must be: the size before it is probably wrong.
+    #[error("expected CRLF after {0}")]
+    LineEnd(ChunkPart),
+    /// More than [`CHUNK_OVERHEAD_LIMIT`] octets of extension or trailer.
+    #[error("expected the end of the {0} within {CHUNK_OVERHEAD_LIMIT} octets")]
+    TooLong(ChunkPart),
+}
+
+/// A part of a chunked body.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChunkPart {
+    /// The size with its extensions.
+    #[error("chunk size")]
+    Size,
+    /// The data.
+    #[error("chunk data")]
+    Data,
+    /// The fields after the last chunk.
+    #[error("trailer section")]
+    Trailer,
+}
+
+impl ChunkScanner {
+    pub(crate) const fn new() -> Self {
+        Self { state: State::Size, overhead: 0 }
+    }
+
+    /// Reads up to the next data; on an error the cursor stands at the byte that is wrong.
+    pub(crate) fn advance<'i>(
+        &mut self,
+        cursor: &mut Cursor<'i>,
+    ) -> Result<ChunkStep<'i>, ChunkError> {
+        loop {
+            if self.state == State::End {
+                return Ok(ChunkStep::End);
+            }
+            let Some(byte) = cursor.peek() else { return Ok(ChunkStep::NeedsMore) };
+            if let State::Data(left) = self.state {
+                let data = cursor.take(left);
+                self.state = match left - data.len() as u64 {
+                    0 => State::DataCr,
+                    left => State::Data(left),
+                };
+                return Ok(ChunkStep::Data(data));
+            }
+            self.state = self.after(byte)?;
+            cursor.skip_one();
+        }
+    }
+
+    /// The state after a byte of framing.
+    fn after(&mut self, byte: u8) -> Result<State, ChunkError> {
+        Ok(match (self.state, byte) {
+            (State::Size, _) => {
+                self.overhead = 0;
+                State::SizeDigits(hex(byte).ok_or(ChunkError::Size)?)
+            }
+            (State::SizeDigits(size) | State::Extension(size), b'\r') => State::SizeLf(size),
+            (State::SizeDigits(size), b';' | b' ' | b'\t') => State::Extension(size),
+            (State::SizeDigits(size), _) => {
+                self.count(ChunkPart::Size)?; // Zeros without end never overflow.
+                let digit = hex(byte).ok_or(ChunkError::Size)?;
+                State::SizeDigits(append_digit(size, digit).ok_or(ChunkError::Size)?)
+            }
+            (State::Extension(_), b'\n') => return Err(ChunkError::LineEnd(ChunkPart::Size)),
+            (State::Extension(size), _) => {
+                self.count(ChunkPart::Size)?;
+                State::Extension(size)
+            }
+            (State::SizeLf(0), b'\n') => {
+                self.overhead = 0;
+                State::Trailer
+            }
+            (State::SizeLf(size), b'\n') => State::Data(size),
+            (State::SizeLf(_), _) => return Err(ChunkError::LineEnd(ChunkPart::Size)),
+            (State::DataCr, b'\r') => State::DataLf,
+            (State::DataLf, b'\n') => State::Size,
+            (State::DataCr | State::DataLf, _) => {
+                return Err(ChunkError::LineEnd(ChunkPart::Data));
+            }
+            (State::Trailer, b'\r') => State::LastLf,
+            (State::TrailerField, b'\r') => State::TrailerFieldLf,
+            (State::Trailer | State::TrailerField, b'\n') => {
+                return Err(ChunkError::LineEnd(ChunkPart::Trailer));
+            }
+            (State::Trailer | State::TrailerField, _) => {
+                self.count(ChunkPart::Trailer)?;
+                State::TrailerField
+            }
+            (State::TrailerFieldLf, b'\n') => State::Trailer,
+            (State::LastLf, b'\n') => State::End,
+            (State::TrailerFieldLf | State::LastLf, _) => {
+                return Err(ChunkError::LineEnd(ChunkPart::Trailer));
+            }
+            (State::Data(_) | State::End, _) => unreachable!("handled before framing is read"),
+        })
+    }
+
+    fn count(&mut self, part: ChunkPart) -> Result<(), ChunkError> {
+        self.overhead += 1;
+        if self.overhead > CHUNK_OVERHEAD_LIMIT { Err(ChunkError::TooLong(part)) } else { Ok(()) }
+    }
+}
+
+fn hex(byte: u8) -> Option<u64> {
+    char::from(byte).to_digit(16).map(u64::from)
+}
+
+fn append_digit(size: u64, digit: u64) -> Option<u64> {
+    size.checked_mul(16).map(|size| size + digit)
+}
+
+/// Most octets of one chunk's size line, or of a trailer section. Nothing that we read needs many;
+/// without a bound they are a body that never delivers anything.
+pub const CHUNK_OVERHEAD_LIMIT: usize = 8 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{vec, vec::Vec};
+
+    fn decode(body: &[u8]) -> Result<Vec<u8>, (ChunkError, u64)> {
+        let mut scanner = ChunkScanner::new();
+        let mut cursor = Cursor::new(body, 0);
+        let mut content = Vec::new();
+        loop {
+            match scanner.advance(&mut cursor).map_err(|error| (error, cursor.at()))? {
+                ChunkStep::Data(data) => content.extend_from_slice(data),
+                ChunkStep::End => return Ok(content),
+                ChunkStep::NeedsMore => panic!("the body is cut: {body:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn well_formed_bodies() {
+        for (body, content) in [
+            ("0\r\n\r\n", ""),
+            ("5\r\nhello\r\n0\r\n\r\n", "hello"),
+            ("5;a=\"b\"\r\nhello\r\n1 \r\n!\r\n000\r\nX: y\r\nZ: q\r\n\r\n", "hello!"),
+            ("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
+        ] {
+            assert_eq!(decode(body.as_bytes()).unwrap(), content.as_bytes(), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_byte() {
+        use ChunkPart::{Data, Size, Trailer};
+        for (body, error, at) in [
+            ("\r\n", ChunkError::Size, 0),
+            ("-1\r\n", ChunkError::Size, 0),
+            ("5x\r\n", ChunkError::Size, 1),
+            ("5\nhello", ChunkError::Size, 1),
+            ("11111111111111111\r\n", ChunkError::Size, 16),
+            ("5\r\nhello!\r\n", ChunkError::LineEnd(Data), 8),
+            ("5\r\nhello\n", ChunkError::LineEnd(Data), 8),
+            ("5;a\nhello", ChunkError::LineEnd(Size), 3),
+            ("0\r\n\n", ChunkError::LineEnd(Trailer), 3),
+            ("0\r\n\rx", ChunkError::LineEnd(Trailer), 4),
+        ] {
+            assert_eq!(decode(body.as_bytes()).unwrap_err(), (error, at), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn overhead_has_a_limit() {
+        for (prefix, part) in [("1;", ChunkPart::Size), ("0\r\n", ChunkPart::Trailer)] {
+            let mut body = prefix.as_bytes().to_vec();
+            body.extend(vec![b'a'; CHUNK_OVERHEAD_LIMIT + 1]);
+            let at = (prefix.len() + CHUNK_OVERHEAD_LIMIT) as u64;
+            assert_eq!(decode(&body).unwrap_err(), (ChunkError::TooLong(part), at));
+        }
+    }
+}

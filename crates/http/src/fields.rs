@@ -1,0 +1,84 @@
+//! The header fields of one message: looked up by name, never interpreted here.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::{fmt, ops::Range};
+
+/// Header fields as they came off the wire, in order.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Fields {
+    head: Box<[u8]>,
+    lines: Vec<Line>,
+}
+
+/// Where in the head a field's name and value stand.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Line {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Fields {
+    /// Remembers where `parsed`, which borrows from `head`, stands in it.
+    pub(crate) fn locate(head: &[u8], parsed: &[httparse::Header<'_>]) -> Self {
+        let lines = parsed
+            .iter()
+            .map(|field| Line {
+                name: range_in(head, field.name.as_bytes()),
+                value: range_in(head, field.value),
+            })
+            .collect();
+        Self { head: head.into(), lines }
+    }
+
+    /// All fields in the order received.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.lines
+            .iter()
+            .map(|line| (&self.head[line.name.clone()], &self.head[line.value.clone()]))
+    }
+
+    /// The values of every field called `name`; names are case-insensitive.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        self.iter()
+            .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value)
+    }
+
+    /// The value of the first field called `name`.
+    #[must_use]
+    pub fn first(&self, name: &str) -> Option<&[u8]> {
+        self.all(name).next()
+    }
+
+    /// The value of the first field called `name`, if it is UTF-8.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        core::str::from_utf8(self.first(name)?).ok()
+    }
+
+    /// The elements of the comma-separated list that all fields called `name` form together.
+    ///
+    /// RFC 9110, section 5.6.1.2: "a recipient MUST parse and ignore a reasonable number of empty
+    /// list elements".
+    pub fn list(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        self.all(name)
+            .flat_map(|value| value.split(|&byte| byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|element| !element.is_empty())
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lossy = |bytes| alloc::string::String::from_utf8_lossy(bytes);
+        f.debug_map().entries(self.iter().map(|(name, value)| (lossy(name), lossy(value)))).finish()
+    }
+}
+
+fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
+    if part.is_empty() {
+        return 0..0; // An empty value may be a constant of the parser's and stand nowhere.
+    }
+    let start = part.as_ptr().addr() - whole.as_ptr().addr();
+    start..start + part.len()
+}

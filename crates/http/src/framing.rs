@@ -1,0 +1,192 @@
+//! How a message body is delimited: RFC 9112, section 6.3, as one function for each direction.
+
+use crate::{Fields, Method, Version};
+
+/// Where the body of a message ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Framing {
+    /// With the head: there is none, whatever the fields say.
+    None,
+    /// After so many octets.
+    Length(u64),
+    /// With a chunk of size zero and its trailer section.
+    Chunked,
+    /// With the connection.
+    UntilClose,
+}
+
+/// Why the fields of a head do not say where its body ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FramingError {
+    /// A `Content-Length` that is not a number of at most 64 bits.
+    #[error("Content-Length is not a number of octets")]
+    ContentLength,
+    /// Two lengths that differ.
+    #[error("Content-Length says both {first} and {second} octets")]
+    ConflictingLengths {
+        /// The one that came first.
+        first: u64,
+        /// The first that differs from it.
+        second: u64,
+    },
+    /// A request with both lengths, or one encoded but not chunked last: an attempt to smuggle.
+    #[error("Transfer-Encoding leaves the end of the request in doubt")]
+    TransferEncoding,
+}
+
+/// The framing of a response with `status` to a request made with `method`.
+///
+/// # Errors
+///
+/// If the lengths are malformed or conflict (RFC 9112, section 6.3, rule 5).
+pub fn of_response(method: Method, status: u16, fields: &Fields) -> Result<Framing, FramingError> {
+    match (method, status) {
+        // Rule 2, and 101: what follows is not HTTP and lasts as long as the connection.
+        (Method::Connect, 200..=299) | (_, 101) => return Ok(Framing::UntilClose),
+        // Rule 1.
+        (Method::Head, _) | (_, 100..=199 | 204 | 304) => return Ok(Framing::None),
+        _ => {}
+    }
+    Ok(match (Coding::of(fields), content_length(fields)?) {
+        (Coding::ChunkedLast, _) => Framing::Chunked, // Rules 3 and 4.
+        (Coding::Other, _) => Framing::UntilClose,    // Rule 4.
+        (Coding::None, Some(n)) => Framing::Length(n), // Rule 6.
+        (Coding::None, None) => Framing::UntilClose,  // Rule 8.
+    })
+}
+
+/// The framing of a request.
+///
+/// # Errors
+///
+/// As [`of_response`]; and where a response would be read leniently, because a server that guesses
+/// where a request ends can be made to read the body as a second request.
+pub fn of_request(version: Version, fields: &Fields) -> Result<Framing, FramingError> {
+    match (Coding::of(fields), content_length(fields)?) {
+        (Coding::None, Some(n)) => Ok(Framing::Length(n)),
+        (Coding::None, None) => Ok(Framing::None), // Rule 7.
+        (Coding::ChunkedLast, None) if version == Version::Http11 => Ok(Framing::Chunked),
+        (Coding::ChunkedLast | Coding::Other, _) => Err(FramingError::TransferEncoding),
+    }
+}
+
+/// Whether a peer may have meant another end of the body than we read.
+///
+/// RFC 9112, section 6.1: "A server or client that receives an HTTP/1.0 message containing a
+/// Transfer-Encoding header field MUST treat the message as if the framing is faulty, even if a
+/// Content-Length is present, and close the connection after processing the message." The same
+/// section lets a message with both lengths through on the same terms.
+pub(crate) fn is_faulty(version: Version, fields: &Fields) -> bool {
+    fields.first(TRANSFER_ENCODING).is_some()
+        && (version == Version::Http10 || fields.first(CONTENT_LENGTH).is_some())
+}
+
+/// The `Content-Length`, if there is one. Repetitions of one value count as one (rule 5).
+pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
+    let mut length = None;
+    for value in fields.all(CONTENT_LENGTH).flat_map(|value| value.split(|&byte| byte == b',')) {
+        let value = octets(value.trim_ascii()).ok_or(FramingError::ContentLength)?;
+        let first = *length.get_or_insert(value);
+        if first != value {
+            return Err(FramingError::ConflictingLengths { first, second: value });
+        }
+    }
+    Ok(length)
+}
+
+/// `1*DIGIT`: without the sign that `str::parse` would take.
+fn octets(digits: &[u8]) -> Option<u64> {
+    digits.iter().all(u8::is_ascii_digit).then_some(())?;
+    core::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// What the transfer codings say about the end of the body.
+enum Coding {
+    None,
+    ChunkedLast,
+    Other,
+}
+
+impl Coding {
+    fn of(fields: &Fields) -> Self {
+        match fields.list(TRANSFER_ENCODING).last() {
+            None => Self::None,
+            Some(last) if last.eq_ignore_ascii_case(b"chunked") => Self::ChunkedLast,
+            Some(_) => Self::Other,
+        }
+    }
+}
+
+const CONTENT_LENGTH: &str = "Content-Length";
+const TRANSFER_ENCODING: &str = "Transfer-Encoding";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FramingError::*;
+    use Version::*;
+    use alloc::format;
+
+    fn fields(lines: &str) -> Fields {
+        let head = format!("{lines}\r\n");
+        let mut parsed = [httparse::EMPTY_HEADER; 4];
+        let (_, parsed) = httparse::parse_headers(head.as_bytes(), &mut parsed).unwrap().unwrap();
+        Fields::locate(head.as_bytes(), parsed)
+    }
+
+    #[test]
+    fn a_response_ends_where_rfc_9112_says() {
+        const CL: &str = "Content-Length: 5\r\n";
+        const TE: &str = "Transfer-Encoding: chunked\r\n";
+        #[rustfmt::skip]
+        let table: &[(Method, u16, &str, Result<Framing, FramingError>)] = &[
+            (Method::Get,     200, "",                                 Ok(Framing::UntilClose)),
+            (Method::Get,     200, CL,                                 Ok(Framing::Length(5))),
+            (Method::Get,     200, TE,                                 Ok(Framing::Chunked)),
+            (Method::Get,     200, "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", Ok(Framing::Chunked)),
+            (Method::Get,     200, "Transfer-Encoding: gzip, Chunked\r\n", Ok(Framing::Chunked)),
+            (Method::Get,     200, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", Ok(Framing::Chunked)),
+            (Method::Get,     200, "Transfer-Encoding: chunked, gzip\r\n", Ok(Framing::UntilClose)),
+            (Method::Get,     200, "Content-Length: 5, 5\r\n",         Ok(Framing::Length(5))),
+            (Method::Get,     200, "Content-Length: 5\r\ncontent-length: 6\r\n", Err(ConflictingLengths { first: 5, second: 6 })),
+            (Method::Get,     200, "Content-Length: +5\r\n",           Err(ContentLength)),
+            (Method::Get,     200, "Content-Length: \r\n",             Err(ContentLength)),
+            (Method::Get,     200, "Content-Length: 5,\r\n",           Err(ContentLength)),
+            (Method::Get,     200, "Content-Length: 18446744073709551616\r\n", Err(ContentLength)),
+            (Method::Head,    200, CL,                                 Ok(Framing::None)),
+            (Method::Head,    200, TE,                                 Ok(Framing::None)),
+            (Method::Get,     204, CL,                                 Ok(Framing::None)),
+            (Method::Get,     304, CL,                                 Ok(Framing::None)),
+            (Method::Get,     100, CL,                                 Ok(Framing::None)),
+            (Method::Get,     101, "",                                 Ok(Framing::UntilClose)),
+            (Method::Connect, 200, CL,                                 Ok(Framing::UntilClose)),
+            (Method::Connect, 407, CL,                                 Ok(Framing::Length(5))),
+        ];
+        for (method, status, lines, expected) in table {
+            assert_eq!(
+                of_response(*method, *status, &fields(lines)),
+                *expected,
+                "{method:?} {status} {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_could_be_read_two_ways_is_refused() {
+        #[rustfmt::skip]
+        let table: &[(Version, &str, Result<Framing, FramingError>)] = &[
+            (Http11, "",                                 Ok(Framing::None)),
+            (Http11, "Content-Length: 0\r\n",            Ok(Framing::Length(0))),
+            (Http11, "Transfer-Encoding: chunked\r\n",   Ok(Framing::Chunked)),
+            (Http10, "Transfer-Encoding: chunked\r\n",   Err(TransferEncoding)),
+            (Http11, "Transfer-Encoding: gzip\r\n",      Err(TransferEncoding)),
+            (Http11, "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", Err(TransferEncoding)),
+            (Http11, "Content-Length: 5, 6\r\n",         Err(ConflictingLengths { first: 5, second: 6 })),
+        ];
+        for (version, lines, expected) in table {
+            assert_eq!(of_request(*version, &fields(lines)), *expected, "{version} {lines:?}");
+        }
+    }
+}

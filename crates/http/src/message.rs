@@ -1,0 +1,97 @@
+//! The words of a start line: version, method, reason phrase. Nothing here looks at fields.
+
+use core::fmt;
+
+/// The protocol version of a message.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Version {
+    /// HTTP/1.0 (RFC 1945): closes after a response unless both ends say `keep-alive`.
+    Http10,
+    /// HTTP/1.1 (RFC 9112): persists unless one end says `close`.
+    Http11,
+}
+
+impl Version {
+    pub(crate) const fn from_minor(minor: u8) -> Self {
+        if minor == 0 { Self::Http10 } else { Self::Http11 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+        })
+    }
+}
+
+/// A request method of RFC 9110, section 9. Any other is a [`RequestErrorKind::Method`].
+///
+/// [`RequestErrorKind::Method`]: crate::RequestErrorKind::Method
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "RFC 9110 defines each by its name")]
+pub enum Method {
+    Get,
+    Head,
+    Post,
+    Put,
+    Delete,
+    Connect,
+    Options,
+    Trace,
+}
+
+impl Method {
+    /// Every method, in the RFC's order.
+    pub const ALL: [Self; 8] = [
+        Self::Get,
+        Self::Head,
+        Self::Post,
+        Self::Put,
+        Self::Delete,
+        Self::Connect,
+        Self::Options,
+        Self::Trace,
+    ];
+
+    /// The method as it stands in a request line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+            Self::Options => "OPTIONS",
+            Self::Trace => "TRACE",
+        }
+    }
+
+    /// The method of that name; methods are case-sensitive (RFC 9110, section 9.1).
+    pub(crate) fn from_token(token: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.as_str() == token)
+    }
+}
+
+/// The reason phrase RFC 9110 suggests for `status`; empty for a status this crate never sends.
+#[must_use]
+pub const fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        206 => "Partial Content",
+        302 => "Found",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        413 => "Content Too Large",
+        416 => "Range Not Satisfiable",
+        431 => "Request Header Fields Too Large",
+        501 => "Not Implemented",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}

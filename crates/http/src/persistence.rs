@@ -1,0 +1,102 @@
+//! Whether a connection outlives a response: RFC 9112, section 9.3.
+
+use crate::{Fields, Framing, Version};
+
+/// The options of the `Connection` field that govern persistence.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ConnectionOptions {
+    /// `close` is among them.
+    pub close: bool,
+    /// `keep-alive` is among them.
+    pub keep_alive: bool,
+}
+
+impl ConnectionOptions {
+    /// Reads every `Connection` field; options are case-insensitive.
+    #[must_use]
+    pub fn from_fields(fields: &Fields) -> Self {
+        let has = |option: &[u8]| {
+            fields.list("Connection").any(|found| found.eq_ignore_ascii_case(option))
+        };
+        Self { close: has(b"close"), keep_alive: has(b"keep-alive") }
+    }
+}
+
+/// What happens to the connection after a response, as far as the messages tell.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Persistence {
+    /// It takes another request.
+    Persists,
+    /// It will not, and why.
+    Closes(CloseReason),
+}
+
+/// Why a connection ends with a response.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// The message says `Connection: close`.
+    CloseOption,
+    /// HTTP/1.0, and nobody said `keep-alive`.
+    Http10Only,
+    /// Only the close tells where the body ends.
+    UntilClose,
+    /// The message had more than one possible end (RFC 9112, section 6.1).
+    FaultyFraming,
+}
+
+/// The rule of RFC 9112, section 9.3, in its order, after the two cases where the body decides.
+#[must_use]
+pub(crate) fn after_response(
+    version: Version,
+    options: ConnectionOptions,
+    framing: Framing,
+    faulty_framing: bool,
+) -> Persistence {
+    let reason = match (version, options) {
+        _ if framing == Framing::UntilClose => CloseReason::UntilClose,
+        _ if faulty_framing => CloseReason::FaultyFraming,
+        (_, ConnectionOptions { close: true, .. }) => CloseReason::CloseOption,
+        (Version::Http11, _) | (_, ConnectionOptions { keep_alive: true, .. }) => {
+            return Persistence::Persists;
+        }
+        (Version::Http10, _) => CloseReason::Http10Only,
+    };
+    Persistence::Closes(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CloseReason::*;
+    use Persistence::*;
+    use Version::*;
+
+    #[test]
+    fn close_beats_keep_alive_and_the_version_decides_the_rest() {
+        let options = |close, keep_alive| ConnectionOptions { close, keep_alive };
+        let sized = Framing::Length(1);
+        #[rustfmt::skip]
+        let table = [
+            (Http11, options(false, false), sized,               false, Persists),
+            (Http11, options(false, true),  sized,               false, Persists),
+            (Http11, options(true,  false), sized,               false, Closes(CloseOption)),
+            (Http11, options(true,  true),  sized,               false, Closes(CloseOption)),
+            (Http10, options(false, false), sized,               false, Closes(Http10Only)),
+            (Http10, options(false, true),  sized,               false, Persists),
+            (Http10, options(true,  true),  sized,               false, Closes(CloseOption)),
+            (Http10, options(false, true),  Framing::UntilClose, false, Closes(UntilClose)),
+            (Http11, options(false, false), Framing::UntilClose, false, Closes(UntilClose)),
+            (Http11, options(false, false), Framing::Chunked,    true,  Closes(FaultyFraming)),
+            (Http11, options(false, false), Framing::None,       false, Persists),
+        ];
+        for (version, options, framing, faulty, expected) in table {
+            assert_eq!(
+                after_response(version, options, framing, faulty),
+                expected,
+                "{version} {options:?} {framing:?} faulty {faulty}"
+            );
+        }
+    }
+}

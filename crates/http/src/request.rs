@@ -1,0 +1,51 @@
+//! Requests: a builder for the client, a parser for the server.
+
+mod build;
+mod error;
+mod parse;
+
+pub use build::{ConnectionOption, RequestBuilder};
+pub use error::{RequestError, RequestErrorKind};
+pub use parse::{REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT, RequestParser};
+
+use alloc::string::String;
+
+use crate::{ConnectionOptions, Fields, Method, Version};
+
+/// A request that has arrived completely. Its content, if it had any, is gone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// Offset in the stream of the first byte of the request line.
+    pub start: u64,
+    /// Offset of the first byte after the message.
+    pub end: u64,
+    /// The method.
+    pub method: Method,
+    /// The request target as sent.
+    pub target: String,
+    /// The version the client speaks.
+    pub version: Version,
+    /// What the client wants to become of the connection.
+    pub connection: ConnectionOptions,
+    /// All fields.
+    pub fields: Fields,
+}
+
+impl Request {
+    /// The path that the target names, without scheme, authority and query.
+    ///
+    /// RFC 9112, section 3.2.2: "a server MUST accept the absolute-form in requests even though
+    /// most HTTP/1.1 clients will only send the absolute-form to a proxy".
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let target = self.target.as_str();
+        let path = match target.split_once("://") {
+            Some((scheme, rest)) if !scheme.contains('/') => {
+                rest.find('/').map_or("/", |slash| &rest[slash..])
+            }
+            _ => target,
+        };
+        path.split('?').next().unwrap_or(path)
+    }
+}

@@ -1,0 +1,124 @@
+//! Builds requests without content.
+
+use alloc::{format, string::String, vec::Vec};
+
+use crate::{EncodeError, Method, Version, encode};
+
+/// A request to be sent.
+///
+/// ```
+/// use ackwise_http::{ConnectionOption, RequestBuilder, Version};
+///
+/// let request = RequestBuilder::get("localhost", "/6651")
+///     .version(Version::Http10)
+///     .connection(ConnectionOption::KeepAlive)
+///     .encode()?;
+/// assert_eq!(request, b"GET /6651 HTTP/1.0\r\nHost: localhost\r\nConnection: Keep-Alive\r\n\r\n");
+/// # Ok::<(), ackwise_http::EncodeError>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[must_use]
+pub struct RequestBuilder {
+    method: Method,
+    host: String,
+    target: String,
+    version: Version,
+    connection: Option<ConnectionOption>,
+    fields: Vec<(String, String)>,
+}
+
+/// The one option of the `Connection` field that a request may ask for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ConnectionOption {
+    /// `Keep-Alive`: what HTTP/1.0 needs to persist, in the capitals of 1996.
+    KeepAlive,
+    /// `close`.
+    Close,
+}
+
+impl RequestBuilder {
+    /// A request with `method` for `target` at `host` (with the port, if it is not the default).
+    pub fn new(method: Method, host: impl Into<String>, target: impl Into<String>) -> Self {
+        Self {
+            method,
+            host: host.into(),
+            target: target.into(),
+            version: Version::Http11,
+            connection: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// A GET of `target` at `host`.
+    pub fn get(host: impl Into<String>, target: impl Into<String>) -> Self {
+        Self::new(Method::Get, host, target)
+    }
+
+    /// The version to speak; HTTP/1.1 unless said.
+    pub const fn version(mut self, version: Version) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The `Connection` field; none unless said.
+    pub const fn connection(mut self, option: ConnectionOption) -> Self {
+        self.connection = Some(option);
+        self
+    }
+
+    /// Adds a field after `Host`, `Connection` and the ones there are.
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.fields.push((name.into(), value.into()));
+        self
+    }
+
+    /// The request as bytes, with its empty line.
+    ///
+    /// # Errors
+    ///
+    /// If the target, or a field's name or value, cannot stand in a head.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let Self { method, host, target, version, connection, fields } = self;
+        if target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(EncodeError::Target(target.clone()));
+        }
+        let mut head = format!("{} {target} {version}\r\n", method.as_str()).into_bytes();
+        encode::field(&mut head, "Host", host)?;
+        if let Some(option) = connection {
+            encode::field(&mut head, "Connection", option.as_str())?;
+        }
+        for (name, value) in fields {
+            encode::field(&mut head, name, value)?;
+        }
+        head.extend_from_slice(b"\r\n");
+        Ok(head)
+    }
+}
+
+impl ConnectionOption {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::KeepAlive => "Keep-Alive",
+            Self::Close => "close",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_cannot_become_a_line() {
+        for broken in [
+            RequestBuilder::get("h", "/ HTTP/1.1\r\nX: y"),
+            RequestBuilder::get("h", ""),
+            RequestBuilder::get("h\r\nX: y", "/"),
+            RequestBuilder::get("h", "/").field("X: y\r\nZ", "1"),
+            RequestBuilder::get("h", "/").field("", "1"),
+            RequestBuilder::get("h", "/").field("X", "1\n"),
+        ] {
+            assert!(broken.encode().is_err(), "{broken:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What can be wrong with a request. The client is at fault.
+
+use core::fmt;
+
+use crate::{
+    FramingError,
+    chunked::ChunkError,
+    head::FIELD_LIMIT,
+    request::{REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT},
+};
+
+/// What is wrong with a stream of requests, and where.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RequestError {
+    /// Offset in the stream: of the byte that is wrong, or of the line or head that contains it
+    /// where the fault has no single byte.
+    pub at: u64,
+    /// What is wrong, and what was expected instead.
+    pub kind: RequestErrorKind,
+}
+
+/// The kinds of [`RequestError`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestErrorKind {
+    /// A line of the head that the grammar does not allow; the first, if it is not HTTP at all.
+    #[error("malformed line in the head: {0}")]
+    Head(httparse::Error),
+    /// The head has no end within the limit.
+    #[error("expected the end of the head within {REQUEST_HEAD_LIMIT} octets")]
+    HeadTooLarge,
+    /// The head has too many lines.
+    #[error("expected at most {FIELD_LIMIT} header fields")]
+    TooManyFields,
+    /// A method that RFC 9110 does not define.
+    #[error("expected a method of RFC 9110")]
+    Method,
+    /// HTTP/1.1 without exactly one `Host` (RFC 9112, section 3.2).
+    #[error("expected exactly one Host field")]
+    Host,
+    /// The fields do not say where the body ends.
+    #[error(transparent)]
+    Framing(FramingError),
+    /// The chunks of the body are broken.
+    #[error(transparent)]
+    Chunk(ChunkError),
+    /// More content than a server of documents cares to discard.
+    #[error("expected at most {REQUEST_BODY_LIMIT} octets of content")]
+    BodyTooLarge,
+}
+
+impl RequestErrorKind {
+    /// The status code that says it to the client.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        match self {
+            Self::Head(httparse::Error::Version) => 505,
+            Self::Head(_) | Self::Host | Self::Framing(_) | Self::Chunk(_) => 400,
+            Self::HeadTooLarge | Self::TooManyFields => 431,
+            Self::Method => 501,
+            Self::BodyTooLarge => 413,
+        }
+    }
+}
+
+impl From<httparse::Error> for RequestErrorKind {
+    fn from(problem: httparse::Error) -> Self {
+        match problem {
+            httparse::Error::TooManyHeaders => Self::TooManyFields,
+            other => Self::Head(other),
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {} of the stream)", self.kind, self.at)
+    }
+}
+
+impl core::error::Error for RequestError {}

@@ -1,0 +1,190 @@
+//! Reads requests off a stream that arrives in pieces of any size.
+//!
+//! Content is discarded, and `Expect: 100-continue` is left to the client's patience: the servers
+//! built on this have nothing to do with content.
+
+use core::mem;
+
+use super::{Request, RequestError, RequestErrorKind};
+use crate::{
+    ConnectionOptions, Fields, Framing, Method, Version,
+    body::{BodyScanner, BodyStep},
+    cursor::Cursor,
+    framing,
+    head::{FIELD_LIMIT, HeadScanner, HeadStep, malformed_line},
+};
+
+/// Parses the requests of one connection.
+///
+/// It allocates no more than [`REQUEST_HEAD_LIMIT`] for what a client sends.
+#[derive(Clone, Debug)]
+pub struct RequestParser {
+    offset: u64,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Head { scanner: HeadScanner, empty_lines: usize },
+    Body { request: Request, body: BodyScanner, content: u64 },
+    Failed(RequestError),
+}
+
+impl RequestParser {
+    /// A parser for a connection on which nothing has arrived yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { offset: 0, state: State::head() }
+    }
+
+    /// Whether a request has begun and not ended.
+    #[must_use]
+    pub fn is_within_request(&self) -> bool {
+        match &self.state {
+            State::Head { scanner, .. } => !scanner.seen().is_empty(),
+            State::Body { .. } => true,
+            State::Failed(_) => false,
+        }
+    }
+
+    /// Takes bytes off the front of `input` up to the end of a request.
+    ///
+    /// `None` means that `input` is used up.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a request. The stream has lost its place then, and every later call
+    /// says the same.
+    pub fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Request>, RequestError> {
+        let mut cursor = Cursor::new(input, self.offset);
+        let outcome = self.step(&mut cursor);
+        *input = cursor.rest();
+        self.offset = cursor.at();
+        outcome.inspect_err(|error| self.state = State::Failed(*error))
+    }
+
+    fn step(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<Request>, RequestError> {
+        if let State::Head { scanner, empty_lines } = &mut self.state {
+            skip_empty_lines(scanner, empty_lines, cursor)?;
+            let start = cursor.at() - scanner.seen().len() as u64;
+            match scanner.advance(cursor) {
+                HeadStep::NeedsMore => return Ok(None),
+                HeadStep::TooLarge => return error(start, RequestErrorKind::HeadTooLarge),
+                HeadStep::Whole(head) => {
+                    let (request, framing) = parse_head(&head, start)?;
+                    let body = BodyScanner::new(framing);
+                    self.state = State::Body { request, body, content: 0 };
+                }
+            }
+        }
+        self.step_body(cursor)
+    }
+
+    fn step_body(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<Request>, RequestError> {
+        loop {
+            let (body, content) = match &mut self.state {
+                State::Head { .. } => return Ok(None),
+                State::Body { body, content, .. } => (body, content),
+                State::Failed(error) => return Err(*error),
+            };
+            match body.advance(cursor) {
+                Ok(BodyStep::NeedsMore) => return Ok(None),
+                Ok(BodyStep::Content(bytes)) => *content += bytes.len() as u64,
+                Ok(BodyStep::End) => return Ok(self.end_request(cursor.at())),
+                Err(broken) => return error(cursor.at(), RequestErrorKind::Chunk(broken)),
+            }
+            if *content > REQUEST_BODY_LIMIT {
+                return error(cursor.at(), RequestErrorKind::BodyTooLarge);
+            }
+        }
+    }
+
+    fn end_request(&mut self, end: u64) -> Option<Request> {
+        match mem::replace(&mut self.state, State::head()) {
+            State::Body { request, .. } => Some(Request { end, ..request }),
+            State::Head { .. } | State::Failed(_) => None,
+        }
+    }
+}
+
+impl Default for RequestParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl State {
+    const fn head() -> Self {
+        Self::Head { scanner: HeadScanner::new(REQUEST_HEAD_LIMIT), empty_lines: 0 }
+    }
+}
+
+/// RFC 9112, section 2.2: "a server that is expecting to receive and parse a request-line SHOULD
+/// ignore at least one empty line (CRLF) received prior to the request-line".
+fn skip_empty_lines(
+    scanner: &HeadScanner,
+    skipped: &mut usize,
+    cursor: &mut Cursor<'_>,
+) -> Result<(), RequestError> {
+    while scanner.seen().is_empty() && matches!(cursor.peek(), Some(b'\r' | b'\n')) {
+        cursor.skip_one();
+        *skipped += 1;
+        if *skipped > REQUEST_HEAD_LIMIT {
+            return error(cursor.at(), RequestErrorKind::HeadTooLarge);
+        }
+    }
+    Ok(())
+}
+
+fn parse_head(bytes: &[u8], start: u64) -> Result<(Request, Framing), RequestError> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
+    let mut parsed = httparse::Request::new(&mut fields);
+    match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
+        Ok(_) => return error(start, RequestErrorKind::Head(httparse::Error::NewLine)),
+        Err(problem) => {
+            let line = malformed_line(bytes, is_malformed) as u64;
+            return error(start + line, problem.into());
+        }
+    }
+    let fields = Fields::locate(bytes, parsed.headers);
+    let version = Version::from_minor(parsed.version.unwrap_or(0));
+    let method = Method::from_token(parsed.method.unwrap_or(""))
+        .ok_or(RequestError { at: start, kind: RequestErrorKind::Method })?;
+    let hosts = fields.all("Host").count();
+    if hosts > 1 || (hosts == 0 && version == Version::Http11) {
+        return error(start, RequestErrorKind::Host);
+    }
+    let framing = framing::of_request(version, &fields)
+        .map_err(|problem| RequestError { at: start, kind: RequestErrorKind::Framing(problem) })?;
+    let request = Request {
+        start,
+        end: start + bytes.len() as u64,
+        method,
+        target: parsed.path.unwrap_or("").into(),
+        version,
+        connection: ConnectionOptions::from_fields(&fields),
+        fields,
+    };
+    match framing {
+        Framing::Length(length) if length > REQUEST_BODY_LIMIT => {
+            error(start, RequestErrorKind::BodyTooLarge)
+        }
+        framing => Ok((request, framing)),
+    }
+}
+
+fn is_malformed(head: &[u8]) -> bool {
+    let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
+    httparse::Request::new(&mut fields).parse(head).is_err()
+}
+
+const fn error<T>(at: u64, kind: RequestErrorKind) -> Result<T, RequestError> {
+    Err(RequestError { at, kind })
+}
+
+/// Most octets that the head of a request may have; Apache reads 8 KiB, nginx 32 KiB.
+pub const REQUEST_HEAD_LIMIT: usize = 16 * 1024;
+
+/// Most octets of content that are discarded for the sake of the next request.
+pub const REQUEST_BODY_LIMIT: u64 = 64 * 1024;

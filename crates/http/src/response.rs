@@ -1,0 +1,49 @@
+//! Responses: their heads as data, a builder for them and a parser that says where things are.
+
+mod build;
+mod error;
+mod parse;
+
+pub use build::ResponseBuilder;
+pub use error::{Found, ResponseError, ResponseErrorKind};
+pub use parse::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT, ResponseEvent, ResponseParser, responses};
+
+use crate::{Fields, Framing, KeepAlive, Method, Persistence, Version};
+
+/// The head of a response and what follows from it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// Offset in the stream of the first byte of the status line.
+    pub start: u64,
+    /// Offset of the first byte after the empty line.
+    pub end: u64,
+    /// The version the server speaks.
+    pub version: Version,
+    /// The status code, three digits.
+    pub status: u16,
+    /// The method of the request this answers; `None` if nothing was asked (a 408, for example).
+    pub answers: Option<Method>,
+    /// How the body is delimited.
+    pub framing: Framing,
+    /// The `Content-Length`, which a response to HEAD has without having a body.
+    pub content_length: Option<u64>,
+    /// Whether the connection takes another request after this response.
+    pub persistence: Persistence,
+    /// The `Keep-Alive` field, if there is one.
+    pub keep_alive: Option<KeepAlive>,
+    /// All fields, for whatever else is wanted: `Location`, `Server`, `Accept-Ranges`.
+    pub fields: Fields,
+}
+
+/// A response that has arrived completely.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Response {
+    /// Its head.
+    pub head: ResponseHead,
+    /// Octets of content, without the framing around them.
+    pub content: u64,
+    /// Offset in the stream of the first byte after the body.
+    pub end: u64,
+}

@@ -1,0 +1,105 @@
+//! What can be wrong with a response. The server is at fault, or whoever cut the connection.
+
+use core::fmt;
+
+use crate::{
+    Missing,
+    chunked::ChunkError,
+    framing::FramingError,
+    head::FIELD_LIMIT,
+    response::parse::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT},
+};
+
+/// What is wrong with a stream of responses, and where.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ResponseError {
+    /// Offset in the stream: of the byte that is wrong, or of the line or head that contains it
+    /// where the fault has no single byte.
+    pub at: u64,
+    /// What is wrong, and what was expected instead.
+    pub kind: ResponseErrorKind,
+}
+
+/// The kinds of [`ResponseError`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResponseErrorKind {
+    /// The stream is something else, or has lost its place.
+    #[error("expected \"HTTP/1.\", found {0}: not HTTP")]
+    NotHttp(Found),
+    /// The head has no end within the limit.
+    #[error("expected the end of the head within {RESPONSE_HEAD_LIMIT} octets")]
+    HeadTooLarge,
+    /// The head has too many lines.
+    #[error("expected at most {FIELD_LIMIT} header fields")]
+    TooManyFields,
+    /// A line of the head that the grammar does not allow.
+    #[error("malformed line in the head: {0}")]
+    Head(httparse::Error),
+    /// Interim responses without a final one.
+    #[error("expected a final response after {INTERIM_LIMIT} interim ones")]
+    TooManyInterim,
+    /// The fields do not say where the body ends.
+    #[error(transparent)]
+    Framing(FramingError),
+    /// The chunks of the body are broken.
+    #[error(transparent)]
+    Chunk(ChunkError),
+    /// The connection closed in the middle of a response.
+    #[error("connection closed before {0}")]
+    UnexpectedEnd(Missing),
+    /// Bytes after a response that was the last by its own word.
+    #[error("expected the connection to close after the last response, found {0}")]
+    AfterLast(Found),
+}
+
+impl fmt::Display for ResponseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {} of the stream)", self.kind, self.at)
+    }
+}
+
+impl core::error::Error for ResponseError {}
+
+impl From<httparse::Error> for ResponseErrorKind {
+    fn from(problem: httparse::Error) -> Self {
+        match problem {
+            httparse::Error::TooManyHeaders => Self::TooManyFields,
+            other => Self::Head(other),
+        }
+    }
+}
+
+/// The first bytes of what was found, for a message.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub struct Found {
+    bytes: [u8; Self::SHOWN],
+    length: u8,
+}
+
+impl Found {
+    /// Enough to recognise a TLS record, an SSH banner or the middle of a document.
+    const SHOWN: usize = 16;
+
+    pub(crate) fn new(found: &[u8]) -> Self {
+        let mut bytes = [0; Self::SHOWN];
+        let mut length = 0;
+        for (shown, &byte) in bytes.iter_mut().zip(found) {
+            *shown = byte;
+            length += 1;
+        }
+        Self { bytes, length }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.bytes[..self.length.into()].escape_ascii())
+    }
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
