@@ -11,7 +11,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use self::needs::{Need, Tool};
+use self::needs::{Need, Package, Tool};
 pub(crate) use self::rust::forget_toolchain;
 
 /// Makes sure of `need`.
@@ -26,6 +26,15 @@ pub(crate) fn provide(need: Need) -> anyhow::Result<()> {
         Need::Component(component) => rust::provide_component(component),
         Need::Nightly => rust::provide_nightly(),
     }
+}
+
+/// Makes sure of Debian packages that only one benchmark needs.
+///
+/// # Errors
+///
+/// Which ones are missing and cannot be installed here.
+pub(crate) fn provide_packages(packages: &[Package]) -> anyhow::Result<()> {
+    if packages.is_empty() { Ok(()) } else { debian::provide(packages) }
 }
 
 /// `PATH` for children: our own tools first, and the places where Debian keeps servers, which an

@@ -1,7 +1,9 @@
 //! Builds the fuzz targets and runs each for a bounded time.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::{Context, ensure};
 
@@ -17,23 +19,33 @@ pub(crate) fn run(limit: Duration) -> anyhow::Result<End> {
     let targets = targets()?;
     ensure!(!targets.is_empty(), "fuzz/Cargo.toml names no target");
     let host = host()?;
-    let build = process::run(cargo_fuzz("build", &host).arg("--"), Output::Inherit, limit)?;
+    let build = process::run(&mut cargo_fuzz("build", &host), Output::Inherit, limit)?;
     if build != End::Succeeded {
         return Ok(build);
     }
     let mut all = End::Succeeded;
     for target in targets {
         println!("fuzzing {target} for {SECONDS} s");
-        let mut command = cargo_fuzz("run", &host);
-        command.args([target.as_str(), "--"]).args(LIBFUZZER);
-        command.arg(format!("-max_total_time={SECONDS}"));
-        let end = process::run(&mut command, Output::Inherit, RUN_LIMIT)?;
+        let end = process::run(&mut fuzz(&target, &host)?, Output::Inherit, RUN_LIMIT)?;
         if end != End::Succeeded {
             eprintln!("fuzz target {target} failed; the input is in fuzz/artifacts/{target}");
             all = end;
         }
     }
     Ok(all)
+}
+
+/// New inputs go to the first directory; the seeds are only read.
+fn fuzz(target: &str, host: &str) -> io::Result<Command> {
+    let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+    fs::create_dir_all(&corpus)?;
+    let mut command = cargo_fuzz("run", host);
+    command.args([target, &corpus]);
+    if Path::new(&seeds).is_dir() {
+        command.arg(seeds);
+    }
+    command.arg("--").args(LIBFUZZER).arg(format!("-max_total_time={SECONDS}"));
+    Ok(command)
 }
 
 fn targets() -> anyhow::Result<Vec<String>> {

@@ -1,0 +1,91 @@
+//! What a page costs on the server of 1996, and on the one with every fix.
+//!
+//! Both are the built-in servers of `ackwise check` without a URL, which measures the page times
+//! itself; this repeats it and adds the spread. One command serves both sides, so its processor
+//! time is that of the whole check.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use super::{Benchmark, Side};
+use crate::install::needs::Package;
+use crate::process::{self, End, Output};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    program: PathBuf,
+}
+
+impl Benchmark for Page {
+    fn name(&self) -> &'static str {
+        "page"
+    }
+
+    fn question(&self) -> &'static str {
+        "what does a page of small documents cost on the 1996 server, and on the fixed one?"
+    }
+
+    fn packages(&self) -> &'static [Package] {
+        &[]
+    }
+
+    fn label(&self, side: Side) -> &'static str {
+        match side {
+            Side::Ours => "fixed",
+            Side::Other => "1996",
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        "ms per page"
+    }
+
+    fn rounds(&self) -> NonZeroUsize {
+        const { NonZeroUsize::new(5).unwrap() }
+    }
+
+    fn prepare(&mut self) -> anyhow::Result<()> {
+        let mut program = None;
+        let mut look = |line: &str| program = executable(line).or_else(|| program.take());
+        let mut build = Command::new("cargo");
+        build.args(["build", "--release", "--package", "ackwise", "--message-format"]);
+        build.arg("json-render-diagnostics");
+        let end = process::run(&mut build, Output::Take(&mut look), BUILD_LIMIT)?;
+        ensure!(end == End::Succeeded, "ackwise does not build");
+        self.program = program.context("cargo did not say where it put ackwise")?;
+        Ok(())
+    }
+
+    fn measure(&mut self, side: Side) -> anyhow::Result<f64> {
+        let mut json = String::new();
+        let mut take = |line: &str| json.push_str(line);
+        let mut check = Command::new(&self.program);
+        check.args(["check", "--json", "--stack", "kernel"]);
+        let end = process::run(&mut check, Output::Take(&mut take), CHECK_LIMIT)?;
+        ensure!(end == End::Succeeded, "ackwise check: {end:?}");
+        let report = serde_json::from_str(&json).context("ackwise check --json is not JSON")?;
+        page_ms(&report, self.label(side)).with_context(|| format!("no page time in {json}"))
+    }
+}
+
+/// The program that a line of `cargo build --message-format json` names, if it is such a line.
+fn executable(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    message.get("executable")?.as_str().map(PathBuf::from)
+}
+
+/// The median time of the page of small documents from `server`.
+fn page_ms(report: &Value, server: &str) -> Option<f64> {
+    let pages = report.get("pages")?.as_array()?;
+    let mut of_server = pages.iter().filter(|page| page["server"] == server);
+    of_server.next_back()?.get("median_ms")?.as_f64()
+}
+
+const BUILD_LIMIT: Duration = Duration::from_secs(600);
+const CHECK_LIMIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,52 @@
+//! The files that git tracks.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+/// A tracked file.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// From the root, with forward slashes.
+    pub(crate) path: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl File {
+    /// `None` for a picture, a capture or another file that is not text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        if self.bytes.contains(&0) { None } else { std::str::from_utf8(&self.bytes).ok() }
+    }
+
+    pub(crate) fn has_extension(&self, extension: &str) -> bool {
+        Path::new(&self.path).extension().is_some_and(|found| found == extension)
+    }
+}
+
+pub(crate) fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
+}
+
+/// All tracked files. One that was deleted but not yet committed is left out.
+pub(crate) fn files() -> Vec<File> {
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
+    let output = output.expect("git is needed to know which files belong to the repository");
+    assert!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+    let names = String::from_utf8(output.stdout).expect("file names are UTF-8");
+    names.split_terminator('\0').filter_map(read).collect()
+}
+
+fn read(name: &str) -> Option<File> {
+    match fs::read(root().join(name)) {
+        Ok(bytes) => Some(File { path: name.to_owned(), bytes }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+/// Fails with every complaint, not only the first.
+pub(crate) fn assert_none(complaints: &[String], rule: &str) {
+    assert!(complaints.is_empty(), "{rule}\n  {}", complaints.join("\n  "));
+}
