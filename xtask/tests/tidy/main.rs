@@ -7,6 +7,7 @@ mod arrows;
 mod conformance;
 mod dependencies;
 mod files;
+mod fuzz;
 mod links;
 mod metadata;
 mod repository;
