@@ -1,0 +1,293 @@
+//! A TUN device: IP packets that the kernel routes to us, and ours to it.
+//!
+//! It is opened in the namespace of the calling thread and stays there. It is never made persistent, so
+//! the kernel removes it, its addresses and its routes with the last descriptor. Offloads stay off: a
+//! packet on it is what would be on a wire.
+
+use std::{
+    fs::OpenOptions,
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use nix::unistd::Pid;
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+use crate::routes::Routes;
+
+/// How a device is made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TunOptions {
+    /// Largest packet in octets, IP header included.
+    pub mtu: u16,
+    /// Give it IPv6 addresses too, where the host has IPv6.
+    pub v6: bool,
+    /// Packets that the kernel keeps for us before it drops further ones.
+    pub queue: u32,
+}
+
+impl Default for TunOptions {
+    /// As Ethernet: 1500 octets. The queue is ours: what 10,000 connections send in one round trip.
+    fn default() -> Self {
+        Self { mtu: 1500, v6: false, queue: 32_768 }
+    }
+}
+
+/// The two ends of the device in one address family.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ends<A> {
+    /// The kernel's.
+    pub host: A,
+    /// Ours: what the kernel routes into the device.
+    pub ours: A,
+}
+
+/// An open TUN device, up, with addresses. Gone when dropped, and when the process ends.
+pub struct TunDevice {
+    device: SyncDevice,
+    name: String,
+    mtu: u16,
+    v4: Ends<Ipv4Addr>,
+    v6: Option<Ends<Ipv6Addr>>,
+}
+
+impl TunDevice {
+    /// Opens a device in the namespace of the calling thread.
+    ///
+    /// Its IPv4 network is a /30 of the benchmarking range (RFC 2544: 198.18.0.0/15) that overlaps no
+    /// route of the namespace.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses; the message says what is missing and how to grant it.
+    pub fn open(options: TunOptions) -> Result<Self, TunError> {
+        check_node()?;
+        let routes = Routes::read().map_err(|source| TunError::setup("read the routes", source))?;
+        let subnet = free_subnet(&routes, first_subnet()).ok_or(TunError::NoFreeNetwork)?;
+        let device = build(subnet.v4, options).map_err(TunError::from_creation)?;
+        let v6 = options.v6.then_some(subnet.v6).filter(|ends| {
+            // Fails where IPv6 is switched off, which is no reason to do without IPv4.
+            device.add_address_v6(ends.host, V6_PREFIX).is_ok()
+        });
+        device.enabled(true).map_err(|source| TunError::setup("bring it up", source))?;
+        device.set_nonblocking(true).map_err(|source| TunError::setup("not block", source))?;
+        let name = device.name().map_err(|source| TunError::setup("learn its name", source))?;
+        Ok(Self { device, name, mtu: options.mtu, v4: subnet.v4, v6 })
+    }
+
+    /// Its name, such as `tun0`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Largest packet in octets, IP header included.
+    #[must_use]
+    pub const fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// Its IPv4 addresses.
+    #[must_use]
+    pub const fn v4(&self) -> Ends<Ipv4Addr> {
+        self.v4
+    }
+
+    /// Its IPv6 addresses.
+    #[must_use]
+    pub const fn v6(&self) -> Option<Ends<Ipv6Addr>> {
+        self.v6
+    }
+
+    /// Whether `address` is one of ours.
+    #[must_use]
+    pub fn is_ours(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => address == self.v4.ours,
+            IpAddr::V6(address) => self.v6.is_some_and(|ends| address == ends.ours),
+        }
+    }
+
+    /// Our address for talking to `peer`, if we have one in its family.
+    #[must_use]
+    pub fn address_towards(&self, peer: IpAddr) -> Option<IpAddr> {
+        match peer {
+            IpAddr::V4(_) => Some(self.v4.ours.into()),
+            IpAddr::V6(_) => self.v6.map(|ends| ends.ours.into()),
+        }
+    }
+
+    /// The next packet from the kernel and its length, or `None` if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// If the device is gone or down.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.device.recv(buffer) {
+            Ok(len) => Ok(Some(len)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands `packet` to the kernel.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not take it: no memory, not an IP packet, or the device is gone or down.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        self.device.send(packet).map(drop)
+    }
+}
+
+impl AsFd for TunDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// Why there is no device. The host's settings are at fault, not the caller.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TunError {
+    /// The kernel has no TUN driver, or the container does not show it.
+    #[error(
+        "{NODE} does not exist; load it with `modprobe tun`, or start the container with `--device \
+         {NODE}`"
+    )]
+    NoNode,
+    /// The driver exists, and this user may not open it.
+    #[error("{NODE} may not be opened; run as root, or allow it with `chmod 666 {NODE}`")]
+    NodeForbidden,
+    /// The kernel does not let this process make a device in this namespace.
+    #[error(
+        "a TUN device needs CAP_NET_ADMIN; run as root or in a network namespace of your own \
+         (`unshare --user --net --map-root-user`), or start the container with `--cap-add NET_ADMIN`"
+    )]
+    NoCapability,
+    /// Every /30 of 198.18.0.0/15 overlaps a route.
+    #[error(
+        "no network for the TUN device is free in 198.18.0.0/15: remove a route that covers it"
+    )]
+    NoFreeNetwork,
+    /// Something else went wrong.
+    #[error("the TUN device could not {step}: {source}")]
+    Setup {
+        /// What was tried.
+        step: &'static str,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+impl TunError {
+    fn setup(step: &'static str, source: io::Error) -> Self {
+        Self::Setup { step, source }
+    }
+
+    fn from_creation(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::NoCapability,
+            _ => Self::setup("be made", source),
+        }
+    }
+}
+
+/// Tells apart what `tun-rs` would report as one error; it would also make a missing node, and leave it.
+fn check_node() -> Result<(), TunError> {
+    match OpenOptions::new().read(true).write(true).open(NODE) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.kind() {
+            io::ErrorKind::NotFound => TunError::NoNode,
+            io::ErrorKind::PermissionDenied => TunError::NodeForbidden,
+            _ => TunError::setup("be opened", error),
+        }),
+    }
+}
+
+fn build(ends: Ends<Ipv4Addr>, options: TunOptions) -> io::Result<SyncDevice> {
+    DeviceBuilder::new()
+        .layer(Layer::L3)
+        .offload(false)
+        .packet_information(false)
+        .mtu(options.mtu)
+        .tx_queue_len(options.queue)
+        .ipv4(ends.host, V4_PREFIX, None)
+        .enable(false)
+        .build_sync()
+}
+
+/// One of the networks that a device may have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Subnet {
+    v4: Ends<Ipv4Addr>,
+    v6: Ends<Ipv6Addr>,
+}
+
+impl Subnet {
+    fn number(number: u16) -> Self {
+        let v4 = u32::from(V4_BENCHMARKING) + 4 * u32::from(number);
+        let v6 = u128::from(V6_UNIQUE_LOCAL) + (u128::from(number) << 64);
+        Self {
+            v4: Ends { host: (v4 + 1).into(), ours: (v4 + 2).into() },
+            v6: Ends { host: (v6 + 1).into(), ours: (v6 + 2).into() },
+        }
+    }
+}
+
+/// The first free one from `start` on, going around.
+fn free_subnet(routes: &Routes, start: u16) -> Option<Subnet> {
+    (0..SUBNETS).map(|step| Subnet::number(start.wrapping_add(step) % SUBNETS)).find(|subnet| {
+        !routes.overlap_v4(subnet.v4.host, V4_PREFIX)
+            && !routes.overlap_v6(subnet.v6.host, V6_PREFIX)
+    })
+}
+
+/// Two processes that start at once should not look at the same network first.
+fn first_subnet() -> u16 {
+    let pid = Pid::this().as_raw().rem_euclid(i32::from(SUBNETS));
+    u16::try_from(pid).unwrap_or(0)
+}
+
+const NODE: &str = "/dev/net/tun";
+/// RFC 2544, appendix C.2.2: "for use in benchmarking".
+const V4_BENCHMARKING: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const V4_PREFIX: u8 = 30;
+/// /30 networks in a /15.
+const SUBNETS: u16 = 1 << 15;
+/// RFC 4193: fd00::/8 and 40 bits that were drawn by lot, once.
+const V6_UNIQUE_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x7c1e, 0x92a4, 0, 0, 0, 0, 0);
+const V6_PREFIX: u8 = 126;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::in_namespace;
+
+    #[test]
+    fn subnets_stay_in_the_benchmarking_range() {
+        for number in [0, 1, SUBNETS - 1] {
+            let subnet = Subnet::number(number);
+            assert_eq!(u32::from(subnet.v4.ours) >> 17, u32::from(V4_BENCHMARKING) >> 17);
+            assert_eq!(u32::from(subnet.v4.ours) >> 2, u32::from(subnet.v4.host) >> 2);
+        }
+        assert_eq!(Subnet::number(SUBNETS - 1).v4.ours, Ipv4Addr::new(198, 19, 255, 254));
+    }
+
+    #[test]
+    fn two_devices_in_one_namespace_have_networks_apart() {
+        in_namespace("two_devices_in_one_namespace_have_networks_apart", || {
+            let options = TunOptions { v6: true, ..TunOptions::default() };
+            let one = TunDevice::open(options).unwrap();
+            let other = TunDevice::open(options).unwrap();
+            assert_ne!(one.v4(), other.v4());
+            assert_ne!(one.name(), other.name());
+            assert_ne!(one.v6().unwrap(), other.v6().unwrap());
+            assert!(Routes::read().unwrap().overlap_v4(one.v4().host, 30));
+            let gone = one.v4().host;
+            drop(one);
+            assert!(!Routes::read().unwrap().overlap_v4(gone, 30), "it goes with its descriptor");
+        });
+    }
+}
