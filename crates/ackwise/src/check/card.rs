@@ -1,5 +1,7 @@
 //! The report card: what `check` found out about one server, as data.
 
+use std::{fmt, str::FromStr};
+
 use serde::Serialize;
 
 /// What was found out about one server with one stack.
@@ -11,6 +13,10 @@ pub struct Card {
     pub server: Option<BuiltIn>,
     /// Whose TCP played the client.
     pub stack: StackName,
+    /// What a reader must know before the findings: a redirect that was not followed, a small
+    /// page, a busy machine. One sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// In the order of [`FindingId::ALL`].
     pub findings: Vec<Finding>,
 }
@@ -112,4 +118,60 @@ impl FindingId {
         Self::Close,
         Self::RequestSegments,
     ];
+}
+
+impl FindingId {
+    /// The name on the command line and in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SplitHead => "split-head",
+            Self::ShortInitialSegment => "short-initial-segment",
+            Self::NagleDelayedAck => "nagle-delayed-ack",
+            Self::CorkTimer => "cork-timer",
+            Self::InitialWindow => "initial-window",
+            Self::IdleRestart => "idle-restart",
+            Self::SendBuffer => "send-buffer",
+            Self::KeepAlive => "keep-alive",
+            Self::Pipelining => "pipelining",
+            Self::Close => "close",
+            Self::RequestSegments => "request-segments",
+        }
+    }
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for FindingId {
+    type Err = UnknownFinding;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFinding> {
+        Self::ALL
+            .into_iter()
+            .find(|id| id.as_str() == name)
+            .ok_or_else(|| UnknownFinding(name.to_owned()))
+    }
+}
+
+/// There is no finding of that name.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("no finding is called {0:?}; expected one of {all}", all = FindingId::ALL.map(FindingId::as_str).join(", "))]
+pub struct UnknownFinding(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_has_one_name_in_json_and_on_the_command_line() {
+        for id in FindingId::ALL {
+            assert_eq!(serde_json::to_value(id).unwrap(), id.as_str());
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        assert_eq!("Nagle".parse::<FindingId>(), Err(UnknownFinding("Nagle".to_owned())));
+    }
 }

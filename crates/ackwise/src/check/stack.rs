@@ -47,6 +47,11 @@ pub trait Stack {
     /// Whose TCP it is.
     fn name(&self) -> StackName;
 
+    /// The time by its clock; the tests' stack has a clock of its own.
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
@@ -65,6 +70,14 @@ pub trait Stack {
 
 /// One connection of a [`Stack`]. Dropping it closes it, without waiting.
 pub trait Connection {
+    /// The time by the stack's clock.
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// How long opening took: about one round trip.
+    fn handshake(&self) -> Duration;
+
     /// Sends `octets` at once: in one segment, if they fit one.
     ///
     /// # Errors
@@ -91,9 +104,6 @@ pub trait Connection {
         let _ = limit;
         None
     }
-
-    /// The last packets (or reads) as tcpdump-like lines, oldest first, at most `count`.
-    fn evidence(&self, count: usize) -> Vec<String>;
 }
 
 /// Something that happened on a connection.
