@@ -1,11 +1,14 @@
 //! Congestion controls: how large the window is. *What* is retransmitted is the endpoint's business,
 //! by the [`Repair`] that the control asks for.
 
+mod bsd;
 mod cubic;
+mod cubic_curve;
 mod new_reno;
 mod reno;
 mod sack;
 mod tahoe;
+mod window;
 
 pub use cubic::Cubic;
 pub use new_reno::NewReno;

@@ -1,4 +1,8 @@
-//! How long the timers run.
+//! How long the retransmission timer runs, and on which clock.
+
+use core::time::Duration;
+
+use crate::units::Instant;
 
 /// How the retransmission time-out is computed and how coarse the clock is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -10,4 +14,87 @@ pub enum TimerPolicy {
     Rfc6298,
     /// Linux: minimum 200 ms, initial 1 s (`TCP_RTO_MIN`, `TCP_TIMEOUT_INIT`).
     Linux,
+}
+
+impl TimerPolicy {
+    /// BSD's slow timer: `PR_SLOWHZ` is 2.
+    pub const BSD_TICK: Duration = Duration::from_millis(500);
+
+    /// The largest RTO, back-off included.
+    ///
+    /// RFC 6298, section 2.5: "A maximum value MAY be placed on RTO provided it is at least 60
+    /// seconds". BSD: `TCPTV_REXMTMAX`. Linux: `TCP_RTO_MAX`.
+    #[must_use]
+    pub const fn max_rto(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Bsd => 64,
+            Self::Rfc6298 => 60,
+            Self::Linux => 120,
+        })
+    }
+
+    /// The RTO without a sample, after a SYN that was lost: RFC 6298, section 5.7, "the RTO MUST be
+    /// re-initialized to 3 seconds when data transmission begins". Linux: `TCP_TIMEOUT_FALLBACK`.
+    /// BSD has no such rule; its estimate without a sample is 12 s from the start.
+    #[must_use]
+    pub const fn rto_after_lost_syn(self) -> Option<Duration> {
+        match self {
+            Self::Bsd => None,
+            Self::Rfc6298 | Self::Linux => Some(Duration::from_secs(3)),
+        }
+    }
+
+    /// When a timer fires that is started at `now` for `span`.
+    ///
+    /// BSD counts down whole ticks of one clock for all connections of a host (`tcp_slowtimo`), so
+    /// a timer of n ticks fires at the nth tick from now: up to one tick early. Ticks stand at
+    /// multiples of 500 ms from the beginning of the run; that phase is our choice.
+    #[must_use]
+    pub fn expiry(self, now: Instant, span: Duration) -> Instant {
+        match self {
+            Self::Bsd => {
+                let tick = nanos(Self::BSD_TICK);
+                let count = nanos(span).div_ceil(tick).max(1);
+                Instant::from_nanos(
+                    (now.as_nanos() / tick).saturating_add(count).saturating_mul(tick),
+                )
+            }
+            Self::Rfc6298 | Self::Linux => now + span,
+        }
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn bsd_timers_fire_at_the_hosts_tick_and_the_others_at_their_time() {
+        for (policy, now, span, expiry) in [
+            (TimerPolicy::Bsd, 0, 1_000, 1_000),
+            (TimerPolicy::Bsd, 499, 1_000, 1_000),
+            (TimerPolicy::Bsd, 500, 1_000, 1_500),
+            (TimerPolicy::Bsd, 700, 1_200, 2_000),
+            (TimerPolicy::Bsd, 700, 0, 1_000),
+            (TimerPolicy::Rfc6298, 700, 1_200, 1_900),
+            (TimerPolicy::Linux, 700, 201, 901),
+        ] {
+            let fires = policy.expiry(Instant::EPOCH + ms(now), ms(span));
+            assert_eq!(fires, Instant::EPOCH + ms(expiry), "{policy:?}, {span} ms from {now} ms");
+        }
+    }
+
+    #[test]
+    fn an_endless_timer_saturates() {
+        let fires = TimerPolicy::Bsd.expiry(Instant::FAR_FUTURE, Duration::MAX);
+        assert_eq!(fires, Instant::FAR_FUTURE);
+    }
 }

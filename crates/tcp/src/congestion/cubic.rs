@@ -1,0 +1,184 @@
+//! CUBIC (RFC 9438), in integers only, so that every run of a seed gives the same windows.
+//!
+//! Not here: HyStart++ (RFC 9406), which Linux has on by default, so the first slow start ends with a
+//! loss; and the undoing of spurious congestion events (RFC 9438, section 4.9).
+
+use core::time::Duration;
+
+use super::{
+    Acked, CongestionControl, Repair, Windows,
+    cubic_curve::{self, Curve},
+    window::{LARGEST, Window},
+};
+use crate::units::Instant;
+
+/// CUBIC's congestion control.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    window: Window,
+    /// W_max; zero while there is none, which starts an epoch at its plateau (K = 0).
+    w_max: u32,
+    /// cwnd before the last reduction.
+    cwnd_prior: u32,
+    epoch: Option<Epoch>,
+    /// When the last ACK for new data came.
+    last_ack: Instant,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// When it began; moved on by the time in which cwnd was not used.
+    start: Instant,
+    curve: Curve,
+    /// W_est in 256ths of an octet: what Reno's window would be.
+    w_est: u64,
+}
+
+impl Cubic {
+    /// A control that starts with `windows`, for segments of `mss` octets.
+    #[must_use]
+    pub fn new(windows: Windows, mss: u32) -> Self {
+        Self {
+            window: Window::new(windows, mss),
+            w_max: 0,
+            cwnd_prior: 0,
+            epoch: None,
+            last_ack: Instant::EPOCH,
+        }
+    }
+
+    /// RFC 9438, section 4.2: t "MUST NOT include periods during which cwnd has not been updated due
+    /// to application-limited behavior". ACKs of a busy connection come at most a round trip apart:
+    /// what a gap has beyond that was idle. An ACK of a window that was not used counts as idle whole.
+    fn leave_out_idle_time(&mut self, acked: Acked, now: Instant) {
+        let gap = Duration::from_nanos(now.as_nanos().saturating_sub(self.last_ack.as_nanos()));
+        self.last_ack = self.last_ack.max(now);
+        let Some(epoch) = &mut self.epoch else { return };
+        let busy = match acked.srtt {
+            Some(srtt) if acked.window_limited => srtt,
+            None if acked.window_limited => gap,
+            _ => Duration::ZERO,
+        };
+        epoch.start = (epoch.start + gap.saturating_sub(busy)).min(now);
+    }
+
+    fn avoid_congestion(&mut self, acked: Acked, now: Instant) {
+        let Window { congestion: cwnd, mss, .. } = self.window;
+        let (w_max, cwnd_prior) = (self.w_max, self.cwnd_prior);
+        let epoch = self.epoch.get_or_insert_with(|| Epoch {
+            start: now,
+            curve: Curve::new(w_max, cwnd, mss),
+            w_est: u64::from(cwnd) << EST_SHIFT,
+        });
+        let t = Duration::from_nanos(now.as_nanos().saturating_sub(epoch.start.as_nanos()));
+        let octets = acked.octets.min(cwnd);
+        epoch.w_est = grow_w_est(epoch.w_est, octets, cwnd, cwnd_prior, mss);
+        let w_est = u32::try_from(epoch.w_est >> EST_SHIFT).unwrap_or(LARGEST);
+
+        if epoch.curve.window_at(t) < w_est {
+            // Section 4.3, the Reno-friendly region: "cwnd SHOULD be set to W_est".
+            self.window.grow(w_est.saturating_sub(cwnd));
+        } else {
+            // Sections 4.4 and 4.5, concave and convex: (target - cwnd) / cwnd per segment.
+            let srtt = acked.srtt.unwrap_or_default();
+            let target = epoch.curve.window_at(t + srtt).clamp(cwnd, cwnd.saturating_add(cwnd / 2));
+            let increment = u64::from(target - cwnd) * u64::from(octets) / u64::from(cwnd);
+            self.window.grow(u32::try_from(increment).unwrap_or(mss));
+        }
+    }
+
+    /// What every reduction begins with. Section 4.7, fast convergence: a window that did not reach
+    /// the last W_max gives way further, to (1 + beta) / 2 of itself.
+    fn remember_window(&mut self) {
+        let cwnd = self.window.congestion;
+        self.w_max = if cwnd < self.w_max { cubic_curve::fraction(cwnd, 17, 20) } else { cwnd };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+    }
+
+    /// Section 4.6: "ssthresh = flight_size * beta_cubic", at least two segments.
+    fn reduced(&self, flight: u32) -> u32 {
+        cubic_curve::fraction(flight, 7, 10).max(2 * self.window.mss)
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn window(&self) -> u32 {
+        self.window.congestion
+    }
+
+    fn threshold(&self) -> u32 {
+        self.window.threshold
+    }
+
+    fn repair(&self) -> Repair {
+        Repair::Scoreboard
+    }
+
+    fn on_ack(&mut self, acked: Acked, now: Instant) {
+        self.leave_out_idle_time(acked, now);
+        if !self.window.was_used(acked) {
+            return;
+        }
+        if self.window.in_slow_start() {
+            self.window.grow(acked.octets.min(SLOW_START_LIMIT * self.window.mss));
+        } else {
+            self.avoid_congestion(acked, now);
+        }
+    }
+
+    fn on_loss(&mut self, flight: u32, scoreboard: bool, _now: Instant) {
+        self.remember_window();
+        let threshold = self.reduced(self.window.flight_at_loss(flight));
+        self.window.enter_recovery(threshold, scoreboard);
+    }
+
+    fn on_duplicate_ack(&mut self) {
+        self.window.inflate();
+    }
+
+    fn on_partial_ack(&mut self, octets: u32) {
+        self.window.deflate_partially(octets);
+    }
+
+    fn on_recovered(&mut self, flight: u32, _now: Instant) {
+        self.window.leave_recovery(flight);
+    }
+
+    /// Section 4.8: after a time-out "K is set to 0, and W_max is set to the congestion window size
+    /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
+    /// that has expired before (RFC 5681, section 3.1).
+    fn on_timeout(&mut self, flight: u32, first: bool, _now: Instant) {
+        if first {
+            self.remember_window();
+            self.window.threshold = self.reduced(flight);
+        }
+        self.w_max = 0;
+        self.epoch = None;
+        self.window.collapse();
+    }
+
+    /// The curve belongs to a window that is gone: the next congestion avoidance begins a new one.
+    fn on_restart(&mut self, windows: Windows, _now: Instant) {
+        self.window.set(windows);
+        self.epoch = None;
+    }
+}
+
+/// Section 4.3: W_est grows by alpha segments per window acknowledged, alpha = 3 (1 - beta) / (1 +
+/// beta) = 9/17, and 1 once it has come back to where the last reduction began.
+fn grow_w_est(w_est: u64, octets: u32, cwnd: u32, cwnd_prior: u32, mss: u32) -> u64 {
+    let reached = w_est >> EST_SHIFT >= u64::from(cwnd_prior);
+    let (numerator, denominator) = if reached { (1, 1) } else { (9, 17) };
+    let octets = u64::from(octets) * u64::from(mss) * numerator;
+    let increment = (octets << EST_SHIFT) / (u64::from(cwnd) * denominator);
+    (w_est + increment).min(u64::from(LARGEST) << EST_SHIFT)
+}
+
+/// W_est is kept in 2^-8 octets: an ACK may add less than an octet.
+const EST_SHIFT: u32 = 8;
+
+/// Segments that one ACK may add in slow start. Linux counts all that an ACK covers; RFC 9406,
+/// section 4.2, which has the same slow start, limits it to L = 8 where nothing is paced.
+const SLOW_START_LIMIT: u32 = 8;

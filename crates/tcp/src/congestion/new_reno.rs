@@ -1,0 +1,92 @@
+//! RFC 5681's windows with RFC 6582's recovery.
+//!
+//! Appropriate byte counting (RFC 3465) only as far as RFC 5681 has taken it over: at most one
+//! segment per ACK in slow start (L = 1), octets in congestion avoidance. L = 2 is experimental.
+
+use super::{Acked, CongestionControl, Repair, Windows, window::Window};
+use crate::units::Instant;
+
+/// RFC 6582's congestion control.
+#[derive(Clone, Copy, Debug)]
+pub struct NewReno {
+    window: Window,
+    /// Octets acknowledged in congestion avoidance since cwnd last grew.
+    acked: u32,
+}
+
+impl NewReno {
+    /// A control that starts with `windows`, for segments of `mss` octets.
+    #[must_use]
+    pub fn new(windows: Windows, mss: u32) -> Self {
+        Self { window: Window::new(windows, mss), acked: 0 }
+    }
+
+    /// RFC 5681, section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
+    /// incremented by up to SMSS bytes"; never more than one segment, however long the ACK.
+    fn avoid_congestion(&mut self, octets: u32) {
+        self.acked = self.acked.saturating_add(octets);
+        if let Some(left) = self.acked.checked_sub(self.window.congestion) {
+            self.acked = left.min(self.window.congestion);
+            self.window.grow(self.window.mss);
+        }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn window(&self) -> u32 {
+        self.window.congestion
+    }
+
+    fn threshold(&self) -> u32 {
+        self.window.threshold
+    }
+
+    fn repair(&self) -> Repair {
+        Repair::PartialAcks
+    }
+
+    fn on_ack(&mut self, acked: Acked, _now: Instant) {
+        if !self.window.was_used(acked) {
+            return;
+        }
+        if self.window.in_slow_start() {
+            // RFC 5681, equation 2: "cwnd += min (N, SMSS)".
+            self.window.grow(acked.octets.min(self.window.mss));
+        } else {
+            self.avoid_congestion(acked.octets);
+        }
+    }
+
+    fn on_loss(&mut self, flight: u32, scoreboard: bool, _now: Instant) {
+        let threshold = self.window.half_of(self.window.flight_at_loss(flight));
+        self.window.enter_recovery(threshold, scoreboard);
+        self.acked = 0;
+    }
+
+    fn on_duplicate_ack(&mut self) {
+        self.window.inflate();
+    }
+
+    fn on_partial_ack(&mut self, octets: u32) {
+        self.window.deflate_partially(octets);
+    }
+
+    fn on_recovered(&mut self, flight: u32, _now: Instant) {
+        self.window.leave_recovery(flight);
+    }
+
+    /// RFC 5681, section 3.1: for a segment retransmitted by the timer before, "the value of
+    /// ssthresh is held constant".
+    fn on_timeout(&mut self, flight: u32, first: bool, _now: Instant) {
+        if first {
+            self.window.threshold = self.window.half_of(flight);
+        }
+        self.window.collapse();
+        self.acked = 0;
+    }
+
+    fn on_restart(&mut self, windows: Windows, _now: Instant) {
+        self.window.set(windows);
+        self.acked = 0;
+    }
+}

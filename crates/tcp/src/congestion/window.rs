@@ -1,0 +1,107 @@
+//! cwnd and ssthresh, with the steps that several controls share.
+
+use super::{Acked, Windows};
+
+/// No window is larger: 65,535 octets shifted by 14 (RFC 7323, section 2.3).
+pub(super) const LARGEST: u32 = 65_535 << 14;
+
+/// cwnd and ssthresh in octets. cwnd stays between one segment and [`LARGEST`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Window {
+    pub(super) congestion: u32,
+    pub(super) threshold: u32,
+    pub(super) mss: u32,
+    /// The recovery goes by the scoreboard, so duplicate ACKs have not inflated cwnd.
+    by_scoreboard: bool,
+}
+
+impl Window {
+    /// An MSS of zero counts as one: it comes from a peer, and everything divides by it.
+    pub(super) fn new(windows: Windows, mss: u32) -> Self {
+        let mss = mss.clamp(1, LARGEST / 4);
+        let mut window = Self { congestion: mss, threshold: 0, mss, by_scoreboard: false };
+        window.set(windows);
+        window
+    }
+
+    /// Goes on with other windows: after an idle time, or inherited.
+    pub(super) fn set(&mut self, windows: Windows) {
+        self.congestion = windows.congestion.clamp(self.mss, LARGEST);
+        self.threshold = windows.threshold;
+    }
+
+    pub(super) const fn in_slow_start(&self) -> bool {
+        self.congestion < self.threshold
+    }
+
+    /// Whether the window was used, so that it may grow.
+    ///
+    /// In slow start half is enough: cwnd doubles in a round trip, so a flight that has just been
+    /// limited is half of it (Linux `tcp_is_cwnd_limited`; RFC 7661, section 4.3).
+    pub(super) fn was_used(&self, acked: Acked) -> bool {
+        acked.window_limited
+            || (self.in_slow_start() && self.congestion < acked.flight.saturating_mul(2))
+    }
+
+    pub(super) fn grow(&mut self, octets: u32) {
+        self.congestion = self.congestion.saturating_add(octets).min(LARGEST);
+    }
+
+    /// Back to one segment: RFC 5681's loss window.
+    pub(super) const fn collapse(&mut self) {
+        self.congestion = self.mss;
+        self.by_scoreboard = false;
+    }
+
+    /// RFC 5681, equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
+    pub(super) fn half_of(&self, flight: u32) -> u32 {
+        (flight / 2).max(2 * self.mss)
+    }
+
+    /// What is outstanding when duplicate ACKs announce a loss. RFC 5681, section 3.2: data sent by
+    /// limited transmit (RFC 3042) "MUST NOT be included"; it is what goes beyond cwnd.
+    pub(super) fn flight_at_loss(&self, flight: u32) -> u32 {
+        flight.min(self.congestion)
+    }
+
+    /// RFC 6675, section 5, step 4.2, or RFC 5681, section 3.2, step 3: three segments have left the
+    /// network, which only the scoreboard counts by itself.
+    pub(super) fn enter_recovery(&mut self, threshold: u32, scoreboard: bool) {
+        self.threshold = threshold;
+        self.by_scoreboard = scoreboard;
+        self.congestion = threshold.clamp(self.mss, LARGEST);
+        if !scoreboard {
+            self.grow(3 * self.mss);
+        }
+    }
+
+    /// RFC 5681, section 3.2, step 4: one more segment has left the network.
+    pub(super) fn inflate(&mut self) {
+        if !self.by_scoreboard {
+            self.grow(self.mss);
+        }
+    }
+
+    /// RFC 6582, section 3.2, step 3: "Deflate the congestion window by the amount of new data
+    /// acknowledged [...] If the partial ACK acknowledges at least one SMSS of new data, then add
+    /// back SMSS bytes".
+    pub(super) fn deflate_partially(&mut self, octets: u32) {
+        if self.by_scoreboard {
+            return;
+        }
+        self.congestion = self.congestion.saturating_sub(octets).max(self.mss);
+        if octets >= self.mss {
+            self.grow(self.mss);
+        }
+    }
+
+    /// RFC 6582, section 3.2, step 3, option 1: "Set cwnd to min (ssthresh, max(FlightSize, SMSS) +
+    /// SMSS)", which avoids a burst. RFC 6675 leaves cwnd at ssthresh, where it is.
+    pub(super) fn leave_recovery(&mut self, flight: u32) {
+        if !self.by_scoreboard {
+            let without_burst = flight.max(self.mss).saturating_add(self.mss);
+            self.congestion = self.threshold.min(without_burst).clamp(self.mss, LARGEST);
+        }
+        self.by_scoreboard = false;
+    }
+}

@@ -1,0 +1,207 @@
+//! The round-trip time and the retransmission time-out that follows from it.
+//!
+//! Which segments may be measured (Karn's algorithm) is the endpoint's business. So is *when* the
+//! timer fires: [`TimerPolicy::expiry`] knows the host's clock.
+
+use core::time::Duration;
+
+use crate::policy::TimerPolicy;
+
+/// Jacobson's estimator (SIGCOMM '88, appendix A; RFC 6298) with its back-off.
+///
+/// One integer recurrence serves all policies: BSD runs it in ticks of 500 ms, the others in
+/// nanoseconds, where it is RFC 6298 to the rounding.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RoundTrip {
+    policy: TimerPolicy,
+    /// 8 SRTT in units of the policy's clock; zero before there is a sample.
+    srtt_8: u64,
+    /// 4 RTTVAR in the same unit.
+    rttvar_4: u64,
+    /// Time-outs since the last sample.
+    back_off: u8,
+    syn: Syn,
+}
+
+/// What became of the SYN.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Syn {
+    Outstanding,
+    TimedOut,
+    /// The handshake is over, and its SYN had timed out.
+    AcknowledgedLate,
+    Acknowledged,
+}
+
+impl RoundTrip {
+    /// Before the first sample.
+    #[must_use]
+    pub const fn new(policy: TimerPolicy) -> Self {
+        let rttvar_4 = match policy {
+            TimerPolicy::Bsd => BSD_INITIAL_RTTVAR_4,
+            TimerPolicy::Rfc6298 | TimerPolicy::Linux => 0,
+        };
+        Self { policy, srtt_8: 0, rttvar_4, back_off: 0, syn: Syn::Outstanding }
+    }
+
+    /// With what an earlier connection to the same host measured (RFC 9040, section 6.2).
+    #[must_use]
+    pub fn inherited(policy: TimerPolicy, srtt: Duration, rttvar: Duration) -> Self {
+        let unit = unit(policy);
+        Self {
+            srtt_8: (nanos(srtt).saturating_mul(8) / unit).max(1),
+            rttvar_4: (nanos(rttvar).saturating_mul(4) / unit).max(1),
+            ..Self::new(policy)
+        }
+    }
+
+    /// Takes the round-trip time of a segment that was sent once (Karn), and ends the back-off.
+    ///
+    /// RFC 6298, section 2.3: "RTTVAR <- (1 - beta) * RTTVAR + beta * |SRTT - R'|", then the same for
+    /// SRTT, with alpha = 1/8 and beta = 1/4. BSD counts the ticks that pass; we take the whole ticks
+    /// in `sample`, as if it began at one.
+    pub fn on_sample(&mut self, sample: Duration) {
+        let r = nanos(sample.min(LONGEST_SAMPLE)) / unit(self.policy);
+        if self.srtt_8 == 0 {
+            // `t_rtt` in BSD starts at 1, which only the first sample does not take off again.
+            let first = if self.policy == TimerPolicy::Bsd { r + 1 } else { r };
+            self.srtt_8 = (first * 8).max(1);
+            self.rttvar_4 = first * 2;
+        } else {
+            let deviation = r.abs_diff(self.srtt_8 / 8);
+            self.srtt_8 = (self.srtt_8 - self.srtt_8 / 8 + r).max(1);
+            self.rttvar_4 = (self.rttvar_4 - self.rttvar_4 / 4 + deviation).max(1);
+        }
+        self.back_off = 0;
+    }
+
+    /// The retransmission time-out, back-off included.
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        let ceiling = self.policy.max_rto();
+        let backed_off = nanos(self.base()).saturating_mul(1 << self.back_off);
+        Duration::from_nanos(backed_off).clamp(self.minimum(), ceiling)
+    }
+
+    /// RFC 6298, section 5.5: "the host MUST set RTO <- RTO * 2 ("back off the timer")".
+    pub fn back_off(&mut self) {
+        self.back_off = (self.back_off + 1).min(MAX_BACK_OFF);
+        if self.policy == TimerPolicy::Bsd && self.back_off == BSD_CLOBBER {
+            self.forget_srtt();
+        }
+    }
+
+    /// Forgets the back-off without a sample, as a new ACK may allow.
+    pub const fn reset_back_off(&mut self) {
+        self.back_off = 0;
+    }
+
+    /// The timer expired for a SYN or SYN-ACK: backs off and remembers it for
+    /// [`on_established`](Self::on_established).
+    pub fn on_syn_timeout(&mut self) {
+        self.syn = Syn::TimedOut;
+        self.back_off();
+    }
+
+    /// The handshake is over. Without a sample after a time-out, the RTO starts again at 3 s (RFC
+    /// 6298, section 5.7; BSD goes on as it was).
+    pub fn on_established(&mut self) {
+        let late = self.syn == Syn::TimedOut;
+        if late && self.policy.rto_after_lost_syn().is_some() {
+            self.back_off = 0;
+        }
+        self.syn = if late { Syn::AcknowledgedLate } else { Syn::Acknowledged };
+    }
+
+    /// SRTT, once there is a sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        (self.srtt_8 > 0).then(|| self.duration(self.srtt_8, 8))
+    }
+
+    /// RTTVAR, once there is a sample.
+    #[must_use]
+    pub fn variance(&self) -> Option<Duration> {
+        (self.srtt_8 > 0).then(|| self.duration(self.rttvar_4, 4))
+    }
+
+    /// How often the timer has backed off since the last sample.
+    #[must_use]
+    pub const fn back_offs(&self) -> u8 {
+        self.back_off
+    }
+
+    /// The time-out without back-off.
+    fn base(&self) -> Duration {
+        let measured = self.srtt_8 > 0;
+        match self.policy {
+            // 4.4BSD's first SYN waits for (3 s * 4) / 2 = 6 s, the second for 2 * 12 s: 6 and 30 s
+            // (`tcp_newtcpcb`, `TCP_REXMTVAL`).
+            TimerPolicy::Bsd if !measured && self.back_off == 0 && self.syn == Syn::Outstanding => {
+                BSD_FIRST_SYN
+            }
+            TimerPolicy::Bsd => self.duration(self.srtt_8 / 8 + self.rttvar_4, 1),
+            TimerPolicy::Rfc6298 | TimerPolicy::Linux if !measured => self.unmeasured(),
+            // Rounded up before it is backed off; BSD does it afterwards.
+            TimerPolicy::Rfc6298 => {
+                self.duration(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
+            }
+            // The minimum is one of the variance's term (`tcp_rtt_estimator`, `__tcp_set_rto`).
+            // Not copied: Linux takes the largest mean deviation of a round trip (`mdev_max`).
+            TimerPolicy::Linux => {
+                self.duration(self.srtt_8 / 8, 1)
+                    + self.duration(self.rttvar_4, 1).max(LINUX_MIN_VARIANCE)
+            }
+        }
+    }
+
+    /// RFC 6298, section 2.1: "the sender SHOULD set RTO <- 1 second".
+    fn unmeasured(&self) -> Duration {
+        let after_loss = self.policy.rto_after_lost_syn();
+        after_loss.filter(|_| self.syn == Syn::AcknowledgedLate).unwrap_or(INITIAL)
+    }
+
+    /// RFC 6298, section 2.4: "if the computed RTO is less than 1 second, then the RTO SHOULD be
+    /// rounded up to 1 second". BSD: `TCPTV_MIN`, two ticks.
+    const fn minimum(&self) -> Duration {
+        match self.policy {
+            TimerPolicy::Bsd | TimerPolicy::Rfc6298 => Duration::from_secs(1),
+            TimerPolicy::Linux => LINUX_MIN_VARIANCE,
+        }
+    }
+
+    /// "Our srtt estimate is probably bogus" (4.4BSD `tcp_timers`, after a quarter of the possible
+    /// retransmissions): the next sample counts as the first, the RTO stays as it is until then.
+    fn forget_srtt(&mut self) {
+        self.rttvar_4 += self.srtt_8 / 8;
+        self.srtt_8 = 0;
+    }
+
+    fn duration(&self, scaled: u64, scale: u64) -> Duration {
+        Duration::from_nanos(scaled.saturating_mul(unit(self.policy)) / scale)
+    }
+}
+
+/// The clock in which the estimator counts, in nanoseconds.
+fn unit(policy: TimerPolicy) -> u64 {
+    match policy {
+        TimerPolicy::Bsd => nanos(TimerPolicy::BSD_TICK),
+        TimerPolicy::Rfc6298 | TimerPolicy::Linux => 1,
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+const INITIAL: Duration = Duration::from_secs(1);
+const LINUX_MIN_VARIANCE: Duration = Duration::from_millis(200);
+const BSD_FIRST_SYN: Duration = Duration::from_secs(6);
+/// `tcp_rttdflt * PR_SLOWHZ << 2`: 12 s in ticks.
+const BSD_INITIAL_RTTVAR_4: u64 = 24;
+/// `t_rxtshift > TCP_MAXRXTSHIFT / 4`.
+const BSD_CLOBBER: u8 = 4;
+/// `TCP_MAXRXTSHIFT`; every policy's maximum RTO is reached before.
+const MAX_BACK_OFF: u8 = 12;
+/// Longer samples count as this: what TCP is made for has no such round trips.
+const LONGEST_SAMPLE: Duration = Duration::from_secs(3_600);
