@@ -10,6 +10,7 @@
 //! | [`units`], [`seq`] | points in time, octets, points on the circle of sequence numbers |
 //! | [`segment`] | a segment as the endpoint sees it: no bytes, no ports |
 //! | [`wire`] | octets to segments and back |
+//! | [`notation`] | segments, traces and what is waited for as lines of text |
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
 //! | [`congestion`] | congestion controls: small structs behind one trait |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
@@ -23,6 +24,7 @@ extern crate std;
 
 pub mod congestion;
 pub mod endpoint;
+pub mod notation;
 pub mod policy;
 pub mod segment;
 pub mod seq;

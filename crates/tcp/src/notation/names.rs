@@ -1,0 +1,74 @@
+//! The vocabulary of [`crate::wait`] and of events in words, the same in traces, scripts and reports.
+
+use crate::{
+    endpoint::Event,
+    wait::{AckWait, Timer, Wait},
+};
+
+impl Wait {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Handshake => "handshake",
+            Self::SlowStart => "slow-start",
+            Self::CongestionWindow => "congestion-window",
+            Self::ReceiveWindow { probing: false } => "receive-window",
+            Self::ReceiveWindow { probing: true } => "zero-window",
+            Self::Nagle => "nagle",
+            Self::Minshall => "minshall",
+            Self::Cork => "cork",
+            Self::SillyWindow => "silly-window",
+            Self::Recovery => "recovery",
+            Self::RetransmissionTimeout => "retransmission-timeout",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl AckWait {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delayed { .. } => "delayed",
+            Self::HostTick { .. } => "host-tick",
+            Self::Interarrival { .. } => "interarrival",
+            Self::Withheld { .. } => "withheld",
+        }
+    }
+}
+
+impl Timer {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Retransmission => "retransmission",
+            Self::Persist => "persist",
+            Self::SillyWindowOverride => "silly-window-override",
+            Self::DelayedAck => "delayed-ack",
+            Self::Cork => "cork",
+            Self::TimeWait => "time-wait",
+            Self::UserTimeout => "user-timeout",
+        }
+    }
+}
+
+impl Event {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Readable => "readable",
+            Self::Writable => "writable",
+            Self::PeerClosed => "peer-closed",
+            Self::Closed => "closed",
+            Self::Reset => "reset",
+            Self::TimedOut(_) => "timed-out",
+            Self::UrgentIgnored => "urgent-ignored",
+        }
+    }
+}
