@@ -50,6 +50,19 @@ impl KeepAlivePolicy {
         }
     }
 
+    /// The version to answer a request of version `asked` in.
+    ///
+    /// RFC 9110, section 2.5: "A server SHOULD send a response version equal to the highest version
+    /// to which the server is conformant". `Announced` departs from it on purpose: it is a server
+    /// of 1996, which answers HTTP/1.0 in kind.
+    #[must_use]
+    pub const fn version_for(self, asked: Version) -> Version {
+        match self {
+            Self::Announced { .. } => asked,
+            Self::Never | Self::Silent { .. } => Version::Http11,
+        }
+    }
+
     /// Decides after the `nth` request of a connection, counted from one.
     ///
     /// The client's wishes as RFC 9112, section 9.3, reads them: `close` wins, HTTP/1.1 persists,

@@ -1,0 +1,39 @@
+//! Closes a connection without destroying what was sent on it.
+//!
+//! RFC 9112, section 9.6: "if the server receives additional data from the client on a fully closed
+//! connection […] the server's TCP stack will send a reset packet to the client; unfortunately, the
+//! reset packet might erase the client's unacknowledged input buffers before they can be read". So
+//! the server closes its half and reads on, for a bounded time and a bounded number of octets.
+
+use std::{
+    io::Read,
+    net::{Shutdown, TcpStream},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    limits::{LINGER_OCTETS, READ_SIZE},
+    send::left_until,
+};
+
+/// Sends a FIN, then waits `linger` at most for the client's.
+///
+/// Errors end it early and are nobody's concern any more.
+pub(crate) fn close(mut stream: &TcpStream, linger: Duration) {
+    let deadline = Instant::now() + linger;
+    if stream.shutdown(Shutdown::Write).is_err() {
+        return;
+    }
+    let mut discarded = 0;
+    let mut buffer = vec![0; READ_SIZE];
+    while discarded < LINGER_OCTETS {
+        let Ok(left) = left_until(deadline) else { return };
+        if stream.set_read_timeout(Some(left)).is_err() {
+            return;
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(octets) => discarded += octets,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The life of one connection: read what has arrived, answer it, read again; then close.
+
+use std::{
+    io::{self, Read, Write},
+    net::TcpStream,
+    time::{Instant, SystemTime},
+};
+
+use ackwise_http::{
+    Behaviour, Request, RequestError, RequestParser,
+    behaviour::{Answer, Outlook, Pipelining, RequestPieces},
+};
+
+use crate::{
+    Limits,
+    close::close,
+    limits::{ENDLESS_OCTETS, READ_SIZE},
+    reply::Reply,
+    send::{configure, left_until, send},
+    server::Counters,
+    stop::StopSignal,
+};
+
+/// One accepted connection and what its server lets it use.
+pub(crate) struct Connection<'s> {
+    pub(crate) stream: &'s TcpStream,
+    pub(crate) behaviour: &'s Behaviour,
+    pub(crate) limits: &'s Limits,
+    pub(crate) stop: &'s StopSignal,
+    pub(crate) counters: &'s Counters,
+}
+
+/// The requests that one read brought to an end, and what followed them if it was none.
+struct Batch {
+    requests: Vec<Request>,
+    broken: Option<RequestError>,
+}
+
+impl Connection<'_> {
+    /// Serves the connection to its end. How it ends is the client's affair: an error here means
+    /// that it vanished, dawdled or that the server is stopping.
+    pub(crate) fn run(&self) {
+        let served = match self.behaviour.answer {
+            Answer::Close => Ok(()),
+            Answer::Silence => self.keep_quiet(),
+            Answer::Garbage => self.shout(GARBAGE, GARBAGE.len()),
+            Answer::EndlessHead => self.shout(ENDLESS_FIELD, ENDLESS_OCTETS),
+            _ => self.serve(),
+        };
+        // A client that was too slow gets a FIN like any other; one that is gone gets nothing.
+        if served.is_ok() || served.is_err_and(|error| is_time_out(&error)) {
+            close(self.stream, self.limits.linger);
+        }
+    }
+
+    fn serve(&self) -> io::Result<()> {
+        configure(self.stream, self.behaviour)?;
+        let mut parser = RequestParser::new();
+        let mut answered = 0;
+        while let Some(Batch { requests, broken }) = self.read_batch(&mut parser, answered)? {
+            for request in in_order(requests, self.behaviour.pipelining) {
+                answered += 1;
+                let now = SystemTime::now();
+                let reply = Reply::to(&request, self.behaviour, answered, now);
+                self.answer(&reply)?;
+                if reply.outlook == Outlook::Closes {
+                    return Ok(());
+                }
+            }
+            if let Some(error) = broken {
+                return self.answer(&Reply::to_error(&error.kind, SystemTime::now()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until at least one request has ended or the stream is broken; `None` at its end.
+    fn read_batch(&self, parser: &mut RequestParser, answered: u32) -> io::Result<Option<Batch>> {
+        let mut buffer = vec![0; READ_SIZE];
+        let waiting_since = Instant::now();
+        let mut begun = None;
+        loop {
+            // The first request has as long as any other; what comes after it may idle first.
+            let deadline = match self.behaviour.keep_alive.idle() {
+                Some(idle) if begun.is_none() && answered > 0 => waiting_since + idle,
+                _ => begun.unwrap_or(waiting_since) + self.limits.request,
+            };
+            self.stream.set_read_timeout(Some(left_until(deadline)?))?;
+            let octets = read_some(self.stream, &mut buffer)?;
+            if octets == 0 {
+                return Ok(None);
+            }
+            let batch = parse(parser, &buffer[..octets]);
+            if !batch.requests.is_empty() || batch.broken.is_some() {
+                return Ok(Some(batch));
+            }
+            begun.get_or_insert_with(Instant::now);
+            if let RequestPieces::LookedAtAfter(pause) = self.behaviour.request_pieces
+                && !self.stop.sleep(pause)
+            {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn answer(&self, reply: &Reply) -> io::Result<()> {
+        let deadline = Instant::now() + self.limits.response;
+        send(self.stream, reply, self.behaviour, self.stop, deadline)?;
+        self.counters.count_answer();
+        Ok(())
+    }
+
+    /// Waits for something like a request, then writes `phrase` again and again, up to `octets`.
+    fn shout(&self, phrase: &[u8], octets: usize) -> io::Result<()> {
+        let mut stream = self.stream;
+        stream.set_read_timeout(Some(self.limits.request))?;
+        if read_some(stream, &mut [0; READ_SIZE])? == 0 {
+            return Ok(());
+        }
+        let deadline = Instant::now() + self.limits.response;
+        stream.write_all(if phrase == ENDLESS_FIELD { ENDLESS_START } else { b"" })?;
+        for _ in 0..octets / phrase.len() {
+            stream.set_write_timeout(Some(left_until(deadline)?))?;
+            stream.write_all(phrase)?;
+        }
+        Ok(())
+    }
+
+    /// Reads and says nothing, for as long as a response may take.
+    fn keep_quiet(&self) -> io::Result<()> {
+        let deadline = Instant::now() + self.limits.response;
+        let mut buffer = vec![0; READ_SIZE];
+        loop {
+            self.stream.set_read_timeout(Some(left_until(deadline)?))?;
+            if read_some(self.stream, &mut buffer)? == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
+    let mut requests = Vec::new();
+    let broken = loop {
+        match parser.advance(&mut input) {
+            Ok(Some(request)) => requests.push(request),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    Batch { requests, broken }
+}
+
+/// The requests in the order in which a behaviour answers them.
+fn in_order(mut requests: Vec<Request>, pipelining: Pipelining) -> Vec<Request> {
+    match pipelining {
+        Pipelining::FirstOnly => requests.truncate(1),
+        Pipelining::Reversed => requests.reverse(),
+        _ => {}
+    }
+    requests
+}
+
+fn read_some(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// A socket's time-out is `WouldBlock` on some systems.
+fn is_time_out(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+}
+
+/// Neither HTTP nor text.
+const GARBAGE: &[u8] = b"\x00\xff\x16\x03\x01garbage, not HTTP\r\n\r\n";
+
+const ENDLESS_START: &[u8] = b"HTTP/1.1 200 OK\r\n";
+const ENDLESS_FIELD: &[u8] = b"X-Endless: and another field, and another, and another\r\n";

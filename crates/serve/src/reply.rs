@@ -1,0 +1,153 @@
+//! From a request to what is sent: pure, but for the date it is given.
+
+use std::{ops::Range, time::SystemTime};
+
+use ackwise_http::{
+    Behaviour, Method, RangeRequest, Request, RequestErrorKind, ResponseBuilder, Version,
+    behaviour::{Answer, Outlook},
+};
+
+use crate::Document;
+
+/// What is sent for one request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Reply {
+    pub(crate) head: Vec<u8>,
+    /// The part of a document that is the content, if there is any.
+    pub(crate) content: Option<(Document, Range<u64>)>,
+    pub(crate) outlook: Outlook,
+}
+
+impl Reply {
+    /// The reply to the `nth` request of a connection, counted from one.
+    pub(crate) fn to(request: &Request, behaviour: &Behaviour, nth: u32, now: SystemTime) -> Self {
+        let outlook = behaviour.keep_alive.after(request.version, request.connection, nth);
+        let version = behaviour.keep_alive.version_for(request.version);
+        let start = |status| common(version, status, now);
+        let (head, content) = match (behaviour.answer, request.method) {
+            (Answer::RedirectLoop, _) => {
+                (start(302).field("Location", request.target.as_str()), None)
+            }
+            (_, Method::Get | Method::Head) => match Document::at_path(request.path()) {
+                Some(document) => serve(document, request, start),
+                None => (start(404), None),
+            },
+            _ => (start(405).field("Allow", "GET, HEAD"), None),
+        };
+        let length = content.as_ref().map_or(0, |(_, range)| range.end - range.start);
+        let head = outlook.announce(head.field("Content-Length", length.to_string()));
+        Self {
+            head: encode(&head),
+            content: content.filter(|_| request.method != Method::Head),
+            outlook,
+        }
+    }
+
+    /// The reply to what is not a request. The next one could begin anywhere: the connection closes.
+    pub(crate) fn to_error(error: &RequestErrorKind, now: SystemTime) -> Self {
+        let outlook = Outlook::Closes;
+        let head = common(Version::Http11, error.status(), now).field("Content-Length", "0");
+        Self { head: encode(&outlook.announce(head)), content: None, outlook }
+    }
+}
+
+type Served = (ResponseBuilder, Option<(Document, Range<u64>)>);
+
+fn serve(
+    document: Document,
+    request: &Request,
+    start: impl FnOnce(u16) -> ResponseBuilder,
+) -> Served {
+    let length = document.length();
+    // RFC 9110, section 14.2: "A server MUST ignore a Range header field received with a request
+    // method that is unrecognized or for which range handling is not defined": it is for GET only.
+    let range = request.fields.text("Range").filter(|_| request.method == Method::Get);
+    match range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, length)) {
+        RangeRequest::Whole => (document_head(start(200)), Some((document, 0..length))),
+        RangeRequest::Part(part) => {
+            let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
+            (document_head(start(206)).field("Content-Range", said), Some((document, part)))
+        }
+        RangeRequest::Unsatisfiable => {
+            (start(416).field("Content-Range", format!("bytes */{length}")), None)
+        }
+    }
+}
+
+fn document_head(head: ResponseBuilder) -> ResponseBuilder {
+    head.field("Content-Type", "text/plain").field("Accept-Ranges", "bytes")
+}
+
+fn common(version: Version, status: u16, now: SystemTime) -> ResponseBuilder {
+    ResponseBuilder::new(version, status)
+        .field("Date", httpdate::fmt_http_date(now))
+        .field("Server", concat!("ackwise/", env!("CARGO_PKG_VERSION")))
+}
+
+fn encode(head: &ResponseBuilder) -> Vec<u8> {
+    head.encode().expect("the only field from outside is a target that was parsed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackwise_http::{RequestBuilder, RequestParser};
+
+    fn request(builder: &RequestBuilder) -> Request {
+        let bytes = builder.encode().unwrap();
+        RequestParser::new().advance(&mut &bytes[..]).unwrap().unwrap()
+    }
+
+    fn reply(builder: &RequestBuilder, behaviour: &Behaviour) -> (String, Option<Range<u64>>) {
+        let reply = Reply::to(&request(builder), behaviour, 1, SystemTime::UNIX_EPOCH);
+        (String::from_utf8(reply.head).unwrap(), reply.content.map(|(_, range)| range))
+    }
+
+    #[test]
+    fn documents_parts_and_refusals() {
+        let get = |path| RequestBuilder::get("h", path);
+        let head = RequestBuilder::new(Method::Head, "h", "/300");
+        let post = RequestBuilder::new(Method::Post, "h", "/300");
+        #[rustfmt::skip]
+        let table: [(RequestBuilder, u16, Option<Range<u64>>, &str); 9] = [
+            (get("/300"),                                200, Some(0..300), "Content-Length: 300\r\n"),
+            (get("http://h/300?x=/1"),                   200, Some(0..300), "Accept-Ranges: bytes\r\n"),
+            (head.clone(),                               200, None,         "Content-Length: 300\r\n"),
+            (head.field("Range", "bytes=1-2"),           200, None,         "Content-Length: 300\r\n"),
+            (get("/300").field("Range", "bytes=1-2"),    206, Some(1..3),   "Content-Range: bytes 1-2/300\r\n"),
+            (get("/300").field("Range", "bytes=300-"),   416, None,         "Content-Range: bytes */300\r\n"),
+            (get("/0"),                                  200, Some(0..0),   "Content-Length: 0\r\n"),
+            (get("/nothing"),                            404, None,         "Content-Length: 0\r\n"),
+            (post,                                       405, None,         "Allow: GET, HEAD\r\n"),
+        ];
+        for (request, status, content, line) in table {
+            let (head, sent) = reply(&request, &Behaviour::FIXED);
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {head}");
+            assert!(head.contains(line), "{request:?}: {head}");
+            assert_eq!(sent, content, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn the_1996_server_answers_in_the_clients_version_and_announces() {
+        use ackwise_http::ConnectionOption::KeepAlive;
+        let old = RequestBuilder::get("h", "/1").version(Version::Http10).connection(KeepAlive);
+        let (head, _) = reply(&old, &Behaviour::PAPER_1996);
+        assert!(head.starts_with("HTTP/1.0 200 OK\r\n"), "{head}");
+        assert!(
+            head.ends_with("Keep-Alive: timeout=15, max=99\r\nConnection: Keep-Alive\r\n\r\n"),
+            "{head}"
+        );
+        let (head, _) = reply(&old, &Behaviour::FIXED);
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(head.ends_with("Connection: Keep-Alive\r\n\r\n"), "{head}");
+    }
+
+    #[test]
+    fn a_redirect_loop_leads_to_itself() {
+        let behaviour = Behaviour { answer: Answer::RedirectLoop, ..Behaviour::FIXED };
+        let (head, content) = reply(&RequestBuilder::get("h", "/a?b"), &behaviour);
+        assert!(head.contains("\r\nLocation: /a?b\r\n"), "{head}");
+        assert_eq!(content, None);
+    }
+}

@@ -1,0 +1,9 @@
+//! The server against real clients on loopback.
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod client;
+mod exchanges;
+mod limits;
+mod misbehaviour;
+#[cfg(target_os = "linux")]
+mod stalls;
