@@ -1,0 +1,36 @@
+//! Columns for a terminal.
+
+/// `cost` with as many digits as it deserves, and its unit.
+pub(super) fn milliseconds(cost: f64) -> String {
+    if cost < 0.995 { format!("{cost:.2} ms") } else { format!("{cost:.1} ms") }
+}
+
+/// `text` filled to `width` columns, all lines after the first indented by `indent`.
+pub(super) fn hanging(text: &str, indent: usize, width: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(&indent)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(text, options)
+}
+
+/// `text` filled to `width` columns, every line indented by `indent`.
+pub(super) fn block(text: &str, indent: usize, width: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(width)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(text, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_times_keep_two_digits() {
+        let shown: Vec<_> = [0.0, 0.124, 0.994, 1.0, 40.17, 131.96].map(milliseconds).into();
+        assert_eq!(shown, ["0.00 ms", "0.12 ms", "0.99 ms", "1.0 ms", "40.2 ms", "132.0 ms"]);
+    }
+}
