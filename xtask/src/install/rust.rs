@@ -1,6 +1,6 @@
 //! Parts of the Rust toolchain, through rustup where that is how Rust was installed.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -54,7 +54,8 @@ fn provide(probe: &[&str], rustup: &[&str]) -> anyhow::Result<()> {
 fn succeeds(words: &[&str]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let mut command = Command::new(program);
-    forget_toolchain(command.args(arguments));
+    // Without rustup, cargo complains about `+nightly`; the caller says it better.
+    forget_toolchain(command.args(arguments).stderr(Stdio::null()));
     let end = process::run(&mut command, Output::Take(&mut |_| {}), PROBE_LIMIT);
     end.is_ok_and(|end| end == End::Succeeded)
 }
