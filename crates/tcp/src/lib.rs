@@ -13,6 +13,7 @@
 //! | [`notation`] | segments, traces and what is waited for as lines of text |
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
 //! | [`congestion`] | congestion controls: small structs behind one trait |
+//! | [`round_trip`] | the round-trip time and the retransmission time-out |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
 
@@ -26,6 +27,7 @@ pub mod congestion;
 pub mod endpoint;
 pub mod notation;
 pub mod policy;
+pub mod round_trip;
 pub mod segment;
 pub mod seq;
 pub mod units;

@@ -85,8 +85,6 @@ pub enum Timer {
     Cork,
     /// 2 MSL.
     TimeWait,
-    /// FIN-WAIT-2 with nobody left to read (Linux and BSD bound it; RFC 9293 does not).
-    FinWait2,
     /// The user time-out: the connection is given up (RFC 9293, section 3.8.3).
     UserTimeout,
 }

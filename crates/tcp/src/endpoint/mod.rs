@@ -1,72 +1,378 @@
 //! One end of one connection.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `state` | the state machine, as a table |
+//! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
+//! | `acknowledged` | what an ACK means for what we have sent |
+//! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
+//! | `output` | what may be sent now, and if nothing, why |
+//! | `acknowledge` | when to acknowledge |
+//! | `sender`, `receiver` | the two sequence spaces |
+//! | `timers` | what happens when time passes |
+//!
+//! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
+//! octet of the stream. Only `arrive` and `output` see the 32-bit circle.
+
+mod acknowledge;
+mod acknowledged;
+mod alarm;
+mod arrive;
+mod config;
+mod events;
+mod output;
+mod ranges;
+mod receiver;
+mod recovery;
+mod scoreboard;
+mod sender;
+mod state;
+mod timers;
+
+pub use arrive::{Placement, refuse};
+pub use config::Config;
+pub use events::Event;
+pub use output::Transmit;
+pub use state::{Input, State};
 
 use core::time::Duration;
 
-use crate::{policy::Policies, segment::Segment, wait::Timer};
+use crate::{
+    congestion::{CongestionControl, Controller, Windows},
+    policy::{AckPolicy, HoldPolicy},
+    round_trip::RoundTrip,
+    segment::Segment,
+    seq::SeqNumber,
+    units::Instant,
+    wait::{AckWait, Deadline, Wait},
+};
+use acknowledge::Acknowledger;
+use events::Events;
+use output::PendingReset;
+use receiver::Receiver;
+use recovery::Recovery;
+use sender::Sender;
+use timers::Timers;
 
-mod state;
-
-pub use state::State;
-
-/// What a connection is created with.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Config {
-    /// Every choice the standards leave open.
-    pub policies: Policies,
-    /// The MSS that we announce, and the largest segment that we send (options not included).
-    pub mss: u16,
-    /// Receive buffer in octets: the largest window that we advertise.
-    pub receive_buffer: u32,
-    /// Send buffer in octets: what `write` takes before it is acknowledged.
-    pub send_buffer: u32,
-    /// 2 MSL, in TIME-WAIT.
-    pub time_wait: Duration,
-    /// How long unacknowledged data is retransmitted before the connection is given up.
-    pub user_timeout: Duration,
+/// One end of one connection. It owns no socket, no clock, no thread and no payload.
+///
+/// The driver's contract: after any `handle_*` call, or any call by the application, drain
+/// [`poll_transmit`](Self::poll_transmit), then [`poll_event`](Self::poll_event), and sleep until
+/// [`poll_timeout`](Self::poll_timeout). Calling more often than needed is harmless.
+///
+/// ```
+/// use ackwise_tcp::{Config, Endpoint, Instant, Policies, SeqNumber, State};
+///
+/// let now = Instant::EPOCH;
+/// let config = Config::new(Policies::RFC);
+/// let mut client = Endpoint::connect(&config, SeqNumber(1000), now);
+/// let mut server = Endpoint::listen(&config, SeqNumber(5000));
+/// // SYN, SYN-ACK, ACK: each end's segments are handed to the other.
+/// while let Some(transmit) = client.poll_transmit(now) {
+///     server.handle_segment(&transmit.segment, now);
+///     while let Some(transmit) = server.poll_transmit(now) {
+///         client.handle_segment(&transmit.segment, now);
+///     }
+/// }
+/// assert_eq!((client.state(), server.state()), (State::Established, State::Established));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    config: Config,
+    state: State,
+    /// The connection came from LISTEN, so an RST before it is established returns it there.
+    passive: bool,
+    sender: Sender,
+    receiver: Receiver,
+    round_trip: RoundTrip,
+    congestion: Controller,
+    recovery: Recovery,
+    acknowledger: Acknowledger,
+    timers: Timers,
+    events: Events,
+    pending_reset: Option<PendingReset>,
 }
 
-/// A segment to put on the wire.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Transmit {
-    /// The header, and how much data.
-    pub segment: Segment,
-    /// Where its data begins in our stream (offset 0 is the first octet after the SYN). The driver
-    /// takes `segment.len` octets from there.
-    pub offset: u64,
-    /// Something in it was sent before.
-    pub retransmission: bool,
+impl Endpoint {
+    /// Opens a connection actively; the SYN comes out of [`poll_transmit`](Self::poll_transmit).
+    ///
+    /// `iss` is the initial send sequence number; choosing it is the driver's duty (RFC 9293,
+    /// section 3.4.1).
+    #[must_use]
+    pub fn connect(config: &Config, iss: SeqNumber, now: Instant) -> Self {
+        let mut endpoint = Self::closed(config, iss);
+        endpoint.step(Input::ActiveOpen);
+        endpoint.timers.last_send = now;
+        endpoint
+    }
+
+    /// Waits for a connection. A driver that serves many clones it, by
+    /// [`with_initial_sequence`](Self::with_initial_sequence), for each SYN.
+    #[must_use]
+    pub fn listen(config: &Config, iss: SeqNumber) -> Self {
+        let mut endpoint = Self::closed(config, iss);
+        endpoint.step(Input::PassiveOpen);
+        endpoint.passive = true;
+        endpoint
+    }
+
+    /// A copy of a listening endpoint with an initial send sequence number of its own.
+    #[must_use]
+    pub fn with_initial_sequence(&self, iss: SeqNumber) -> Self {
+        let mut copy = self.clone();
+        copy.sender.iss = iss;
+        copy
+    }
+
+    fn closed(config: &Config, iss: SeqNumber) -> Self {
+        let mss = u32::from(config.mss);
+        let start = Windows { congestion: mss, threshold: u32::MAX };
+        Self {
+            config: *config,
+            state: State::Closed,
+            passive: false,
+            sender: Sender::new(iss, mss),
+            receiver: Receiver::new(config.receive_buffer),
+            round_trip: RoundTrip::new(config.policies.timers),
+            congestion: config.policies.congestion.build(start, mss),
+            recovery: Recovery::default(),
+            acknowledger: Acknowledger::new(),
+            timers: Timers::default(),
+            events: Events::default(),
+            pending_reset: None,
+        }
+    }
+
+    /// Takes one segment off the wire; says where its data belongs, if any of it is wanted.
+    ///
+    /// In CLOSED nothing is taken: see [`refuse`].
+    pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        self.begin_call();
+        self.arrive(segment, now)
+    }
+
+    /// Lets timers fire. `now` may be late, never early; an idle call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.begin_call();
+        self.fire_timers(now);
+    }
+
+    /// Gives `octets` to send; returns how many the send buffer takes.
+    pub fn write(&mut self, octets: u32, _now: Instant) -> u32 {
+        self.begin_call();
+        let open = matches!(
+            self.state,
+            State::SynSent | State::SynReceived | State::Established | State::CloseWait
+        );
+        if open { self.sender.write(octets, self.config.send_buffer) } else { 0 }
+    }
+
+    /// Takes `octets` of the received stream; returns how many there were.
+    pub fn read(&mut self, octets: u32, now: Instant) -> u32 {
+        self.begin_call();
+        let taken = self.receiver.read(octets);
+        self.after_read(taken, now);
+        taken
+    }
+
+    /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
+    pub fn close(&mut self, now: Instant) {
+        self.begin_call();
+        if self.state.after(Input::Close).is_none() {
+            return;
+        }
+        self.step(Input::Close);
+        if self.state == State::Closed {
+            self.finish(Event::Closed);
+        } else {
+            self.sender.fin = true;
+            self.timers.last_send = self.timers.last_send.min(now);
+        }
+    }
+
+    /// Gives the connection up with an RST.
+    pub fn abort(&mut self, _now: Instant) {
+        self.begin_call();
+        let synchronized = self.state.is_synchronized() || self.state == State::SynReceived;
+        if synchronized && self.state != State::TimeWait {
+            self.pending_reset = Some(self.reset_in_sequence());
+        }
+        self.step(Input::Reset);
+        self.finish(Event::Closed);
+    }
+
+    /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
+    pub fn set_hold(&mut self, hold: HoldPolicy, _now: Instant) {
+        self.begin_call();
+        self.config.policies.hold = hold;
+        self.timers.cork = alarm::Alarm::OFF;
+        self.sender.release_held = false;
+    }
+
+    /// Changes when data is acknowledged, from the next segment on.
+    pub fn set_ack(&mut self, ack: AckPolicy, _now: Instant) {
+        self.config.policies.ack = ack;
+    }
+
+    /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
+    pub fn acknowledge_now(&mut self) {
+        self.begin_call();
+        if self.acknowledger.is_pending() {
+            self.acknowledger.now = true;
+        }
+    }
+
+    /// What the application should hear about, each kind at most once until it is taken.
+    #[must_use]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.take()
+    }
+
+    /// When to come back if nothing else happens, and which timer asks.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Deadline> {
+        self.timers.earliest(&self.acknowledger)
+    }
+
+    /// The state of RFC 9293, section 3.3.2.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Octets of the peer's stream that have arrived in order.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.receiver.in_order()
+    }
+
+    /// Octets that have arrived in order and are not yet read.
+    #[must_use]
+    pub const fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// Octets of our stream that the peer has acknowledged: a driver may forget what is before.
+    #[must_use]
+    pub const fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
+    /// Octets of our stream that the application has written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.sender.written_end - 1
+    }
+
+    /// Octets (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
+    #[must_use]
+    pub fn flight(&self) -> u32 {
+        self.sender.flight()
+    }
+
+    /// cwnd and ssthresh.
+    #[must_use]
+    pub fn windows(&self) -> Windows {
+        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    #[must_use]
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.round_trip.srtt()
+    }
+
+    /// Data octets of a full segment to this peer.
+    #[must_use]
+    pub const fn segment_size(&self) -> u32 {
+        self.sender.mss
+    }
+
+    /// The peer's receive window, in octets.
+    #[must_use]
+    pub const fn peer_window(&self) -> u32 {
+        self.sender.window
+    }
+
+    /// Our initial send sequence number.
+    #[must_use]
+    pub const fn initial_sequence(&self) -> SeqNumber {
+        self.sender.iss
+    }
+
+    /// SND.NXT: what an exact RST from here would carry.
+    #[must_use]
+    pub fn next_sequence(&self) -> SeqNumber {
+        self.sender.number(self.sender.max)
+    }
+
+    /// RCV.NXT.
+    #[must_use]
+    pub fn next_expected(&self) -> SeqNumber {
+        self.receiver.number(self.receiver.next)
+    }
+
+    /// Why nothing (more) is sent now; `None` if something would be.
+    #[must_use]
+    pub fn wait(&self, _now: Instant) -> Option<Wait> {
+        self.next_data().err()
+    }
+
+    /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
+    #[must_use]
+    pub fn ack_wait(&self) -> Option<AckWait> {
+        self.acknowledger.wait(self.config.policies.ack)
+    }
+
+    /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial
+    /// send sequence number must lie after the number returned.
+    ///
+    /// RFC 9293, section 3.6.1 (MAY-2), and RFC 6191, section 2: the SYN's timestamp is newer, or
+    /// without timestamps its sequence number is beyond all that was received.
+    #[must_use]
+    pub fn reopens(&self, segment: &Segment) -> Option<SeqNumber> {
+        let syn_alone = segment.flags.syn && segment.ack.is_none() && !segment.flags.rst;
+        if self.state != State::TimeWait || !syn_alone {
+            return None;
+        }
+        let newer = match (self.receiver.timestamp(), segment.options.timestamps) {
+            (Some(recent), Some(offered)) if offered.value != recent => {
+                SeqNumber(recent).precedes(SeqNumber(offered.value))
+            }
+            _ => self.next_expected().precedes(segment.seq),
+        };
+        newer.then(|| self.sender.number(self.sender.max))
+    }
+
+    /// Every verb begins here: BSD finds out once per call whether the connection is idle.
+    const fn begin_call(&mut self) {
+        self.sender.outstanding_at_call = None;
+    }
+
+    /// Follows the arrow of the state machine, if there is one.
+    const fn step(&mut self, input: Input) {
+        if let Some(next) = self.state.after(input) {
+            self.state = next;
+        }
+    }
+
+    /// The connection is over for the application.
+    fn finish(&mut self, event: Event) {
+        self.events.push(event);
+        if self.state == State::Closed {
+            self.timers = Timers { last_send: self.timers.last_send, ..Timers::default() };
+            self.acknowledger.clear();
+        }
+    }
 }
 
-/// Where the data of a received segment belongs in the peer's stream: the driver copies `len` octets
-/// of the payload, from `skip` on, to `offset`. Ranges may arrive out of order, never twice.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Placement {
-    /// Octets of the payload to leave out: they are old.
-    pub skip: u32,
-    /// Offset in the peer's stream.
-    pub offset: u64,
-    /// Octets to keep.
-    pub len: u32,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What the application should hear about.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Event {
-    /// The handshake is over.
-    Connected,
-    /// In-order data is there up to [`Endpoint::received`].
-    Readable,
-    /// The send buffer has room again.
-    Writable,
-    /// The peer will send no more (FIN), and everything before it has arrived.
-    PeerClosed,
-    /// Both directions are closed in an orderly way; the endpoint may still be in TIME-WAIT.
-    Closed,
-    /// The peer reset the connection, or refused it.
-    Reset,
-    /// The connection was given up: which timer said so.
-    TimedOut(Timer),
-    /// The peer sent urgent data; it is delivered in line, the pointer is ignored.
-    UrgentIgnored,
+    #[test]
+    fn an_idle_endpoint_takes_at_most_512_octets() {
+        let size = core::mem::size_of::<Endpoint>();
+        assert!(size <= 512, "an endpoint takes {size} octets");
+    }
 }

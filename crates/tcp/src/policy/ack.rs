@@ -24,7 +24,7 @@ pub enum AckPolicy {
         /// 200 ms in BSD.
         period: AckDelay,
         /// Where the host's clock stands.
-        phase: Duration,
+        phase: AckDelay,
     },
     /// Linux: at once during quick-ACK, later delayed by an adaptive time-out of about 40 ms; a
     /// connection that answers what it receives ("ping-pong") delays from the start.
@@ -43,12 +43,12 @@ impl AckPolicy {
     /// RFC 9293, section 3.8.6.3, with the 200 ms that most systems took from BSD.
     pub const RFC: Self = Self::Delayed {
         every: NonZeroU8::new(2).expect("2 is not 0"),
-        delay: AckDelay(Duration::from_millis(200)),
+        delay: AckDelay::MILLIS_200,
     };
 
     /// BSD's fast timer (`tcp_fasttimo`), every 200 ms.
     pub const BSD_TICK: Self =
-        Self::HostTick { period: AckDelay(Duration::from_millis(200)), phase: Duration::ZERO };
+        Self::HostTick { period: AckDelay::MILLIS_200, phase: AckDelay::ZERO };
 
     /// Decides when to acknowledge data that has just arrived.
     ///
@@ -93,9 +93,9 @@ impl AckPolicy {
 }
 
 /// The first tick after `now`.
-fn next_tick(period: AckDelay, phase: Duration, now: Instant) -> Instant {
-    let period = u64::try_from(period.0.as_nanos()).unwrap_or(u64::MAX).max(1);
-    let phase = u64::try_from(phase.as_nanos()).unwrap_or(u64::MAX) % period;
+fn next_tick(period: AckDelay, phase: AckDelay, now: Instant) -> Instant {
+    let period = u64::from(period.nanos).max(1);
+    let phase = u64::from(phase.nanos) % period;
     let into_period = (now.as_nanos() % period + period - phase) % period;
     now + Duration::from_nanos(period - into_period)
 }
@@ -143,13 +143,20 @@ pub enum AckReason {
 
 /// A delayed-ACK time-out that the standard allows: less than half a second.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct AckDelay(Duration);
+pub struct AckDelay {
+    nanos: u32,
+}
 
 impl AckDelay {
+    /// No delay.
+    pub const ZERO: Self = Self { nanos: 0 };
+    /// BSD's fast timer, Linux's largest delay.
+    pub const MILLIS_200: Self = Self { nanos: 200_000_000 };
+
     /// The time-out.
     #[must_use]
     pub const fn get(self) -> Duration {
-        self.0
+        Duration::from_nanos(self.nanos as u64)
     }
 }
 
@@ -158,7 +165,11 @@ impl TryFrom<Duration> for AckDelay {
 
     /// RFC 9293, section 3.8.6.3: "the delay MUST be less than 0.5 seconds" (MUST-40).
     fn try_from(delay: Duration) -> Result<Self, AckDelayTooLong> {
-        if delay < Duration::from_millis(500) { Ok(Self(delay)) } else { Err(AckDelayTooLong(delay)) }
+        if delay < Duration::from_millis(500) {
+            Ok(Self { nanos: delay.subsec_nanos() })
+        } else {
+            Err(AckDelayTooLong(delay))
+        }
     }
 }
 
@@ -180,10 +191,12 @@ mod tests {
 
     #[test]
     fn ticks_come_at_their_phase() {
-        let period = AckDelay(Duration::from_millis(200));
+        let period = AckDelay::MILLIS_200;
         let ms = |ms: u64| Instant::EPOCH + Duration::from_millis(ms);
-        for (phase, now, tick) in [(0, 0, 200), (0, 199, 200), (0, 200, 400), (30, 10, 30), (30, 31, 230)] {
-            let phase = Duration::from_millis(phase);
+        for (phase, now, tick) in
+            [(0, 0, 200), (0, 199, 200), (0, 200, 400), (30, 10, 30), (30, 31, 230)]
+        {
+            let phase = AckDelay::try_from(Duration::from_millis(phase)).unwrap();
             assert_eq!(next_tick(period, phase, ms(now)), ms(tick), "phase {phase:?} at {now} ms");
         }
     }

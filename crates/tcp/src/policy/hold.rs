@@ -53,16 +53,22 @@ pub enum HoldDecision {
     Nagle,
     /// Held until a small segment is acknowledged.
     Minshall,
-    /// Held until uncorked or for `release`.
-    Cork {
-        /// How long at most.
-        release: Duration,
-    },
+    /// Held until uncorked or for [`HoldPolicy::release`].
+    Cork,
     /// More is written than the window allows, and what it allows is silly.
     SillyWindow,
 }
 
 impl HoldPolicy {
+    /// How long a small segment is held at most, if time alone releases it.
+    #[must_use]
+    pub const fn release(self) -> Option<Duration> {
+        match self {
+            Self::Cork { release } => Some(release),
+            Self::Off | Self::Nagle | Self::BsdNagle | Self::Minshall => None,
+        }
+    }
+
     /// Whether a segment may leave now.
     ///
     /// RFC 9293, section 3.8.6.2.1, sends a full segment, all that is queued, or half of the largest
@@ -85,7 +91,7 @@ impl HoldPolicy {
             Self::Nagle if pending.outstanding => HoldDecision::Nagle,
             Self::BsdNagle if pending.outstanding_at_call => HoldDecision::Nagle,
             Self::Minshall if pending.small_outstanding => HoldDecision::Minshall,
-            Self::Cork { release } => HoldDecision::Cork { release },
+            Self::Cork { .. } => HoldDecision::Cork,
             Self::Off | Self::Nagle | Self::BsdNagle | Self::Minshall => HoldDecision::Send,
         }
     }

@@ -1,0 +1,114 @@
+//! What an acknowledgement means for what we have sent.
+
+use super::{Endpoint, Event, Input, State, alarm::Alarm, timers};
+use crate::{congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant};
+
+impl Endpoint {
+    /// The fifth check of RFC 9293, section 3.10.7.4: `ack` lies at or before the highest position
+    /// sent.
+    pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
+        let window_before = self.sender.window;
+        let newly_sacked = self.take_sack(segment);
+        self.update_window(ack, segment);
+        if self.timers.persist.is_on() {
+            self.answered_probe();
+        }
+        if ack > self.sender.una {
+            self.take_new_ack(ack, segment, now);
+        } else if self.is_duplicate(ack, segment, window_before, newly_sacked) {
+            self.take_duplicate_ack(now);
+        }
+    }
+
+    fn take_new_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
+        let flight = self.sender.flight();
+        let window_limited = self.sender.una < self.sender.window_limited_until;
+        let acks_syn = self.sender.una == 0;
+        let octets = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
+        let had_room = self.sender.has_room(self.config.send_buffer);
+
+        self.sender.una = ack;
+        self.sender.next = self.sender.next.max(ack);
+        self.recovery.sacked.remove_before(ack);
+        self.measure_round_trip(segment, now);
+        self.timers.stalled_since = Alarm::OFF;
+        if octets > 0 {
+            let srtt = self.round_trip.srtt();
+            self.recover_on_ack(Acked { octets, flight, window_limited, srtt }, now);
+        }
+        self.timers.retransmission =
+            if self.sender.is_outstanding() { self.retransmission_due(now) } else { Alarm::OFF };
+        if !had_room && self.sender.has_room(self.config.send_buffer) {
+            self.events.push(Event::Writable);
+        }
+        if self.sender.fin && ack == self.sender.end() {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    fn fin_acknowledged(&mut self, now: Instant) {
+        self.step(Input::AckOfFin);
+        match self.state {
+            State::TimeWait => self.enter_time_wait(now),
+            State::Closed => self.finish(Event::Closed),
+            _ => {}
+        }
+    }
+
+    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed; timestamps also tell
+    /// about the others (RFC 7323, section 4).
+    fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
+        let timed = self.sender.timed.take_if(|(end, _)| *end <= self.sender.una);
+        let sample = match (timed, segment.options.timestamps) {
+            (Some((_, sent)), _) => Some(now.since(sent)),
+            (None, Some(clock)) if self.round_trip.back_offs() > 0 => {
+                timers::elapsed_since_timestamp(clock.echo, now)
+            }
+            _ => None,
+        };
+        if let Some(sample) = sample {
+            self.round_trip.on_sample(sample);
+        } else if self.config.policies.timers == TimerPolicy::Linux {
+            self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
+        }
+    }
+
+    /// SND.WND, SND.WL1, SND.WL2 (RFC 9293, section 3.10.7.4).
+    fn update_window(&mut self, ack: u64, segment: &Segment) {
+        let sender = &mut self.sender;
+        let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
+        let newer = sender.window_from_seq < seq
+            || sender.window_from_seq == seq && sender.window_from_ack <= ack;
+        if newer && !segment.flags.syn {
+            sender.window = u32::from(segment.window) << sender.window_shift;
+            sender.max_window = sender.max_window.max(sender.window);
+            sender.window_from_seq = seq;
+            sender.window_from_ack = ack;
+        }
+    }
+
+    /// The peer lives; if its window is open again, what a probe has carried is sent again.
+    fn answered_probe(&mut self) {
+        self.timers.stalled_since = Alarm::OFF;
+        if self.sender.window > 0 {
+            self.timers.persist = Alarm::OFF;
+            self.round_trip.reset_back_off();
+            self.sender.next = self.sender.una;
+        }
+    }
+
+    /// RFC 5681, section 2: what counts as a duplicate; with SACK, news about what arrived (RFC 6675,
+    /// section 2).
+    fn is_duplicate(
+        &self,
+        ack: u64,
+        segment: &Segment,
+        window_before: u32,
+        newly_sacked: bool,
+    ) -> bool {
+        let repeats = ack == self.sender.una
+            && self.sender.is_outstanding()
+            && segment.sequence_length() == 0;
+        repeats && (newly_sacked || self.sender.window == window_before && !self.receiver.sack)
+    }
+}

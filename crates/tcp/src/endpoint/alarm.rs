@@ -1,0 +1,41 @@
+//! A timer as data: a point in time, or off.
+
+use crate::units::Instant;
+
+/// Off, or due at a point in time. Eight octets, where `Option<Instant>` takes sixteen.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Alarm(Instant);
+
+impl Alarm {
+    pub(super) const OFF: Self = Self(Instant::FAR_FUTURE);
+
+    pub(super) const fn at(due: Instant) -> Self {
+        Self(due)
+    }
+
+    pub(super) fn is_on(self) -> bool {
+        self != Self::OFF
+    }
+
+    pub(super) fn is_due(self, now: Instant) -> bool {
+        self.is_on() && self.0 <= now
+    }
+
+    pub(super) fn due(self) -> Option<Instant> {
+        self.is_on().then_some(self.0)
+    }
+
+    /// Turns it off; whether it was due.
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+        let due = self.is_due(now);
+        if due {
+            *self = Self::OFF;
+        }
+        due
+    }
+
+    /// Brings it forward to `due` if it is off or later.
+    pub(super) fn not_later_than(&mut self, due: Instant) {
+        self.0 = self.0.min(due);
+    }
+}

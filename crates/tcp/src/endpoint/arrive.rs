@@ -1,0 +1,363 @@
+//! A segment arrives (RFC 9293, section 3.10.7).
+
+use super::{Endpoint, Event, Input, State, alarm::Alarm, output::PendingReset};
+use crate::{
+    policy::Offer,
+    segment::{Flags, Options, Segment},
+    units::Instant,
+};
+
+/// Where the data of a received segment belongs in the peer's stream: the driver copies `len` octets
+/// of the payload, from `skip` on, to `offset`. A range may arrive again: then it changes nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Placement {
+    /// Octets of the payload to leave out: they are old.
+    pub skip: u32,
+    /// Offset in the peer's stream.
+    pub offset: u64,
+    /// Octets to keep.
+    pub len: u32,
+}
+
+/// What a host without a connection answers: an RST, or nothing to an RST (RFC 9293, section
+/// 3.10.7.1).
+#[must_use]
+pub fn refuse(segment: &Segment) -> Option<Segment> {
+    if segment.flags.rst {
+        return None;
+    }
+    let reset = match segment.ack {
+        Some(ack) => PendingReset { seq: ack, ack: None },
+        None => PendingReset { seq: crate::SeqNumber(0), ack: Some(segment.end()) },
+    };
+    Some(reset.segment())
+}
+
+/// What becomes of a segment after the checks that come before its text.
+enum Disposition {
+    Drop,
+    /// Dropped, but answered by an ACK ("challenge", RFC 5961).
+    Challenge,
+    Reset,
+    Process,
+}
+
+impl Endpoint {
+    pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        let placement = match self.state {
+            State::Closed => None,
+            State::Listen => {
+                self.arrive_in_listen(segment, now);
+                None
+            }
+            State::SynSent => self.arrive_in_syn_sent(segment, now),
+            _ => self.arrive_in_sequence(segment, now),
+        };
+        self.timers.last_receive = now;
+        placement
+    }
+
+    /// Section 3.10.7.2.
+    fn arrive_in_listen(&mut self, segment: &Segment, now: Instant) {
+        if segment.flags.rst {
+            return;
+        }
+        if segment.ack.is_some() {
+            self.pending_reset = reset_for(segment);
+            return;
+        }
+        if segment.flags.syn {
+            self.take_syn(segment, now);
+            self.step(Input::Syn);
+            self.timers.last_send = now;
+        }
+    }
+
+    /// Section 3.10.7.3.
+    fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        let acks_syn = segment.ack == Some(self.sender.number(1)) && self.sender.max > 0;
+        if segment.ack.is_some() && !acks_syn {
+            if !segment.flags.rst {
+                self.pending_reset = reset_for(segment);
+            }
+            return None;
+        }
+        if segment.flags.rst {
+            if acks_syn {
+                self.reset_by_peer();
+            }
+            return None;
+        }
+        if !segment.flags.syn {
+            return None;
+        }
+        self.take_syn(segment, now);
+        if !acks_syn {
+            // Simultaneous open: our SYN goes out again, now with an ACK.
+            self.step(Input::Syn);
+            self.sender.next = 0;
+            self.timers.retransmission = Alarm::OFF;
+            return None;
+        }
+        self.step(Input::SynAck);
+        self.acknowledger.now = true;
+        self.take_ack(1, segment, now);
+        self.establish(segment, now);
+        self.take_text(&without_syn(segment), now)
+    }
+
+    /// Section 3.10.7.4: all other states.
+    fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        let mut segment = *segment;
+        if self.state == State::SynReceived && segment.flags.syn && segment.seq == self.receiver.irs
+        {
+            if segment.ack.is_none() {
+                // The peer has not seen our SYN-ACK.
+                self.sender.next = 0;
+                return None;
+            }
+            // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
+            segment = without_syn(&segment);
+        }
+        if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(&segment) {
+            self.timers.time_wait = Alarm::at(now + self.config.time_wait);
+        }
+        match self.check(&segment, now) {
+            Disposition::Drop => None,
+            Disposition::Challenge => {
+                self.acknowledger.now = true;
+                None
+            }
+            Disposition::Reset => {
+                self.reset_by_peer();
+                None
+            }
+            Disposition::Process => self.process(&segment, now),
+        }
+    }
+
+    /// The first four checks: sequence number, RST, SYN, presence of ACK.
+    fn check(&self, segment: &Segment, now: Instant) -> Disposition {
+        if !segment.flags.rst && self.is_older_by_timestamp(segment, now) {
+            return Disposition::Challenge;
+        }
+        if !self.is_acceptable(segment) {
+            return if segment.flags.rst { Disposition::Drop } else { Disposition::Challenge };
+        }
+        if segment.flags.rst {
+            // RFC 5961, section 3.2: only the exact number resets.
+            return match segment.seq == self.receiver.number(self.receiver.next) {
+                true => Disposition::Reset,
+                false => Disposition::Challenge,
+            };
+        }
+        if segment.flags.syn {
+            return Disposition::Challenge; // RFC 5961, section 4.2.
+        }
+        if segment.ack.is_none() { Disposition::Drop } else { Disposition::Process }
+    }
+
+    /// The remaining checks: ACK, URG, text, FIN.
+    fn process(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        let ack = self.sender.position(segment.ack?);
+        if self.state == State::SynReceived {
+            if ack < 1 || ack > i64::try_from(self.sender.max).unwrap_or(i64::MAX) {
+                self.pending_reset = reset_for(segment);
+                return None;
+            }
+            self.step(Input::AckOfSyn);
+            self.note_timestamp(segment, now);
+            self.take_ack(ack.unsigned_abs(), segment, now);
+            self.establish(segment, now);
+        } else {
+            // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
+            let una = i64::try_from(self.sender.una).unwrap_or(i64::MAX);
+            let oldest = una - i64::from(self.sender.max_window);
+            if ack < oldest || ack > i64::try_from(self.sender.max).unwrap_or(i64::MAX) {
+                self.acknowledger.now = true;
+                return None;
+            }
+            self.note_timestamp(segment, now);
+            self.take_ack(u64::try_from(ack).unwrap_or(0), segment, now);
+        }
+        if segment.flags.urg {
+            self.events.push(Event::UrgentIgnored);
+        }
+        self.take_text(segment, now)
+    }
+
+    /// Data and FIN, trimmed to what is new and inside the window.
+    fn take_text(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        if !self.state.receives() || segment.len == 0 && !segment.flags.fin {
+            return None;
+        }
+        let first = self.receiver.position(segment.data_start());
+        let last = first + i64::from(segment.len);
+        let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
+        let end = u64::try_from(last).unwrap_or(0);
+        let kept_end = end.min(self.receiver.edge);
+        if segment.flags.fin && kept_end == end && self.receiver.fin.is_none() {
+            self.receiver.fin = Some(end);
+        }
+        let mut placement = None;
+        if segment.len > 0 {
+            let in_order = start == self.receiver.next && first == next_as_i64(start);
+            if start < kept_end && self.receiver.accept(start, kept_end) {
+                placement = Some(Placement {
+                    skip: u32::try_from(next_as_i64(start) - first).unwrap_or(0),
+                    offset: start - 1,
+                    len: u32::try_from(kept_end - start).unwrap_or(segment.len),
+                });
+            }
+            if kept_end < end {
+                self.acknowledger.now = true; // The peer must learn how small the window is.
+            }
+            if self.receiver.readable() > 0 {
+                self.events.push(Event::Readable);
+            }
+            self.schedule_ack(segment.len, in_order, now);
+        }
+        if self.receiver.fin == Some(self.receiver.next) {
+            self.take_fin(now);
+        } else if segment.flags.fin {
+            self.acknowledger.now = true;
+        }
+        placement
+    }
+
+    /// The peer's FIN is next in sequence.
+    fn take_fin(&mut self, now: Instant) {
+        self.receiver.next += 1;
+        self.acknowledger.now = true;
+        self.events.push(Event::PeerClosed);
+        self.step(Input::Fin);
+        if self.state == State::TimeWait {
+            self.enter_time_wait(now);
+        }
+    }
+
+    /// 2 MSL begin; nothing else remains to be done.
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
+        self.timers.retransmission = Alarm::OFF;
+        self.timers.persist = Alarm::OFF;
+        self.timers.time_wait = Alarm::at(now + self.config.time_wait);
+        self.events.push(Event::Closed);
+    }
+
+    fn reset_by_peer(&mut self) {
+        if self.state == State::SynReceived && self.passive {
+            let listening = Self::listen(&self.config, self.sender.iss);
+            *self = listening;
+            return;
+        }
+        let orderly = self.state == State::TimeWait;
+        self.step(Input::Reset);
+        self.finish(if orderly { Event::Closed } else { Event::Reset });
+    }
+
+    /// The peer's SYN: sequence numbers and options.
+    fn take_syn(&mut self, segment: &Segment, now: Instant) {
+        self.receiver.begin(segment.seq);
+        self.acknowledger.last_sent = 1;
+        let Offer { sack, timestamps, window_scale } = self.config.policies.offer;
+        let Options {
+            mss, window_scale: peer_shift, sack_permitted, timestamps: peer_clock, ..
+        } = segment.options;
+        self.receiver.sack = sack && sack_permitted;
+        if let Some(clock) = peer_clock.filter(|_| timestamps) {
+            self.receiver.timestamps = true;
+            self.receiver.ts_recent = clock.value;
+            self.receiver.ts_recent_at = now;
+        }
+        if let Some(shift) = peer_shift.filter(|_| window_scale) {
+            // RFC 7323, section 2.3: a shift above 14 is used as 14.
+            self.sender.window_shift = shift.min(14);
+            self.receiver.scaling = true;
+            self.receiver.window_shift = self.receiver.wanted_shift();
+        }
+        // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
+        let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
+        let overhead = if self.receiver.timestamps { TIMESTAMPS_OCTETS } else { 0 };
+        self.sender.mss = peer_mss.min(u32::from(self.config.mss)) - overhead;
+        self.set_window_of_syn(segment);
+    }
+
+    /// The window of a SYN is not scaled.
+    const fn set_window_of_syn(&mut self, segment: &Segment) {
+        self.sender.window = segment.window as u32;
+        self.sender.max_window = self.sender.window;
+        self.sender.window_from_seq = 0;
+        self.sender.window_from_ack = self.sender.una;
+    }
+
+    /// The handshake is over: the first window, and the application hears of it.
+    fn establish(&mut self, segment: &Segment, now: Instant) {
+        self.round_trip.on_established();
+        self.begin_congestion_control();
+        if !segment.flags.syn {
+            self.sender.window = u32::from(segment.window) << self.sender.window_shift;
+            self.sender.max_window = self.sender.max_window.max(self.sender.window);
+        }
+        self.timers.last_receive = now;
+        self.events.push(Event::Connected);
+    }
+
+    /// RFC 9293, section 3.4, table 6, and the allowance for a zero window.
+    fn is_acceptable(&self, segment: &Segment) -> bool {
+        let start = self.receiver.position(segment.seq);
+        let len = i64::from(segment.sequence_length());
+        let next = next_as_i64(self.receiver.next);
+        let edge = next_as_i64(self.receiver.edge.max(self.receiver.next));
+        if edge == next || len == 0 {
+            // "special allowance should be made to accept valid ACKs": the text is trimmed away.
+            return start >= next && start < edge || start == next;
+        }
+        start < edge && start + len > next
+    }
+
+    /// PAWS (RFC 7323, section 5.3, R1), unless TS.Recent is older than 24 days (section 5.5).
+    fn is_older_by_timestamp(&self, segment: &Segment, now: Instant) -> bool {
+        let Some((recent, offered)) = self.receiver.timestamp().zip(segment.options.timestamps)
+        else {
+            return false;
+        };
+        let fresh = now.since(self.receiver.ts_recent_at) < PAWS_IDLE;
+        let offered = crate::SeqNumber(offered.value);
+        fresh && offered.precedes(crate::SeqNumber(recent))
+    }
+
+    /// TS.Recent follows segments that begin at or before what was last acknowledged (RFC 7323,
+    /// section 4.3).
+    fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
+        let Some(offered) = segment.options.timestamps else { return };
+        let last_ack = next_as_i64(self.acknowledger.last_sent);
+        if self.receiver.timestamps && self.receiver.position(segment.seq) <= last_ack {
+            self.receiver.ts_recent = offered.value;
+            self.receiver.ts_recent_at = now;
+        }
+    }
+
+    /// A FIN that ends exactly where the peer's stream ended.
+    fn repeats_fin(&self, segment: &Segment) -> bool {
+        self.receiver.position(segment.end()) == next_as_i64(self.receiver.next)
+    }
+}
+
+/// A smaller MSS than this is taken as this (ours): a peer must not make us send one octet a segment.
+const MSS_MIN: u16 = 64;
+/// Timestamps with their padding.
+const TIMESTAMPS_OCTETS: u32 = 12;
+/// RFC 7323, section 5.5.
+const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
+
+fn next_as_i64(position: u64) -> i64 {
+    i64::try_from(position).unwrap_or(i64::MAX)
+}
+
+fn reset_for(segment: &Segment) -> Option<PendingReset> {
+    segment.ack.map(|seq| PendingReset { seq, ack: None })
+}
+
+fn without_syn(segment: &Segment) -> Segment {
+    Segment { seq: segment.data_start(), flags: Flags { syn: false, ..segment.flags }, ..*segment }
+}

@@ -1,0 +1,39 @@
+//! What a connection is created with.
+
+use core::time::Duration;
+
+use crate::policy::Policies;
+
+/// What a connection is created with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Config {
+    /// Every choice the standards leave open.
+    pub policies: Policies,
+    /// The MSS that we announce, and the largest segment that we send, in octets, TCP options
+    /// included as RFC 6691 counts them.
+    pub mss: u16,
+    /// Receive buffer in octets: the largest window that we advertise.
+    pub receive_buffer: u32,
+    /// Send buffer in octets: what `write` takes before it is acknowledged.
+    pub send_buffer: u32,
+    /// 2 MSL, in TIME-WAIT.
+    pub time_wait: Duration,
+    /// How long unacknowledged data is retransmitted before the connection is given up (RFC 9293,
+    /// section 3.8.3: R2, at least 100 seconds, MUST-20 and SHLD-11).
+    pub user_timeout: Duration,
+}
+
+impl Config {
+    /// Ethernet's MSS, buffers of 65,535 octets, 2 MSL of 60 s (BSD, Linux), 100 s user time-out.
+    #[must_use]
+    pub const fn new(policies: Policies) -> Self {
+        Self {
+            policies,
+            mss: 1460,
+            receive_buffer: 65_535,
+            send_buffer: 65_535,
+            time_wait: Duration::from_secs(60),
+            user_timeout: Duration::from_secs(100),
+        }
+    }
+}

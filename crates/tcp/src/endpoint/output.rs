@@ -1,0 +1,360 @@
+//! What may be sent now, and if nothing, why.
+
+use super::{Endpoint, State, alarm::Alarm, recovery::Phase, timers::timestamp};
+use crate::{
+    congestion::{CongestionControl, Repair},
+    policy::{HoldDecision, Idle, Pending},
+    segment::{Flags, Options, SackBlocks, Segment, Timestamps},
+    seq::SeqNumber,
+    units::Instant,
+    wait::Wait,
+};
+
+/// A segment to put on the wire.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Transmit {
+    /// The header, and how much data.
+    pub segment: Segment,
+    /// Where its data begins in our stream (offset 0 is the first octet after the SYN). The driver
+    /// takes `segment.len` octets from there.
+    pub offset: u64,
+    /// Something in it was sent before.
+    pub retransmission: bool,
+}
+
+/// An RST that waits for the next [`Endpoint::poll_transmit`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingReset {
+    pub(super) seq: SeqNumber,
+    pub(super) ack: Option<SeqNumber>,
+}
+
+impl PendingReset {
+    pub(super) const fn segment(self) -> Segment {
+        Segment {
+            seq: self.seq,
+            ack: self.ack,
+            flags: Flags::RST,
+            window: 0,
+            options: Options::NONE,
+            len: 0,
+        }
+    }
+}
+
+/// A range of the stream that may leave, with the FIN if it follows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Piece {
+    start: u64,
+    len: u32,
+    fin: bool,
+}
+
+impl Piece {
+    const fn end(&self) -> u64 {
+        self.start + self.len as u64 + self.fin as u64
+    }
+}
+
+/// The two windows' room, in octets from SND.NXT on.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    congestion: u64,
+    receive: u64,
+}
+
+impl Endpoint {
+    /// The next segment to put on the wire, if the policies allow one at `now`.
+    #[must_use]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(reset) = self.pending_reset.take() {
+            return Some(Transmit { segment: reset.segment(), offset: 0, retransmission: false });
+        }
+        if matches!(self.state, State::Closed | State::Listen) {
+            return None;
+        }
+        if self.sender.next == 0 {
+            return Some(self.transmit_syn(now));
+        }
+        if self.sender.outstanding_at_call.is_none() {
+            self.sender.outstanding_at_call = Some(self.sender.is_outstanding());
+        }
+        match self.next_data() {
+            Ok(piece) => Some(self.transmit(piece, now)),
+            Err(wait) => {
+                if matches!(wait, Wait::SlowStart | Wait::CongestionWindow) {
+                    self.sender.window_limited_until = self.sender.next;
+                }
+                self.arm_for(wait, now);
+                self.transmit_ack(now)
+            }
+        }
+    }
+
+    /// What may leave now, or why nothing may.
+    pub(super) fn next_data(&self) -> Result<Piece, Wait> {
+        match self.state {
+            State::Closed | State::Listen | State::TimeWait => return Err(Wait::Closed),
+            _ if self.sender.una == 0 => return Err(Wait::Handshake),
+            _ => {}
+        }
+        if self.recovery.retransmit_head && self.sender.is_outstanding() {
+            return Ok(self.retransmit(self.sender.una, self.sender.max));
+        }
+        if self.recovery.phase == Phase::Fast(Repair::Scoreboard) {
+            return self.next_by_scoreboard();
+        }
+        let window = u64::from(self.congestion.window()) + self.limited_transmit();
+        self.next_new(window.saturating_sub(self.sender.next - self.sender.una))
+    }
+
+    /// NextSeg() of RFC 6675, section 4.
+    fn next_by_scoreboard(&self) -> Result<Piece, Wait> {
+        let board = self.scoreboard();
+        let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
+        if room < u64::from(self.sender.mss) {
+            return Err(Wait::Recovery);
+        }
+        if let Some(hole) = board.next_hole(true) {
+            return Ok(self.retransmit(hole.start, hole.end));
+        }
+        self.next_new(room).or_else(|wait| {
+            let again = board
+                .next_hole(false)
+                .or_else(|| board.rescue().filter(|_| !self.recovery.rescued));
+            again.map(|hole| self.retransmit(hole.start, hole.end)).ok_or(wait)
+        })
+    }
+
+    /// One segment of `[start, end)`, which was sent before.
+    fn retransmit(&self, start: u64, end: u64) -> Piece {
+        let data_end = end.min(self.sender.written_end);
+        let room = u64::from(self.room_for_data());
+        let len = data_end.saturating_sub(start).min(room);
+        let fin = self.sender.fin && start + len == self.sender.written_end && end > data_end;
+        Piece { start, len: u32::try_from(len).unwrap_or(u32::MAX), fin }
+    }
+
+    /// What follows SND.NXT, as far as the windows and the hold policy allow.
+    fn next_new(&self, congestion_room: u64) -> Result<Piece, Wait> {
+        let sender = &self.sender;
+        let start = sender.next;
+        if start >= sender.end() {
+            return Err(if sender.fin { Wait::Closed } else { Wait::Application });
+        }
+        let left = sender.written_end - start;
+        if left == 0 {
+            return Ok(Piece { start, len: 0, fin: true });
+        }
+        let room = Room {
+            congestion: congestion_room,
+            receive: (sender.una + u64::from(sender.window)).saturating_sub(start),
+        };
+        let full = u64::from(self.room_for_data());
+        let wanted = left.min(full);
+        let size = if sender.release_held {
+            wanted.min(room.receive.max(1))
+        } else {
+            wanted.min(room.congestion).min(room.receive)
+        };
+        if size == 0 {
+            return Err(self.window_wait(room));
+        }
+        let fin = sender.fin && size == left;
+        let piece = Piece { start, len: u32::try_from(size).unwrap_or(u32::MAX), fin };
+        if sender.release_held || start < sender.max {
+            return Ok(piece);
+        }
+        match self.config.policies.hold.decide(self.pending(piece, full, size == left)) {
+            HoldDecision::Send => Ok(piece),
+            HoldDecision::Nagle => Err(Wait::Nagle),
+            HoldDecision::Minshall => Err(Wait::Minshall),
+            HoldDecision::Cork => Err(Wait::Cork),
+            HoldDecision::SillyWindow if size == wanted => Err(Wait::Application),
+            HoldDecision::SillyWindow => Err(self.window_wait(room)),
+        }
+    }
+
+    fn pending(&self, piece: Piece, full: u64, empties_buffer: bool) -> Pending {
+        let outstanding = self.sender.is_outstanding();
+        Pending {
+            size: piece.len,
+            mss: u32::try_from(full).unwrap_or(u32::MAX),
+            empties_buffer,
+            carries_fin: piece.fin,
+            half_max_window: self.sender.max_window / 2,
+            outstanding,
+            outstanding_at_call: self.sender.outstanding_at_call.unwrap_or(outstanding),
+            small_outstanding: self.sender.small_end > self.sender.una,
+        }
+    }
+
+    /// Which of the two windows is in the way.
+    fn window_wait(&self, room: Room) -> Wait {
+        if room.congestion < room.receive {
+            return match self.recovery.phase {
+                Phase::Fast(_) => Wait::Recovery,
+                Phase::GoneBack if self.sender.is_outstanding() => Wait::RetransmissionTimeout,
+                _ if self.congestion.window() < self.congestion.threshold() => Wait::SlowStart,
+                _ => Wait::CongestionWindow,
+            };
+        }
+        let nothing_on_its_way = self.sender.next == self.sender.una;
+        match room.receive {
+            0 => Wait::ReceiveWindow { probing: nothing_on_its_way || self.timers.persist.is_on() },
+            _ if nothing_on_its_way => Wait::SillyWindow,
+            _ => Wait::ReceiveWindow { probing: false },
+        }
+    }
+
+    /// Data octets that fit a segment beside the SACK blocks it would carry.
+    fn room_for_data(&self) -> u32 {
+        let blocks = u32::try_from(self.sack_blocks().len()).unwrap_or(0);
+        let overhead = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+        self.sender.mss.saturating_sub(overhead).max(1)
+    }
+
+    fn transmit(&mut self, piece: Piece, now: Instant) -> Transmit {
+        let piece = if self.restart_after_idle(&piece, now) {
+            self.next_data().unwrap_or(piece)
+        } else {
+            piece
+        };
+        let retransmission = piece.start < self.sender.max;
+        self.note_sent(&piece, retransmission, now);
+        let empties = piece.start + u64::from(piece.len) == self.sender.written_end;
+        let flags = Flags { fin: piece.fin, psh: piece.len > 0 && empties, ..Flags::NONE };
+        let segment = self.segment(self.sender.number(piece.start), flags, piece.len, now);
+        Transmit { segment, offset: piece.start - 1, retransmission }
+    }
+
+    fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
+        let probing = self.sender.release_held && self.sender.window == 0;
+        let sender = &mut self.sender;
+        let end = piece.end();
+        if retransmission {
+            sender.timed = None;
+            self.recovery.rescued |= !self.recovery.retransmit_head
+                && self.recovery.sacked.end().is_some_and(|sacked| piece.start >= sacked);
+            self.recovery.high_retransmitted = self.recovery.high_retransmitted.max(end);
+        } else {
+            sender.timed = sender.timed.or(Some((end, now)));
+            if piece.len < sender.mss {
+                sender.small_end = end;
+            }
+        }
+        self.recovery.retransmit_head = false;
+        if piece.start <= sender.next {
+            sender.next = sender.next.max(end);
+        }
+        sender.max = sender.max.max(end);
+        sender.release_held = false;
+        self.timers.silly_window = Alarm::OFF;
+        self.timers.cork = Alarm::OFF;
+        if piece.len > 0 {
+            self.timers.last_send = now;
+            self.acknowledger.data_sent(now);
+        }
+        if probing {
+            self.timers.persist = self.retransmission_due(now);
+        } else if !self.timers.retransmission.is_on() {
+            self.timers.retransmission = self.retransmission_due(now);
+        }
+    }
+
+    /// The first data after an idle time: whether the window was changed.
+    fn restart_after_idle(&mut self, piece: &Piece, now: Instant) -> bool {
+        if self.sender.is_outstanding() || piece.len == 0 || self.sender.una == 1 {
+            return false;
+        }
+        let idle = Idle {
+            since_send: now.since(self.timers.last_send),
+            since_receive: now.since(self.timers.last_receive),
+            rto: self.round_trip.rto(),
+            windows: self.windows(),
+            initial_window: self.initial_window(),
+            mss: self.sender.mss,
+        };
+        let restarted = self.config.policies.idle_restart.decide(idle);
+        if let Some(windows) = restarted {
+            self.congestion.on_restart(windows, now);
+        }
+        restarted.is_some()
+    }
+
+    /// cwnd at the start of this connection, in octets.
+    pub(super) fn initial_window(&self) -> u32 {
+        let policy = self.config.policies.initial_window;
+        policy.octets(self.sender.mss, self.passive, self.sender.syn_lost)
+    }
+
+    fn transmit_syn(&mut self, now: Instant) -> Transmit {
+        let retransmission = self.sender.max > 0;
+        let offer = self.config.policies.offer;
+        let answering = self.state != State::SynSent;
+        let scales = if answering { self.receiver.scaling } else { offer.window_scale };
+        let mut segment = self.segment(self.sender.iss, Flags::SYN, 0, now);
+        segment.window = self.receiver.window_of_syn();
+        segment.options = Options {
+            mss: Some(self.config.mss),
+            window_scale: scales.then(|| self.receiver.wanted_shift()),
+            sack_permitted: if answering { self.receiver.sack } else { offer.sack },
+            timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
+                .then_some(Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }),
+            sack: SackBlocks::default(),
+        };
+        self.sender.timed = if retransmission { None } else { Some((1, now)) };
+        self.sender.next = 1;
+        self.sender.max = self.sender.max.max(1);
+        self.timers.retransmission = self.retransmission_due(now);
+        Transmit { segment, offset: 0, retransmission }
+    }
+
+    fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
+        let due = self.acknowledger.now || self.acknowledger.due.is_due(now);
+        due.then(|| {
+            let seq = self.sender.number(self.sender.max);
+            let segment = self.segment(seq, Flags::NONE, 0, now);
+            Transmit { segment, offset: self.sender.max.saturating_sub(1), retransmission: false }
+        })
+    }
+
+    /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks.
+    fn segment(&mut self, seq: SeqNumber, flags: Flags, len: u32, now: Instant) -> Segment {
+        let acks = self.state != State::SynSent;
+        let window = self.receiver.advertise(self.sender.mss);
+        let clock = Timestamps { value: timestamp(now), echo: self.receiver.ts_recent };
+        let options = Options {
+            timestamps: self.receiver.timestamps.then_some(clock),
+            sack: self.sack_blocks(),
+            ..Options::NONE
+        };
+        if acks {
+            self.acknowledger.sent(self.receiver.next);
+        }
+        let ack = acks.then(|| self.receiver.number(self.receiver.next));
+        Segment { seq, ack, flags, window, options, len }
+    }
+
+    /// RFC 2018, section 4: the first block holds the segment that arrived last.
+    fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let receiver = &self.receiver;
+        if !receiver.sack || receiver.out_of_order.is_empty() {
+            return blocks;
+        }
+        let room = if receiver.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+        let latest = receiver.out_of_order.containing(receiver.latest_out_of_order);
+        let others = receiver.out_of_order.iter().rev().filter(|range| Some(*range) != latest);
+        for (start, end) in latest.into_iter().chain(others).take(room) {
+            blocks.push(receiver.number(start), receiver.number(end));
+        }
+        blocks
+    }
+
+    /// An RST with the next sequence number.
+    pub(super) fn reset_in_sequence(&self) -> PendingReset {
+        let ack = self.receiver.number(self.receiver.next);
+        PendingReset { seq: self.sender.number(self.sender.max), ack: Some(ack) }
+    }
+}

@@ -1,0 +1,156 @@
+//! The receive sequence space (RFC 9293, section 3.3.1), in positions, and the window we advertise.
+
+use super::{
+    ranges::RangeSet,
+    sender::{unwrap, wrap},
+};
+use crate::{seq::SeqNumber, units::Instant};
+
+/// The receive side: what has arrived, what was read, what may come.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    /// IRS.
+    pub(super) irs: SeqNumber,
+    /// RCV.NXT.
+    pub(super) next: u64,
+    /// The position after the last octet that the application has read.
+    pub(super) read_end: u64,
+    /// The right edge of the window that we have advertised; it never moves left.
+    pub(super) edge: u64,
+    /// Octets of the receive buffer.
+    buffer: u32,
+    /// Both offered window scaling.
+    pub(super) scaling: bool,
+    /// Our window shift (RFC 7323); 0 unless both offered.
+    pub(super) window_shift: u8,
+    /// What arrived beyond RCV.NXT.
+    pub(super) out_of_order: RangeSet,
+    /// Where the latest out-of-order segment began: its range is the first SACK block.
+    pub(super) latest_out_of_order: u64,
+    /// The position of the peer's FIN, once it has been seen.
+    pub(super) fin: Option<u64>,
+    /// Both offered SACK.
+    pub(super) sack: bool,
+    /// Both offered timestamps.
+    pub(super) timestamps: bool,
+    /// TS.Recent and when it was taken; valid with `timestamps`.
+    pub(super) ts_recent: u32,
+    pub(super) ts_recent_at: Instant,
+}
+
+impl Receiver {
+    pub(super) const fn new(buffer: u32) -> Self {
+        Self {
+            irs: SeqNumber(0),
+            next: 0,
+            read_end: 1,
+            edge: 0,
+            buffer,
+            scaling: false,
+            window_shift: 0,
+            out_of_order: RangeSet::NONE,
+            latest_out_of_order: 0,
+            fin: None,
+            sack: false,
+            timestamps: false,
+            ts_recent: 0,
+            ts_recent_at: Instant::EPOCH,
+        }
+    }
+
+    /// The peer's SYN arrived: RCV.NXT is after it.
+    pub(super) fn begin(&mut self, irs: SeqNumber) {
+        self.irs = irs;
+        self.next = 1;
+        self.edge = 1 + u64::from(self.window_of_syn());
+    }
+
+    /// RFC 7323, section 2.2: "The Window field in a SYN segment MUST NOT be scaled."
+    pub(super) fn window_of_syn(&self) -> u16 {
+        u16::try_from(self.buffer).unwrap_or(u16::MAX)
+    }
+
+    /// The smallest shift with which the whole buffer can be offered (RFC 7323, section 2.3: at most
+    /// 14).
+    pub(super) fn wanted_shift(&self) -> u8 {
+        (0..14).find(|shift| self.buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14)
+    }
+
+    /// The number on the wire of a position.
+    pub(super) fn number(&self, position: u64) -> SeqNumber {
+        self.irs + wrap(position)
+    }
+
+    /// The position of a sequence number, as near to RCV.NXT as the circle allows.
+    pub(super) fn position(&self, number: SeqNumber) -> i64 {
+        unwrap(self.next, self.number(self.next), number)
+    }
+
+    /// Octets of the stream that have arrived in order, SYN and FIN not counted.
+    pub(super) const fn in_order(&self) -> u64 {
+        let fin_taken = matches!(self.fin, Some(fin) if fin < self.next);
+        self.next.saturating_sub(1 + fin_taken as u64)
+    }
+
+    pub(super) const fn readable(&self) -> u64 {
+        (self.in_order() + 1).saturating_sub(self.read_end)
+    }
+
+    pub(super) fn read(&mut self, octets: u32) -> u32 {
+        let taken = u64::from(octets).min(self.readable());
+        self.read_end += taken;
+        u32::try_from(taken).unwrap_or(octets)
+    }
+
+    /// RCV.WND as the peer knows it: from RCV.NXT to the advertised edge.
+    pub(super) const fn window(&self) -> u64 {
+        self.edge.saturating_sub(self.next)
+    }
+
+    /// Takes `[start, end)` of the stream, already trimmed to the window. `false` if it could not be
+    /// kept because there are too many gaps.
+    pub(super) fn accept(&mut self, start: u64, end: u64) -> bool {
+        if start > self.next {
+            self.latest_out_of_order = start;
+            return self.out_of_order.insert(start, end);
+        }
+        self.next = self.next.max(end);
+        while let Some(end) = self.out_of_order.take_from(self.next) {
+            self.next = end;
+        }
+        self.out_of_order.remove_before(self.next);
+        true
+    }
+
+    /// Where the right edge would be if it were advertised now.
+    const fn possible_edge(&self) -> u64 {
+        self.read_end + self.buffer as u64
+    }
+
+    /// Moves the edge if that is not silly, and returns the window for the header, scaled.
+    ///
+    /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge in small increments": by
+    /// at least min(half of the buffer, one full segment) (MUST-39).
+    pub(super) fn advertise(&mut self, mss: u32) -> u16 {
+        let shift = u32::from(self.window_shift);
+        let gain = self.possible_edge().saturating_sub(self.edge);
+        if gain >= u64::from(mss.min(self.buffer / 2).max(1)) {
+            let window = self.possible_edge().saturating_sub(self.next);
+            let offered = (window >> shift).min(u64::from(u16::MAX)) << shift;
+            self.edge = self.edge.max(self.next + offered);
+        }
+        u16::try_from(self.window() >> shift).unwrap_or(u16::MAX)
+    }
+
+    /// Whether the reader has opened the window so much that the peer should hear of it at once:
+    /// it is at least doubled, by a full segment or half of the buffer (Linux `tcp_cleanup_rbuf`).
+    pub(super) fn deserves_update(&self, mss: u32) -> bool {
+        let gain = self.possible_edge().saturating_sub(self.edge);
+        gain >= u64::from(mss.min(self.buffer / 2).max(1)) && gain >= self.window()
+    }
+
+    /// TS.Recent, if timestamps are in use.
+    pub(super) const fn timestamp(&self) -> Option<u32> {
+        if self.timestamps { Some(self.ts_recent) } else { None }
+    }
+}

@@ -1,0 +1,157 @@
+//! Loss recovery: when a loss is believed, and what phase the repair is in (RFC 5681, 6582, 6675).
+
+use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
+use crate::{
+    congestion::{Acked, CongestionControl, Repair, Windows},
+    segment::Segment,
+    units::Instant,
+};
+
+/// RFC 5681, section 3.2: three duplicate ACKs announce a loss.
+pub(super) const DUPLICATE_THRESHOLD: u16 = 3;
+
+/// Where the repair stands.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Phase {
+    /// Nothing is believed lost.
+    #[default]
+    Open,
+    /// Duplicate ACKs announced a loss, which is being repaired.
+    Fast(Repair),
+    /// Everything from SND.UNA on is sent again: a time-out, or Tahoe.
+    GoneBack,
+}
+
+/// The state of loss recovery.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) phase: Phase,
+    pub(super) duplicate_acks: u16,
+    /// FlightSize when the first duplicate ACK arrived: limited transmit is not to be counted
+    /// (RFC 5681, section 3.2, step 2).
+    flight_before: u32,
+    /// The repair is over when this position is acknowledged; no new one begins before.
+    pub(super) recover: u64,
+    /// The segment at SND.UNA leaves next, whatever the windows say.
+    pub(super) retransmit_head: bool,
+    /// What the peer has SACKed.
+    pub(super) sacked: RangeSet,
+    /// HighRxt of RFC 6675: the position after the highest retransmission of this repair.
+    pub(super) high_retransmitted: u64,
+    /// RescueRxt of RFC 6675: the one rescue of this repair has left.
+    pub(super) rescued: bool,
+}
+
+impl Endpoint {
+    /// Notes the SACK blocks of a segment; whether they told anything new.
+    pub(super) fn take_sack(&mut self, segment: &Segment) -> bool {
+        if !self.receiver.sack || segment.options.sack.is_empty() {
+            return false;
+        }
+        let before = self.recovery.sacked.octets();
+        for (left, right) in segment.options.sack.iter() {
+            let (left, right) = (self.sender.position(left), self.sender.position(right));
+            let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
+                continue;
+            };
+            // A block that was never sent, or lies below SND.UNA (RFC 2883), says nothing here.
+            if self.sender.una < left && left < right && right <= self.sender.max {
+                self.recovery.sacked.insert(left, right);
+            }
+        }
+        self.recovery.sacked.octets() > before
+    }
+
+    pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
+        let recovery = &mut self.recovery;
+        recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
+        if recovery.duplicate_acks == 1 {
+            recovery.flight_before = self.sender.flight();
+        }
+        match recovery.phase {
+            Phase::Fast(Repair::Scoreboard) => {}
+            Phase::Fast(_) => self.congestion.on_duplicate_ack(),
+            Phase::Open | Phase::GoneBack => {
+                let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
+                    || self.scoreboard().head_is_lost();
+                // RFC 6582, section 3.2, step 2: not twice for one window of data.
+                if lost && self.sender.una >= self.recovery.recover {
+                    self.begin_repair(now);
+                }
+            }
+        }
+    }
+
+    fn begin_repair(&mut self, now: Instant) {
+        let repair = match self.congestion.repair() {
+            Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
+            repair => repair,
+        };
+        self.recovery.recover = self.sender.max;
+        self.recovery.high_retransmitted = self.sender.una;
+        self.recovery.rescued = false;
+        let flight = self.recovery.flight_before;
+        self.congestion.on_loss(flight, repair == Repair::Scoreboard, now);
+        if repair == Repair::GoBack {
+            self.recovery.phase = Phase::GoneBack;
+            self.sender.next = self.sender.una;
+            self.timers.retransmission = Alarm::OFF;
+        } else {
+            self.recovery.phase = Phase::Fast(repair);
+            self.recovery.retransmit_head = true;
+        }
+    }
+
+    /// New data was acknowledged: the repair goes on or ends, and the window follows.
+    pub(super) fn recover_on_ack(&mut self, acked: Acked, now: Instant) {
+        let done = self.sender.una >= self.recovery.recover;
+        self.recovery.duplicate_acks = 0;
+        match self.recovery.phase {
+            Phase::Open => self.congestion.on_ack(acked, now),
+            Phase::GoneBack => {
+                if done {
+                    self.recovery.phase = Phase::Open;
+                }
+                self.congestion.on_ack(acked, now);
+            }
+            Phase::Fast(repair) if done || repair == Repair::OneSegment => {
+                self.recovery.phase = Phase::Open;
+                self.recovery.retransmit_head = false;
+                self.congestion.on_recovered(self.sender.flight(), now);
+            }
+            Phase::Fast(Repair::Scoreboard) => {}
+            Phase::Fast(_) => {
+                self.congestion.on_partial_ack(acked.octets);
+                self.recovery.retransmit_head = true;
+            }
+        }
+    }
+
+    /// The retransmission timer has expired: go back to SND.UNA.
+    pub(super) fn go_back(&mut self, first: bool, now: Instant) {
+        self.congestion.on_timeout(self.sender.flight(), first, now);
+        self.recovery.phase = Phase::GoneBack;
+        self.recovery.recover = self.sender.max;
+        self.recovery.duplicate_acks = 0;
+        self.recovery.retransmit_head = false;
+        // RFC 2018, section 8: after a time-out, what was SACKed may have been dropped since.
+        self.recovery.sacked.clear();
+        self.sender.next = self.sender.una;
+        self.sender.timed = None;
+    }
+
+    /// cwnd at the start of the connection.
+    pub(super) fn begin_congestion_control(&mut self) {
+        let windows = Windows { congestion: self.initial_window(), threshold: u32::MAX };
+        self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
+    }
+
+    /// RFC 3042: on the first two duplicate ACKs two segments of new data may leave beyond cwnd. The
+    /// stacks before it (Tahoe, Reno) do not.
+    pub(super) fn limited_transmit(&self) -> u64 {
+        let applies = self.recovery.phase == Phase::Open
+            && matches!(self.congestion.repair(), Repair::PartialAcks | Repair::Scoreboard);
+        let segments = if applies { self.recovery.duplicate_acks.min(2) } else { 0 };
+        u64::from(segments) * u64::from(self.sender.mss)
+    }
+}

@@ -1,0 +1,140 @@
+//! The send sequence space (RFC 9293, section 3.3.1), in positions.
+
+use crate::{seq::SeqNumber, units::Instant};
+
+/// The send side: what was written, sent and acknowledged, and what the peer allows.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    /// ISS.
+    pub(super) iss: SeqNumber,
+    /// SND.UNA.
+    pub(super) una: u64,
+    /// SND.NXT; goes back on a retransmission time-out.
+    pub(super) next: u64,
+    /// The highest SND.NXT so far.
+    pub(super) max: u64,
+    /// The position after the last octet that the application has written.
+    pub(super) written_end: u64,
+    /// The application has closed: the FIN is at `written_end`.
+    pub(super) fin: bool,
+    /// The SYN (or SYN-ACK) had to be sent again.
+    pub(super) syn_lost: bool,
+    /// Data octets of a full segment.
+    pub(super) mss: u32,
+    /// SND.WND, scaled.
+    pub(super) window: u32,
+    /// The largest SND.WND so far.
+    pub(super) max_window: u32,
+    /// The peer's window shift (RFC 7323); 0 unless both offered.
+    pub(super) window_shift: u8,
+    /// SND.WL1 and SND.WL2, as positions.
+    pub(super) window_from_seq: u64,
+    pub(super) window_from_ack: u64,
+    /// The position after the last small segment sent (Linux: `snd_sml`).
+    pub(super) small_end: u64,
+    /// Whether data was outstanding when this call began; `None` until something asks.
+    pub(super) outstanding_at_call: Option<bool>,
+    /// A timer says that what is held, or a probe, must leave.
+    pub(super) release_held: bool,
+    /// A segment before this position found the congestion window full.
+    pub(super) window_limited_until: u64,
+    /// The segment whose round trip is being timed: the position after it, and when it left.
+    pub(super) timed: Option<(u64, Instant)>,
+}
+
+impl Sender {
+    pub(super) const fn new(iss: SeqNumber, mss: u32) -> Self {
+        Self {
+            iss,
+            una: 0,
+            next: 0,
+            max: 0,
+            written_end: 1,
+            fin: false,
+            syn_lost: false,
+            mss,
+            window: 0,
+            max_window: 0,
+            window_shift: 0,
+            window_from_seq: 0,
+            window_from_ack: 0,
+            small_end: 0,
+            outstanding_at_call: None,
+            release_held: false,
+            window_limited_until: 0,
+            timed: None,
+        }
+    }
+
+    /// The number on the wire of a position.
+    pub(super) fn number(&self, position: u64) -> SeqNumber {
+        self.iss + wrap(position)
+    }
+
+    /// The position of an acknowledgement number, as near to SND.UNA as the circle allows; negative
+    /// if it lies before the SYN.
+    pub(super) fn position(&self, number: SeqNumber) -> i64 {
+        unwrap(self.una, self.number(self.una), number)
+    }
+
+    pub(super) fn write(&mut self, octets: u32, buffer: u32) -> u32 {
+        let held = self.written_end - self.una.max(1);
+        let room = u64::from(buffer).saturating_sub(held);
+        let taken = u32::try_from(room.min(u64::from(octets))).unwrap_or(octets);
+        self.written_end += u64::from(taken);
+        taken
+    }
+
+    /// Whether `write` would take something.
+    pub(super) fn has_room(&self, buffer: u32) -> bool {
+        self.written_end - self.una.max(1) < u64::from(buffer)
+    }
+
+    /// The position after everything there is to send, FIN included.
+    pub(super) const fn end(&self) -> u64 {
+        self.written_end + self.fin as u64
+    }
+
+    /// Octets of the stream that are acknowledged, SYN and FIN not counted.
+    pub(super) const fn acknowledged(&self) -> u64 {
+        let una = if self.una < self.written_end { self.una } else { self.written_end };
+        una.saturating_sub(1)
+    }
+
+    pub(super) const fn is_outstanding(&self) -> bool {
+        self.una < self.max
+    }
+
+    /// FlightSize: sent and not acknowledged.
+    pub(super) fn flight(&self) -> u32 {
+        u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
+    }
+}
+
+/// A position as an offset on the circle of 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "the circle has 2^32 points")]
+pub(super) const fn wrap(position: u64) -> u32 {
+    position as u32
+}
+
+/// The position of `number`, given that `base` has the number `base_number`: as near as possible.
+pub(super) fn unwrap(base: u64, base_number: SeqNumber, number: SeqNumber) -> i64 {
+    let base = i64::try_from(base).unwrap_or(i64::MAX);
+    let distance = number.distance_from(base_number).cast_signed();
+    base.saturating_add(i64::from(distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_unwrap_to_the_nearest_turn_of_the_circle() {
+        let mut sender = Sender::new(SeqNumber(u32::MAX - 2), 1460);
+        assert_eq!(sender.number(5), SeqNumber(2));
+        assert_eq!(sender.position(SeqNumber(2)), 5);
+        assert_eq!(sender.position(SeqNumber(u32::MAX - 4)), -2);
+        sender.una = 3 << 32;
+        assert_eq!(sender.position(sender.number((3 << 32) + 7)), (3 << 32) + 7);
+    }
+}
