@@ -44,7 +44,7 @@ impl RoundTrip {
         Self { policy, srtt_8: 0, rttvar_4, back_off: 0, syn: Syn::Outstanding }
     }
 
-    /// With what an earlier connection to the same host measured (RFC 9040, section 6.2).
+    /// With what an earlier connection to the same host measured (RFC 9040, section 6).
     #[must_use]
     pub fn inherited(policy: TimerPolicy, srtt: Duration, rttvar: Duration) -> Self {
         let unit = unit(policy);
@@ -73,6 +73,9 @@ impl RoundTrip {
             self.rttvar_4 = (self.rttvar_4 - self.rttvar_4 / 4 + deviation).max(1);
         }
         self.back_off = 0;
+        if self.syn == Syn::Outstanding {
+            self.syn = Syn::Acknowledged;
+        }
     }
 
     /// The retransmission time-out, back-off included.
@@ -137,9 +140,7 @@ impl RoundTrip {
         match self.policy {
             // 4.4BSD's first SYN waits for (3 s * 4) / 2 = 6 s, the second for 2 * 12 s: 6 and 30 s
             // (`tcp_newtcpcb`, `TCP_REXMTVAL`).
-            TimerPolicy::Bsd if !measured && self.back_off == 0 && self.syn == Syn::Outstanding => {
-                BSD_FIRST_SYN
-            }
+            TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => BSD_FIRST_SYN,
             TimerPolicy::Bsd => self.duration(self.srtt_8 / 8 + self.rttvar_4, 1),
             TimerPolicy::Rfc6298 | TimerPolicy::Linux if !measured => self.unmeasured(),
             // Rounded up before it is backed off; BSD does it afterwards.
@@ -205,3 +206,167 @@ const BSD_CLOBBER: u8 = 4;
 const MAX_BACK_OFF: u8 = 12;
 /// Longer samples count as this: what TCP is made for has no such round trips.
 const LONGEST_SAMPLE: Duration = Duration::from_secs(3_600);
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::{TimerPolicy::*, *};
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// RTO in milliseconds, rounded up: after each of `samples`.
+    fn rtos(policy: TimerPolicy, samples: &[u64]) -> Vec<u128> {
+        let mut round_trip = RoundTrip::new(policy);
+        let after = |&sample: &u64| {
+            round_trip.on_sample(ms(sample));
+            round_trip.rto().as_nanos().div_ceil(1_000_000)
+        };
+        samples.iter().map(after).collect()
+    }
+
+    #[test]
+    fn the_time_out_follows_the_samples() {
+        #[rustfmt::skip]
+        let table: &[(TimerPolicy, &[u64], &[u128])] = &[
+            // SRTT + 4 RTTVAR: 3 R; then RTTVAR 3/4 * 400, SRTT 800; then |800 - 1600| counts.
+            (Rfc6298, &[800, 800, 1_600], &[2_400, 2_000, 2_600]),
+            // "If it is less than 1 second [...] SHOULD be rounded up to 1 second".
+            (Rfc6298, &[50, 50],          &[1_000, 1_000]),
+            (Rfc6298, &[59_000],          &[60_000]),
+            // The variance's term is at least 200 ms.
+            (Linux,   &[40, 40],          &[240, 240]),
+            (Linux,   &[800, 800],        &[2_400, 2_000]),
+            (Linux,   &[0],               &[200]),
+            // A LAN in 4.4BSD: srtt 8 -> 7 eighths of a tick, rttvar 2 -> 3 quarters: three ticks.
+            (Bsd,     &[1, 1, 1, 1],      &[1_500, 1_500, 1_500, 1_500]),
+            // 2.2 s are four ticks: (5 + 10) ticks, then srtt 39 and rttvar 9: 4 + 9.
+            (Bsd,     &[2_200, 2_200],    &[7_500, 6_500]),
+            (Bsd,     &[40_000],          &[64_000]),
+        ];
+        for &(policy, samples, expected) in table {
+            assert_eq!(rtos(policy, samples), expected, "{policy:?} after {samples:?} ms");
+        }
+    }
+
+    #[test]
+    fn smoothing_is_rfc_6298_s() {
+        let mut round_trip = RoundTrip::new(Rfc6298);
+        assert_eq!((round_trip.srtt(), round_trip.variance()), (None, None));
+        let (mut srtt, mut rttvar) = (None::<f64>, 0.0);
+        for sample in [100u64, 120, 80, 500, 100, 101, 99, 1, 3_000, 100] {
+            round_trip.on_sample(ms(sample));
+            let r = sample as f64;
+            if let Some(srtt) = &mut srtt {
+                rttvar = 0.75 * rttvar + 0.25 * (*srtt - r).abs();
+                *srtt = 0.875 * *srtt + 0.125 * r;
+            } else {
+                (srtt, rttvar) = (Some(r), r / 2.0);
+            }
+            let millis = |span: Option<Duration>| span.unwrap().as_secs_f64() * 1e3;
+            assert!((millis(round_trip.srtt()) - srtt.unwrap()).abs() < 1e-3);
+            assert!((millis(round_trip.variance()) - rttvar).abs() < 1e-3);
+        }
+    }
+
+    /// When the nth SYN leaves, in seconds.
+    fn syns<const N: usize>(policy: TimerPolicy) -> [u64; N] {
+        let mut round_trip = RoundTrip::new(policy);
+        let mut at = Duration::ZERO;
+        core::array::from_fn(|_| {
+            let sent = at.as_secs();
+            at += round_trip.rto();
+            round_trip.on_syn_timeout();
+            sent
+        })
+    }
+
+    #[test]
+    fn a_syn_without_answer_is_repeated() {
+        assert_eq!(syns(Rfc6298), [0, 1, 3, 7, 15, 31, 63, 123]);
+        assert_eq!(syns(Linux), [0, 1, 3, 7, 15, 31, 63, 127]);
+        // "6 and 30 s" (Banga and Druschel 1997).
+        assert_eq!(syns(Bsd), [0, 6, 30, 78]);
+    }
+
+    #[test]
+    fn after_a_lost_syn_the_time_out_is_three_seconds() {
+        for (policy, rto) in [(Rfc6298, 3), (Linux, 3), (Bsd, 48)] {
+            let mut round_trip = RoundTrip::new(policy);
+            round_trip.on_syn_timeout();
+            round_trip.on_syn_timeout();
+            round_trip.on_established();
+            assert_eq!(round_trip.rto(), Duration::from_secs(rto), "{policy:?}");
+        }
+        // A SYN that was answered at once changes nothing, a sample overrules it.
+        let mut round_trip = RoundTrip::new(Rfc6298);
+        round_trip.on_established();
+        assert_eq!(round_trip.rto(), ms(1_000));
+        let mut round_trip = RoundTrip::new(Rfc6298);
+        round_trip.on_syn_timeout();
+        round_trip.on_sample(ms(500));
+        round_trip.on_established();
+        assert_eq!(round_trip.rto(), ms(1_500));
+    }
+
+    #[test]
+    fn backing_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+        for (policy, first, last) in [(Rfc6298, 1_000, 60), (Linux, 240, 120), (Bsd, 1_500, 64)] {
+            let mut round_trip = RoundTrip::new(policy);
+            round_trip.on_sample(ms(40));
+            assert_eq!(round_trip.rto(), ms(first));
+            round_trip.back_off();
+            assert_eq!(round_trip.rto(), ms(2 * first), "{policy:?}");
+            for _ in 0..1_000 {
+                round_trip.back_off();
+            }
+            assert_eq!(round_trip.rto(), Duration::from_secs(last), "{policy:?}");
+            round_trip.reset_back_off();
+            assert!(round_trip.rto() <= ms(2_000), "{policy:?}");
+            round_trip.back_off();
+            round_trip.on_sample(ms(40));
+            assert_eq!(round_trip.rto(), ms(first), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn bsd_forgets_its_estimate_but_not_its_time_out_when_it_backs_off_far() {
+        let mut round_trip = RoundTrip::new(Bsd);
+        round_trip.on_sample(ms(2_200));
+        for _ in 0..3 {
+            round_trip.back_off();
+        }
+        assert!(round_trip.srtt().is_some());
+        round_trip.back_off();
+        assert_eq!(round_trip.srtt(), None);
+        round_trip.reset_back_off();
+        assert_eq!(round_trip.rto(), ms(7_500));
+    }
+
+    #[test]
+    fn what_is_inherited_is_not_measured_again() {
+        for policy in [Rfc6298, Linux, Bsd] {
+            let round_trip = RoundTrip::inherited(policy, ms(1_000), ms(500));
+            assert_eq!(round_trip.srtt(), Some(ms(1_000)), "{policy:?}");
+            assert_eq!(round_trip.variance(), Some(ms(500)), "{policy:?}");
+            assert_eq!(round_trip.rto(), ms(3_000), "{policy:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_time_out_stays_between_its_bounds(
+            samples in proptest::collection::vec(0u64..u64::MAX, 0..40),
+            backed_off in 0u8..20,
+        ) {
+            for policy in [Rfc6298, Linux, Bsd] {
+                let mut round_trip = RoundTrip::new(policy);
+                samples.iter().for_each(|nanos| round_trip.on_sample(Duration::from_nanos(*nanos)));
+                (0..backed_off).for_each(|_| round_trip.back_off());
+                assert!(round_trip.rto() >= ms(200) && round_trip.rto() <= policy.max_rto());
+            }
+        }
+    }
+}
