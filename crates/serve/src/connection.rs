@@ -14,7 +14,7 @@ use ackwise_http::{
 use crate::{
     Limits,
     close::close,
-    limits::{ENDLESS_OCTETS, READ_SIZE},
+    limits::{ENDLESS_FIELDS, READ_SIZE},
     reply::Reply,
     send::{configure, left_until, send},
     server::Counters,
@@ -43,8 +43,8 @@ impl Connection<'_> {
         let served = match self.behaviour.answer {
             Answer::Close => Ok(()),
             Answer::Silence => self.keep_quiet(),
-            Answer::Garbage => self.shout(GARBAGE, GARBAGE.len()),
-            Answer::EndlessHead => self.shout(ENDLESS_FIELD, ENDLESS_OCTETS),
+            Answer::Garbage => self.shout(GARBAGE, b"", 0),
+            Answer::EndlessHead => self.shout(ENDLESS_START, ENDLESS_FIELD, ENDLESS_FIELDS),
             _ => self.serve(),
         };
         // A client that was too slow gets a FIN like any other; one that is gone gets nothing.
@@ -56,8 +56,10 @@ impl Connection<'_> {
     fn serve(&self) -> io::Result<()> {
         configure(self.stream, self.behaviour)?;
         let mut parser = RequestParser::new();
+        let mut buffer = vec![0; READ_SIZE];
         let mut answered = 0;
-        while let Some(Batch { requests, broken }) = self.read_batch(&mut parser, answered)? {
+        while let Some(batch) = self.read_batch(&mut parser, &mut buffer, answered)? {
+            let Batch { requests, broken } = batch;
             for request in in_order(requests, self.behaviour.pipelining) {
                 answered += 1;
                 let now = SystemTime::now();
@@ -75,8 +77,12 @@ impl Connection<'_> {
     }
 
     /// Reads until at least one request has ended or the stream is broken; `None` at its end.
-    fn read_batch(&self, parser: &mut RequestParser, answered: u32) -> io::Result<Option<Batch>> {
-        let mut buffer = vec![0; READ_SIZE];
+    fn read_batch(
+        &self,
+        parser: &mut RequestParser,
+        buffer: &mut [u8],
+        answered: u32,
+    ) -> io::Result<Option<Batch>> {
         let waiting_since = Instant::now();
         let mut begun = None;
         loop {
@@ -86,7 +92,7 @@ impl Connection<'_> {
                 _ => begun.unwrap_or(waiting_since) + self.limits.request,
             };
             self.stream.set_read_timeout(Some(left_until(deadline)?))?;
-            let octets = read_some(self.stream, &mut buffer)?;
+            let octets = read_some(self.stream, buffer)?;
             if octets == 0 {
                 return Ok(None);
             }
@@ -110,16 +116,16 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits for something like a request, then writes `phrase` again and again, up to `octets`.
-    fn shout(&self, phrase: &[u8], octets: usize) -> io::Result<()> {
+    /// Waits for something like a request, then writes `start`, and `phrase` so many `times`.
+    fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<()> {
         let mut stream = self.stream;
         stream.set_read_timeout(Some(self.limits.request))?;
         if read_some(stream, &mut [0; READ_SIZE])? == 0 {
             return Ok(());
         }
         let deadline = Instant::now() + self.limits.response;
-        stream.write_all(if phrase == ENDLESS_FIELD { ENDLESS_START } else { b"" })?;
-        for _ in 0..octets / phrase.len() {
+        stream.write_all(start)?;
+        for _ in 0..times {
             stream.set_write_timeout(Some(left_until(deadline)?))?;
             stream.write_all(phrase)?;
         }

@@ -35,8 +35,8 @@ pub(crate) const READ_SIZE: usize = 16 * 1024;
 /// Octets discarded after a half-close.
 pub(crate) const LINGER_OCTETS: usize = 256 * 1024;
 
-/// Octets of a head without an end: more than any client should read of it.
-pub(crate) const ENDLESS_OCTETS: usize = 16 * 1024 * 1024;
+/// Fields of a head without an end, 16 MB: more than any client should read of it.
+pub(crate) const ENDLESS_FIELDS: usize = 300_000;
 
 /// Stack of a connection's thread; it needs a tenth of this.
 pub(crate) const STACK_SIZE: usize = 256 * 1024;

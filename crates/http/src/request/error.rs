@@ -63,15 +63,6 @@ impl RequestErrorKind {
     }
 }
 
-impl From<httparse::Error> for RequestErrorKind {
-    fn from(problem: httparse::Error) -> Self {
-        match problem {
-            httparse::Error::TooManyHeaders => Self::TooManyFields,
-            other => Self::Head(other),
-        }
-    }
-}
-
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (at byte {} of the stream)", self.kind, self.at)

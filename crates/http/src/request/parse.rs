@@ -142,9 +142,12 @@ fn parse_head(bytes: &[u8], start: u64) -> Result<(Request, Framing), RequestErr
     match parsed.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
         Ok(_) => return error(start, RequestErrorKind::Head(httparse::Error::NewLine)),
+        Err(httparse::Error::TooManyHeaders) => {
+            return error(start, RequestErrorKind::TooManyFields);
+        }
         Err(problem) => {
             let line = malformed_line(bytes, is_malformed) as u64;
-            return error(start + line, problem.into());
+            return error(start + line, RequestErrorKind::Head(problem));
         }
     }
     let fields = Fields::locate(bytes, parsed.headers);

@@ -61,15 +61,6 @@ impl fmt::Display for ResponseError {
 
 impl core::error::Error for ResponseError {}
 
-impl From<httparse::Error> for ResponseErrorKind {
-    fn from(problem: httparse::Error) -> Self {
-        match problem {
-            httparse::Error::TooManyHeaders => Self::TooManyFields,
-            other => Self::Head(other),
-        }
-    }
-}
-
 /// The first bytes of what was found, for a message.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Found {

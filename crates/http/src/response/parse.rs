@@ -267,9 +267,12 @@ fn parse_head(
     match lenient().parse_response(&mut parsed, bytes) {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
         Ok(_) => return error(start, ResponseErrorKind::Head(httparse::Error::NewLine)),
+        Err(httparse::Error::TooManyHeaders) => {
+            return error(start, ResponseErrorKind::TooManyFields);
+        }
         Err(problem) => {
             let line = malformed_line(bytes, is_malformed) as u64;
-            return error(start + line, problem.into());
+            return error(start + line, ResponseErrorKind::Head(problem));
         }
     }
     let fields = Fields::locate(bytes, parsed.headers);

@@ -51,7 +51,7 @@ fn two_requests_in_one_segment_are_answered_backwards() {
 
 #[test]
 fn a_request_in_two_segments_is_looked_at_late() {
-    let pause = Duration::from_millis(150);
+    let pause = Duration::from_millis(400);
     for (request_pieces, least, most) in [
         (RequestPieces::LookedAtAfter(pause), pause, pause * 10),
         (RequestPieces::Awaited, Duration::ZERO, pause),
