@@ -1,7 +1,9 @@
 //! What an acknowledgement means for what we have sent.
 
 use super::{Endpoint, Event, Input, State, alarm::Alarm, timers};
-use crate::{congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant};
+use crate::{
+    congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
+};
 
 impl Endpoint {
     /// The fifth check of RFC 9293, section 3.10.7.4: `ack` lies at or before the highest position
@@ -10,7 +12,7 @@ impl Endpoint {
         let window_before = self.sender.window;
         let newly_sacked = self.take_sack(segment);
         self.update_window(ack, segment);
-        if self.timers.persist.is_on() {
+        if self.timers.runs(Timer::Persist) {
             self.answered_probe();
         }
         if ack > self.sender.una {
@@ -58,9 +60,9 @@ impl Endpoint {
     /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed; timestamps also tell
     /// about the others (RFC 7323, section 4).
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
-        let timed = self.sender.timed.take_if(|(end, _)| *end <= self.sender.una);
+        let timed = self.sender.take_timed();
         let sample = match (timed, segment.options.timestamps) {
-            (Some((_, sent)), _) => Some(now.since(sent)),
+            (Some(sent), _) => Some(now.since(sent)),
             (None, Some(clock)) if self.round_trip.back_offs() > 0 => {
                 timers::elapsed_since_timestamp(clock.echo, now)
             }
@@ -91,7 +93,7 @@ impl Endpoint {
     fn answered_probe(&mut self) {
         self.timers.stalled_since = Alarm::OFF;
         if self.sender.window > 0 {
-            self.timers.persist = Alarm::OFF;
+            self.timers.waiting = Alarm::OFF;
             self.round_trip.reset_back_off();
             self.sender.next = self.sender.una;
         }

@@ -1,10 +1,13 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
+use core::num::NonZeroU64;
+
 use super::{Endpoint, Event, Input, State, alarm::Alarm, output::PendingReset};
 use crate::{
     policy::Offer,
     segment::{Flags, Options, Segment},
     units::Instant,
+    wait::Timer,
 };
 
 /// Where the data of a received segment belongs in the peer's stream: the driver copies `len` octets
@@ -120,7 +123,7 @@ impl Endpoint {
             segment = without_syn(&segment);
         }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(&segment) {
-            self.timers.time_wait = Alarm::at(now + self.config.time_wait);
+            self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
         }
         match self.check(&segment, now) {
             Disposition::Drop => None,
@@ -197,7 +200,7 @@ impl Endpoint {
         let end = u64::try_from(last).unwrap_or(0);
         let kept_end = end.min(self.receiver.edge);
         if segment.flags.fin && kept_end == end && self.receiver.fin.is_none() {
-            self.receiver.fin = Some(end);
+            self.receiver.fin = NonZeroU64::new(end);
         }
         let mut placement = None;
         if segment.len > 0 {
@@ -217,7 +220,7 @@ impl Endpoint {
             }
             self.schedule_ack(segment.len, in_order, now);
         }
-        if self.receiver.fin == Some(self.receiver.next) {
+        if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
             self.take_fin(now);
         } else if segment.flags.fin {
             self.acknowledger.now = true;
@@ -239,8 +242,7 @@ impl Endpoint {
     /// 2 MSL begin; nothing else remains to be done.
     pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.timers.retransmission = Alarm::OFF;
-        self.timers.persist = Alarm::OFF;
-        self.timers.time_wait = Alarm::at(now + self.config.time_wait);
+        self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
         self.events.push(Event::Closed);
     }
 

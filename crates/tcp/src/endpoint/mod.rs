@@ -38,15 +38,16 @@ pub use state::{Input, State};
 use core::time::Duration;
 
 use crate::{
-    congestion::{CongestionControl, Controller, Windows},
+    congestion::{CongestionControl, Controller, Inherited, Windows},
     policy::{AckPolicy, HoldPolicy},
     round_trip::RoundTrip,
     segment::Segment,
     seq::SeqNumber,
     units::Instant,
-    wait::{AckWait, Deadline, Wait},
+    wait::{AckWait, Deadline, Timer, Wait},
 };
 use acknowledge::Acknowledger;
+use alarm::Alarm;
 use events::Events;
 use output::PendingReset;
 use receiver::Receiver;
@@ -82,6 +83,8 @@ pub struct Endpoint {
     state: State,
     /// The connection came from LISTEN, so an RST before it is established returns it there.
     passive: bool,
+    /// The windows to start with were inherited.
+    inherited_window: bool,
     sender: Sender,
     receiver: Receiver,
     round_trip: RoundTrip,
@@ -116,6 +119,19 @@ impl Endpoint {
         endpoint
     }
 
+    /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
+    /// window and the initial RTO. Only before the handshake.
+    pub fn inherit(&mut self, inherited: &Inherited) {
+        if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
+            self.round_trip = RoundTrip::inherited(self.config.policies.timers, srtt, rttvar);
+        }
+        self.inherited_window = inherited.windows.is_some();
+        if let Some(windows) = inherited.windows {
+            let mss = u32::from(self.config.mss);
+            self.congestion = self.config.policies.congestion.build(windows, mss);
+        }
+    }
+
     /// A copy of a listening endpoint with an initial send sequence number of its own.
     #[must_use]
     pub fn with_initial_sequence(&self, iss: SeqNumber) -> Self {
@@ -131,6 +147,7 @@ impl Endpoint {
             config: *config,
             state: State::Closed,
             passive: false,
+            inherited_window: false,
             sender: Sender::new(iss, mss),
             receiver: Receiver::new(config.receive_buffer),
             round_trip: RoundTrip::new(config.policies.timers),
@@ -205,7 +222,9 @@ impl Endpoint {
     pub fn set_hold(&mut self, hold: HoldPolicy, _now: Instant) {
         self.begin_call();
         self.config.policies.hold = hold;
-        self.timers.cork = alarm::Alarm::OFF;
+        if self.timers.runs(Timer::Cork) {
+            self.timers.waiting = Alarm::OFF;
+        }
         self.sender.release_held = false;
     }
 
@@ -274,6 +293,16 @@ impl Endpoint {
     #[must_use]
     pub fn windows(&self) -> Windows {
         Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    }
+
+    /// What another connection to the same host may take over (RFC 9040).
+    #[must_use]
+    pub fn heritage(&self) -> Inherited {
+        Inherited {
+            windows: self.state.is_synchronized().then(|| self.windows()),
+            srtt: self.round_trip.srtt(),
+            rttvar: self.round_trip.variance(),
+        }
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -360,7 +389,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
-            self.timers = Timers { last_send: self.timers.last_send, ..Timers::default() };
+            self.timers.stop();
             self.acknowledger.clear();
         }
     }
@@ -372,7 +401,7 @@ mod tests {
 
     #[test]
     fn an_idle_endpoint_takes_at_most_512_octets() {
-        let size = core::mem::size_of::<Endpoint>();
+        let size = size_of::<Endpoint>();
         assert!(size <= 512, "an endpoint takes {size} octets");
     }
 }

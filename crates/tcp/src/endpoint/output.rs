@@ -7,7 +7,7 @@ use crate::{
     segment::{Flags, Options, SackBlocks, Segment, Timestamps},
     seq::SeqNumber,
     units::Instant,
-    wait::Wait,
+    wait::{Timer, Wait},
 };
 
 /// A segment to put on the wire.
@@ -201,7 +201,9 @@ impl Endpoint {
         }
         let nothing_on_its_way = self.sender.next == self.sender.una;
         match room.receive {
-            0 => Wait::ReceiveWindow { probing: nothing_on_its_way || self.timers.persist.is_on() },
+            0 => Wait::ReceiveWindow {
+                probing: nothing_on_its_way || self.timers.runs(Timer::Persist),
+            },
             _ if nothing_on_its_way => Wait::SillyWindow,
             _ => Wait::ReceiveWindow { probing: false },
         }
@@ -233,12 +235,12 @@ impl Endpoint {
         let sender = &mut self.sender;
         let end = piece.end();
         if retransmission {
-            sender.timed = None;
+            sender.timed_since = Alarm::OFF;
             self.recovery.rescued |= !self.recovery.retransmit_head
                 && self.recovery.sacked.end().is_some_and(|sacked| piece.start >= sacked);
             self.recovery.high_retransmitted = self.recovery.high_retransmitted.max(end);
         } else {
-            sender.timed = sender.timed.or(Some((end, now)));
+            sender.time(end, now);
             if piece.len < sender.mss {
                 sender.small_end = end;
             }
@@ -249,14 +251,13 @@ impl Endpoint {
         }
         sender.max = sender.max.max(end);
         sender.release_held = false;
-        self.timers.silly_window = Alarm::OFF;
-        self.timers.cork = Alarm::OFF;
+        self.timers.waiting = Alarm::OFF;
         if piece.len > 0 {
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
         }
         if probing {
-            self.timers.persist = self.retransmission_due(now);
+            self.timers.wait_for(Timer::Persist, self.retransmission_due(now));
         } else if !self.timers.retransmission.is_on() {
             self.timers.retransmission = self.retransmission_due(now);
         }
@@ -303,7 +304,11 @@ impl Endpoint {
                 .then_some(Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }),
             sack: SackBlocks::default(),
         };
-        self.sender.timed = if retransmission { None } else { Some((1, now)) };
+        if retransmission {
+            self.sender.timed_since = Alarm::OFF;
+        } else {
+            self.sender.time(1, now);
+        }
         self.sender.next = 1;
         self.sender.max = self.sender.max.max(1);
         self.timers.retransmission = self.retransmission_due(now);

@@ -1,5 +1,7 @@
 //! The receive sequence space (RFC 9293, section 3.3.1), in positions, and the window we advertise.
 
+use core::num::NonZeroU64;
+
 use super::{
     ranges::RangeSet,
     sender::{unwrap, wrap},
@@ -28,7 +30,7 @@ pub(super) struct Receiver {
     /// Where the latest out-of-order segment began: its range is the first SACK block.
     pub(super) latest_out_of_order: u64,
     /// The position of the peer's FIN, once it has been seen.
-    pub(super) fin: Option<u64>,
+    pub(super) fin: Option<NonZeroU64>,
     /// Both offered SACK.
     pub(super) sack: bool,
     /// Both offered timestamps.
@@ -88,7 +90,7 @@ impl Receiver {
 
     /// Octets of the stream that have arrived in order, SYN and FIN not counted.
     pub(super) const fn in_order(&self) -> u64 {
-        let fin_taken = matches!(self.fin, Some(fin) if fin < self.next);
+        let fin_taken = matches!(self.fin, Some(fin) if fin.get() < self.next);
         self.next.saturating_sub(1 + fin_taken as u64)
     }
 

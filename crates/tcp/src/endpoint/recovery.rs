@@ -137,12 +137,16 @@ impl Endpoint {
         // RFC 2018, section 8: after a time-out, what was SACKed may have been dropped since.
         self.recovery.sacked.clear();
         self.sender.next = self.sender.una;
-        self.sender.timed = None;
+        self.sender.timed_since = Alarm::OFF;
     }
 
     /// cwnd at the start of the connection.
     pub(super) fn begin_congestion_control(&mut self) {
-        let windows = Windows { congestion: self.initial_window(), threshold: u32::MAX };
+        let windows = if self.inherited_window && !self.sender.syn_lost {
+            self.windows()
+        } else {
+            Windows { congestion: self.initial_window(), threshold: u32::MAX }
+        };
         self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
     }
 

@@ -1,5 +1,6 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
+use super::alarm::Alarm;
 use crate::{seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
@@ -38,8 +39,9 @@ pub(super) struct Sender {
     pub(super) release_held: bool,
     /// A segment before this position found the congestion window full.
     pub(super) window_limited_until: u64,
-    /// The segment whose round trip is being timed: the position after it, and when it left.
-    pub(super) timed: Option<(u64, Instant)>,
+    /// When the segment left whose round trip is being timed, and the position after it.
+    pub(super) timed_since: Alarm,
+    pub(super) timed_end: u64,
 }
 
 impl Sender {
@@ -62,8 +64,23 @@ impl Sender {
             outstanding_at_call: None,
             release_held: false,
             window_limited_until: 0,
-            timed: None,
+            timed_since: Alarm::OFF,
+            timed_end: 0,
         }
+    }
+
+    /// Times the segment that ends at `end`, unless another one is being timed.
+    pub(super) fn time(&mut self, end: u64, now: Instant) {
+        if !self.timed_since.is_on() {
+            (self.timed_since, self.timed_end) = (Alarm::at(now), end);
+        }
+    }
+
+    /// When the timed segment left, if it is acknowledged now.
+    pub(super) fn take_timed(&mut self) -> Option<Instant> {
+        let sent = self.timed_since.due().filter(|_| self.timed_end <= self.una)?;
+        self.timed_since = Alarm::OFF;
+        Some(sent)
     }
 
     /// The number on the wire of a position.

@@ -12,10 +12,10 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     pub(super) retransmission: Alarm,
-    pub(super) persist: Alarm,
-    pub(super) silly_window: Alarm,
-    pub(super) cork: Alarm,
-    pub(super) time_wait: Alarm,
+    /// The one other timer that may run: nothing is held in TIME-WAIT, and a segment is held for one
+    /// reason.
+    pub(super) waiting: Alarm,
+    waiting_for: Timer,
     /// The first time-out without progress since.
     pub(super) stalled_since: Alarm,
     pub(super) last_send: Instant,
@@ -26,10 +26,8 @@ impl Default for Timers {
     fn default() -> Self {
         Self {
             retransmission: Alarm::OFF,
-            persist: Alarm::OFF,
-            silly_window: Alarm::OFF,
-            cork: Alarm::OFF,
-            time_wait: Alarm::OFF,
+            waiting: Alarm::OFF,
+            waiting_for: Timer::Persist,
             stalled_since: Alarm::OFF,
             last_send: Instant::EPOCH,
             last_receive: Instant::EPOCH,
@@ -41,13 +39,33 @@ impl Default for Timers {
 const SILLY_WINDOW_OVERRIDE: Duration = Duration::from_millis(500);
 
 impl Timers {
+    /// Nothing is waited for any more.
+    pub(super) const fn stop(&mut self) {
+        self.retransmission = Alarm::OFF;
+        self.waiting = Alarm::OFF;
+        self.stalled_since = Alarm::OFF;
+    }
+
+    /// Starts the timer `timer` in place of any other, the retransmission timer excepted.
+    pub(super) const fn wait_for(&mut self, timer: Timer, due: Alarm) {
+        (self.waiting, self.waiting_for) = (due, timer);
+    }
+
+    /// Starts the timer `timer`, unless it runs.
+    fn wait_once_for(&mut self, timer: Timer, due: Alarm) {
+        if !self.runs(timer) {
+            self.wait_for(timer, due);
+        }
+    }
+
+    pub(super) fn runs(&self, timer: Timer) -> bool {
+        self.waiting.is_on() && self.waiting_for == timer
+    }
+
     pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
         [
             (self.retransmission, Timer::Retransmission),
-            (self.persist, Timer::Persist),
-            (self.silly_window, Timer::SillyWindowOverride),
-            (self.cork, Timer::Cork),
-            (self.time_wait, Timer::TimeWait),
+            (self.waiting, self.waiting_for),
             (acknowledger.due, Timer::DelayedAck),
         ]
         .into_iter()
@@ -62,16 +80,22 @@ impl Endpoint {
         if self.timers.retransmission.take_due(now) && self.goes_on_after_timeout(now) {
             self.retransmission_timeout(now);
         }
-        if self.timers.persist.take_due(now) && self.goes_on_after_timeout(now) {
-            self.round_trip.back_off();
-            self.sender.next = self.sender.una;
-            self.sender.release_held = true;
+        if self.timers.waiting.take_due(now) {
+            self.waited(self.timers.waiting_for, now);
         }
-        if self.timers.silly_window.take_due(now) || self.timers.cork.take_due(now) {
-            self.sender.release_held = true;
-        }
-        if self.timers.time_wait.take_due(now) {
-            self.step(Input::Expired);
+    }
+
+    /// The timer that was waited for has fired.
+    fn waited(&mut self, timer: Timer, now: Instant) {
+        match timer {
+            Timer::TimeWait => self.step(Input::Expired),
+            Timer::Persist if !self.goes_on_after_timeout(now) => {}
+            Timer::Persist => {
+                self.round_trip.back_off();
+                self.sender.next = self.sender.una;
+                self.sender.release_held = true;
+            }
+            _ => self.sender.release_held = true,
         }
     }
 
@@ -80,7 +104,7 @@ impl Endpoint {
             self.round_trip.on_syn_timeout();
             self.sender.syn_lost = true;
             self.sender.next = 0;
-            self.sender.timed = None;
+            self.sender.timed_since = Alarm::OFF;
         } else {
             let first = self.round_trip.back_offs() == 0;
             self.round_trip.back_off();
@@ -111,16 +135,17 @@ impl Endpoint {
     /// Nothing more is sent now: some waits end by a timer of their own.
     pub(super) fn arm_for(&mut self, wait: Wait, now: Instant) {
         match wait {
-            Wait::ReceiveWindow { probing: true } if !self.timers.persist.is_on() => {
+            Wait::ReceiveWindow { probing: true } => {
                 self.timers.retransmission = Alarm::OFF;
-                self.timers.persist = self.retransmission_due(now);
+                self.timers.wait_once_for(Timer::Persist, self.retransmission_due(now));
             }
             Wait::SillyWindow => {
-                self.timers.silly_window.not_later_than(now + SILLY_WINDOW_OVERRIDE);
+                let due = Alarm::at(now + SILLY_WINDOW_OVERRIDE);
+                self.timers.wait_once_for(Timer::SillyWindowOverride, due);
             }
             Wait::Cork => {
                 if let Some(release) = self.config.policies.hold.release() {
-                    self.timers.cork.not_later_than(now + release);
+                    self.timers.wait_once_for(Timer::Cork, Alarm::at(now + release));
                 }
             }
             _ => {}
