@@ -10,6 +10,9 @@ mod sack;
 mod tahoe;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 pub use cubic::Cubic;
 pub use new_reno::NewReno;
 pub use reno::Reno;
@@ -55,6 +58,22 @@ pub struct Windows {
     pub congestion: u32,
     /// ssthresh in octets.
     pub threshold: u32,
+}
+
+/// The state that a connection starts with instead of its policies' defaults.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Inherited {
+    /// cwnd and ssthresh, in place of the initial window.
+    pub windows: Option<Windows>,
+    /// SRTT.
+    pub srtt: Option<Duration>,
+    /// RTTVAR.
+    pub rttvar: Option<Duration>,
+}
+
+impl Inherited {
+    /// A connection that starts from its policies alone.
+    pub const NOTHING: Self = Self { windows: None, srtt: None, rttvar: None };
 }
 
 /// A congestion control. All windows are in octets.

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use crate::congestion::Windows;
+use crate::congestion::{Inherited, Windows};
 
 /// What a new connection takes over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,22 +18,6 @@ pub enum Sharing {
     Temporal,
     /// A share of what the concurrent connections have (ensemble sharing). Without any, nothing.
     Ensemble,
-}
-
-/// The state that a connection starts with instead of its policies' defaults.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Inherited {
-    /// cwnd and ssthresh, in place of the initial window.
-    pub windows: Option<Windows>,
-    /// SRTT.
-    pub srtt: Option<Duration>,
-    /// RTTVAR.
-    pub rttvar: Option<Duration>,
-}
-
-impl Inherited {
-    /// A connection that starts from its policies alone.
-    pub const NOTHING: Self = Self { windows: None, srtt: None, rttvar: None };
 }
 
 /// What a host remembers of its connections to one peer, each of which has an id of the driver's

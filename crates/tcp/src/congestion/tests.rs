@@ -1,0 +1,374 @@
+//! Known sequences of windows, one table per control, and what must hold for all of them.
+
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::policy::CongestionPolicy;
+
+/// What happens to a control, in segments of [`MSS`] octets where nothing else is said.
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    /// An ACK for so many octets of a window that was used.
+    Ack(u32),
+    /// An ACK for so many octets when the application had little to send: this was outstanding.
+    Unused(u32, u32),
+    /// The third duplicate ACK, so many octets being outstanding.
+    Loss(u32),
+    /// As `Loss`, with a scoreboard.
+    SackLoss(u32),
+    Duplicate,
+    Partial(u32),
+    Recovered(u32),
+    Timeout(u32),
+    /// The same segment once more.
+    TimeoutAgain(u32),
+    Restart(u32, u32),
+}
+
+use Input::*;
+
+const MSS: u32 = 1_000;
+const HIGH: u32 = u32::MAX;
+const RTT: Duration = Duration::from_millis(100);
+
+fn start(policy: CongestionPolicy, congestion: u32, threshold: u32) -> Controller {
+    policy.build(Windows { congestion, threshold }, MSS)
+}
+
+fn apply(control: &mut Controller, input: Input, now: Instant) {
+    let acked =
+        |octets, flight, window_limited| Acked { octets, flight, window_limited, srtt: Some(RTT) };
+    match input {
+        Ack(octets) => control.on_ack(acked(octets, control.window(), true), now),
+        Unused(octets, flight) => control.on_ack(acked(octets, flight, false), now),
+        Loss(flight) => control.on_loss(flight, false, now),
+        SackLoss(flight) => control.on_loss(flight, true, now),
+        Duplicate => control.on_duplicate_ack(),
+        Partial(octets) => control.on_partial_ack(octets),
+        Recovered(flight) => control.on_recovered(flight, now),
+        Timeout(flight) => control.on_timeout(flight, true, now),
+        TimeoutAgain(flight) => control.on_timeout(flight, false, now),
+        Restart(congestion, threshold) => {
+            control.on_restart(Windows { congestion, threshold }, now);
+        }
+    }
+}
+
+/// Walks a table of `(input, cwnd, ssthresh)`, one round trip from row to row.
+fn walk(mut control: Controller, rows: &[(Input, u32, u32)]) {
+    let mut now = Instant::EPOCH;
+    for (row, &(input, window, threshold)) in rows.iter().enumerate() {
+        now = now + RTT;
+        apply(&mut control, input, now);
+        let after = (control.window(), control.threshold());
+        assert_eq!(after, (window, threshold), "row {row}, {input:?}: {control:?}");
+    }
+}
+
+#[test]
+fn tahoe_goes_back_to_one_segment() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::Tahoe, 1_000, 4_000), &[
+        (Ack(1_000),          2_000,  4_000),
+        (Ack(2_000),          3_000,  4_000), // ACKs are counted, not octets
+        (Unused(100, 100),    4_000,  4_000), // and nobody asks whether the window was used
+        (Ack(1_000),          5_000,  4_000), // BSD slow-starts at ssthresh too
+        (Ack(1_000),          5_200,  4_000), // mss * mss / cwnd
+        (Ack(1_000),          5_392,  4_000),
+        (Loss(5_000),         1_000,  2_000), // half of 5 segments, in whole ones
+        (Duplicate,           1_000,  2_000),
+        (Recovered(0),        1_000,  2_000),
+        (Ack(5_000),          2_000,  2_000),
+        (Timeout(2_000),      1_000,  2_000), // at least two segments
+        (TimeoutAgain(8_000), 1_000,  2_000), // min(cwnd, flight)
+        (Restart(6_000, 9_000), 6_000, 9_000),
+    ]);
+}
+
+#[test]
+fn reno_recovers_fast_and_once() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::Reno, 16_000, 8_000), &[
+        (Ack(1_000),          16_062, 8_000),
+        (Loss(16_000),        11_000, 8_000), // ssthresh + 3
+        (Duplicate,           12_000, 8_000),
+        (Duplicate,           13_000, 8_000),
+        (Recovered(13_000),    8_000, 8_000),
+        (Ack(1_000),           9_000, 8_000),
+        (Ack(1_000),           9_111, 8_000),
+        (Timeout(9_000),       1_000, 4_000),
+        (TimeoutAgain(1_000),  1_000, 2_000), // BSD halves again
+    ]);
+}
+
+#[test]
+fn new_reno_deflates_partially() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::NewReno, 10_000, HIGH), &[
+        (Ack(2_000),          11_000, HIGH),   // min(N, SMSS): L = 1
+        (Ack(400),            11_400, HIGH),
+        (Unused(1_000, 5_000), 11_400, HIGH),
+        (Unused(1_000, 5_701), 12_400, HIGH),  // half of the window was used: slow start goes on
+        (Loss(14_400),         9_200,  6_200), // limited transmit is not counted
+        (Duplicate,           10_200,  6_200),
+        (Partial(3_000),       8_200,  6_200), // minus what is acknowledged, plus one segment
+        (Partial(400),         7_800,  6_200),
+        (Recovered(2_500),     3_500,  6_200), // min(ssthresh, max(flight, SMSS) + SMSS)
+        (Ack(1_000),           4_500,  6_200),
+        (Timeout(20_000),      1_000, 10_000), // half of the flight
+        (TimeoutAgain(1_000),  1_000, 10_000), // held constant
+    ]);
+}
+
+#[test]
+fn congestion_avoidance_counts_octets() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::Sack, 4_000, 4_000), &[
+        (Ack(2_000),           4_000, 4_000),
+        (Ack(2_000),           5_000, 4_000),
+        (Ack(4_900),           5_000, 4_000),
+        (Unused(5_000, 4_999), 5_000, 4_000), // not used, not counted
+        (Ack(200),             6_000, 4_000), // 100 are left over
+        (Ack(5_900),           7_000, 4_000),
+        (Ack(900_000),         8_000, 4_000), // a stretch ACK is one segment
+    ]);
+}
+
+#[test]
+fn with_a_scoreboard_nothing_is_inflated() {
+    #[rustfmt::skip]
+    let table: &[(CongestionPolicy, u32)] = &[
+        (CongestionPolicy::Sack,  10_000),
+        (CongestionPolicy::Cubic, 14_000),
+    ];
+    for &(policy, reduced) in table {
+        #[rustfmt::skip]
+        walk(start(policy, 20_000, HIGH), &[
+            (SackLoss(20_000),    reduced,         reduced),
+            (Duplicate,           reduced,         reduced),
+            (Partial(3_000),      reduced,         reduced),
+            (Recovered(1_000),    reduced,         reduced),
+            // Without one, the recovery is RFC 6582's.
+            (Restart(20_000, HIGH), 20_000,        HIGH),
+            (Loss(20_000),        reduced + 3_000, reduced),
+            (Duplicate,           reduced + 4_000, reduced),
+            (Recovered(50_000),   reduced,         reduced),
+        ]);
+    }
+}
+
+#[test]
+fn cubic_reduces_by_three_tenths_and_starts_slowly_with_whole_acks() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::Cubic, 10_000, HIGH), &[
+        (Ack(4_000),          14_000, HIGH),
+        (Ack(9_000),          22_000, HIGH), // at most 8 segments per ACK
+        (SackLoss(22_000),    15_400, 15_400),
+        (Recovered(15_000),   15_400, 15_400),
+        (Timeout(15_000),      1_000, 10_500),
+        (TimeoutAgain(1_000),  1_000, 10_500),
+        (Ack(1_000),           2_000, 10_500),
+        (SackLoss(1_000),      2_000,  2_000), // at least two segments
+    ]);
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    let octets = || prop_oneof![0u32..5_000, 0u32..200_000, any::<u32>()];
+    prop_oneof![
+        8 => octets().prop_map(Ack),
+        1 => (octets(), octets()).prop_map(|(octets, flight)| Unused(octets, flight)),
+        1 => octets().prop_map(Loss),
+        1 => octets().prop_map(SackLoss),
+        2 => Just(Duplicate),
+        1 => octets().prop_map(Partial),
+        1 => octets().prop_map(Recovered),
+        1 => octets().prop_map(Timeout),
+        1 => octets().prop_map(TimeoutAgain),
+        1 => (octets(), octets()).prop_map(|(window, threshold)| Restart(window, threshold)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn windows_stay_within_their_bounds(
+        inputs in proptest::collection::vec((input(), 0u64..5_000_000_000), 0..200),
+        congestion: u32,
+        threshold: u32,
+        mss in prop_oneof![0u32..3, 500u32..9_000, any::<u32>()],
+    ) {
+        for policy in [
+            CongestionPolicy::Tahoe,
+            CongestionPolicy::Reno,
+            CongestionPolicy::NewReno,
+            CongestionPolicy::Sack,
+            CongestionPolicy::Cubic,
+        ] {
+            let mut control = policy.build(Windows { congestion, threshold }, mss);
+            let mss = mss.clamp(1, window::LARGEST / 4);
+            let mut now = Instant::EPOCH;
+            for &(input, wait) in &inputs {
+                now = now + Duration::from_nanos(wait);
+                apply(&mut control, input, now);
+                prop_assert!((mss..=window::LARGEST).contains(&control.window()), "{control:?}");
+                if matches!(input, Loss(_) | SackLoss(_) | Timeout(_)) {
+                    prop_assert!(control.threshold() >= 2 * mss, "{control:?}");
+                }
+                if matches!(input, Timeout(_) | TimeoutAgain(_)) {
+                    prop_assert_eq!(control.window(), mss);
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9438 in floating point and segments, as it is written, one call per ACK.
+struct Rfc9438 {
+    cwnd: f64,
+    w_max: f64,
+    cwnd_prior: f64,
+    cwnd_epoch: f64,
+    w_est: f64,
+}
+
+impl Rfc9438 {
+    /// Congestion avoidance after a loss at `w_max` segments.
+    fn after_loss_at(w_max: f64) -> Self {
+        let cwnd = w_max * 0.7;
+        Self { cwnd, w_max, cwnd_prior: w_max, cwnd_epoch: cwnd, w_est: cwnd }
+    }
+
+    fn w_cubic(&self, t: f64) -> f64 {
+        let k = ((self.w_max - self.cwnd_epoch) / 0.4).cbrt();
+        0.4 * (t - k).powi(3) + self.w_max
+    }
+
+    fn on_ack(&mut self, segments_acked: f64, t: f64, rtt: f64) {
+        let alpha = if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * 0.3 / 1.7 };
+        self.w_est += alpha * segments_acked / self.cwnd;
+        if self.w_cubic(t) < self.w_est {
+            self.cwnd = self.w_est.max(self.cwnd);
+        } else {
+            let target = self.w_cubic(t + rtt).clamp(self.cwnd, 1.5 * self.cwnd);
+            self.cwnd += (target - self.cwnd) / self.cwnd * segments_acked;
+        }
+    }
+}
+
+/// Loses at `segments`, then acknowledges whole windows, a segment per ACK, for `rounds` round trips:
+/// ours and the reference after each, in segments.
+fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64)> {
+    let mut control = Cubic::new(Windows { congestion: segments * MSS, threshold: HIGH }, MSS);
+    let mut reference = Rfc9438::after_loss_at(f64::from(segments));
+    control.on_loss(segments * MSS, true, Instant::EPOCH);
+    control.on_recovered(0, Instant::EPOCH);
+    let mut began = None;
+    let mut windows = Vec::new();
+    for round in 1..=rounds {
+        let acks = control.window() / MSS;
+        for ack in 0..acks {
+            let now = Instant::EPOCH + rtt * round + rtt * ack / acks;
+            let t = now.since(*began.get_or_insert(now)).as_secs_f64();
+            reference.on_ack(1.0, t, rtt.as_secs_f64());
+            let (flight, srtt) = (control.window(), Some(rtt));
+            control.on_ack(Acked { octets: MSS, flight, window_limited: true, srtt }, now);
+        }
+        windows.push((f64::from(control.window()) / f64::from(MSS), reference.cwnd));
+    }
+    windows
+}
+
+#[test]
+fn cubic_follows_rfc_9438_in_floating_point_within_one_per_cent() {
+    for (segments, rtt_ms, rounds) in [
+        (1_000, 100, 200), // concave to K = 9.1 s, then convex
+        (20, 10, 500),     // Reno-friendly
+        (100, 50, 400),    // both
+        (20_000, 20, 600),
+        (3, 200, 100),
+    ] {
+        let rtt = Duration::from_millis(rtt_ms);
+        for (round, (ours, reference)) in
+            against_reference(segments, rtt, rounds).into_iter().enumerate()
+        {
+            let error = (ours - reference).abs() / reference;
+            assert!(
+                error < 0.01,
+                "{segments} segments, {rtt_ms} ms, round {round}: {ours:.2}, not {reference:.2}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cubic_is_back_at_its_window_after_k() {
+    // K = cbrt(1000 * 0.3 / 0.4) = 9.09 s: 91 round trips.
+    let windows = against_reference(1_000, Duration::from_millis(100), 120);
+    let at = |round: usize| windows[round - 1].0;
+    assert!(at(45) > 930.0 && at(45) < 970.0, "{}", at(45));
+    assert!((at(91) - 1_000.0).abs() < 2.0, "{}", at(91));
+    assert!(at(120) > 1_008.0, "{}", at(120));
+}
+
+/// A CUBIC in congestion avoidance since 0, after a loss at 100 segments.
+fn avoiding() -> Cubic {
+    let mut control = Cubic::new(Windows { congestion: 100 * MSS, threshold: HIGH }, MSS);
+    control.on_loss(100 * MSS, true, Instant::EPOCH);
+    control.on_recovered(0, Instant::EPOCH);
+    ack_window(&mut control, Instant::EPOCH, true);
+    control
+}
+
+fn ack_window(control: &mut Cubic, now: Instant, window_limited: bool) {
+    let octets = control.window();
+    let flight = if window_limited { octets } else { octets / 2 };
+    control.on_ack(Acked { octets, flight, window_limited, srtt: Some(RTT) }, now);
+}
+
+#[test]
+fn cubic_does_not_count_idle_time() {
+    // The same ten round trips, the second connection with a minute's pause, the third with a
+    // minute in which the application hardly sends.
+    let minute = 600;
+    let round = |round: u32| Instant::EPOCH + RTT * round;
+    let (mut busy, mut paused, mut limited) = (avoiding(), avoiding(), avoiding());
+    for n in 1..=5 {
+        ack_window(&mut busy, round(n), true);
+        ack_window(&mut paused, round(n), true);
+        ack_window(&mut limited, round(n), true);
+    }
+    let before = limited.window();
+    for n in 6..=5 + minute {
+        ack_window(&mut limited, round(n), false);
+    }
+    assert_eq!(limited.window(), before, "a window that is not used does not grow");
+    for n in 6..=10 {
+        ack_window(&mut busy, round(n), true);
+        ack_window(&mut paused, round(minute + n), true);
+        ack_window(&mut limited, round(minute + n), true);
+    }
+    assert_eq!(paused.window(), busy.window());
+    assert_eq!(limited.window(), busy.window());
+}
+
+#[test]
+fn cubic_gives_way_faster_when_it_did_not_come_back() {
+    // A second loss at 70 of 100 segments: W_max is 70 * 0.85, so the plateau comes at 59.5.
+    let mut control = avoiding();
+    control.on_loss(70 * MSS, true, Instant::EPOCH + RTT);
+    control.on_recovered(0, Instant::EPOCH + RTT);
+    assert_eq!(control.threshold(), 49 * MSS);
+    let plateau = Instant::EPOCH + Duration::from_millis(3_100); // K = cbrt(10.5 / 0.4) = 2.97 s
+    for round in 2..=31 {
+        ack_window(&mut control, Instant::EPOCH + RTT * round, true);
+    }
+    assert!(Instant::EPOCH + RTT * 31 == plateau);
+    assert!(control.window().abs_diff(59_500) < 2_000, "{}", control.window());
+}
+
+#[test]
+fn a_controller_is_small() {
+    // An endpoint is to be at most 512 octets.
+    assert!(size_of::<Controller>() <= 88, "{}", size_of::<Controller>());
+}
