@@ -163,8 +163,9 @@ impl Endpoint {
     /// The remaining checks: ACK, URG, text, FIN.
     fn process(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
         let ack = self.sender.position(segment.ack?);
-        if self.state == State::SynReceived {
-            if ack < 1 || ack > i64::try_from(self.sender.max).unwrap_or(i64::MAX) {
+        let highest = as_signed(self.sender.max);
+        if self.sender.una == 0 {
+            if ack < 1 || ack > highest {
                 self.pending_reset = reset_for(segment);
                 return None;
             }
@@ -174,9 +175,8 @@ impl Endpoint {
             self.establish(segment, now);
         } else {
             // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
-            let una = i64::try_from(self.sender.una).unwrap_or(i64::MAX);
-            let oldest = una - i64::from(self.sender.max_window);
-            if ack < oldest || ack > i64::try_from(self.sender.max).unwrap_or(i64::MAX) {
+            let oldest = as_signed(self.sender.una) - i64::from(self.sender.max_window);
+            if ack < oldest || ack > highest {
                 self.acknowledger.now = true;
                 return None;
             }
@@ -198,16 +198,18 @@ impl Endpoint {
         let last = first + i64::from(segment.len);
         let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
         let end = u64::try_from(last).unwrap_or(0);
-        let kept_end = end.min(self.receiver.edge);
+        // Nothing follows a FIN, whatever a peer claims.
+        let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
+        let kept_end = end.min(self.receiver.edge).min(limit);
         if segment.flags.fin && kept_end == end && self.receiver.fin.is_none() {
             self.receiver.fin = NonZeroU64::new(end);
         }
         let mut placement = None;
         if segment.len > 0 {
-            let in_order = start == self.receiver.next && first == next_as_i64(start);
+            let in_order = start == self.receiver.next && first == as_signed(start);
             if start < kept_end && self.receiver.accept(start, kept_end) {
                 placement = Some(Placement {
-                    skip: u32::try_from(next_as_i64(start) - first).unwrap_or(0),
+                    skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
                     offset: start - 1,
                     len: u32::try_from(kept_end - start).unwrap_or(segment.len),
                 });
@@ -308,8 +310,8 @@ impl Endpoint {
     fn is_acceptable(&self, segment: &Segment) -> bool {
         let start = self.receiver.position(segment.seq);
         let len = i64::from(segment.sequence_length());
-        let next = next_as_i64(self.receiver.next);
-        let edge = next_as_i64(self.receiver.edge.max(self.receiver.next));
+        let next = as_signed(self.receiver.next);
+        let edge = as_signed(self.receiver.edge.max(self.receiver.next));
         if edge == next || len == 0 {
             // "special allowance should be made to accept valid ACKs": the text is trimmed away.
             return start >= next && start < edge || start == next;
@@ -332,7 +334,7 @@ impl Endpoint {
     /// section 4.3).
     fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
         let Some(offered) = segment.options.timestamps else { return };
-        let last_ack = next_as_i64(self.acknowledger.last_sent);
+        let last_ack = as_signed(self.acknowledger.last_sent);
         if self.receiver.timestamps && self.receiver.position(segment.seq) <= last_ack {
             self.receiver.ts_recent = offered.value;
             self.receiver.ts_recent_at = now;
@@ -341,7 +343,7 @@ impl Endpoint {
 
     /// A FIN that ends exactly where the peer's stream ended.
     fn repeats_fin(&self, segment: &Segment) -> bool {
-        self.receiver.position(segment.end()) == next_as_i64(self.receiver.next)
+        self.receiver.position(segment.end()) == as_signed(self.receiver.next)
     }
 }
 
@@ -352,7 +354,7 @@ const TIMESTAMPS_OCTETS: u32 = 12;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
 
-fn next_as_i64(position: u64) -> i64 {
+fn as_signed(position: u64) -> i64 {
     i64::try_from(position).unwrap_or(i64::MAX)
 }
 

@@ -99,7 +99,9 @@ impl Endpoint {
             _ => {}
         }
         if self.recovery.retransmit_head && self.sender.is_outstanding() {
-            return Ok(self.retransmit(self.sender.una, self.sender.max));
+            let first_sacked = self.recovery.sacked.iter().next().map(|(start, _)| start);
+            let end = first_sacked.unwrap_or(self.sender.max);
+            return Ok(self.retransmit(self.sender.una, end));
         }
         if self.recovery.phase == Phase::Fast(Repair::Scoreboard) {
             return self.next_by_scoreboard();
@@ -170,7 +172,6 @@ impl Endpoint {
             HoldDecision::Nagle => Err(Wait::Nagle),
             HoldDecision::Minshall => Err(Wait::Minshall),
             HoldDecision::Cork => Err(Wait::Cork),
-            HoldDecision::SillyWindow if size == wanted => Err(Wait::Application),
             HoldDecision::SillyWindow => Err(self.window_wait(room)),
         }
     }

@@ -72,9 +72,9 @@ impl HoldPolicy {
     /// Whether a segment may leave now.
     ///
     /// RFC 9293, section 3.8.6.2.1, sends a full segment, all that is queued, or half of the largest
-    /// window; section 3.7.4 says of what is queued: "If there is unacknowledged data (i.e., SND.NXT
-    /// > SND.UNA), then the sending TCP endpoint buffers all user data (regardless of the PSH bit)".
-    /// `Off` is the per-connection switch that MUST-17 requires.
+    /// window; section 3.7.4 says of what is queued: "If there is unacknowledged data [...], then the
+    /// sending TCP endpoint buffers all user data (regardless of the PSH bit)". `Off` is the
+    /// per-connection switch that MUST-17 requires.
     #[must_use]
     pub fn decide(self, pending: Pending) -> HoldDecision {
         if pending.size >= pending.mss || pending.size >= pending.half_max_window.max(1) {
