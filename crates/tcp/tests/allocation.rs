@@ -1,0 +1,52 @@
+//! The in-order path does not allocate: neither at the sender nor at the receiver.
+
+use std::time::Duration;
+
+use ackwise_tcp::{Config, Endpoint, Instant, Policies, SeqNumber};
+
+/// Segments of the measured transfer, at least.
+const SEGMENTS: u64 = 1000;
+
+#[test]
+fn a_segment_in_order_costs_no_allocation() {
+    for policies in [Policies::RFC, Policies::LINUX_6, Policies::BSD_4_4, Policies::SUNOS_4_1] {
+        let mut now = Instant::EPOCH;
+        let config = Config::new(policies);
+        let mut sender = Endpoint::connect(&config, SeqNumber(1), now);
+        let mut receiver = Endpoint::listen(&config, SeqNumber(2));
+        exchange(&mut sender, &mut receiver, now);
+
+        let mut segments = 0;
+        let cost = allocation_counter::measure(|| {
+            while segments < SEGMENTS {
+                now = now + Duration::from_millis(300);
+                assert!(sender.write(10_000, now) > 0, "the send buffer never empties");
+                sender.handle_timeout(now);
+                receiver.handle_timeout(now);
+                segments += exchange(&mut sender, &mut receiver, now);
+            }
+        });
+        assert_eq!(cost.count_total, 0, "{policies:?} over {segments} segments");
+    }
+}
+
+/// Hands each end's segments to the other until both are silent; how many there were.
+fn exchange(sender: &mut Endpoint, receiver: &mut Endpoint, now: Instant) -> u64 {
+    let mut segments = 0;
+    loop {
+        let before = segments;
+        while let Some(transmit) = sender.poll_transmit(now) {
+            receiver.handle_segment(&transmit.segment, now);
+            receiver.read(u32::MAX, now);
+            segments += 1;
+        }
+        while let Some(transmit) = receiver.poll_transmit(now) {
+            sender.handle_segment(&transmit.segment, now);
+            segments += 1;
+        }
+        while sender.poll_event().or_else(|| receiver.poll_event()).is_some() {}
+        if segments == before {
+            return segments;
+        }
+    }
+}
