@@ -84,7 +84,7 @@ impl Connection<'_> {
         answered: u32,
     ) -> io::Result<Option<Batch>> {
         let waiting_since = Instant::now();
-        let mut begun = None;
+        let mut begun = parser.is_within_request().then_some(waiting_since);
         loop {
             // The first request has as long as any other; what comes after it may idle first.
             let deadline = match self.behaviour.keep_alive.idle() {

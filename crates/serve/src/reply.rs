@@ -13,9 +13,15 @@ use crate::Document;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) head: Vec<u8>,
-    /// The part of a document that is the content, if there is any.
-    pub(crate) content: Option<(Document, Range<u64>)>,
+    pub(crate) content: Option<Content>,
     pub(crate) outlook: Outlook,
+}
+
+/// The part of a document that follows a head.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Content {
+    pub(crate) document: Document,
+    pub(crate) range: Range<u64>,
 }
 
 impl Reply {
@@ -34,7 +40,7 @@ impl Reply {
             },
             _ => (start(405).field("Allow", "GET, HEAD"), None),
         };
-        let length = content.as_ref().map_or(0, |(_, range)| range.end - range.start);
+        let length = content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start);
         let head = outlook.announce(head.field("Content-Length", length.to_string()));
         Self {
             head: encode(&head),
@@ -51,22 +57,23 @@ impl Reply {
     }
 }
 
-type Served = (ResponseBuilder, Option<(Document, Range<u64>)>);
-
 fn serve(
     document: Document,
     request: &Request,
     start: impl FnOnce(u16) -> ResponseBuilder,
-) -> Served {
+) -> (ResponseBuilder, Option<Content>) {
     let length = document.length();
     // RFC 9110, section 14.2: "A server MUST ignore a Range header field received with a request
     // method that is unrecognized or for which range handling is not defined": it is for GET only.
     let range = request.fields.text("Range").filter(|_| request.method == Method::Get);
     match range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, length)) {
-        RangeRequest::Whole => (document_head(start(200)), Some((document, 0..length))),
+        RangeRequest::Whole => {
+            (document_head(start(200)), Some(Content { document, range: 0..length }))
+        }
         RangeRequest::Part(part) => {
             let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
-            (document_head(start(206)).field("Content-Range", said), Some((document, part)))
+            let head = document_head(start(206)).field("Content-Range", said);
+            (head, Some(Content { document, range: part }))
         }
         RangeRequest::Unsatisfiable => {
             (start(416).field("Content-Range", format!("bytes */{length}")), None)
@@ -100,7 +107,7 @@ mod tests {
 
     fn reply(builder: &RequestBuilder, behaviour: &Behaviour) -> (String, Option<Range<u64>>) {
         let reply = Reply::to(&request(builder), behaviour, 1, SystemTime::UNIX_EPOCH);
-        (String::from_utf8(reply.head).unwrap(), reply.content.map(|(_, range)| range))
+        (String::from_utf8(reply.head).unwrap(), reply.content.map(|content| content.range))
     }
 
     #[test]

@@ -12,7 +12,11 @@ use ackwise_http::{
     behaviour::{self, Nagle, Tail},
 };
 
-use crate::{Document, reply::Reply, stop::StopSignal};
+use crate::{
+    Document,
+    reply::{Content, Reply},
+    stop::StopSignal,
+};
 
 /// Sets what a behaviour says about the socket itself.
 pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result<()> {
@@ -28,7 +32,7 @@ pub(crate) fn send(
     deadline: Instant,
 ) -> io::Result<()> {
     let (document, content) = match &reply.content {
-        Some((document, range)) => (Some(*document), range.clone()),
+        Some(Content { document, range }) => (Some(*document), range.clone()),
         None => (None, 0..0),
     };
     if behaviour.tail == Tail::Corked {

@@ -59,10 +59,11 @@ fn a_request_in_two_segments_is_looked_at_late() {
         let server = start(Behaviour { request_pieces, ..Behaviour::FIXED });
         let mut client = Client::connect(&server);
         client.stream.set_nodelay(true).unwrap();
+        client.time("/1"); // Now the server's thread is waiting in its read.
         let request = get("/300").encode().unwrap();
         let start = Instant::now();
         client.stream.write_all(&request[..20]).unwrap();
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(pause / 4);
         client.stream.write_all(&request[20..]).unwrap();
         assert_eq!(client.receive().content.len(), 300);
         let time = start.elapsed();
