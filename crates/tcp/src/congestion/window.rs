@@ -24,10 +24,10 @@ impl Window {
         window
     }
 
-    /// Goes on with other windows: after an idle time, or inherited.
+    /// Goes on with other windows: after an idle time, or inherited. Less than a segment counts as one.
     pub(super) fn set(&mut self, windows: Windows) {
         self.congestion = windows.congestion.clamp(self.mss, LARGEST);
-        self.threshold = windows.threshold;
+        self.threshold = windows.threshold.max(self.mss);
     }
 
     pub(super) const fn in_slow_start(&self) -> bool {
