@@ -19,7 +19,7 @@
 pub mod device;
 //pub mod host_changes;
 pub mod namespace;
-//pub mod stack;
+pub mod stack;
 pub mod testing;
 
 mod netlink;
@@ -28,4 +28,4 @@ mod routes;
 pub use device::{TunDevice, TunError};
 //pub use host_changes::HostChanges;
 pub use namespace::Namespace;
-//pub use stack::{ConnectionId, TunStack};
+pub use stack::{ConnectionId, TunStack};

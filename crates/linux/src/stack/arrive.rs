@@ -1,0 +1,149 @@
+//! A packet arrives: whose is it?
+
+use ackwise_tcp::{
+    Endpoint, Instant, Segment, SeqNumber, State,
+    endpoint::refuse,
+    wire::{self, Packet, ParseError},
+};
+
+use super::{
+    ConnectionId, TunStack, Tuple,
+    connection::{Connection, Owner},
+    echo,
+};
+
+impl TunStack {
+    /// Sorts out one packet. Whatever is in it, the worst that happens is that a counter goes up.
+    pub(super) fn handle_packet(&mut self, packet: &mut [u8], now: Instant) {
+        if !self.link.is_for_us(packet) {
+            self.link.counters.not_ours += 1;
+            return;
+        }
+        match wire::parse(packet) {
+            Ok(packet) => self.handle_tcp(&packet, now),
+            Err(ParseError::NotTcp { .. }) => self.handle_other(packet),
+            Err(_) => self.link.counters.malformed += 1,
+        }
+    }
+
+    fn handle_other(&mut self, packet: &mut [u8]) {
+        if echo::answer(packet) {
+            self.link.counters.echoes += 1;
+            self.link.return_packet(packet);
+        } else {
+            self.link.counters.not_tcp += 1;
+        }
+    }
+
+    fn handle_tcp(&mut self, packet: &Packet<'_>, now: Instant) {
+        let tuple = Tuple { ours: packet.destination, peer: packet.source };
+        match self.table.find(&tuple) {
+            Some(slot) => self.handle_known(slot, &tuple, packet, now),
+            None => self.handle_stranger(&tuple, packet, None, now),
+        }
+    }
+
+    fn handle_known(&mut self, slot: u32, tuple: &Tuple, packet: &Packet<'_>, now: Instant) {
+        let Some(connection) = self.table.at_mut(slot) else { return };
+        let endpoint = connection.endpoint.as_ref();
+        let reopens = endpoint.and_then(|endpoint| endpoint.reopens(&packet.segment));
+        if reopens.is_some() && self.listeners.contains_key(&tuple.ours.port()) {
+            self.hand_over(slot, tuple);
+            return self.handle_stranger(tuple, packet, reopens, now);
+        }
+        match connection.state() {
+            None => connection.record_arrival(&packet.segment, now),
+            Some(State::Closed) => {
+                connection.record_arrival(&packet.segment, now);
+                self.handle_stranger(tuple, packet, None, now);
+            }
+            Some(_) => {
+                connection.handle(packet, now);
+                self.settle(slot, now);
+            }
+        }
+    }
+
+    /// Frees the addresses of a connection in TIME-WAIT for its next incarnation.
+    fn hand_over(&mut self, slot: u32, tuple: &Tuple) {
+        self.table.unbind(slot, tuple);
+        if self.table.at(slot).is_some_and(|connection| connection.owner == Owner::Nobody) {
+            self.remove(slot);
+        }
+    }
+
+    /// A segment that belongs to no connection. `after`: the last number that an earlier incarnation
+    /// used, if this SYN reopens it.
+    fn handle_stranger(
+        &mut self,
+        tuple: &Tuple,
+        packet: &Packet<'_>,
+        after: Option<SeqNumber>,
+        now: Instant,
+    ) {
+        let Segment { ack, flags, .. } = packet.segment;
+        let opens = flags.syn && ack.is_none() && !flags.rst;
+        if opens && self.listeners.contains_key(&tuple.ours.port()) {
+            self.open_passively(tuple, packet, after, now);
+        } else if let Some(reset) = refuse(&packet.segment) {
+            self.link.counters.refused += 1;
+            self.link.send(tuple, &reset, &[]).expect("an RST fits into a packet");
+        }
+    }
+
+    fn open_passively(
+        &mut self,
+        tuple: &Tuple,
+        packet: &Packet<'_>,
+        after: Option<SeqNumber>,
+        now: Instant,
+    ) {
+        let port = tuple.ours.port();
+        let full = self.table.len() >= self.limit;
+        let Some(listener) = self.listeners.get_mut(&port) else { return };
+        if full || !listener.has_room() {
+            self.link.counters.overflows += 1;
+            return;
+        }
+        listener.begin();
+        let listen = listener.listen;
+        let iss = self.initial_sequence(tuple, after, now);
+        let endpoint = Endpoint::listen(&listen.config, iss);
+        let owner = Owner::Listener(port);
+        if let Some(closed) = self.table.find(tuple) {
+            self.table.unbind(closed, tuple);
+        }
+        let mut connection = Connection::new(*tuple, endpoint, owner, &listen.config, listen.tap);
+        connection.handle(packet, now);
+        let id = self.table.insert(connection);
+        self.settle(self.table.slot(id).expect("it was inserted just now"), now);
+    }
+
+    /// Moves a connection whose handshake is over, one way or the other, off its listener.
+    pub(super) fn graduate(&mut self, slot: u32) {
+        let Some(connection) = self.table.at_mut(slot) else { return };
+        let Owner::Listener(port) = connection.owner else { return };
+        let over = connection.is_over();
+        if connection.state() == Some(State::SynReceived) {
+            return;
+        }
+        connection.owner = if over { Owner::Nobody } else { Owner::Application };
+        let id: Option<ConnectionId> = (!over).then(|| self.table.id(slot));
+        if let Some(listener) = self.listeners.get_mut(&port) {
+            listener.end(id);
+        }
+    }
+
+    /// RFC 6528; and where an earlier incarnation is in TIME-WAIT, "larger than the largest sequence
+    /// number it used on the previous connection incarnation" (RFC 1122, section 4.2.2.13).
+    fn initial_sequence(&self, tuple: &Tuple, after: Option<SeqNumber>, now: Instant) -> SeqNumber {
+        let drawn = self.secrets.initial_sequence(tuple, now);
+        match after {
+            Some(last) if !last.precedes(drawn) => last + REOPENING_STEP,
+            _ => drawn,
+        }
+    }
+}
+
+/// 4.3BSD's `TCP_ISSINCR`: "iss = tp->rcv_nxt + TCP_ISSINCR" when a SYN reopens TIME-WAIT.
+const REOPENING_STEP: u32 = 128 * 1024;

@@ -1,0 +1,458 @@
+//! Many endpoints over one TUN device: a host's TCP, in one thread, without a runtime.
+//!
+//! ```no_run
+//! use std::time::{Duration, Instant};
+//! use ackwise_linux::{device::{TunDevice, TunOptions}, stack::{Tap, TunStack, StackOptions}};
+//! use ackwise_tcp::{Config, Event, Policies};
+//!
+//! let device = TunDevice::open(TunOptions::default())?;
+//! let server = (device.v4().host, 80).into();
+//! let mut stack = TunStack::new(device, StackOptions::default())?;
+//! let connection = stack.connect(server, &Config::new(Policies::RFC), Tap::Off)?;
+//! let deadline = Instant::now() + Duration::from_secs(5);
+//! while Instant::now() < deadline {
+//!     stack.poll(deadline)?;
+//!     while let Some((_, event)) = stack.poll_event() {
+//!         if event == Event::Connected {
+//!             stack.write(connection, b"GET / HTTP/1.0\r\n\r\n");
+//!         }
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `arrive` | whose is a packet? |
+//! | `connection` | an endpoint, and the octets that it does not have: `send_buffer`, `reassembly` |
+//! | `table` | all connections, by id and by addresses |
+//! | `deadlines`, `wake`, `clock` | when to come back, sleeping until then, the time |
+//! | `secrets` | initial sequence numbers and ports |
+//! | `trace`, `numbers` | what went over the wire, as offsets of the two streams |
+//! | `listener`, `echo`, `counters`, `link` | the rest of a host |
+//!
+//! The clock is read once per wake-up and once per call of the application. What it does not do: ICMP
+//! errors (path MTU discovery among them) are counted and ignored; fragments are malformed packets.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    net::SocketAddr,
+    time,
+};
+
+use ackwise_tcp::{
+    Config, Endpoint, Event, Instant, Segment,
+    policy::{AckPolicy, HoldPolicy},
+    wire::WriteError,
+};
+
+mod arrive;
+mod clock;
+mod connection;
+mod counters;
+mod deadlines;
+mod echo;
+mod link;
+mod listener;
+mod numbers;
+mod reassembly;
+mod secrets;
+mod send_buffer;
+mod table;
+mod trace;
+mod wake;
+
+pub use counters::Counters;
+pub use listener::Listen;
+pub use table::{ConnectionId, Tuple};
+pub use trace::{Direction, Tap, Trace, Traced};
+
+use clock::Clock;
+use connection::{Connection, Owner};
+use deadlines::Deadlines;
+use link::Link;
+use listener::Listener;
+use secrets::Secrets;
+use table::Table;
+use wake::Wake;
+
+use crate::TunDevice;
+
+/// How a stack is made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct StackOptions {
+    /// Where initial sequence numbers and ports come from; `None`: the system's randomness.
+    pub seed: Option<u64>,
+    /// How many connections there may be, those in TIME-WAIT included.
+    pub connections: usize,
+}
+
+impl Default for StackOptions {
+    /// The limit is ours: about 60 MB of idle connections.
+    fn default() -> Self {
+        Self { seed: None, connections: 65_536 }
+    }
+}
+
+/// A host's TCP on a TUN device.
+///
+/// The contract: call [`poll`](Self::poll) in a loop, and take everything from
+/// [`poll_event`](Self::poll_event) after it and after each verb. A connection that is gone, or that was
+/// released, is like a closed one: it takes nothing and has nothing.
+pub struct TunStack {
+    link: Link,
+    table: Table,
+    listeners: BTreeMap<u16, Listener>,
+    deadlines: Deadlines,
+    /// Connections that may have events, each at most once.
+    listed: VecDeque<u32>,
+    secrets: Secrets,
+    limit: usize,
+    clock: Clock,
+    wake: Wake,
+    inbound: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl TunStack {
+    /// A host on `device`.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no descriptors left for an epoll set and a timer.
+    pub fn new(device: TunDevice, options: StackOptions) -> io::Result<Self> {
+        Ok(Self {
+            wake: Wake::new(&device)?,
+            link: Link::new(device),
+            table: Table::default(),
+            listeners: BTreeMap::new(),
+            deadlines: Deadlines::default(),
+            listed: VecDeque::new(),
+            secrets: Secrets::new(options.seed),
+            limit: options.connections,
+            clock: Clock::new(),
+            inbound: vec![0; LARGEST_PACKET],
+            payload: Vec::new(),
+        })
+    }
+
+    /// Opens a connection to `peer`; [`Event::Connected`], `Reset` or `TimedOut` tells how it went.
+    ///
+    /// # Errors
+    ///
+    /// If the limit is reached, or addresses or ports run out.
+    pub fn connect(
+        &mut self,
+        peer: SocketAddr,
+        config: &Config,
+        tap: Tap,
+    ) -> Result<ConnectionId, ConnectError> {
+        if self.table.len() >= self.limit {
+            return Err(ConnectError::Full(self.limit));
+        }
+        let tuple = self.free_tuple(peer)?;
+        let now = self.clock.now();
+        let iss = self.secrets.initial_sequence(&tuple, now);
+        let endpoint = Endpoint::connect(config, iss, now);
+        let connection = Connection::new(tuple, endpoint, Owner::Application, config, tap);
+        let id = self.table.insert(connection);
+        self.settle(self.table.slot(id).expect("it was inserted just now"), now);
+        Ok(id)
+    }
+
+    /// Takes connections to `port` from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the port is listened on already.
+    pub fn listen(&mut self, port: u16, listen: Listen) -> Result<(), PortTaken> {
+        if self.listeners.contains_key(&port) {
+            return Err(PortTaken(port));
+        }
+        self.listeners.insert(port, Listener::new(listen));
+        Ok(())
+    }
+
+    /// The next established connection to `port`, oldest first.
+    pub fn accept(&mut self, port: u16) -> Option<ConnectionId> {
+        self.listeners.get_mut(&port)?.accept()
+    }
+
+    /// One wake-up: sleeps until a packet arrives, a timer is due or `deadline` has come, and handles
+    /// what is there: at most [`PACKETS_PER_WAKE_UP`] packets, and the timers.
+    ///
+    /// # Errors
+    ///
+    /// If the device is gone.
+    pub fn poll(&mut self, deadline: time::Instant) -> io::Result<()> {
+        let timer = self.deadlines.earliest().and_then(|at| self.clock.outside(at));
+        self.wake.sleep(timer.map_or(deadline, |at| at.min(deadline)))?;
+        let now = self.clock.now();
+        let mut inbound = std::mem::take(&mut self.inbound);
+        let received = self.receive(&mut inbound, now);
+        self.inbound = inbound;
+        self.fire_timers(now);
+        received
+    }
+
+    /// Something that happened, on which connection; those that happened together come together.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        while let Some(slot) = self.listed.front().copied() {
+            if let Some(connection) = self.table.at_mut(slot) {
+                if let Some(event) = connection.poll_event() {
+                    return Some((self.table.id(slot), event));
+                }
+                connection.listed = false;
+            }
+            self.listed.pop_front();
+        }
+        None
+    }
+
+    /// Writes `octets`; returns how many the send buffer takes. [`Event::Writable`] says when it has
+    /// room again.
+    pub fn write(&mut self, id: ConnectionId, octets: &[u8]) -> usize {
+        self.act(id, |connection, now| connection.write(octets, now)).unwrap_or(0)
+    }
+
+    /// Fills `out` with octets that arrived in order; returns how many.
+    pub fn read(&mut self, id: ConnectionId, out: &mut [u8]) -> usize {
+        self.act(id, |connection, now| connection.read(out, now)).unwrap_or(0)
+    }
+
+    /// Closes our sending direction: a FIN after all that was written. Reading goes on.
+    pub fn close(&mut self, id: ConnectionId) {
+        self.with_endpoint(id, Endpoint::close);
+    }
+
+    /// Gives the connection up with an RST.
+    pub fn abort(&mut self, id: ConnectionId) {
+        self.with_endpoint(id, Endpoint::abort);
+    }
+
+    /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
+    pub fn set_hold(&mut self, id: ConnectionId, hold: HoldPolicy) {
+        self.with_endpoint(id, |endpoint, now| endpoint.set_hold(hold, now));
+    }
+
+    /// Changes when data is acknowledged, from the next segment on.
+    pub fn set_ack(&mut self, id: ConnectionId, ack: AckPolicy) {
+        self.with_endpoint(id, |endpoint, now| endpoint.set_ack(ack, now));
+    }
+
+    /// Acknowledges at once what was received and not yet acknowledged.
+    pub fn acknowledge_now(&mut self, id: ConnectionId) {
+        self.with_endpoint(id, |endpoint, _| endpoint.acknowledge_now());
+    }
+
+    /// Gives the connection back: it is closed if it was not, runs to its end by itself, TIME-WAIT
+    /// included, and is forgotten then. Data that still arrives is answered by an RST.
+    pub fn release(&mut self, id: ConnectionId) {
+        self.act(id, |connection, now| {
+            connection.owner = Owner::Nobody;
+            if let Some(endpoint) = &mut connection.endpoint {
+                endpoint.close(now);
+            }
+        });
+    }
+
+    /// Takes the endpoint out, silently, and leaves the addresses in use: what arrives is traced and not
+    /// answered. With [`send_crafted`](Self::send_crafted) this is how to look at a peer's TIME-WAIT.
+    pub fn detach(&mut self, id: ConnectionId) -> Option<Endpoint> {
+        let slot = self.table.slot(id)?;
+        self.deadlines.disarm(slot);
+        self.table.at_mut(slot)?.endpoint.take()
+    }
+
+    /// Puts a made-up segment on the wire, from our end of the connection to the other one. The endpoint
+    /// does not learn of it.
+    ///
+    /// # Errors
+    ///
+    /// If `segment.len` is not the length of `payload`, or they do not fit into a packet.
+    pub fn send_crafted(
+        &mut self,
+        id: ConnectionId,
+        segment: &Segment,
+        payload: &[u8],
+    ) -> Result<(), WriteError> {
+        let now = self.clock.now();
+        let Some(slot) = self.table.slot(id) else { return Ok(()) };
+        let Some(connection) = self.table.at_mut(slot) else { return Ok(()) };
+        self.link.send(connection.tuple(), segment, payload)?;
+        connection.record_departure(segment, false, now);
+        Ok(())
+    }
+
+    /// The endpoint, to look at: its state, windows, waits.
+    #[must_use]
+    pub fn endpoint(&self, id: ConnectionId) -> Option<&Endpoint> {
+        self.table.at(self.table.slot(id)?)?.endpoint.as_ref()
+    }
+
+    /// The connection's addresses.
+    #[must_use]
+    pub fn tuple(&self, id: ConnectionId) -> Option<Tuple> {
+        Some(*self.table.at(self.table.slot(id)?)?.tuple())
+    }
+
+    /// The connection's segments, if it was opened with a tap.
+    #[must_use]
+    pub fn trace(&self, id: ConnectionId) -> Option<&Trace> {
+        self.table.at(self.table.slot(id)?)?.trace()
+    }
+
+    /// How many connections there are, those in TIME-WAIT included.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// What was done and what was ignored so far.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.link.counters
+    }
+
+    /// The device.
+    #[must_use]
+    pub const fn device(&self) -> &TunDevice {
+        &self.link.device
+    }
+
+    /// The time now, as events and traces count it.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// What `at` is outside the stack. `None` if it is later than the system can say.
+    #[must_use]
+    pub fn outside(&self, at: Instant) -> Option<time::Instant> {
+        self.clock.outside(at)
+    }
+
+    fn free_tuple(&mut self, peer: SocketAddr) -> Result<Tuple, ConnectError> {
+        // Flow label and scope of an IPv6 address are not part of what identifies a connection.
+        let peer = SocketAddr::new(peer.ip(), peer.port());
+        let ours = self.link.device.address_towards(peer.ip());
+        let ours = ours.ok_or(ConnectError::NoAddress(peer))?;
+        self.secrets
+            .ports()
+            .filter(|port| !self.listeners.contains_key(port))
+            .map(|port| Tuple { ours: SocketAddr::new(ours, port), peer })
+            .find(|tuple| self.table.find(tuple).is_none())
+            .ok_or(ConnectError::NoPort(peer))
+    }
+
+    fn receive(&mut self, inbound: &mut [u8], now: Instant) -> io::Result<()> {
+        for _ in 0..PACKETS_PER_WAKE_UP {
+            let Some(len) = self.link.receive(inbound)? else { break };
+            self.handle_packet(&mut inbound[..len], now);
+        }
+        Ok(())
+    }
+
+    fn fire_timers(&mut self, now: Instant) {
+        // Each at most once: an endpoint that asks for the same moment again has to wait its turn.
+        for _ in 0..self.deadlines.len() {
+            let Some(slot) = self.deadlines.pop_due(now) else { break };
+            if let Some(endpoint) = self.table.at_mut(slot).and_then(|it| it.endpoint.as_mut()) {
+                endpoint.handle_timeout(now);
+            }
+            self.settle(slot, now);
+        }
+    }
+
+    fn with_endpoint(&mut self, id: ConnectionId, verb: impl FnOnce(&mut Endpoint, Instant)) {
+        self.act(id, |connection, now| {
+            if let Some(endpoint) = &mut connection.endpoint {
+                verb(endpoint, now);
+            }
+        });
+    }
+
+    /// A verb of the application on a connection that it holds.
+    fn act<T>(
+        &mut self,
+        id: ConnectionId,
+        verb: impl FnOnce(&mut Connection, Instant) -> T,
+    ) -> Option<T> {
+        let now = self.clock.now();
+        let slot = self.table.slot(id)?;
+        let connection = self.table.at_mut(slot)?;
+        if connection.owner != Owner::Application {
+            return None;
+        }
+        let result = verb(connection, now);
+        self.settle(slot, now);
+        Some(result)
+    }
+
+    /// Lets everything out of a connection that something happened to.
+    fn settle(&mut self, slot: u32, now: Instant) {
+        let Some(connection) = self.table.at_mut(slot) else { return };
+        while let Some(segment) = connection.next_transmit(&mut self.payload, now) {
+            let sent = self.link.send(connection.tuple(), &segment, &self.payload);
+            sent.expect("an endpoint's segments fit into a packet");
+        }
+        connection.update();
+        let deadline = connection.endpoint.as_ref().and_then(Endpoint::poll_timeout);
+        match deadline {
+            Some(deadline) => self.deadlines.arm(slot, deadline.at),
+            None => self.deadlines.disarm(slot),
+        }
+        if !std::mem::replace(&mut connection.listed, true) {
+            self.listed.push_back(slot);
+        }
+        self.graduate(slot);
+        if self.table.at(slot).is_some_and(|it| it.owner == Owner::Nobody && it.is_over()) {
+            self.remove(slot);
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.deadlines.disarm(slot);
+        self.table.remove(slot);
+    }
+}
+
+impl Drop for TunStack {
+    /// Resets what is open, so that peers outside this process do not keep half-open connections.
+    fn drop(&mut self) {
+        let now = self.clock.now();
+        for slot in self.table.occupied() {
+            let Some(connection) = self.table.at_mut(slot) else { continue };
+            if let Some(endpoint) = &mut connection.endpoint {
+                endpoint.abort(now);
+            }
+            self.settle(slot, now);
+        }
+    }
+}
+
+/// Why a connection could not even be tried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// We have no address in the peer's family.
+    #[error("the TUN device has no address for talking to {0}")]
+    NoAddress(SocketAddr),
+    /// Every ephemeral port is in use towards this peer.
+    #[error("no port is free for another connection to {0}")]
+    NoPort(SocketAddr),
+    /// The limit of [`StackOptions::connections`].
+    #[error("the stack has its limit of {0} connections")]
+    Full(usize),
+}
+
+/// The port is listened on already.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("port {0} is listened on already")]
+pub struct PortTaken(pub u16);
+
+/// How many packets are read before the timers get their turn: about a millisecond's work.
+pub const PACKETS_PER_WAKE_UP: usize = 256;
+/// An IP packet's length field has 16 bits.
+const LARGEST_PACKET: usize = 65_535;

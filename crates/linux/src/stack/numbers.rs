@@ -1,0 +1,93 @@
+//! Sequence numbers to offsets of the two streams.
+
+use ackwise_tcp::{Endpoint, Segment, SeqNumber};
+
+/// Where the two streams of a connection stand: enough to read a segment when the endpoint is gone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Numbers {
+    iss: Option<SeqNumber>,
+    irs: Option<SeqNumber>,
+    /// Octets of our stream that are acknowledged.
+    acknowledged: u64,
+    /// Octets of the peer's stream that arrived in order.
+    received: u64,
+    /// The first position (FIN included) of the peer's stream that no segment has covered.
+    peer_end: u64,
+}
+
+impl Numbers {
+    /// Learns from the endpoint how far the streams are.
+    pub(super) fn update(&mut self, endpoint: &Endpoint) {
+        self.iss = Some(endpoint.initial_sequence());
+        self.acknowledged = endpoint.acknowledged();
+        self.received = endpoint.received();
+    }
+
+    /// Learns from a segment that has arrived. `true` if it starts with something that had been here.
+    pub(super) fn arrived(&mut self, segment: &Segment) -> bool {
+        if segment.flags.syn {
+            return self.irs.replace(segment.seq).is_some();
+        }
+        let Some(start) = self.theirs(segment.seq) else { return false };
+        let before = self.peer_end;
+        self.peer_end = before.max(start + u64::from(segment.sequence_length()));
+        segment.sequence_length() > 0 && start < before
+    }
+
+    /// The offset in our stream that `number` stands for.
+    pub(super) fn ours(&self, number: SeqNumber) -> Option<u64> {
+        nearest(self.iss? + 1, self.acknowledged, number)
+    }
+
+    /// The offset in the peer's stream that `number` stands for.
+    pub(super) fn theirs(&self, number: SeqNumber) -> Option<u64> {
+        nearest(self.irs? + 1, self.received, number)
+    }
+}
+
+/// Of all offsets that `number` may stand for, the one nearest to `reference`, unless it lies before the
+/// first octet, `start`.
+fn nearest(start: SeqNumber, reference: u64, number: SeqNumber) -> Option<u64> {
+    let low = u32::try_from(reference & u64::from(u32::MAX)).expect("32 bits are left");
+    let distance = number.distance_from(start + low).cast_signed();
+    reference.checked_add_signed(distance.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::Flags;
+
+    use super::*;
+
+    #[test]
+    fn offsets_go_on_where_numbers_wrap() {
+        let start = SeqNumber(u32::MAX - 10);
+        assert_eq!(nearest(start, 0, start), Some(0));
+        assert_eq!(nearest(start, 0, start + 100), Some(100));
+        assert_eq!(nearest(start, 0, start - 1), None, "the SYN is before the stream");
+        let far = (1 << 40) + 5;
+        assert_eq!(nearest(start, far, start + 5), Some(far));
+        assert_eq!(nearest(start, far, start + 4), Some(far - 1));
+    }
+
+    #[test]
+    fn what_repeats_is_told_from_what_is_new() {
+        let mut numbers = Numbers::default();
+        let data = |seq, len| Segment { seq: SeqNumber(seq), len, ..Segment::default() };
+        let syn = Segment { seq: SeqNumber(99), flags: Flags::SYN, ..Segment::default() };
+        let fin = Segment { flags: Flags::FIN, ..data(120, 0) };
+        for (segment, repeats) in [
+            (syn, false),
+            (syn, true),
+            (data(100, 10), false),
+            (data(110, 10), false),
+            (data(120, 0), false), // a pure ACK
+            (data(110, 10), true),
+            (data(115, 5), true),
+            (fin, false),
+            (fin, true),
+        ] {
+            assert_eq!(numbers.arrived(&segment), repeats, "{segment:?}");
+        }
+    }
+}

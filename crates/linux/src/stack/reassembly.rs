@@ -1,0 +1,90 @@
+//! The octets that have arrived and were not read.
+
+use std::collections::VecDeque;
+
+/// The part of the peer's stream from the first octet that was not read to the last one that arrived,
+/// with holes. The endpoint knows where the holes are.
+#[derive(Debug, Default)]
+pub(super) struct Reassembly {
+    start: u64,
+    octets: VecDeque<u8>,
+}
+
+impl Reassembly {
+    /// Puts `octets` at `offset` of the stream. What was read already is left out, and so is what lies
+    /// `window` octets or more after the first unread one: the endpoint never places such.
+    pub(super) fn place(&mut self, offset: u64, octets: &[u8], window: u32) {
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
+        let old = to_index(self.start.saturating_sub(offset)).min(octets.len());
+        let from = to_index(offset.saturating_sub(self.start)).min(window);
+        let fresh = &octets[old..];
+        let fresh = &fresh[..fresh.len().min(window - from)];
+        let present = self.octets.len();
+        if from >= present {
+            self.octets.resize(from, 0);
+            self.octets.extend(fresh);
+            return;
+        }
+        let (overlapping, beyond) = fresh.split_at(fresh.len().min(present - from));
+        for (slot, octet) in self.octets.range_mut(from..).zip(overlapping) {
+            *slot = *octet;
+        }
+        self.octets.extend(beyond);
+    }
+
+    /// Moves the first octets of the stream into `out`: as many as fit, at most `readable`.
+    pub(super) fn take(&mut self, out: &mut [u8], readable: u64) -> usize {
+        let len = out.len().min(to_index(readable)).min(self.octets.len());
+        for (slot, octet) in out.iter_mut().zip(self.octets.drain(..len)) {
+            *slot = octet;
+        }
+        self.start += len as u64;
+        len
+    }
+}
+
+fn to_index(octets: u64) -> usize {
+    usize::try_from(octets).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(buffer: &mut Reassembly, readable: u64) -> Vec<u8> {
+        let mut out = [0; 64];
+        let len = buffer.take(&mut out, readable);
+        out[..len].to_vec()
+    }
+
+    #[test]
+    fn pieces_come_together_in_any_order() {
+        let mut buffer = Reassembly::default();
+        buffer.place(6, b"world", 100);
+        buffer.place(0, b"hel", 100);
+        assert_eq!(taken(&mut buffer, 3), b"hel");
+        buffer.place(3, b"lo ", 100);
+        buffer.place(11, b"!", 100);
+        assert_eq!(taken(&mut buffer, 100), b"lo world!");
+    }
+
+    #[test]
+    fn only_what_is_readable_is_read() {
+        let mut buffer = Reassembly::default();
+        buffer.place(0, b"abc", 100);
+        buffer.place(10, b"xyz", 100);
+        assert_eq!(taken(&mut buffer, 3), b"abc");
+        assert_eq!(taken(&mut buffer, 0), b"");
+    }
+
+    #[test]
+    fn nothing_grows_beyond_the_window_and_old_octets_are_dropped() {
+        let mut buffer = Reassembly::default();
+        buffer.place(2, b"cdefgh", 4);
+        buffer.place(1_000_000_000_000, b"far", 4);
+        buffer.place(0, b"ab", 4);
+        assert_eq!(taken(&mut buffer, 100), b"abcd");
+        buffer.place(0, b"abcdef", 4);
+        assert_eq!(taken(&mut buffer, 100), b"ef");
+    }
+}

@@ -1,0 +1,94 @@
+//! Numbers that a stranger must not guess: initial sequence numbers and ephemeral ports.
+
+use std::{
+    hash::{BuildHasher, Hash, Hasher, RandomState},
+    ops::RangeInclusive,
+};
+
+use ackwise_tcp::{Instant, SeqNumber};
+use siphasher::sip::SipHasher13;
+
+use super::Tuple;
+
+/// Two streams from one seed: the same seed and the same calls give the same numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Secrets {
+    sequence: SipHasher13,
+    port: SipHasher13,
+    ports_drawn: u64,
+}
+
+impl Secrets {
+    /// From `seed`, or from the system's randomness.
+    pub(super) fn new(seed: Option<u64>) -> Self {
+        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("seed"));
+        Self {
+            sequence: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"sequence")),
+            port: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"the port")),
+            ports_drawn: 0,
+        }
+    }
+
+    /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)", where M
+    /// is a timer of 4 microseconds.
+    pub(super) fn initial_sequence(&self, tuple: &Tuple, now: Instant) -> SeqNumber {
+        let timer = now.as_nanos() / 4_000;
+        let mut hasher = self.sequence;
+        tuple.hash(&mut hasher);
+        SeqNumber(low_bits(timer.wrapping_add(hasher.finish())))
+    }
+
+    /// Every ephemeral port once, from one drawn by lot on (RFC 6056, section 3.3.1: algorithm 1).
+    pub(super) fn ports(&mut self) -> impl Iterator<Item = u16> + use<> {
+        let mut hasher = self.port;
+        self.ports_drawn.hash(&mut hasher);
+        self.ports_drawn += 1;
+        let skip = usize::try_from(hasher.finish() % EPHEMERAL_COUNT).unwrap_or(0);
+        EPHEMERAL.skip(skip).chain(EPHEMERAL.take(skip))
+    }
+}
+
+/// The upper half, which holds the dynamic ports of RFC 6335 and what Linux uses.
+const EPHEMERAL: RangeInclusive<u16> = 32_768..=65_535;
+const EPHEMERAL_COUNT: u64 = 32_768;
+
+/// A hash cut to the size of a sequence number.
+fn low_bits(hash: u64) -> u32 {
+    u32::try_from(hash & u64::from(u32::MAX)).expect("32 bits are left")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(port: u16) -> Tuple {
+        Tuple { ours: ([198, 18, 0, 2], port).into(), peer: ([198, 18, 0, 1], 80).into() }
+    }
+
+    #[test]
+    fn a_seed_repeats_itself_and_another_does_not() {
+        let number =
+            |seed, port| Secrets::new(Some(seed)).initial_sequence(&tuple(port), Instant::EPOCH);
+        assert_eq!(number(1, 40_000), number(1, 40_000));
+        assert_ne!(number(1, 40_000), number(2, 40_000));
+        assert_ne!(number(1, 40_000), number(1, 40_001));
+    }
+
+    #[test]
+    fn a_later_incarnation_starts_after_an_earlier_one() {
+        let secrets = Secrets::new(Some(1));
+        let early = secrets.initial_sequence(&tuple(40_000), Instant::from_nanos(1_000_000));
+        let late = secrets.initial_sequence(&tuple(40_000), Instant::from_nanos(2_000_000));
+        assert_eq!(late.distance_from(early), 250, "4 microseconds each");
+    }
+
+    #[test]
+    fn every_ephemeral_port_comes_once() {
+        let mut secrets = Secrets::new(Some(1));
+        let mut ports: Vec<_> = secrets.ports().collect();
+        assert_ne!(ports[0], secrets.ports().next().unwrap(), "drawn by lot each time");
+        ports.sort_unstable();
+        assert!(ports.iter().copied().eq(EPHEMERAL));
+        assert_eq!(ports.len() as u64, EPHEMERAL_COUNT);
+    }
+}

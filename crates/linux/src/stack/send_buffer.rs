@@ -1,0 +1,93 @@
+//! The octets that we may have to send again.
+
+use std::collections::VecDeque;
+
+/// The part of our stream from the first octet that is not acknowledged to the last one written.
+///
+/// Its bound is the endpoint's: only what `Endpoint::write` takes comes here.
+#[derive(Debug, Default)]
+pub(super) struct SendBuffer {
+    start: u64,
+    octets: VecDeque<u8>,
+}
+
+impl SendBuffer {
+    /// Appends to the stream.
+    pub(super) fn push(&mut self, octets: &[u8]) {
+        self.octets.extend(octets);
+    }
+
+    /// Forgets what is before `offset`.
+    pub(super) fn forget_before(&mut self, offset: u64) {
+        let old = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.octets.drain(..old.min(self.octets.len()));
+        self.start = self.start.max(offset);
+    }
+
+    /// Appends `len` octets of the stream, from `offset` on, to `out`.
+    ///
+    /// # Panics
+    ///
+    /// If they are not here: the endpoint asks only for what was written and not acknowledged.
+    pub(super) fn copy(&self, offset: u64, len: u32, out: &mut Vec<u8>) {
+        if len == 0 {
+            return;
+        }
+        let range = offset.checked_sub(self.start).and_then(|from| {
+            let from = usize::try_from(from).ok()?;
+            let to = from.checked_add(usize::try_from(len).ok()?)?;
+            (to <= self.octets.len()).then_some((from, to))
+        });
+        let Some((from, to)) = range else {
+            panic!("octets {offset}+{len} asked for, {}+{} kept", self.start, self.octets.len());
+        };
+        let (front, back) = self.octets.as_slices();
+        let split = front.len();
+        out.extend_from_slice(&front[from.min(split)..to.min(split)]);
+        out.extend_from_slice(&back[from.saturating_sub(split)..to.saturating_sub(split)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied(buffer: &SendBuffer, offset: u64, len: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        buffer.copy(offset, len, &mut out);
+        out
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_can_be_sent_again_across_the_ring_s_end() {
+        let mut buffer = SendBuffer::default();
+        let stream: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+        let mut acknowledged = 0;
+        for (round, chunk) in stream.chunks(700).enumerate() {
+            buffer.push(chunk);
+            let written = round * 700 + chunk.len();
+            let len = u32::try_from(written - acknowledged).unwrap();
+            let expected = &stream[acknowledged..written];
+            assert_eq!(copied(&buffer, acknowledged as u64, len), expected);
+            acknowledged = written.saturating_sub(300);
+            buffer.forget_before(acknowledged as u64);
+        }
+    }
+
+    #[test]
+    fn an_acknowledged_fin_forgets_no_more_than_there_is() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(b"abc");
+        buffer.forget_before(4);
+        assert_eq!(copied(&buffer, 4, 0), b"");
+    }
+
+    #[test]
+    #[should_panic(expected = "octets 0+1 asked for, 2+1 kept")]
+    fn asking_for_forgotten_octets_is_our_mistake() {
+        let mut buffer = SendBuffer::default();
+        buffer.push(b"abc");
+        buffer.forget_before(2);
+        copied(&buffer, 0, 1);
+    }
+}

@@ -1,0 +1,81 @@
+//! Sleeping until a packet arrives or time has passed.
+
+use std::{
+    io,
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    sys::{
+        epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout},
+        time::TimeSpec,
+        timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
+    },
+};
+
+/// An epoll set of a device and a timer: epoll's own time-out counts milliseconds, which is too coarse
+/// for a receiver that acknowledges "after 40 ms".
+#[derive(Debug)]
+pub(super) struct Wake {
+    epoll: Epoll,
+    timer: TimerFd,
+    /// What the timer was last set for.
+    armed: Option<Instant>,
+}
+
+impl Wake {
+    pub(super) fn new(device: impl AsFd) -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 1))?;
+        Ok(Self { epoll, timer, armed: None })
+    }
+
+    /// Sleeps until the device is readable, `until` has come, or a signal was handled.
+    pub(super) fn sleep(&mut self, until: Instant) -> io::Result<()> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        if self.armed != Some(until) {
+            self.set(left)?;
+            self.armed = Some(until);
+        }
+        match self.epoll.wait(&mut [EpollEvent::empty()], EpollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Setting it also forgets an expiry that nobody has read.
+    fn set(&self, left: Duration) -> io::Result<()> {
+        let once = Expiration::OneShot(TimeSpec::from_duration(left));
+        Ok(self.timer.set(once, TimerSetTimeFlags::empty())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::unistd::{pipe, write};
+
+    use super::*;
+
+    #[test]
+    fn it_sleeps_until_the_time_given_and_not_when_there_is_something_to_read() {
+        let (reader, writer) = pipe().unwrap();
+        let mut wake = Wake::new(&reader).unwrap();
+        for millis in [3, 2] {
+            let until = Instant::now() + Duration::from_millis(millis);
+            wake.sleep(until).unwrap();
+            assert!(Instant::now() >= until);
+        }
+        write(&writer, b"x").unwrap();
+        let far = Instant::now() + Duration::from_secs(60);
+        wake.sleep(far).unwrap();
+        assert!(Instant::now() < far);
+    }
+}

@@ -1,0 +1,97 @@
+//! Nothing is left behind, however the process ends.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(dead_code, reason = "each test file uses its part")]
+mod host;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::{Namespace, TunDevice, device::TunOptions, testing::skip};
+use host::{Host, PATIENCE};
+
+#[test]
+fn a_device_goes_when_it_is_dropped() {
+    Host::with("a_device_goes_when_it_is_dropped", |host| {
+        let name = host.stack.device().name().to_owned();
+        assert!(interfaces().contains(&name));
+        drop(host);
+        assert_eq!(interfaces(), ["lo"]);
+    });
+}
+
+#[test]
+fn a_device_goes_when_its_process_is_killed() {
+    Host::with("a_device_goes_when_its_process_is_killed", |host| {
+        drop(host);
+        let (mut child, said) = start("a_process_that_holds_a_device");
+        assert!(interfaces().contains(&said), "{said}");
+        child.kill().unwrap(); // SIGKILL
+        child.wait().unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        while interfaces() != ["lo"] {
+            assert!(Instant::now() < deadline, "{:?} is left", interfaces());
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
+
+#[test]
+fn a_namespace_has_no_name_and_its_maker_stays_outside() {
+    let name = "a_namespace_has_no_name_and_its_maker_stays_outside";
+    let before = fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let names = || fs::read_dir("/run/netns").map_or(0, Iterator::count);
+    let named = names();
+    let namespace = match Namespace::create() {
+        Ok(namespace) => namespace,
+        Err(missing) => return skip(name, missing),
+    };
+    let here = || fs::read_link("/proc/thread-self/ns/net").unwrap();
+    assert_eq!((here(), names()), (before.clone(), named));
+    let inside = namespace.enter().unwrap();
+    let within = here();
+    assert_ne!(within, before);
+    assert_eq!(interfaces(), ["lo"]);
+    drop(inside);
+    assert_eq!(here(), before);
+    assert_eq!(namespace.run(here).unwrap(), within);
+}
+
+/// Not a test: what the test above starts as a process of its own.
+#[test]
+#[ignore = "runs as the child of another test"]
+fn a_process_that_holds_a_device() {
+    let device = TunDevice::open(TunOptions::default()).unwrap();
+    println!("\nsays {}", device.name());
+    thread::sleep(PATIENCE);
+}
+
+/// Starts one of the ignored tests of this file as a process; returns what it says first.
+fn start(test: &str) -> (Child, String) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("says ").map(str::to_owned));
+    (child, said.expect("the child says something"))
+}
+
+fn interfaces() -> Vec<String> {
+    let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    table
+        .lines()
+        .skip(2)
+        .filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()))
+        .collect()
+}

@@ -1,0 +1,63 @@
+//! A process without root enters a network of its own and plays there.
+//!
+//! The kernel makes a user namespace only for a process with a single thread, so this has its own `main`;
+//! as root it starts itself again as nobody.
+
+#![cfg_attr(not(target_os = "linux"), allow(unused, reason = "nothing to test there"))]
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    linux::main();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::{
+        fs,
+        net::{TcpListener, TcpStream},
+        os::unix::process::CommandExt,
+        process::Command,
+    };
+
+    use ackwise_linux::{
+        Namespace, TunDevice, device::TunOptions, namespace::enter_private_network, testing::skip,
+    };
+    use nix::unistd::geteuid;
+
+    pub(super) fn main() {
+        if geteuid().is_root() { as_nobody() } else { without_root() }
+    }
+
+    fn as_nobody() {
+        let program = std::env::current_exe().expect("/proc is mounted");
+        match Command::new(program).uid(NOBODY).gid(NOBODY).current_dir("/").status() {
+            Ok(status) => assert!(status.success(), "{status}"),
+            Err(error) => {
+                skip(NAME, format!("cannot start it as nobody: {error}; run it as a user"))
+            }
+        }
+    }
+
+    fn without_root() {
+        let user = geteuid();
+        if let Err(missing) = enter_private_network() {
+            return skip(NAME, missing);
+        }
+        assert_eq!(geteuid(), user, "the same user as before");
+        let interfaces = fs::read_to_string("/proc/net/dev").expect("/proc is mounted");
+        assert_eq!(interfaces.lines().skip(2).count(), 1, "{interfaces}");
+
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has its address");
+        let address = listener.local_addr().expect("a bound socket has one");
+        TcpStream::connect(address).expect("loopback is up");
+
+        Namespace::create().expect("more of them").run(|| ()).expect("and into them");
+        match TunDevice::open(TunOptions::default()) {
+            Ok(device) => println!("{NAME}: {} without root", device.name()),
+            Err(missing) => skip(NAME, missing),
+        }
+    }
+
+    const NAME: &str = "a_process_without_root_enters_a_network_of_its_own";
+    const NOBODY: u32 = 65_534;
+}
