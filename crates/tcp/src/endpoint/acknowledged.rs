@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, Input, State, alarm::Alarm, timers};
+use super::{Endpoint, Event, Input, State, alarm::Alarm, timers::timestamp};
 use crate::{
     congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
 };
@@ -57,19 +57,16 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed; timestamps also tell
-    /// about the others (RFC 7323, section 4).
+    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a time-out, an
+    /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
+    /// ACK that was lost in between may have carried it.
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {
-        let timed = self.sender.take_timed();
-        let sample = match (timed, segment.options.timestamps) {
-            (Some(sent), _) => Some(now.since(sent)),
-            (None, Some(clock)) if self.round_trip.back_offs() > 0 => {
-                timers::elapsed_since_timestamp(clock.echo, now)
-            }
-            _ => None,
-        };
-        if let Some(sample) = sample {
-            self.round_trip.on_sample(sample);
+        let last_send = self.timers.last_send;
+        let echoed = segment.options.timestamps.map(|clock| clock.echo);
+        if let Some(sent) = self.sender.take_timed() {
+            self.round_trip.on_sample(now.since(sent));
+        } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
+            self.round_trip.on_sample(now.since(last_send));
         } else if self.config.policies.timers == TimerPolicy::Linux {
             self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }

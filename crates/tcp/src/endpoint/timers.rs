@@ -158,10 +158,3 @@ impl Endpoint {
 pub(super) const fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
-
-/// The time since the peer's echo of our clock left us; `None` if the echo cannot be ours.
-pub(super) fn elapsed_since_timestamp(echo: u32, now: Instant) -> Option<Duration> {
-    let elapsed = timestamp(now).wrapping_sub(echo);
-    let since_start = now.as_nanos() / 1_000_000;
-    (u64::from(elapsed) <= since_start).then(|| Duration::from_millis(u64::from(elapsed)))
-}
