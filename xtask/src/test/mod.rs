@@ -31,9 +31,8 @@ pub(crate) fn run(options: &TestOptions) -> anyhow::Result<ExitCode> {
             break;
         }
         let started = Instant::now();
-        let (verdict, tally) = run_step(step, &skip_file);
-        summary.tests.add(tally);
-        summary.rows.push(Row { step: step.name, took: started.elapsed(), verdict });
+        let (verdict, tests) = run_step(step, &skip_file);
+        summary.rows.push(Row { step: step.name, took: started.elapsed(), verdict, tests });
     }
     summary.skipped_tests = skip_file.read()?;
     summary.print();

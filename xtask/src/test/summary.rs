@@ -31,13 +31,21 @@ pub(crate) struct Row {
     pub(crate) step: &'static str,
     pub(crate) took: Duration,
     pub(crate) verdict: Verdict,
+    /// What its test runs said; nothing for a step that runs no tests.
+    pub(crate) tests: Tally,
+}
+
+impl Row {
+    /// A step that failed without a failed test counts as one, so that no failure shows as 0.
+    fn failures(&self) -> usize {
+        self.tests.failed.max(usize::from(matches!(self.verdict, Verdict::Failed(_))))
+    }
 }
 
 /// Everything that is known at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) rows: Vec<Row>,
-    pub(crate) tests: Tally,
     /// The lines that tests wrote when they skipped themselves. libtest counts these as passed.
     pub(crate) skipped_tests: Vec<String>,
 }
@@ -57,10 +65,10 @@ impl Summary {
     /// The last line counts tests; the words are fixed, because CI reads them.
     pub(crate) fn print(&self) {
         println!("\n{:<8} {:>8}  result", "step", "seconds");
-        for Row { step, took, verdict } in &self.rows {
+        for Row { step, took, verdict, tests: _ } in &self.rows {
             println!("{step:<8} {:>8.1}  {verdict}", took.as_secs_f64());
         }
-        for name in &self.tests.failures {
+        for name in self.rows.iter().flat_map(|row| &row.tests.failures) {
             println!("FAILED {name}");
         }
         let skipped = self.skipped();
@@ -71,18 +79,18 @@ impl Summary {
     }
 
     fn last_line(&self) -> String {
-        let passed = self.tests.passed.saturating_sub(self.skipped_tests.len());
+        let passed: usize = self.rows.iter().map(|row| row.tests.passed).sum();
+        let passed = passed.saturating_sub(self.skipped_tests.len());
         format!("{passed} passed, {} failed, {} skipped", self.failed(), self.skipped().len())
     }
 
-    /// Tests that failed, and one for each other step that did: no failure shows as "0 failed".
     fn failed(&self) -> usize {
-        let steps = self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Failed(_)));
-        self.tests.failed.max(steps.count())
+        self.rows.iter().map(Row::failures).sum()
     }
 
     fn skipped(&self) -> Vec<String> {
-        let ignored = self.tests.ignored.iter().map(|name| format!("SKIPPED {name}: ignored"));
+        let ignored = self.rows.iter().flat_map(|row| &row.tests.ignored);
+        let ignored = ignored.map(|name| format!("SKIPPED {name}: ignored"));
         let steps = self.rows.iter().filter_map(|row| match &row.verdict {
             Verdict::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
             _ => None,
@@ -95,22 +103,22 @@ impl Summary {
 mod tests {
     use super::*;
 
-    fn summary(passed: usize, failed: usize, skips: &[&str], verdicts: &[Verdict]) -> Summary {
-        let row = |verdict: &Verdict| Row {
-            step: "test",
-            took: Duration::from_secs(1),
-            verdict: verdict.clone(),
-        };
-        Summary {
-            rows: verdicts.iter().map(row).collect(),
-            tests: Tally { passed, failed, ..Tally::default() },
-            skipped_tests: skips.iter().map(|line| (*line).to_owned()).collect(),
-        }
+    fn row(verdict: Verdict, passed: usize, failed: usize) -> Row {
+        let tests = Tally { passed, failed, ..Tally::default() };
+        Row { step: "test", took: Duration::from_secs(1), verdict, tests }
+    }
+
+    fn summary(rows: Vec<Row>, skips: &[&str]) -> Summary {
+        Summary { rows, skipped_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
+    }
+
+    fn failed() -> Verdict {
+        Verdict::Failed("exit status: 101".to_owned())
     }
 
     #[test]
     fn a_skipped_test_does_not_count_as_passed() {
-        let summary = summary(12, 0, &["SKIPPED tun: needs root"], &[Verdict::Passed]);
+        let summary = summary(vec![row(Verdict::Passed, 12, 0)], &["SKIPPED tun: needs root"]);
         assert_eq!(summary.last_line(), "11 passed, 0 failed, 1 skipped");
         assert_eq!(summary.exit_code(false), 2);
         assert_eq!(summary.exit_code(true), 0);
@@ -118,21 +126,24 @@ mod tests {
 
     #[test]
     fn a_failed_step_without_a_failed_test_counts_as_one() {
-        let summary = summary(12, 0, &[], &[Verdict::Failed("exit status: 101".to_owned())]);
-        assert_eq!(summary.last_line(), "12 passed, 1 failed, 0 skipped");
+        let rows = vec![row(failed(), 0, 0), row(failed(), 12, 3), row(Verdict::Passed, 5, 0)];
+        let summary = summary(rows, &[]);
+        assert_eq!(summary.last_line(), "17 passed, 4 failed, 0 skipped");
         assert_eq!(summary.exit_code(true), 1);
     }
 
     #[test]
-    fn failed_tests_are_counted_not_their_step() {
-        let summary = summary(12, 3, &[], &[Verdict::Failed("exit status: 101".to_owned())]);
-        assert_eq!(summary.last_line(), "12 passed, 3 failed, 0 skipped");
+    fn an_ignored_test_is_a_skip_by_name() {
+        let mut row = row(Verdict::Passed, 1, 0);
+        row.tests.ignored.push("slow::million_packets".to_owned());
+        let summary = summary(vec![row], &[]);
+        assert_eq!(summary.skipped(), ["SKIPPED slow::million_packets: ignored"]);
     }
 
     #[test]
     fn a_step_that_could_not_run_is_a_skip_by_name() {
         let missing = Verdict::Skipped("rustup toolchain install nightly".to_owned());
-        let summary = summary(1, 0, &[], &[missing]);
+        let summary = summary(vec![row(missing, 0, 0)], &[]);
         assert_eq!(summary.skipped(), ["SKIPPED step test: rustup toolchain install nightly"]);
         assert_eq!(summary.exit_code(false), 2);
     }

@@ -26,15 +26,6 @@ impl Tally {
             }
         }
     }
-
-    /// Adds what another run said.
-    pub(crate) fn add(&mut self, other: Self) {
-        let Self { passed, failed, failures, ignored } = other;
-        self.passed += passed;
-        self.failed += failed;
-        self.failures.extend(failures);
-        self.ignored.extend(ignored);
-    }
 }
 
 /// The number before `word` in `ok. 12 passed; 0 failed; …`.
