@@ -1,0 +1,160 @@
+//! The driver of a script's endpoint: a host with one connection and a clock that the script sets.
+
+use std::{collections::VecDeque, time::Duration};
+
+use ackwise_tcp::{
+    Endpoint, Event, Instant, Segment, SeqNumber, State,
+    endpoint::refuse,
+    notation::{Call, Happening, Isns, Pattern, Relative, Trace},
+    policy::HoldPolicy,
+};
+
+use super::settings::Settings;
+
+/// A host with one connection.
+pub(super) struct Host {
+    settings: Settings,
+    pub(super) endpoint: Option<Endpoint>,
+    isns: Isns,
+    pub(super) now: Instant,
+    /// What has left and the script has not yet spoken of.
+    pub(super) sent: VecDeque<Sent>,
+    /// What the application was told and the script has not yet spoken of.
+    pub(super) told: VecDeque<Event>,
+    pub(super) trace: Trace,
+    /// Where the peer's stream goes on, and the window it gave last.
+    peer_next: SeqNumber,
+    peer_window: u16,
+}
+
+/// A segment that has left.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) at: Instant,
+    pub(super) segment: Relative,
+    /// Its line in the trace.
+    pub(super) line: usize,
+}
+
+impl Host {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            endpoint: None,
+            isns: settings.isns,
+            now: Instant::EPOCH,
+            sent: VecDeque::new(),
+            told: VecDeque::new(),
+            trace: Trace::with_limit(TRACE_LINES),
+            peer_next: settings.isns.receiver,
+            peer_window: u16::MAX,
+        }
+    }
+
+    /// Lets time pass up to `until`, that point included, or up to the next segment that leaves.
+    pub(super) fn advance(&mut self, until: Instant, stop_at_segment: bool) {
+        for _ in 0..TIMERS_IN_A_STEP {
+            if stop_at_segment && !self.sent.is_empty() {
+                return;
+            }
+            let deadline = self.endpoint.as_ref().and_then(Endpoint::poll_timeout);
+            let Some(due) = deadline.map(|deadline| deadline.at).filter(|at| *at <= until) else {
+                self.now = self.now.max(until);
+                return;
+            };
+            self.now = self.now.max(due);
+            let now = self.now;
+            self.with_endpoint(|endpoint| endpoint.handle_timeout(now));
+        }
+        panic!("{TIMERS_IN_A_STEP} timers fired before {until}\n{}", self.trace);
+    }
+
+    /// A segment arrives.
+    pub(super) fn inject(&mut self, pattern: &Pattern) {
+        let inbound = self.isns.reversed();
+        let segment = pattern.segment(inbound, self.peer_next, self.peer_window);
+        self.peer_window = segment.window;
+        self.peer_next = self.peer_next.later(segment.end());
+        self.trace.record(Happening::Received(inbound.relative(&segment)), self.now);
+        self.reopen(&segment);
+        match self.endpoint.as_ref().map(Endpoint::state) {
+            None | Some(State::Closed) => {
+                if let Some(reset) = refuse(&segment) {
+                    self.note_sent(&reset);
+                }
+            }
+            Some(_) => {
+                let now = self.now;
+                self.with_endpoint(|endpoint| {
+                    endpoint.handle_segment(&segment, now);
+                });
+            }
+        }
+    }
+
+    /// A SYN may end TIME-WAIT: then a new connection listens, and numbers count afresh.
+    fn reopen(&mut self, segment: &Segment) {
+        let endpoint = self.endpoint.as_ref();
+        let Some(after) = endpoint.and_then(|endpoint| endpoint.reopens(segment)) else { return };
+        self.isns = Isns { sender: after + ISS_INCREMENT, receiver: segment.seq };
+        self.peer_next = segment.end();
+        self.endpoint = Some(Endpoint::listen(&self.settings.config, self.isns.sender));
+    }
+
+    /// The application calls. Returns how many octets were taken, for calls that take some.
+    pub(super) fn call(&mut self, call: Call) -> u32 {
+        self.trace.record(Happening::Called(call), self.now);
+        let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
+        match call {
+            Call::Listen => self.endpoint = Some(Endpoint::listen(&config, iss)),
+            Call::Connect => self.endpoint = Some(Endpoint::connect(&config, iss, now)),
+            _ => {}
+        }
+        self.with_endpoint(|endpoint| {
+            match call {
+                Call::Write(octets) => return endpoint.write(octets, now),
+                Call::Read(octets) => return endpoint.read(octets, now),
+                Call::Close => endpoint.close(now),
+                Call::Abort => endpoint.abort(now),
+                Call::NoDelay => endpoint.set_hold(HoldPolicy::Off, now),
+                Call::Cork => endpoint.set_hold(HoldPolicy::Cork { release: CORK }, now),
+                Call::Uncork => endpoint.set_hold(config.policies.hold, now),
+                _ => {}
+            }
+            0
+        })
+    }
+
+    /// Does something with the endpoint, and then what a driver owes it.
+    pub(super) fn with_endpoint<T: Default>(&mut self, act: impl FnOnce(&mut Endpoint) -> T) -> T {
+        let Some(mut endpoint) = self.endpoint.take() else { return T::default() };
+        let result = act(&mut endpoint);
+        for _ in 0..SEGMENTS_IN_A_STEP {
+            let Some(transmit) = endpoint.poll_transmit(self.now) else { break };
+            self.note_sent(&transmit.segment);
+        }
+        assert!(endpoint.poll_transmit(self.now).is_none(), "sends for ever\n{}", self.trace);
+        while let Some(event) = endpoint.poll_event() {
+            self.trace.record(Happening::Told(event), self.now);
+            self.told.push_back(event);
+        }
+        self.endpoint = Some(endpoint);
+        result
+    }
+
+    fn note_sent(&mut self, segment: &Segment) {
+        let segment = self.isns.relative(segment);
+        let line = self.trace.lines().count();
+        self.trace.record(Happening::Sent(segment), self.now);
+        self.sent.push_back(Sent { at: self.now, segment, line });
+    }
+}
+
+/// Linux holds a corked segment as long (`net/ipv4/tcp_output.c`, `TCP_RTO_MIN`).
+const CORK: Duration = Duration::from_millis(200);
+/// How far the new initial sequence number lies behind the old connection's numbers (ours).
+const ISS_INCREMENT: u32 = 64_000;
+/// More than any script needs; what exceeds it runs for ever.
+const TIMERS_IN_A_STEP: usize = 10_000;
+const SEGMENTS_IN_A_STEP: usize = 10_000;
+const TRACE_LINES: usize = 100_000;

@@ -1,0 +1,207 @@
+//! Header lines of a script: which policies, which buffers.
+
+use std::{num::NonZeroU8, time::Duration};
+
+use ackwise_tcp::{
+    Config, Policies, SeqNumber,
+    notation::Isns,
+    policy::{
+        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow,
+        Offer, TimerPolicy,
+    },
+};
+
+/// What a script may choose before its first step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) config: Config,
+    /// `sender` is our end, `receiver` the peer.
+    pub(super) isns: Isns,
+}
+
+impl Default for Settings {
+    /// The initial sequence numbers make both directions wrap around after 5 and 10 segments.
+    fn default() -> Self {
+        let before_wrap = |octets: u32| SeqNumber(0u32.wrapping_sub(octets));
+        let isns = Isns { sender: before_wrap(5 * 1460), receiver: before_wrap(10 * 1460) };
+        Self { config: Config::new(Policies::RFC), isns }
+    }
+}
+
+impl Settings {
+    /// Applies a header line; `None` if the line is not one.
+    pub(super) fn apply(&mut self, line: &str) -> Option<Result<(), String>> {
+        let (kind, words) = line.split_once(char::is_whitespace)?;
+        let each = |apply: &mut dyn FnMut(&str) -> Option<()>| {
+            words.split_whitespace().try_for_each(|word| {
+                apply(word).ok_or_else(|| format!("{word:?} is not known to {kind}"))
+            })
+        };
+        match kind {
+            "policies" => Some(each(&mut |word| policy(&mut self.config.policies, word))),
+            "config" => Some(each(&mut |word| config(&mut self.config, word))),
+            "isn" => Some(each(&mut |word| isn(&mut self.isns, word))),
+            _ => None,
+        }
+    }
+}
+
+fn config(config: &mut Config, word: &str) -> Option<()> {
+    let (name, value) = word.split_once('=')?;
+    match name {
+        "mss" => config.mss = value.parse().ok()?,
+        "receive_buffer" => config.receive_buffer = value.parse().ok()?,
+        "send_buffer" => config.send_buffer = value.parse().ok()?,
+        "time_wait" => config.time_wait = duration(value)?,
+        "user_timeout" => config.user_timeout = duration(value)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn isn(isns: &mut Isns, word: &str) -> Option<()> {
+    match word.split_once('=')? {
+        ("ours", value) => isns.sender = SeqNumber(value.parse().ok()?),
+        ("peer", value) => isns.receiver = SeqNumber(value.parse().ok()?),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn policy(policies: &mut Policies, word: &str) -> Option<()> {
+    let Some((name, value)) = word.split_once('=') else {
+        *policies = preset(word)?;
+        return Some(());
+    };
+    match name {
+        "ack" => policies.ack = ack(value)?,
+        "hold" => policies.hold = hold(value)?,
+        "iw" => policies.initial_window = initial_window(value)?,
+        "congestion" => policies.congestion = congestion(value)?,
+        "idle" => policies.idle_restart = idle_restart(value)?,
+        "timers" => policies.timers = timers(value)?,
+        "offer" => policies.offer = offer(value)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn preset(name: &str) -> Option<Policies> {
+    Some(match name {
+        "RFC" => Policies::RFC,
+        "LINUX_6" => Policies::LINUX_6,
+        "BSD_4_4" => Policies::BSD_4_4,
+        "SUNOS_4_1" => Policies::SUNOS_4_1,
+        _ => return None,
+    })
+}
+
+/// `every`, `delayed(2,40ms)`, `tick(200ms,0ms)`, `linux`, `interarrival` or `withheld(120ms)`.
+pub(super) fn ack(value: &str) -> Option<AckPolicy> {
+    let delay = |text: &str| AckDelay::try_from(duration(text)?).ok();
+    let (name, arguments) = arguments(value)?;
+    Some(match (name, &arguments[..]) {
+        ("every", []) => AckPolicy::EverySegment,
+        ("delayed", [every, after]) => {
+            AckPolicy::Delayed { every: every.parse::<NonZeroU8>().ok()?, delay: delay(after)? }
+        }
+        ("tick", [period, phase]) => {
+            AckPolicy::HostTick { period: delay(period)?, phase: delay(phase)? }
+        }
+        ("linux", []) => AckPolicy::LinuxQuickAck,
+        ("interarrival", []) => AckPolicy::Interarrival,
+        ("withheld", [after]) => AckPolicy::Withheld { delay: delay(after)? },
+        _ => return None,
+    })
+}
+
+fn hold(value: &str) -> Option<HoldPolicy> {
+    let (name, arguments) = arguments(value)?;
+    Some(match (name, &arguments[..]) {
+        ("off", []) => HoldPolicy::Off,
+        ("nagle", []) => HoldPolicy::Nagle,
+        ("bsd", []) => HoldPolicy::BsdNagle,
+        ("minshall", []) => HoldPolicy::Minshall,
+        ("cork", [release]) => HoldPolicy::Cork { release: duration(release)? },
+        _ => return None,
+    })
+}
+
+fn initial_window(value: &str) -> Option<InitialWindow> {
+    Some(match value {
+        "bsd" => InitialWindow::BsdPassiveTwo,
+        "rfc3390" => InitialWindow::Rfc3390,
+        "rfc6928" => InitialWindow::Rfc6928,
+        segments => InitialWindow::Segments(segments.parse().ok()?),
+    })
+}
+
+fn congestion(value: &str) -> Option<CongestionPolicy> {
+    Some(match value {
+        "tahoe" => CongestionPolicy::Tahoe,
+        "reno" => CongestionPolicy::Reno,
+        "newreno" => CongestionPolicy::NewReno,
+        "sack" => CongestionPolicy::Sack,
+        "cubic" => CongestionPolicy::Cubic,
+        _ => return None,
+    })
+}
+
+fn idle_restart(value: &str) -> Option<IdleRestart> {
+    Some(match value {
+        "keep" => IdleRestart::Keep,
+        "since-send" => IdleRestart::SlowStart { since: IdleSince::Send },
+        "since-receive" => IdleRestart::SlowStart { since: IdleSince::Receive },
+        "decay" => IdleRestart::Decay,
+        _ => return None,
+    })
+}
+
+fn timers(value: &str) -> Option<TimerPolicy> {
+    Some(match value {
+        "bsd" => TimerPolicy::Bsd,
+        "rfc" => TimerPolicy::Rfc6298,
+        "linux" => TimerPolicy::Linux,
+        _ => return None,
+    })
+}
+
+/// `none`, `all`, or some of `sack`, `timestamps`, `wscale`, joined by `+`.
+fn offer(value: &str) -> Option<Offer> {
+    let mut offer = Offer::NONE;
+    for option in value.split('+') {
+        match option {
+            "none" => {}
+            "all" => offer = Offer::ALL,
+            "sack" => offer.sack = true,
+            "timestamps" => offer.timestamps = true,
+            "wscale" => offer.window_scale = true,
+            _ => return None,
+        }
+    }
+    Some(offer)
+}
+
+/// `name(a,b)` as its name and its arguments.
+fn arguments(value: &str) -> Option<(&str, Vec<&str>)> {
+    let Some((name, rest)) = value.split_once('(') else { return Some((value, Vec::new())) };
+    Some((name, rest.strip_suffix(')')?.split(',').collect()))
+}
+
+/// `40ms` or `1.5s`.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    match text.strip_suffix("ms") {
+        Some(millis) => Some(Duration::from_millis(millis.parse().ok()?)),
+        None => seconds(text.strip_suffix('s')?),
+    }
+}
+
+/// Decimal seconds, to the nanosecond.
+pub(super) fn seconds(text: &str) -> Option<Duration> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if fraction.len() > 9 || !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let nanos: u32 = format!("{fraction:0<9}").parse().ok()?;
+    Some(Duration::new(whole.parse().ok()?, nanos))
+}
