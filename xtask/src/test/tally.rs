@@ -30,20 +30,8 @@ impl Tally {
 
 /// The number before `word` in `ok. 12 passed; 0 failed; …`.
 fn count(summary: &str, word: &str) -> usize {
-    let mut words = summary.split([' ', ';', '.']).filter(|word| !word.is_empty());
-    let mut before = None;
-    words
-        .find_map(|this| {
-            if this == word {
-                before
-            } else {
-                {
-                    before = this.parse().ok();
-                    None
-                }
-            }
-        })
-        .unwrap_or(0)
+    let number = |part: &str| part.strip_suffix(word)?.trim().parse().ok();
+    summary.split(['.', ';']).find_map(number).unwrap_or(0)
 }
 
 /// `test NAME ... VERDICT`.
