@@ -2,5 +2,10 @@
 
 pub mod builtin;
 pub mod card;
+pub mod conversation;
+pub mod probe;
 pub mod report;
+pub mod run;
 pub mod stack;
+
+pub use run::{CheckError, Options, Progress, StackChoice, Target, TargetError, check};

@@ -1,5 +1,7 @@
 //! What a probe asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
 
+pub mod kernel;
+
 use std::{
     net::SocketAddr,
     time::{Duration, Instant},
@@ -34,7 +36,8 @@ pub enum Acknowledge {
 pub struct Capabilities {
     /// Arrivals are segments with exact bounds, retransmissions are told apart.
     pub segments: bool,
-    /// ACKs can be withheld at most so long.
+    /// ACKs can be withheld at most so long such that it is known when they leave. A stack may take
+    /// [`Acknowledge::After`] a longer delay; its own timer then ends it.
     pub longest_delay: Duration,
     /// SACK can be left out of the offer.
     pub without_sack: bool,
@@ -175,4 +178,7 @@ pub enum TransportError {
     /// We have closed it.
     #[error("the connection is closed")]
     Closed,
+    /// The system has another reason.
+    #[error("the system gives up the connection (error {0})")]
+    System(i32),
 }

@@ -1,0 +1,249 @@
+//! HTTP over a [`Connection`]: asks, and notes when each octet of the answer came.
+//!
+//! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
+//! Nothing here judges; the probes do.
+
+mod ask;
+mod budget;
+mod client;
+mod exchange;
+mod layer;
+mod reader;
+mod trouble;
+
+use std::time::{Duration, Instant};
+
+pub use ask::Ask;
+pub use budget::{Budget, OutOf};
+pub use client::Client;
+pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
+pub use trouble::Trouble;
+
+use self::{
+    layer::Layer,
+    reader::{Draft, Reader},
+};
+use super::stack::{Acknowledge, Connection, Happening, TransportError};
+
+/// One connection and what has been said on it.
+pub struct Conversation {
+    connection: Box<dyn Connection>,
+    layer: Layer,
+    reader: Reader,
+    /// Arrivals and ACKs since the last response ended.
+    arrivals: Vec<Arrived>,
+    acks: Vec<Acked>,
+    /// How the server's direction ended, if it has.
+    closed: Option<Closed>,
+    requests: u32,
+    persists: bool,
+}
+
+impl Conversation {
+    fn new(connection: Box<dyn Connection>, layer: Layer) -> Self {
+        Self {
+            connection,
+            layer,
+            reader: Reader::new(),
+            arrivals: Vec::new(),
+            acks: Vec::new(),
+            closed: None,
+            requests: 0,
+            persists: true,
+        }
+    }
+
+    /// The time by the stack's clock.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.connection.now()
+    }
+
+    /// How long opening took: about one round trip.
+    #[must_use]
+    pub fn handshake(&self) -> Duration {
+        self.connection.handshake()
+    }
+
+    /// Requests sent so far.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Whether another request may be sent, as far as the server has said.
+    #[must_use]
+    pub fn takes_more(&self) -> bool {
+        self.persists && self.closed.is_none()
+    }
+
+    /// How the server ended its direction, if it has.
+    #[must_use]
+    pub fn closed(&self) -> Option<Closed> {
+        self.closed
+    }
+
+    /// Changes when we acknowledge.
+    pub fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
+        self.connection.set_acknowledge(acknowledge);
+    }
+
+    /// Sends one request and reads its answer.
+    ///
+    /// # Errors
+    ///
+    /// If the budget is used up, or there is no answer that can be understood in time.
+    pub fn ask(&mut self, ask: &Ask, budget: &mut Budget) -> Result<Exchange, Trouble> {
+        let sent = self.send(std::slice::from_ref(ask), budget)?;
+        self.receive(sent, budget)
+    }
+
+    /// Sends requests together, in one segment if they fit; returns when.
+    ///
+    /// # Errors
+    ///
+    /// If the budget is used up or the connection is gone.
+    pub fn send(&mut self, asks: &[Ask], budget: &mut Budget) -> Result<Instant, Trouble> {
+        for ask in asks {
+            budget.spend_request(self.now())?;
+            self.reader.expect(ask.method());
+            self.requests += 1;
+        }
+        let octets: Vec<u8> = asks.iter().flat_map(Ask::octets).copied().collect();
+        let sent = self.now();
+        self.transmit(&octets)?;
+        Ok(sent)
+    }
+
+    /// Sends one request in two segments, cut after `cut` octets and `pause` apart; returns when
+    /// the second left.
+    ///
+    /// # Errors
+    ///
+    /// If the budget is used up or the connection is gone.
+    pub fn send_in_two(
+        &mut self,
+        ask: &Ask,
+        cut: usize,
+        pause: Duration,
+        budget: &mut Budget,
+    ) -> Result<Instant, Trouble> {
+        budget.spend_request(self.now())?;
+        self.reader.expect(ask.method());
+        self.requests += 1;
+        let (first, second) = ask.octets().split_at(cut);
+        self.transmit(first)?;
+        self.listen(budget.cap(self.now() + pause));
+        let sent = self.now();
+        self.transmit(second)?;
+        Ok(sent)
+    }
+
+    /// Sends octets, whatever they mean.
+    ///
+    /// # Errors
+    ///
+    /// If the connection is gone.
+    pub fn transmit(&mut self, octets: &[u8]) -> Result<(), Trouble> {
+        let wire = self.layer.seal(octets)?;
+        Ok(self.connection.send(&wire)?)
+    }
+
+    /// Reads the next response, to a request whose last octet was sent at `sent`.
+    ///
+    /// A response that is too large to be read whole comes back incomplete; so does one that is
+    /// still under way when its time is up.
+    ///
+    /// # Errors
+    ///
+    /// If not even the head of a response comes in time, or it cannot be understood.
+    pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, Trouble> {
+        let deadline = budget.answer_by(self.now());
+        let mut draft = Draft::default();
+        loop {
+            if self.reader.advance(&mut draft)? {
+                return self.finish(draft, sent);
+            }
+            if let Some(closed) = self.closed {
+                return match self.reader.close(&mut draft)? {
+                    true => self.finish(draft, sent),
+                    false => Err(Trouble::ClosedUnanswered(closed.error)),
+                };
+            }
+            if draft.content() > CONTENT_LIMIT || !self.advance(deadline)? {
+                self.persists = false;
+                return match draft.has_head() {
+                    true => self.finish(draft, sent),
+                    false => Err(self.reader.unanswered(self.now() - sent)),
+                };
+            }
+        }
+    }
+
+    /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
+    /// server closes.
+    pub fn listen(&mut self, deadline: Instant) {
+        while self.closed.is_none() && matches!(self.advance(deadline), Ok(true)) {}
+    }
+
+    /// Whether an RST comes by `deadline`, after the server has closed its direction.
+    pub fn is_reset_by(&mut self, deadline: Instant) -> bool {
+        while let Some(happening) = self.connection.next(deadline) {
+            if let Happening::Broken { error, .. } = happening {
+                return error == TransportError::Reset;
+            }
+        }
+        false
+    }
+
+    /// Would an RST at exactly the server's RCV.NXT end its TIME_WAIT? See
+    /// [`Connection::exact_reset_ends_time_wait`].
+    pub fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Option<bool> {
+        self.connection.exact_reset_ends_time_wait(limit)
+    }
+
+    /// Closes our direction.
+    pub fn half_close(&mut self) {
+        self.connection.half_close();
+    }
+
+    /// Takes the next happening; false if there is none by `deadline`.
+    fn advance(&mut self, deadline: Instant) -> Result<bool, Trouble> {
+        let Some(happening) = self.connection.next(deadline) else { return Ok(false) };
+        match happening {
+            Happening::Arrived(arrival) if arrival.octets.is_empty() => {}
+            Happening::Arrived(arrival) => {
+                let (at, offset) = (arrival.at, arrival.offset);
+                self.arrivals.push(Arrived { at, offset, len: arrival.octets.len() as u64 });
+                self.layer.open(offset, arrival.octets, |plain| self.reader.feed(plain))?;
+                if self.reader.is_full() || self.arrivals.len() > ARRIVALS_LIMIT {
+                    return Err(Trouble::TooMuch);
+                }
+            }
+            Happening::Acknowledged { at, up_to } => self.acks.push(Acked { at, up_to }),
+            Happening::PeerClosed { at } => self.closed = Some(Closed { at, error: None }),
+            Happening::Broken { at, error } => {
+                self.closed = Some(Closed { at, error: Some(error) });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Turns what was read into an exchange, and keeps what already belongs to the next response.
+    fn finish(&mut self, draft: Draft, sent: Instant) -> Result<Exchange, Trouble> {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let acks = std::mem::take(&mut self.acks);
+        let end = draft.end().unwrap_or_else(|| arrivals.last().map_or(0, Arrived::end));
+        self.arrivals = arrivals.iter().filter(|arrived| arrived.end() > end).copied().collect();
+        self.acks = acks.iter().filter(|acked| acked.up_to > end).copied().collect();
+        let exchange = draft.into_exchange(sent, arrivals, acks, end)?;
+        self.persists &= exchange.complete && exchange.persists();
+        Ok(exchange)
+    }
+}
+
+/// More of one response is not read: stalls show in the first megabytes or not at all.
+const CONTENT_LIMIT: u64 = 4 << 20;
+
+/// More arrivals than this in one response are not remembered.
+const ARRIVALS_LIMIT: usize = 1 << 16;

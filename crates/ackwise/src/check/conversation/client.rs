@@ -1,0 +1,109 @@
+//! The client that the probes share: whom it talks to, how it connects, what it may still use.
+
+use std::net::SocketAddr;
+
+use ackwise_http::ConnectionOption;
+
+use super::{Ask, Budget, Conversation, Trouble, layer::Layer};
+use crate::check::stack::{Acknowledge, Capabilities, Receiver, Stack};
+
+/// A client of one server.
+pub struct Client {
+    stack: Box<dyn Stack>,
+    server: SocketAddr,
+    /// What `Host` says.
+    host: String,
+    /// What is left of requests and time.
+    pub budget: Budget,
+}
+
+impl Client {
+    /// A client that talks to `server` alone and calls it `host`.
+    #[must_use]
+    pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
+        Self { stack, server, host, budget }
+    }
+
+    /// What its TCP can do.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.stack.capabilities()
+    }
+
+    /// The time by the stack's clock.
+    #[must_use]
+    pub fn now(&self) -> std::time::Instant {
+        self.stack.now()
+    }
+
+    /// A GET of `path` on a connection that should persist.
+    ///
+    /// # Errors
+    ///
+    /// If `path` cannot stand in a request.
+    pub fn get(&self, path: &str) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, path, Some(ConnectionOption::KeepAlive), None)?)
+    }
+
+    /// A GET of some octets of `path`: `bytes=0-199`.
+    ///
+    /// # Errors
+    ///
+    /// If `path` cannot stand in a request.
+    pub fn get_range(&self, path: &str, range: &str) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, path, Some(ConnectionOption::KeepAlive), Some(range))?)
+    }
+
+    /// A GET of `path` that says nothing about the connection.
+    ///
+    /// # Errors
+    ///
+    /// If `path` cannot stand in a request.
+    pub fn get_by_default(&self, path: &str) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, path, None, None)?)
+    }
+
+    /// A GET of `path` with `Connection: close`.
+    ///
+    /// # Errors
+    ///
+    /// If `path` cannot stand in a request.
+    pub fn get_and_close(&self, path: &str) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, path, Some(ConnectionOption::Close), None)?)
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    ///
+    /// If there is none in time.
+    pub fn open(&mut self, receiver: Receiver) -> Result<Conversation, Trouble> {
+        let now = self.stack.now();
+        self.budget.check_time(now)?;
+        let deadline = self.budget.answer_by(now);
+        let connection = self.stack.connect(self.server, receiver, deadline)?;
+        Ok(Conversation::new(connection, Layer::clear()))
+    }
+
+    /// `conversation` if it takes another request, else a new connection like it.
+    ///
+    /// # Errors
+    ///
+    /// If a new connection is needed and there is none in time.
+    pub fn reuse(
+        &mut self,
+        conversation: &mut Option<Conversation>,
+        receiver: Receiver,
+    ) -> Result<(), Trouble> {
+        if !conversation.as_ref().is_some_and(Conversation::takes_more) {
+            *conversation = Some(self.open(receiver)?);
+        }
+        Ok(())
+    }
+}
+
+impl Receiver {
+    /// A receiver on an Ethernet that never gets in the way: large window, acknowledges promptly.
+    pub const ETHERNET: Self =
+        Self { mss: 1460, window: 1 << 20, sack: false, acknowledge: Acknowledge::Promptly };
+}

@@ -1,0 +1,172 @@
+//! Reads responses out of the octets that became readable, and notes where their parts end.
+
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hasher},
+    time::{Duration, Instant},
+};
+
+use ackwise_http::{Method, ResponseEvent, ResponseHead, ResponseParser};
+
+use super::{Acked, Arrived, Exchange, Trouble, exchange::HeadEnd, layer::Plain};
+
+/// The responses of one conversation.
+pub(super) struct Reader {
+    parser: ResponseParser,
+    /// What the parser has not read. It is emptied before anything more is fed, except while
+    /// nobody expects a response.
+    unread: VecDeque<Plain>,
+    /// The first octets of the response under way, for messages.
+    sample: Vec<u8>,
+}
+
+/// What has been read of one response.
+#[derive(Default)]
+pub(super) struct Draft {
+    start: Option<u64>,
+    head: Option<(ResponseHead, HeadEnd)>,
+    content: u64,
+    digest: DefaultHasher,
+    end: Option<u64>,
+    complete: bool,
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        let parser = ResponseParser::new();
+        Self { parser, unread: VecDeque::new(), sample: Vec::new() }
+    }
+
+    pub(super) fn expect(&mut self, method: Method) {
+        self.parser.expect(method);
+    }
+
+    pub(super) fn feed(&mut self, plain: Plain) {
+        self.unread.push_back(plain);
+    }
+
+    /// Whether more lies here than a response that nobody asked for deserves.
+    pub(super) fn is_full(&self) -> bool {
+        self.unread.iter().map(|plain| plain.octets.len()).sum::<usize>() > UNREAD_LIMIT
+    }
+
+    /// Reads on; whether the response has ended.
+    pub(super) fn advance(&mut self, draft: &mut Draft) -> Result<bool, Trouble> {
+        while let Some(plain) = self.unread.pop_front() {
+            let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
+                .map_or(plain.octets.len(), |skip| skip.min(plain.octets.len()));
+            let mut rest = &plain.octets[skip..];
+            if draft.start.is_none() {
+                draft.start = Some(plain.start_on_wire(plain.offset + skip as u64));
+                self.sample.clear();
+            }
+            let shown = rest.len().min(SAMPLE.saturating_sub(self.sample.len()));
+            self.sample.extend_from_slice(&rest[..shown]);
+            loop {
+                match self.parser.advance(&mut rest) {
+                    Err(error) => return Err(Trouble::Http { error, sample: self.sample() }),
+                    Ok(None) => break,
+                    Ok(Some(event)) => draft.note(event, &plain),
+                }
+                if draft.complete {
+                    if !rest.is_empty() {
+                        self.unread.push_front(plain);
+                    }
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The server has closed: whether that ended the response.
+    pub(super) fn close(&mut self, draft: &mut Draft) -> Result<bool, Trouble> {
+        match self.parser.handle_close() {
+            Ok(ended) => {
+                draft.complete = ended.is_some();
+                Ok(draft.complete)
+            }
+            Err(error) => Err(Trouble::Http { error, sample: self.sample() }),
+        }
+    }
+
+    /// The trouble of a response whose head has not ended after `waited`.
+    pub(super) fn unanswered(&self, waited: Duration) -> Trouble {
+        if self.parser.is_within_response() {
+            let (octets, sample) = (self.parser.offset(), self.sample());
+            Trouble::EndlessHead { octets, waited, sample }
+        } else {
+            Trouble::Silent(waited)
+        }
+    }
+
+    fn sample(&self) -> String {
+        self.sample.escape_ascii().to_string()
+    }
+}
+
+impl Draft {
+    pub(super) fn content(&self) -> u64 {
+        self.content
+    }
+
+    pub(super) fn has_head(&self) -> bool {
+        self.head.is_some()
+    }
+
+    /// Where the response ends in TCP's stream, if anything but the close says so.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    pub(super) fn into_exchange(
+        self,
+        sent: Instant,
+        arrivals: Vec<Arrived>,
+        acks: Vec<Acked>,
+        end: u64,
+    ) -> Result<Exchange, Trouble> {
+        let Some((head, head_end)) = self.head else {
+            return Err(Trouble::ClosedUnanswered(None));
+        };
+        Ok(Exchange {
+            sent,
+            start: self.start.unwrap_or_default(),
+            head_end,
+            end,
+            complete: self.complete,
+            head,
+            content: self.content,
+            digest: self.digest.finish(),
+            arrivals,
+            acks,
+        })
+    }
+
+    fn note(&mut self, event: ResponseEvent<'_>, plain: &Plain) {
+        match event {
+            ResponseEvent::Head(head) => {
+                let end = HeadEnd {
+                    offset: plain.end_on_wire(head.end),
+                    separable: plain.can_end_at(head.end),
+                };
+                self.head = Some((head.clone(), end));
+            }
+            ResponseEvent::Content(content) => {
+                self.content += content.len() as u64;
+                self.digest.write(content);
+            }
+            ResponseEvent::End(response) => {
+                self.end = Some(plain.end_on_wire(response.end));
+                self.complete = true;
+            }
+            _ => {} // Interim responses are part of what precedes the head.
+        }
+    }
+}
+
+/// Octets that may lie unread while no response is expected.
+const UNREAD_LIMIT: usize = 1 << 20;
+
+/// Octets that a message shows of an answer.
+const SAMPLE: usize = 48;

@@ -1,0 +1,76 @@
+//! One small file for each finding: how to provoke it, and a pure function that decides.
+//!
+//! A probe never fails a server for being slow. Load makes things late, never early, so an arrival
+//! before our ACK acquits, and an accusation needs releases that follow our ACK at two different
+//! delays, again and again ([`follow`]).
+
+mod facts;
+pub mod follow;
+mod nagle_delayed_ack;
+mod split_head;
+
+use serde_json::Value;
+
+pub use facts::{Facts, Page};
+
+use super::{
+    card::{Finding, FindingId, Verdict},
+    conversation::{Client, Exchange, Trouble},
+};
+
+/// What a probe found, before the row of the card is made of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    verdict: Verdict,
+    cost_ms: Option<f64>,
+    summary: String,
+    values: Value,
+    evidence: Vec<String>,
+}
+
+impl Found {
+    fn new(verdict: Verdict, summary: impl Into<String>, values: Value) -> Self {
+        let summary = summary.into();
+        Self { verdict, cost_ms: None, summary, values, evidence: Vec::new() }
+    }
+
+    fn costing(mut self, ms: Option<f64>) -> Self {
+        self.cost_ms = ms.map(rounded);
+        self
+    }
+
+    fn shown_by(mut self, exchange: Option<&Exchange>) -> Self {
+        self.evidence = exchange.map(Exchange::evidence).unwrap_or_default();
+        self
+    }
+}
+
+/// Asks the question `id`.
+///
+/// A probe that cannot go on finds `unknown`, and says why.
+pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
+    let found = match id {
+        FindingId::SplitHead => split_head::probe(client, facts),
+        FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
+        _ => Err(Trouble::Request("not written yet".to_owned())),
+    };
+    let found = found.unwrap_or_else(|trouble| {
+        Found::new(
+            Verdict::Unknown,
+            format!("not found out: {trouble}"),
+            Value::Object(<_>::default()),
+        )
+    });
+    let Found { verdict, cost_ms, summary, values, evidence } = found;
+    Finding { id, verdict, cost_ms, summary, values, evidence, remedy: None }
+}
+
+/// Milliseconds, to the microsecond.
+fn rounded(ms: f64) -> f64 {
+    (ms * 1e3).round() / 1e3
+}
+
+/// Milliseconds of `span`, to the microsecond.
+fn ms(span: std::time::Duration) -> f64 {
+    rounded(span.as_secs_f64() * 1e3)
+}

@@ -1,0 +1,57 @@
+//! `split-head`: does the response head leave in a segment of its own?
+
+use serde_json::json;
+
+use super::{Facts, Found, follow::Delays};
+use crate::check::{
+    card::Verdict,
+    conversation::{Client, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
+/// way, so one sighting proves a split and only several merged reads speak against it.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
+    let withheld = Delays::within(client.capabilities())
+        .map_or(Acknowledge::Promptly, |delays| Acknowledge::After(delays.short));
+    let ask = facts.page.ask(client)?;
+    let mut line = None;
+    let mut seen = 0;
+    while facts.split_seen.is_none() && seen < TRIALS {
+        client.reuse(&mut line, Receiver::ETHERNET)?;
+        let conversation = line.as_mut().expect("it was just opened");
+        let acknowledge = if seen % 2 == 0 { withheld } else { Acknowledge::Promptly };
+        conversation.set_acknowledge(acknowledge);
+        facts.note_split(&conversation.ask(&ask, &mut client.budget)?);
+        seen += 1;
+    }
+    Ok(decide(facts, client.capabilities().segments))
+}
+
+fn decide(facts: &Facts, exact: bool) -> Found {
+    let first = &facts.first;
+    let head_bytes = first.head.end - first.head.start;
+    let values = |split: Option<bool>| json!({ "split": split, "head_bytes": head_bytes });
+    if first.content == 0 {
+        let summary = "the response has no content that the head could be apart from";
+        return Found::new(Verdict::Unknown, summary, values(None));
+    }
+    match &facts.split_seen {
+        Some(exchange) => {
+            let summary = format!(
+                "the head of {head_bytes} octets leaves in a segment of its own: one more packet \
+                 for each response, and food for Nagle's algorithm"
+            );
+            Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
+        }
+        None => {
+            let how = if exact { "" } else { ", as far as reads show it" };
+            let summary = format!("head and content share segments{how}");
+            Found::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
+        }
+    }
+}
+
+/// Answers looked at.
+const TRIALS: usize = 4;

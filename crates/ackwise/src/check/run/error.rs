@@ -1,0 +1,64 @@
+//! Why there is no card: what went wrong, where, and what was expected.
+
+use std::net::SocketAddr;
+
+use super::Target;
+use crate::check::{
+    conversation::Trouble,
+    stack::{ConnectError, TransportError},
+};
+
+/// Why a server could not be checked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The name has no address.
+    #[error("cannot resolve {host}: {reason}")]
+    Unresolved {
+        /// The name.
+        host: String,
+        /// What the resolver says.
+        reason: String,
+    },
+    /// There is no connection, or no answer on it that is HTTP.
+    #[error("{server}: {trouble}")]
+    Unanswered {
+        /// The address.
+        server: SocketAddr,
+        /// What went wrong.
+        trouble: Trouble,
+    },
+    /// The server sends us in a circle.
+    #[error(
+        "{target} redirects again and again: {chain}; expected a page after at most {limit} redirects"
+    )]
+    RedirectLoop {
+        /// Where it began.
+        target: String,
+        /// The paths, in order.
+        chain: String,
+        /// How many were followed.
+        limit: usize,
+    },
+    /// The options ask for something impossible.
+    #[error("{0}")]
+    Options(String),
+}
+
+impl CheckError {
+    pub(super) fn no_address(target: &Target) -> Self {
+        let reason = "the name has no address".to_owned();
+        Self::Unresolved { host: target.host().to_owned(), reason }
+    }
+
+    /// Whether another address of the same name may have a server.
+    pub(super) fn is_about_the_address(&self) -> bool {
+        let Self::Unanswered { trouble, .. } = self else { return false };
+        matches!(
+            trouble,
+            Trouble::Connect(
+                ConnectError::Refused(_) | ConnectError::TimedOut(..) | ConnectError::System(..)
+            ) | Trouble::Transport(TransportError::TimedOut)
+        )
+    }
+}

@@ -1,0 +1,63 @@
+//! How a check is to be done.
+
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+
+use crate::check::card::FindingId;
+
+/// What the caller of [`check`](super::check) can choose.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose TCP plays the client.
+    pub stack: StackChoice,
+    /// Only these findings; `None` for all.
+    pub only: Option<BTreeSet<FindingId>>,
+    /// Slow probes too.
+    pub thorough: bool,
+    /// How long to wait for one answer, and for an idle connection to be closed.
+    pub max_wait: Duration,
+    /// Requests in all.
+    pub max_requests: u32,
+    /// Time in all.
+    pub time: Duration,
+    /// Further paths on the same server, for responses of other sizes.
+    pub paths: Vec<String>,
+    /// Do not verify the server's certificate.
+    pub insecure: bool,
+    /// Trust the certificates of this PEM file, and no others.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// Whose TCP plays the client.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StackChoice {
+    /// The one that finds out most without changing the host.
+    #[default]
+    Auto,
+    /// The kernel's sockets.
+    Kernel,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            stack: StackChoice::Auto,
+            only: None,
+            thorough: false,
+            max_wait: Duration::from_secs(10),
+            max_requests: 60,
+            time: Duration::from_secs(15),
+            paths: Vec::new(),
+            insecure: false,
+            ca_file: None,
+        }
+    }
+}
+
+impl Options {
+    /// Whether `id` is asked for.
+    #[must_use]
+    pub fn wants(&self, id: FindingId) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&id))
+    }
+}
