@@ -17,7 +17,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod device;
-//pub mod host_changes;
+pub mod host_changes;
 pub mod namespace;
 pub mod stack;
 pub mod testing;
@@ -26,6 +26,6 @@ mod netlink;
 mod routes;
 
 pub use device::{TunDevice, TunError};
-//pub use host_changes::HostChanges;
+pub use host_changes::HostChanges;
 pub use namespace::Namespace;
 pub use stack::{ConnectionId, TunStack};

@@ -1,0 +1,44 @@
+//! The tables that we add to the packet filter, as `nft` reads them: one line, one transaction.
+
+use std::net::SocketAddrV4;
+
+use crate::TunDevice;
+
+/// A table of the family `ip`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) rules: String,
+}
+
+/// What arrives at the host's end of `device` goes to the loopback interface.
+pub(super) fn to_loopback(device: &TunDevice, port: u16) -> Table {
+    let (interface, host) = (device.name(), device.v4().host);
+    table(
+        interface,
+        "prerouting priority dstnat",
+        &format!(
+            "iifname \"{interface}\" ip daddr {host} tcp dport {port} dnat to 127.0.0.1:{port}"
+        ),
+    )
+}
+
+/// What `device` sends to `target` leaves with the host's own address.
+pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> Table {
+    let (ip, port) = (target.ip(), target.port());
+    let ours = device.v4().ours;
+    table(
+        device.name(),
+        "postrouting priority srcnat",
+        &format!("ip saddr {ours} ip daddr {ip} tcp dport {port} masquerade"),
+    )
+}
+
+/// `flags owner`: the kernel removes the table with the process that made it.
+fn table(interface: &str, hook: &str, rule: &str) -> Table {
+    let name = format!("ackwise_{interface}");
+    let rules = format!(
+        "table ip {name} {{ flags owner; chain nat {{ type nat hook {hook}; {rule}; }}; }}"
+    );
+    Table { name, rules }
+}
