@@ -1,0 +1,166 @@
+use alloc::{vec, vec::Vec};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Faults, Pick, Probability, Queue, Rate, Seed};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// 8 Mb/s, so that 1,000 octets take a millisecond; 10 ms; 4 packets.
+fn config(faults: Faults) -> LinkConfig {
+    LinkConfig {
+        rate: Rate::bits_per_second(8_000_000),
+        delay: ms(10),
+        queue: Queue::packets(4).unwrap(),
+        faults,
+        seed: Seed(1).named("test"),
+    }
+}
+
+/// Offers packets 1 to `count` of 1,000 octets, `interval` apart, and returns what arrives when, in
+/// milliseconds.
+fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)> {
+    let mut arrivals = Vec::new();
+    let mut arrive = |link: &mut Link<u64>, until: Instant| {
+        while let Some(due) = link.poll_timeout().filter(|due| *due <= until) {
+            assert_eq!(link.clone().poll(Instant::from_nanos(due.as_nanos() - 1)), None, "early");
+            arrivals.push((due.as_nanos() / 1_000_000, link.poll(due).unwrap()));
+        }
+    };
+    for packet in 1..=count {
+        let now = Instant::EPOCH + interval * u32::try_from(packet - 1).unwrap();
+        arrive(link, now);
+        let _ = link.push(packet, Octets(1_000), now);
+    }
+    arrive(link, Instant::FAR_FUTURE);
+    arrivals
+}
+
+#[test]
+fn a_burst_is_spread_and_cut() {
+    let mut link = Link::new(config(Faults::NONE));
+    assert_eq!(send(&mut link, 6, ms(0)), [(11, 1), (12, 2), (13, 3), (14, 4)]);
+    let expected =
+        Counters { queued: 4, dropped_queue_full: 2, delivered: 4, ..Counters::default() };
+    assert_eq!(link.counters(), expected);
+}
+
+#[test]
+fn scripted_faults_hit_the_nth_packet_offered() {
+    let faults = Faults {
+        loss: Pick::Nth(vec![2]),
+        duplication: Pick::Nth(vec![3, 5]),
+        reordering: Pick::Nth(vec![4, 5]),
+        lateness: ms(5),
+    };
+    let mut link = Link::new(config(faults));
+    let arrivals = send(&mut link, 7, ms(2));
+    #[rustfmt::skip]
+    assert_eq!(arrivals, [
+        (11, 1), (15, 3), (15, 3), (19, 5), (21, 6), (22, 4), (23, 7), (24, 5),
+    ]);
+    let expected = Counters {
+        queued: 6,
+        dropped_loss: 1,
+        duplicated: 2,
+        reordered: 2,
+        delivered: 8,
+        ..Counters::default()
+    };
+    assert_eq!(link.counters(), expected);
+}
+
+#[test]
+fn a_lost_packet_takes_no_time() {
+    let faults = Faults { loss: Pick::Nth(vec![1, 2]), ..Faults::NONE };
+    let mut link = Link::new(config(faults));
+    assert_eq!(link.push(1, Octets(1_000), Instant::EPOCH), Verdict::Dropped(DropReason::Loss));
+    assert_eq!(send(&mut link, 2, ms(0)), [(11, 2)]);
+}
+
+fn random(per_million: u32) -> Pick {
+    Pick::Random(Probability::per_million(per_million).unwrap())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_does_not() {
+    let run = |seed: Seed| {
+        let faults = Faults {
+            loss: random(50_000),
+            duplication: random(20_000),
+            reordering: random(30_000),
+            lateness: ms(7),
+        };
+        send(&mut Link::new(LinkConfig { seed, ..config(faults) }), 10_000, ms(1))
+    };
+    assert_eq!(run(Seed(7)), run(Seed(7)));
+    assert_ne!(run(Seed(7)), run(Seed(8)));
+}
+
+#[test]
+fn a_fault_more_does_not_move_another() {
+    let lost = |faults: Faults| {
+        let mut link = Link::new(LinkConfig { rate: None, ..config(faults) });
+        (0..10_000u64)
+            .filter(|packet| link.push(*packet, Octets(1), Instant::EPOCH) != Verdict::Queued)
+            .collect::<Vec<_>>()
+    };
+    let alone = Faults { loss: random(10_000), ..Faults::NONE };
+    let together =
+        Faults { duplication: random(500_000), reordering: random(500_000), ..alone.clone() };
+    assert!(!lost(alone.clone()).is_empty());
+    assert_eq!(lost(alone), lost(together));
+}
+
+#[test]
+fn what_is_under_way_is_bounded() {
+    let mut link = Link::new(LinkConfig { delay: ms(1_000), ..LinkConfig::IDEAL });
+    for _ in 0..Link::<()>::MAX_UNDER_WAY + 10 {
+        let _ = link.push((), Octets(1), Instant::EPOCH);
+    }
+    assert!(link.under_way() <= Link::<()>::MAX_UNDER_WAY);
+    assert!(link.counters().dropped_under_way_full >= 10);
+    let verdict = link.push((), Octets(1), Instant::EPOCH);
+    assert_eq!(verdict, Verdict::Dropped(DropReason::UnderWayFull));
+}
+
+proptest! {
+    /// Whatever is offered: what is taken arrives, nothing arrives early or faster than the rate, and
+    /// without lateness in order.
+    #[test]
+    fn what_is_taken_arrives_once_in_order_and_not_too_fast(
+        packets in proptest::collection::vec((0u64..3_000_000, 1u64..3_000), 1..200),
+        rate in proptest::option::of(100_000u64..1_000_000_000),
+        limit in 1u32..20,
+        loss in 0u32..300_000,
+    ) {
+        let rate = rate.and_then(Rate::bits_per_second);
+        let faults = Faults { loss: random(loss), ..Faults::NONE };
+        let queue = Queue::packets(limit).unwrap();
+        let mut link = Link::new(LinkConfig { rate, queue, ..config(faults) });
+        let (mut now, mut taken) = (Instant::EPOCH, Vec::new());
+        for (number, &(wait, size)) in packets.iter().enumerate() {
+            now = now + Duration::from_nanos(wait);
+            if link.push(number, Octets(size), now) == Verdict::Queued {
+                taken.push((number, now, Octets(size)));
+            }
+        }
+        let counted = link.counters();
+        prop_assert_eq!(
+            counted.queued + counted.dropped_queue_full + counted.dropped_loss,
+            packets.len() as u64
+        );
+        let mut free_at = Instant::EPOCH;
+        for (number, came, size) in taken {
+            let sending = rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(size));
+            free_at = free_at.max(came) + sending;
+            prop_assert_eq!(link.poll_timeout(), Some(free_at + ms(10)));
+            prop_assert_eq!(link.poll(free_at + ms(10)), Some(number));
+        }
+        prop_assert_eq!(link.poll(Instant::FAR_FUTURE), None);
+        prop_assert_eq!(link.counters().delivered, counted.queued);
+    }
+}

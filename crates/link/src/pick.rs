@@ -1,0 +1,107 @@
+//! Which packets a fault hits.
+
+use alloc::vec::Vec;
+
+use crate::seed::{Seed, Stream};
+
+/// Which packets a fault hits.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Pick {
+    /// None.
+    #[default]
+    Never,
+    /// Each with this probability, independently of the others (Bernoulli).
+    Random(Probability),
+    /// The nth ones offered to the link, counted from 1, in any order.
+    Nth(Vec<u64>),
+}
+
+/// A probability in millionths, so that a stream decides the same on every machine.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Probability {
+    per_million: u32,
+}
+
+impl Probability {
+    /// `None` above a million.
+    #[must_use]
+    pub const fn per_million(value: u32) -> Option<Self> {
+        if value <= MILLION { Some(Self { per_million: value }) } else { None }
+    }
+
+    /// Whether a number, uniform in 64 bits, is a hit. The bias is below 2^-44.
+    fn hits(self, uniform: u64) -> bool {
+        (u128::from(uniform) * u128::from(MILLION)) >> 64 < u128::from(self.per_million)
+    }
+}
+
+const MILLION: u32 = 1_000_000;
+
+/// A [`Pick`] with its place in the sequence of packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Picker {
+    pick: Pick,
+    stream: Stream,
+    offered: u64,
+}
+
+impl Picker {
+    pub(crate) fn new(mut pick: Pick, seed: Seed) -> Self {
+        if let Pick::Nth(numbers) = &mut pick {
+            numbers.sort_unstable();
+        }
+        Self { pick, stream: seed.stream(), offered: 0 }
+    }
+
+    /// Whether the next packet is hit. One call per packet.
+    pub(crate) fn next(&mut self) -> bool {
+        self.offered += 1;
+        match &self.pick {
+            Pick::Never => false,
+            Pick::Random(probability) => probability.hits(self.stream.next_u64()),
+            Pick::Nth(numbers) => numbers.binary_search(&self.offered).is_ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn hits(pick: Pick, packets: u64) -> Vec<u64> {
+        let mut picker = Picker::new(pick, Seed(1));
+        (1..=packets).filter(|_| picker.next()).collect()
+    }
+
+    fn random(per_million: u32) -> Pick {
+        Pick::Random(Probability::per_million(per_million).unwrap())
+    }
+
+    #[test]
+    fn scripted_ones_are_hit_in_any_order() {
+        assert_eq!(hits(Pick::Nth(vec![7, 1, 3, 1, 0]), 10), [1, 3, 7]);
+        assert!(hits(Pick::Never, 10).is_empty());
+    }
+
+    #[test]
+    fn never_and_always_are_exact() {
+        assert!(hits(random(0), 10_000).is_empty());
+        assert_eq!(hits(random(1_000_000), 10_000).len(), 10_000);
+        assert_eq!(Probability::per_million(1_000_001), None);
+    }
+
+    #[test]
+    fn the_rate_is_the_probability() {
+        // Five standard deviations of a binomial distribution.
+        let packets = 1_000_000;
+        for per_million in [100, 10_000, 50_000, 500_000] {
+            let p = f64::from(per_million) / 1e6;
+            let tolerance = 5.0 * (p * (1.0 - p) * 1e6).sqrt();
+            let count = hits(random(per_million), packets).len() as f64;
+            assert!((count - p * 1e6).abs() < tolerance, "{count} of a million at {p}");
+        }
+    }
+}
