@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// A tracked file.
 #[derive(Clone, Debug)]
@@ -23,8 +23,11 @@ impl File {
     }
 }
 
+/// Asked at run time: a binary in a target directory that two checkouts share would else look at the
+/// checkout that it was first built for.
 pub(crate) fn root() -> PathBuf {
-    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it for tests");
+    let mut root = PathBuf::from(manifest);
     root.pop();
     root
 }
