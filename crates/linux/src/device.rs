@@ -7,8 +7,10 @@
 use std::{
     fs::OpenOptions,
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     os::fd::{AsFd, BorrowedFd},
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::unistd::Pid;
@@ -63,16 +65,19 @@ impl TunDevice {
     /// If the kernel refuses; the message says what is missing and how to grant it.
     pub fn open(options: TunOptions) -> Result<Self, TunError> {
         check_node()?;
-        let routes = Routes::read().map_err(|source| TunError::setup("read the routes", source))?;
+        let routes =
+            Routes::read().map_err(|source| TunError::setup("find a free network", source))?;
         let subnet = free_subnet(&routes, first_subnet()).ok_or(TunError::NoFreeNetwork)?;
         let device = build(subnet.v4, options).map_err(TunError::from_creation)?;
+        device.enabled(true).map_err(|source| TunError::setup("be brought up", source))?;
         let v6 = options.v6.then_some(subnet.v6).filter(|ends| {
             // Fails where IPv6 is switched off, which is no reason to do without IPv4.
-            device.add_address_v6(ends.host, V6_PREFIX).is_ok()
+            device.add_address_v6(ends.host, V6_PREFIX).is_ok() && becomes_usable(ends.host)
         });
-        device.enabled(true).map_err(|source| TunError::setup("bring it up", source))?;
-        device.set_nonblocking(true).map_err(|source| TunError::setup("not block", source))?;
-        let name = device.name().map_err(|source| TunError::setup("learn its name", source))?;
+        device
+            .set_nonblocking(true)
+            .map_err(|source| TunError::setup("be made non-blocking", source))?;
+        let name = device.name().map_err(|source| TunError::setup("tell its name", source))?;
         Ok(Self { device, name, mtu: options.mtu, v4: subnet.v4, v6 })
     }
 
@@ -218,6 +223,19 @@ fn build(ends: Ends<Ipv4Addr>, options: TunOptions) -> io::Result<SyncDevice> {
         .build_sync()
 }
 
+/// Waits for duplicate address detection: it has nobody to ask on a device without neighbours, but its
+/// verdict comes from a work queue.
+fn becomes_usable(address: Ipv6Addr) -> bool {
+    let deadline = Instant::now() + ADDRESS_PATIENCE;
+    while UdpSocket::bind((address, 0)).is_err() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(ADDRESS_PAUSE);
+    }
+    true
+}
+
 /// One of the networks that a device may have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Subnet {
@@ -259,6 +277,9 @@ const SUBNETS: u16 = 1 << 15;
 /// RFC 4193: fd00::/8 and 40 bits that were drawn by lot, once.
 const V6_UNIQUE_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x7c1e, 0x92a4, 0, 0, 0, 0, 0);
 const V6_PREFIX: u8 = 126;
+/// It takes about a millisecond.
+const ADDRESS_PATIENCE: Duration = Duration::from_secs(2);
+const ADDRESS_PAUSE: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {

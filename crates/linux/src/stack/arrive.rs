@@ -147,3 +147,118 @@ impl TunStack {
 
 /// 4.3BSD's `TCP_ISSINCR`: "iss = tp->rcv_nxt + TCP_ISSINCR" when a SYN reopens TIME-WAIT.
 const REOPENING_STEP: u32 = 128 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::hash::Hasher;
+
+    use ackwise_tcp::{Config, Flags, Policies};
+    use siphasher::sip::SipHasher13;
+
+    use super::*;
+    use crate::{
+        TunDevice,
+        device::TunOptions,
+        stack::{Listen, StackOptions, Tap},
+        testing::{in_namespace, skip},
+    };
+
+    const BACKLOG: usize = 8;
+
+    /// Deterministic dice.
+    struct Dice(SipHasher13);
+
+    impl Dice {
+        fn below(&mut self, sides: u64) -> u64 {
+            self.0.write_u8(1);
+            self.0.finish() % sides
+        }
+
+        fn number(&mut self, sides: u64) -> u32 {
+            u32::try_from(self.below(sides)).expect("fewer sides")
+        }
+
+        fn coin(&mut self) -> bool {
+            self.below(2) == 0
+        }
+
+        /// A segment near the beginning of the sequence space, whatever its flags.
+        fn segment(&mut self) -> Segment {
+            let flags = Flags {
+                syn: self.below(4) == 0,
+                fin: self.below(6) == 0,
+                rst: self.below(9) == 0,
+                psh: self.coin(),
+                urg: self.below(9) == 0,
+            };
+            Segment {
+                seq: SeqNumber(self.number(4000)),
+                ack: self.coin().then(|| SeqNumber(self.number(1 << 32))),
+                flags,
+                window: u16::try_from(self.below(65_536)).expect("16 bits"),
+                len: self.number(1400),
+                ..Segment::default()
+            }
+        }
+    }
+
+    fn with_stack(name: &str, test: impl FnOnce(TunStack) + Send) {
+        in_namespace(name, || match TunDevice::open(TunOptions::default()) {
+            Ok(device) => {
+                let options = StackOptions { seed: Some(1), ..StackOptions::default() };
+                test(TunStack::new(device, options).unwrap());
+            }
+            Err(missing) => skip(name, missing),
+        });
+    }
+
+    #[test]
+    fn whatever_segments_arrive_the_limits_hold() {
+        with_stack("whatever_segments_arrive_the_limits_hold", |mut stack| {
+            let config = Config::new(Policies::RFC);
+            let listen = Listen { config, backlog: BACKLOG, tap: Tap::Last(4) };
+            stack.listen(80, listen).unwrap();
+            let (host, ours) = (stack.device().v4().host, stack.device().v4().ours);
+            let mut dice = Dice(SipHasher13::new());
+            let mut packet = Vec::new();
+            for _ in 0..20_000 {
+                let segment = dice.segment();
+                let source = (host, u16::try_from(1000 + dice.below(20)).unwrap()).into();
+                let destination = (ours, if dice.below(5) == 0 { 9 } else { 80 }).into();
+                let payload = vec![7; segment.len as usize];
+                wire::write(&mut packet, source, destination, &segment, &payload).unwrap();
+                stack.handle_packet(&mut packet, stack.now());
+                assert!(stack.connections() <= BACKLOG);
+            }
+            let counters = stack.counters();
+            assert!(counters.refused > 0 && counters.overflows > 0, "{counters:?}");
+            assert_eq!((counters.malformed, counters.send_failures), (0, 0), "{counters:?}");
+        });
+    }
+
+    #[test]
+    fn junk_is_counted_and_nothing_else() {
+        with_stack("junk_is_counted_and_nothing_else", |mut stack| {
+            let (host, ours) = (stack.device().v4().host, stack.device().v4().ours);
+            let mut dice = Dice(SipHasher13::new());
+            let mut packet = Vec::new();
+            let segment = Segment { len: 10, ..Segment::default() };
+            for _ in 0..20_000 {
+                wire::write(&mut packet, (host, 1).into(), (ours, 9).into(), &segment, &[7; 10])
+                    .unwrap();
+                packet.truncate(dice.number(60) as usize);
+                for _ in 0..4 {
+                    let at = dice.number(60) as usize;
+                    if let Some(octet) = packet.get_mut(at) {
+                        *octet = u8::try_from(dice.below(256)).unwrap();
+                    }
+                }
+                stack.handle_packet(&mut packet, stack.now());
+            }
+            let counters = stack.counters();
+            let ignored = counters.not_ours + counters.not_tcp + counters.malformed;
+            assert!(ignored > 19_000, "{counters:?}");
+            assert_eq!(stack.connections(), 0);
+        });
+    }
+}
