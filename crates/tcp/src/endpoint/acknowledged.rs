@@ -107,6 +107,7 @@ impl Endpoint {
     ) -> bool {
         let repeats = ack == self.sender.una
             && self.sender.is_outstanding()
+            && !self.timers.runs(Timer::Persist)
             && segment.sequence_length() == 0;
         repeats && (newly_sacked || self.sender.window == window_before && !self.receiver.sack)
     }

@@ -141,6 +141,12 @@ impl Endpoint {
 
     /// The first four checks: sequence number, RST, SYN, presence of ACK.
     fn check(&self, segment: &Segment, now: Instant) -> Disposition {
+        // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
+        // silently drop the segment."
+        let stamped = segment.options.timestamps.is_some() || segment.flags.rst;
+        if self.receiver.timestamps && !stamped {
+            return Disposition::Drop;
+        }
         if !segment.flags.rst && self.is_older_by_timestamp(segment, now) {
             return Disposition::Challenge;
         }
