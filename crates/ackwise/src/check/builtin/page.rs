@@ -32,7 +32,8 @@ pub struct PageTimes {
     pub doubt: Option<String>,
 }
 
-/// Times [`PAGES`] pages of `documents` at the server that listens on `address`.
+/// Times [`PAGES`] pages of `documents` at the server that listens on `address`; says the number of each page
+/// before it begins.
 ///
 /// # Errors
 ///
@@ -41,10 +42,15 @@ pub(super) fn time_pages(
     server: BuiltIn,
     documents: &[u32],
     address: SocketAddr,
+    progress: &mut dyn FnMut(usize),
 ) -> Result<PageTimes, PageError> {
     let mut client = Client::connect(address)?;
     client.page(documents)?;
-    let times: Result<Vec<_>, _> = (0..PAGES).map(|_| client.page(documents)).collect();
+    let page = |number| {
+        progress(number);
+        client.page(documents)
+    };
+    let times: Result<Vec<_>, _> = (1..=PAGES).map(page).collect();
     Ok(PageTimes::of(server, documents, times?))
 }
 

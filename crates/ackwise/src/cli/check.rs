@@ -1,0 +1,230 @@
+//! `ackwise check [URL]`: arguments in, a report and an exit code out.
+
+use std::{path::PathBuf, time::Duration};
+
+use ackwise::check::{
+    Options, Progress, StackChoice, Target,
+    builtin::{BuiltInProgress, check_built_in},
+    card::{FindingId, Verdict},
+    check,
+    report::{Exporter, Json, Markdown, Name, Report, Text},
+};
+use clap::{Args, ValueEnum};
+
+use super::{
+    colour::Colour,
+    duration,
+    interrupt::{Wanted, until_interrupted},
+    outcome::{Failure, Outcome},
+    output,
+    progress::ProgressLine,
+};
+
+/// Give a live HTTP server its report card: what it loses to TCP, and what removes that
+///
+/// Plays a client with a TCP that it controls, and finds out where responses wait for an
+/// acknowledgement or for a timer: in milliseconds measured here, with the packets that show it and the
+/// setting that removes it. Without a URL it checks the built-in server, once as the papers of 1996
+/// describe it and once with every fix, and shows both cards side by side.
+///
+/// It only talks to the host it was given, with at most --max-requests requests.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, after_long_help = LONG_END)]
+pub(crate) struct Check {
+    /// The server, as http://…, https://… or HOST[:PORT]; without it, the built-in ones
+    url: Option<Target>,
+
+    /// Whose TCP plays the client
+    #[arg(long, value_enum, default_value_t)]
+    stack: Stack,
+
+    /// Answer only this question; repeat it or separate several by commas
+    #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
+    only: Vec<FindingId>,
+
+    /// Answer the slow questions too: idle pauses, limits, rare sizes
+    #[arg(long)]
+    thorough: bool,
+
+    /// Time for the whole check of one server [default: 15s, with --thorough 120s]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    timeout: Option<Duration>,
+
+    /// How long an idle connection is watched for its time-out
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    max_wait: Duration,
+
+    /// How many requests the check may send in all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(default_value_t = 60)]
+    max_requests: u32,
+
+    /// Documents of the server to try, by their paths (repeat it, or separate by commas)
+    #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
+    paths: Vec<String>,
+
+    /// Accept any certificate
+    #[arg(long, requires = "url")]
+    insecure: bool,
+
+    /// Trust the certificates in this PEM file, and no others
+    #[arg(long, value_name = "FILE", requires = "url")]
+    ca_file: Option<PathBuf>,
+
+    /// Let --stack ackwise change this host's packet filter; each change is printed and undone
+    #[arg(long, hide = true)]
+    allow_host_changes: bool,
+
+    /// The verdict from which on the exit code is 1; without a URL, expectations count instead
+    #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
+    fail_on: FailOn,
+
+    /// Print JSON
+    #[arg(long, group = "format")]
+    json: bool,
+
+    /// Print Markdown, ready to paste into an issue
+    #[arg(long, group = "format")]
+    markdown: bool,
+
+    /// When to colour; auto also obeys NO_COLOR
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    color: Colour,
+}
+
+/// Checks, prints, and judges.
+pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
+    check.color.apply();
+    let exporter = check.exporter();
+    let fail_on = check.fail_on;
+    let report = until_interrupted(move |wanted| check.report(wanted))??;
+    output::print(&exporter.export(&report), outcome(&report, fail_on))
+}
+
+impl Check {
+    fn exporter(&self) -> Box<dyn Exporter> {
+        match (self.json, self.markdown) {
+            (true, _) => Box::new(Json),
+            (_, true) => Box::new(Markdown),
+            _ => Box::new(Text::new(output::columns().unwrap_or(Text::WIDE))),
+        }
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let default = if self.thorough { THOROUGH_TIMEOUT } else { TIMEOUT };
+        Ok(Options {
+            stack: match self.stack {
+                Stack::Auto => StackChoice::Auto,
+                Stack::Kernel => StackChoice::Kernel,
+                Stack::Ackwise => return Err(Failure::StackMissing),
+            },
+            only: (!self.only.is_empty()).then(|| self.only.iter().copied().collect()),
+            thorough: self.thorough,
+            max_wait: self.max_wait,
+            max_requests: self.max_requests,
+            time: self.timeout.unwrap_or(default),
+            paths: self.paths.clone(),
+            insecure: self.insecure,
+            ca_file: self.ca_file.clone(),
+        })
+    }
+
+    fn report(&self, wanted: &Wanted) -> Result<Report, Failure> {
+        let line = ProgressLine::new();
+        let show = |step: &str| {
+            wanted.or_unwind();
+            line.show(step);
+        };
+        let options = self.options()?;
+        let Some(target) = &self.url else {
+            return Ok(check_built_in(&options, &mut |step| show(&describe_built_in(step)))?);
+        };
+        let cards = vec![check(target, &options, &mut |step| show(&describe(step)))?];
+        Ok(Report { cards, ..Report::default() })
+    }
+}
+
+fn describe_built_in(step: BuiltInProgress) -> String {
+    match step {
+        BuiltInProgress::Checking(server, step) => format!("{}: {}", Name(server), describe(step)),
+        BuiltInProgress::TimingPage(server, page) => format!("{}: page {page}", Name(server)),
+        _ => String::new(),
+    }
+}
+
+fn describe(step: Progress) -> String {
+    match step {
+        Progress::Resolving => "looking the name up".to_owned(),
+        Progress::Connecting(address) => format!("connecting to {address}"),
+        Progress::Probing { id, done, of } => format!("{id} ({}/{of})", done + 1),
+        _ => String::new(),
+    }
+}
+
+fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
+    let built_in = report.cards.iter().any(|card| card.server.is_some());
+    let bad = match fail_on {
+        _ if built_in => !report.surprises.is_empty(),
+        FailOn::Warn => report.worst() >= Verdict::Warn,
+        FailOn::Fail => report.worst() >= Verdict::Fail,
+    };
+    if bad { Outcome::Bad } else { Outcome::Good }
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum Stack {
+    /// Ours where that needs no change to this host, else the kernel's
+    #[default]
+    Auto,
+    /// The kernel's sockets: needs no privileges
+    Kernel,
+    /// Our own, on a TUN device: needs CAP_NET_ADMIN
+    #[value(hide = true)]
+    Ackwise,
+}
+
+/// The least verdict that makes the exit code 1.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum FailOn {
+    Warn,
+    #[default]
+    Fail,
+}
+
+fn only_help() -> String {
+    let ids = FindingId::ALL.map(FindingId::as_str).join(", ");
+    format!("Answer only this question; repeat it or separate several by commas: {ids}")
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise check                            the built-in server, 1996 beside fixed
+  ackwise check http://localhost:8080/     a server of yours
+  ackwise check --only nagle-delayed-ack --json http://localhost:8080/
+  ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
+  ackwise check --paths /small,/large --fail-on warn localhost:8080";
+
+/// For a check of one server, unless `--timeout` says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(15);
+const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
+
+const LONG_END: &str = "\
+Examples:
+  ackwise check
+      the built-in server, 1996 beside fixed: nothing to install, nothing to configure
+  ackwise check http://localhost:8080/
+      a server of yours
+  ackwise check --only nagle-delayed-ack --json http://localhost:8080/
+      one question, for a program
+  ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
+      a block ready to paste into an issue
+  ackwise check --paths /small,/large --fail-on warn localhost:8080
+      the pages that matter to you, and strict: for a CI
+
+Exit codes:
+  0    nothing failed; without a URL: both built-in servers came out as expected
+  1    something failed, or warned with --fail-on warn
+  2    the check could not run, and standard error says why
+  130  interrupted (143 by SIGTERM): nothing was printed
+
+docs/check.md says what each finding means, how it is found out and what to do.";

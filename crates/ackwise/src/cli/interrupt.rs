@@ -1,0 +1,83 @@
+//! Ctrl-C and SIGTERM: the work is dropped, not killed, so that whatever it set up is taken down.
+
+use std::{
+    any::Any,
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::outcome::Failure;
+
+/// Asks whether the work is still wanted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    stopped: Arc<AtomicBool>,
+}
+
+impl Wanted {
+    /// Does not return once the user has given up: it unwinds, past every `Drop`, to
+    /// [`until_interrupted`].
+    ///
+    /// Unwinding is how work that only reports its progress can be left at any such point; no panic
+    /// is reported, because none has happened.
+    pub(crate) fn or_unwind(&self) {
+        if self.stopped.load(Ordering::Relaxed) {
+            panic::resume_unwind(Box::new(Abandoned));
+        }
+    }
+}
+
+/// What [`Wanted::or_unwind`] unwinds with.
+struct Abandoned;
+
+/// Does `work` on a thread of its own, until it is done or the user interrupts it.
+///
+/// After an interrupt the work has [`CLEAN_UP_LIMIT`] to notice; a second interrupt does not wait.
+pub(crate) fn until_interrupted<T: Send + 'static>(
+    work: impl FnOnce(&Wanted) -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let (tell, hear) = mpsc::channel();
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
+    let watcher = tell.clone();
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            // The command has ended if nobody listens.
+            let _ = watcher.send(Event::Signal(signal));
+        }
+    });
+    let wanted = Wanted::default();
+    let wanted_there = wanted.clone();
+    thread::spawn(move || {
+        let end = panic::catch_unwind(AssertUnwindSafe(|| work(&wanted_there)));
+        let _ = tell.send(Event::Ended(end));
+    });
+    match hear.recv().expect("the watcher holds a sender for as long as the process lives") {
+        Event::Ended(Ok(answer)) => Ok(answer),
+        Event::Ended(Err(payload)) => panic::resume_unwind(payload),
+        Event::Signal(signal) => {
+            wanted.stopped.store(true, Ordering::Relaxed);
+            // Whatever comes first: the end of the work, another signal, or the limit.
+            let _ = hear.recv_timeout(CLEAN_UP_LIMIT);
+            Err(Failure::Interrupted { signal: u8::try_from(signal).unwrap_or(0) })
+        }
+    }
+}
+
+enum Event<T> {
+    Ended(Result<T, Box<dyn Any + Send>>),
+    Signal(i32),
+}
+
+/// Nobody wants to wait longer after Ctrl-C. What is not taken down by then goes with the process.
+const CLEAN_UP_LIMIT: Duration = Duration::from_secs(1);

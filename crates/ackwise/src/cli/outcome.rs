@@ -1,0 +1,50 @@
+//! How a command ends, and the exit code that says so.
+
+use std::{io, process::ExitCode};
+
+use ackwise::check::{CheckError, builtin::BuiltInError};
+
+/// A command ran to its end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Outcome {
+    /// There is nothing to complain about, or nobody wanted to read it to the end.
+    Good,
+    /// What was looked for was found: a stall, a wrong answer, a surprise.
+    Bad,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Good => Self::SUCCESS,
+            Outcome::Bad => Self::FAILURE,
+        }
+    }
+}
+
+/// A command could not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    BuiltIn(#[from] BuiltInError),
+    #[error("this version has no TCP of its own yet; --stack kernel needs no privileges")]
+    StackMissing,
+    #[error("cannot write the results: {0}")]
+    Output(#[source] io::Error),
+    #[error("cannot watch for Ctrl-C: {0}")]
+    Signals(#[source] io::Error),
+    #[error("interrupted")]
+    Interrupted { signal: u8 },
+}
+
+impl Failure {
+    /// 2, or what a shell expects of a program that a signal has ended.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Interrupted { signal } => ExitCode::from(128 + signal),
+            _ => ExitCode::from(2),
+        }
+    }
+}

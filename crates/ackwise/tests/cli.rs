@@ -1,0 +1,218 @@
+//! The command line as a user and a script see it: arguments, streams, exit codes.
+
+use std::{
+    io::Read,
+    net::TcpListener,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use ackwise_http::{
+    Behaviour,
+    behaviour::{Answer, HeadFlush, Nagle},
+};
+use ackwise_serve::{Config, Server};
+use serde_json::Value;
+
+#[test]
+fn long_help_has_examples_exit_codes_and_the_promise_to_stay_at_home() {
+    let help = stdout(&run(&["check", "--help"]));
+    let unwrapped = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "Examples:",
+        "ackwise check http://localhost:8080/",
+        "Exit codes:",
+        "It only talks to the host it was given, with at most --max-requests requests.",
+        "nagle-delayed-ack",
+        "--max-wait",
+    ] {
+        assert!(unwrapped.contains(part), "{part:?} is not in\n{help}");
+    }
+}
+
+#[test]
+fn short_help_fits_a_screen() {
+    let help = stdout(&run(&["check", "-h"]));
+    assert!(help.contains("Examples:"), "{help}");
+    assert!(help.lines().count() <= 50, "{help}");
+}
+
+#[test]
+fn what_does_not_exist_is_not_offered() {
+    let help = stdout(&run(&["--help"]));
+    assert!(help.contains("check"), "{help}");
+    assert!(!help.contains("explain"), "{help}");
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
+    for (arguments, expected) in [
+        (&["check", "--only", "nagle", "localhost"][..], "nagle-delayed-ack"),
+        (&["check", "--max-requests", "0", "localhost"], "1..=10000"),
+        (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
+        (&["check", "--json", "--markdown"], "cannot be used with"),
+        (&["check", "--paths", "/x"], "URL"),
+        (&["check", "ftp://localhost/"], "http"),
+        (&["check", "http://"], "http://"),
+        (&["check", "http://localhost:99999/"], "99999"),
+        (&["explore"], "unrecognized subcommand"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stdout(&output).is_empty(), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_checked_exits_with_2_and_one_message() {
+    let refused = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/", listener.local_addr().unwrap())
+    };
+    let output = run(&["check", "--stack", "kernel", &refused]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_one_message(&output, "refuse");
+
+    for (answer, expected) in [
+        (Answer::Garbage, "HTTP"),
+        (Answer::EndlessHead, "head"),
+        (Answer::RedirectLoop, "redirect"),
+        (Answer::Silence, "nothing came"),
+        (Answer::Close, "close"),
+    ] {
+        let server = Server::start(Config::loopback(Behaviour { answer, ..Behaviour::FIXED }));
+        let server = server.unwrap();
+        let url = format!("http://{}/", server.local_addr());
+        let begin = Instant::now();
+        let output = run(&["check", "--stack", "kernel", "--json", &url]);
+        assert!(begin.elapsed() < Duration::from_secs(20), "{answer:?}: {:?}", begin.elapsed());
+        assert_eq!(output.status.code(), Some(2), "{answer:?}: {}", stderr(&output));
+        assert_one_message(&output, expected);
+    }
+}
+
+#[test]
+fn a_good_server_exits_with_0_and_a_stall_with_1() {
+    let split = Behaviour { head_flush: HeadFlush::Apart, ..Behaviour::FIXED };
+    let stalls = Behaviour { nagle: Nagle::On, ..split };
+    // The kernel's sockets see a split only where two reads see it.
+    let split = Behaviour { think_after_head: Duration::from_millis(20), ..split };
+    for (behaviour, fail_on, expected) in [
+        (Behaviour::FIXED, "fail", 0),
+        (split, "fail", 0),
+        (split, "warn", 1),
+        (stalls, "fail", if cfg!(target_os = "linux") { 1 } else { 0 }),
+    ] {
+        let server = Server::start(Config::loopback(behaviour)).unwrap();
+        let url = format!("http://{}/300", server.local_addr());
+        let only = "split-head,nagle-delayed-ack";
+        let output =
+            run(&["check", "--stack", "kernel", "--only", only, "--fail-on", fail_on, &url]);
+        let shown = stdout(&output);
+        assert_eq!(output.status.code(), Some(expected), "{behaviour:?}\n{shown}");
+        assert!(!shown.contains('\u{1b}'), "colours without a terminal");
+        assert!(stderr(&output).is_empty(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn json_is_complete() {
+    let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
+    let url = format!("http://{}/6651", server.local_addr());
+    let output = run(&["check", "--stack", "kernel", "--json", &url]);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let card = &document["cards"][0];
+    assert_eq!(card["target"], url.as_str());
+    assert_eq!(card["server"], Value::Null);
+    assert_eq!(card["stack"], "kernel");
+    let findings = card["findings"].as_array().unwrap();
+    assert!(!findings.is_empty());
+    for finding in findings {
+        for key in ["id", "verdict", "cost_ms", "values", "evidence", "remedy", "summary"] {
+            assert!(finding.get(key).is_some(), "{key} is missing in {finding}");
+        }
+        assert!(finding["values"].is_object(), "{finding}");
+        assert!(finding["evidence"].is_array(), "{finding}");
+    }
+    assert!(document["summary"].is_string());
+}
+
+#[test]
+fn colour_follows_the_flag() {
+    let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
+    let url = format!("http://{}/300", server.local_addr());
+    let check = ["check", "--stack", "kernel", "--only", "pipelining", "--color"];
+    let shown = |colour| stdout(&run(&[&check[..], &[colour, &url]].concat()));
+    assert!(shown("always").contains("\u{1b}["));
+    assert!(!shown("never").contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
+    let url = format!("http://{}/300", server.local_addr());
+    let mut child = ackwise(&["check", "--stack", "kernel", "--only", "pipelining", &url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut complaints = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{complaints}");
+    assert_eq!(complaints, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_check_soon_and_prints_no_half_results() {
+    let silent = Behaviour { answer: Answer::Silence, ..Behaviour::FIXED };
+    let server = Server::start(Config::loopback(silent)).unwrap();
+    let url = format!("http://{}/", server.local_addr());
+    let child = ackwise(&["check", "--stack", "kernel", "--json", &url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while server.stats().accepted == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    let begin = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(stdout(&output), "");
+}
+
+fn assert_one_message(output: &Output, expected: &str) {
+    let complaint = stderr(output);
+    assert!(complaint.starts_with("ackwise: "), "{complaint}");
+    assert!(complaint.to_lowercase().contains(&expected.to_lowercase()), "{complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert_eq!(stdout(output), "");
+}
+
+fn run(arguments: &[&str]) -> Output {
+    ackwise(arguments).output().expect("the program runs")
+}
+
+/// The program, in an environment that says nothing about colours.
+fn ackwise(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
