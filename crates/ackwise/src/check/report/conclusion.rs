@@ -31,6 +31,8 @@ fn of_card(card: &Card) -> String {
         format!("{who} loses no time here; worth a look: {}.", warned.join(", "))
     };
     match with(Verdict::Unknown).count() {
+        // The built-in servers are there to be compared, and their card says what stays open.
+        _ if card.server.is_some() => verdict,
         0 => verdict,
         1 => format!("{verdict} One question stays open."),
         n => format!("{verdict} {n} questions stay open."),

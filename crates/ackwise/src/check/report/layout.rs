@@ -8,20 +8,21 @@ pub(super) fn milliseconds(cost: f64) -> String {
 /// `text` filled to `width` columns, all lines after the first indented by `indent`.
 pub(super) fn hanging(text: &str, indent: usize, width: usize) -> String {
     let indent = " ".repeat(indent);
-    let options = textwrap::Options::new(width)
-        .subsequent_indent(&indent)
-        .word_separator(textwrap::WordSeparator::AsciiSpace);
-    textwrap::fill(text, options)
+    fill(text, textwrap::Options::new(width).subsequent_indent(&indent))
 }
 
 /// `text` filled to `width` columns, every line indented by `indent`.
 pub(super) fn block(text: &str, indent: usize, width: usize) -> String {
     let indent = " ".repeat(indent);
-    let options = textwrap::Options::new(width)
-        .initial_indent(&indent)
-        .subsequent_indent(&indent)
-        .word_separator(textwrap::WordSeparator::AsciiSpace);
-    textwrap::fill(text, options)
+    let options = textwrap::Options::new(width);
+    fill(text, options.initial_indent(&indent).subsequent_indent(&indent))
+}
+
+/// Keeps numbers and their units on one line.
+fn fill(text: &str, options: textwrap::Options<'_>) -> String {
+    let bound = text.replace(" ms", "\u{a0}ms").replace(" B ", "\u{a0}B ");
+    let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(&bound, options).replace('\u{a0}', " ")
 }
 
 #[cfg(test)]
@@ -32,5 +33,10 @@ mod tests {
     fn small_times_keep_two_digits() {
         let shown: Vec<_> = [0.0, 0.124, 0.994, 1.0, 40.17, 131.96].map(milliseconds).into();
         assert_eq!(shown, ["0.00 ms", "0.12 ms", "0.99 ms", "1.0 ms", "40.2 ms", "132.0 ms"]);
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(hanging("it takes 127.1 ms at most", 2, 14), "it takes\n  127.1 ms at\n  most");
     }
 }

@@ -49,8 +49,16 @@ pub(super) fn built_in() -> Report {
     let (old, new) = (BuiltIn::Paper1996, BuiltIn::Fixed);
     Report {
         cards: vec![
-            card("http://127.0.0.1:41996/", old, vec![split_head(), nagle(), pipelining()]),
-            card("http://127.0.0.1:42026/", new, vec![joined, free, pipelining()]),
+            card(
+                "http://127.0.0.1:41996/",
+                old,
+                vec![split_head(), short_initial_segment(), nagle(), pipelining()],
+            ),
+            card(
+                "http://127.0.0.1:42026/",
+                new,
+                vec![joined, short_initial_segment(), free, pipelining()],
+            ),
         ],
         pages: vec![
             page(old, &[6651, 3883, 1866], [131.2, 131.96, 132.4], None),

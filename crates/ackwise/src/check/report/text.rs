@@ -12,7 +12,7 @@ use super::{
     layout::{block, hanging, milliseconds},
     pages, title,
 };
-use crate::check::card::{BuiltIn, Card, Finding, StackName, Verdict};
+use crate::check::card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict};
 
 /// Text of at most `width` columns (evidence and remedies included).
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,27 @@ impl Text {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
         }
+        self.open_questions(out, both)
+    }
+
+    /// Why what is unknown is unknown: the cells have no room for it.
+    fn open_questions(self, out: &mut String, both: [&Card; 2]) -> fmt::Result {
+        for id in FindingId::ALL {
+            let [left, right] = both.map(|card| why_unknown(card, id));
+            let reasons = match (left, right) {
+                (Some(left), Some(right)) if left == right => vec![("both".to_owned(), left)],
+                _ => both
+                    .map(column_title)
+                    .into_iter()
+                    .zip([left, right])
+                    .filter_map(named)
+                    .collect(),
+            };
+            for (who, reason) in reasons {
+                let line = format!("unknown {id} ({who}): {}", escape::controls(reason));
+                writeln!(out, "{}", block(&line, 2, self.width))?;
+            }
+        }
         Ok(())
     }
 
@@ -150,6 +171,15 @@ fn column(verdict: Verdict) -> String {
     let name = Name(verdict).to_string();
     let blanks = VERDICT.saturating_sub(name.len());
     format!("{style}{name}{style:#}{:blanks$}", "")
+}
+
+fn why_unknown(card: &Card, id: FindingId) -> Option<&str> {
+    let mut unknown = card.findings.iter().filter(|finding| finding.verdict == Verdict::Unknown);
+    unknown.find(|finding| finding.id == id).map(|finding| finding.summary.as_str())
+}
+
+fn named<'a>((who, reason): (String, Option<&'a str>)) -> Option<(String, &'a str)> {
+    Some((who, reason?))
 }
 
 fn column_title(card: &Card) -> String {
