@@ -95,8 +95,7 @@ impl Sender {
     }
 
     pub(super) fn write(&mut self, octets: u32, buffer: u32) -> u32 {
-        let held = self.written_end - self.una.max(1);
-        let room = u64::from(buffer).saturating_sub(held);
+        let room = u64::from(buffer).saturating_sub(self.held());
         let taken = u32::try_from(room.min(u64::from(octets))).unwrap_or(octets);
         self.written_end += u64::from(taken);
         taken
@@ -104,7 +103,12 @@ impl Sender {
 
     /// Whether `write` would take something.
     pub(super) fn has_room(&self, buffer: u32) -> bool {
-        self.written_end - self.una.max(1) < u64::from(buffer)
+        self.held() < u64::from(buffer)
+    }
+
+    /// Octets of data that are written and not acknowledged.
+    fn held(&self) -> u64 {
+        self.written_end.saturating_sub(self.una.max(1))
     }
 
     /// The position after everything there is to send, FIN included.

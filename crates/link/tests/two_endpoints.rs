@@ -1,0 +1,177 @@
+//! Two endpoints over two links that lose, repeat and reorder: every octet arrives once and in order,
+//! time never goes back, and the same seed gives the same trace.
+
+mod pair;
+
+use std::{num::NonZeroU8, time::Duration};
+
+use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
+use ackwise_tcp::{
+    Config, Policies, State,
+    policy::{
+        AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow, Offer,
+    },
+};
+use pair::Pair;
+use proptest::prelude::*;
+
+/// Long after every retransmission: no run may take longer in virtual time.
+const LIMIT: Duration = Duration::from_secs(20_000);
+
+#[derive(Clone, Debug)]
+struct Case {
+    config: Config,
+    links: [LinkConfig; 2],
+    lengths: [usize; 2],
+    isn: [u32; 2],
+}
+
+impl Case {
+    fn run(&self) -> Pair {
+        let data = self.lengths.map(octets);
+        let mut pair = Pair::of(&self.config, data, self.isn, self.links.clone());
+        pair.run(LIMIT);
+        pair
+    }
+}
+
+/// A stream in which a misplaced octet shows.
+fn octets(len: usize) -> Vec<u8> {
+    (0..len).map(|index| u8::try_from((index / 7 + index) % 251).unwrap()).collect()
+}
+
+fn policies() -> impl Strategy<Value = Policies> {
+    let every = |n| NonZeroU8::new(n).unwrap();
+    let preset = prop_oneof![
+        Just(Policies::RFC),
+        Just(Policies::LINUX_6),
+        Just(Policies::BSD_4_4),
+        Just(Policies::SUNOS_4_1),
+    ];
+    let ack = prop_oneof![
+        Just(AckPolicy::EverySegment),
+        Just(AckPolicy::RFC),
+        Just(AckPolicy::BSD_TICK),
+        Just(AckPolicy::LinuxQuickAck),
+        Just(AckPolicy::Interarrival),
+    ];
+    let hold = prop_oneof![
+        Just(HoldPolicy::Off),
+        Just(HoldPolicy::Nagle),
+        Just(HoldPolicy::BsdNagle),
+        Just(HoldPolicy::Minshall),
+        Just(HoldPolicy::Cork { release: Duration::from_millis(200) }),
+    ];
+    let congestion = prop_oneof![
+        Just(CongestionPolicy::Tahoe),
+        Just(CongestionPolicy::Reno),
+        Just(CongestionPolicy::NewReno),
+        Just(CongestionPolicy::Sack),
+        Just(CongestionPolicy::Cubic),
+    ];
+    let window = prop_oneof![
+        (1_u8..=10).prop_map(move |n| InitialWindow::Segments(every(n))),
+        Just(InitialWindow::BsdPassiveTwo),
+        Just(InitialWindow::Rfc3390),
+        Just(InitialWindow::Rfc6928),
+    ];
+    let idle = prop_oneof![
+        Just(IdleRestart::Keep),
+        Just(IdleRestart::SlowStart { since: IdleSince::Send }),
+        Just(IdleRestart::SlowStart { since: IdleSince::Receive }),
+        Just(IdleRestart::Decay),
+    ];
+    let offer = (any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
+    (preset, ack, hold, congestion, window, idle, offer).prop_map(
+        |(preset, ack, hold, congestion, initial_window, idle_restart, offer)| Policies {
+            ack,
+            hold,
+            congestion,
+            initial_window,
+            idle_restart,
+            offer,
+            ..preset
+        },
+    )
+}
+
+fn link() -> impl Strategy<Value = LinkConfig> {
+    let chance = |most: u32| {
+        (0..=most).prop_map(|per_million| match per_million {
+            0 => Pick::Never,
+            _ => Pick::Random(Probability::per_million(per_million).unwrap()),
+        })
+    };
+    let rate = prop_oneof![Just(None), (10_000_u64..1_000_000_000).prop_map(Rate::bits_per_second)];
+    let faults = (chance(200_000), chance(50_000), chance(100_000), 0_u64..50).prop_map(
+        |(loss, duplication, reordering, lateness)| Faults {
+            loss,
+            duplication,
+            reordering,
+            lateness: Duration::from_millis(lateness),
+        },
+    );
+    (rate, 0_u64..300, 2_u32..60, faults, any::<u64>()).prop_map(
+        |(rate, delay, queue, faults, seed)| LinkConfig {
+            rate,
+            delay: Duration::from_millis(delay),
+            queue: Queue::packets(queue).unwrap(),
+            faults,
+            seed: Seed(seed),
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let lengths = prop_oneof![0_usize..3_000, 0_usize..60_000];
+    let buffers = prop_oneof![1_000_u32..10_000, 10_000_u32..1_000_000];
+    (
+        policies(),
+        buffers.clone(),
+        buffers,
+        88_u16..=1460,
+        [link(), link()],
+        [lengths.clone(), lengths],
+        [any::<u32>(), any::<u32>()],
+    )
+        .prop_map(|(policies, receive_buffer, send_buffer, mss, links, lengths, isn)| Case {
+            config: Config {
+                mss,
+                receive_buffer,
+                send_buffer,
+                user_timeout: LIMIT,
+                ..Config::new(policies)
+            },
+            links,
+            lengths,
+            isn,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn every_octet_arrives_once_and_in_order(case in case()) {
+        let pair = case.run();
+        for (receiver, sender) in [(1, 0), (0, 1)] {
+            let received = &pair.sides[receiver].received;
+            prop_assert_eq!(received.len(), case.lengths[sender], "{}", pair.trace_text());
+            prop_assert!(received == &octets(case.lengths[sender]), "an octet is misplaced");
+        }
+        for side in &pair.sides {
+            let state = side.endpoint.state();
+            prop_assert!(
+                matches!(state, State::Closed | State::TimeWait), "{:?}\n{}", state, pair.trace_text()
+            );
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_trace(case in case()) {
+        let (once, again) = (case.run(), case.run());
+        prop_assert_eq!(once.trace_hash(), again.trace_hash());
+        prop_assert_eq!((once.now, once.segments), (again.now, again.segments));
+    }
+}
