@@ -34,9 +34,11 @@ mechanisms! {
     reset
     retransmission
     sack
+    send_buffer
     silly_window
     time_wait
     timestamps
+    urgent
     window_scale
     zero_window
 }
