@@ -4,11 +4,16 @@
 //! both come out as they must is the self-test of the whole tool.
 
 mod expectation;
+mod network;
 mod page;
 
+pub use network::Network;
 pub use page::{PageError, PageTimes};
 
-use std::{io, net::SocketAddr};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+};
 
 use ackwise_http::Behaviour;
 use ackwise_serve::{Config, Server};
@@ -26,13 +31,15 @@ use super::{
 ///
 /// If a server cannot be started, checked or asked for its pages.
 pub fn check_built_in(
+    network: Network,
     options: &Options,
     progress: &mut dyn FnMut(BuiltInProgress),
 ) -> Result<Report, BuiltInError> {
     let mut report = Report::default();
     for (name, behaviour) in SERVERS {
-        let server = Server::start(Config::loopback(behaviour)).map_err(BuiltInError::Start)?;
-        let address = server.local_addr();
+        let config = Config { bind: network.bind(), ..Config::loopback(behaviour) };
+        let server = Server::start(config).map_err(BuiltInError::Start)?;
+        let address = (Ipv4Addr::LOCALHOST, server.local_addr().port()).into();
         let mut checking = |step| progress(BuiltInProgress::Checking(name, step));
         report.cards.push(check_one(name, address, options, &mut checking)?);
         for documents in PAGES {
@@ -45,7 +52,7 @@ pub fn check_built_in(
 }
 
 /// What [`check_built_in`] is doing.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum BuiltInProgress {
     /// Writing the card of this server.

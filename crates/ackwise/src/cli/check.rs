@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use ackwise::check::{
     Options, Progress, StackChoice, Target,
-    builtin::{BuiltInProgress, check_built_in},
+    builtin::{BuiltInProgress, Network, check_built_in},
     card::{FindingId, Verdict},
     check,
     report::{Exporter, Json, Markdown, Name, Report, Text},
@@ -71,8 +71,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Let --stack ackwise change this host's packet filter; each change is printed and undone
-    #[arg(long, hide = true)]
+    /// Let our own TCP change this host's packet filter and forwarding, to reach a server on another
+    /// host or on 127.0.0.1 only; each change is printed before it is made, and undone
+    #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
     /// The verdict from which on the exit code is 1; without a URL, expectations count instead
@@ -97,7 +98,10 @@ pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
     check.color.apply();
     let exporter = check.exporter();
     let fail_on = check.fail_on;
-    let report = until_interrupted(move |wanted| check.report(wanted))??;
+    // Before any thread: an unprivileged process moves as a whole or not at all.
+    let built_in = check.url.is_none() && !matches!(check.stack, Stack::Kernel);
+    let network = if built_in { Network::private() } else { Network::Host };
+    let report = until_interrupted(move |wanted| check.report(network, wanted))??;
     output::print(&exporter.export(&report), outcome(&report, fail_on))
 }
 
@@ -110,13 +114,13 @@ impl Check {
         }
     }
 
-    fn options(&self) -> Result<Options, Failure> {
+    fn options(&self) -> Options {
         let default = if self.thorough { THOROUGH_TIMEOUT } else { TIMEOUT };
-        Ok(Options {
+        Options {
             stack: match self.stack {
                 Stack::Auto => StackChoice::Auto,
                 Stack::Kernel => StackChoice::Kernel,
-                Stack::Ackwise => return Err(Failure::StackMissing),
+                Stack::Ackwise => StackChoice::Ackwise,
             },
             only: (!self.only.is_empty()).then(|| self.only.iter().copied().collect()),
             thorough: self.thorough,
@@ -126,39 +130,59 @@ impl Check {
             paths: self.paths.clone(),
             insecure: self.insecure,
             ca_file: self.ca_file.clone(),
-        })
+            allow_host_changes: self.allow_host_changes,
+        }
     }
 
-    fn report(&self, wanted: &Wanted) -> Result<Report, Failure> {
+    fn report(&self, network: Network, wanted: &Wanted) -> Result<Report, Failure> {
         let line = ProgressLine::new();
-        let show = |step: &str| {
+        let show = |step: Shown| {
             wanted.or_unwind();
-            line.show(step);
+            match step {
+                Shown::Passing(step) => line.show(&step),
+                Shown::Lasting(step) => line.say(&step),
+            }
         };
-        let options = self.options()?;
+        let options = self.options();
         let Some(target) = &self.url else {
-            return Ok(check_built_in(&options, &mut |step| show(&describe_built_in(step)))?);
+            return Ok(check_built_in(network, &options, &mut |step| {
+                show(describe_built_in(step))
+            })?);
         };
-        let cards = vec![check(target, &options, &mut |step| show(&describe(step)))?];
+        let cards = vec![check(target, &options, &mut |step| show(describe(step)))?];
         Ok(Report { cards, ..Report::default() })
     }
 }
 
-fn describe_built_in(step: BuiltInProgress) -> String {
-    match step {
-        BuiltInProgress::Checking(server, step) => format!("{}: {}", Name(server), describe(step)),
-        BuiltInProgress::TimingPage(server, page) => format!("{}: page {page}", Name(server)),
-        _ => String::new(),
-    }
+/// What to say about a step, and for how long.
+enum Shown {
+    /// Until the next step.
+    Passing(String),
+    /// For good: the user must be able to read it afterwards.
+    Lasting(String),
 }
 
-fn describe(step: Progress) -> String {
-    match step {
+fn describe_built_in(step: BuiltInProgress) -> Shown {
+    Shown::Passing(match step {
+        BuiltInProgress::Checking(server, step) => match describe(step) {
+            Shown::Passing(step) => format!("{}: {step}", Name(server)),
+            lasting @ Shown::Lasting(_) => return lasting,
+        },
+        BuiltInProgress::TimingPage(server, page) => format!("{}: page {page}", Name(server)),
+        _ => String::new(),
+    })
+}
+
+fn describe(step: Progress) -> Shown {
+    Shown::Passing(match step {
         Progress::Resolving => "looking the name up".to_owned(),
         Progress::Connecting(address) => format!("connecting to {address}"),
         Progress::Probing { id, done, of } => format!("{id} ({}/{of})", done + 1),
+        Progress::ChangingHost(change) => {
+            return Shown::Lasting(format!("changing this host until the end: {change}"));
+        }
         _ => String::new(),
-    }
+    })
 }
 
 fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
@@ -178,8 +202,7 @@ enum Stack {
     Auto,
     /// The kernel's sockets: needs no privileges
     Kernel,
-    /// Our own, on a TUN device: needs CAP_NET_ADMIN
-    #[value(hide = true)]
+    /// Our own, on a TUN device: needs root or CAP_NET_ADMIN, for a URL
     Ackwise,
 }
 

@@ -29,8 +29,6 @@ pub(crate) enum Failure {
     Check(#[from] CheckError),
     #[error(transparent)]
     BuiltIn(#[from] BuiltInError),
-    #[error("this version has no TCP of its own yet; --stack kernel needs no privileges")]
-    StackMissing,
     #[error("cannot write the results: {0}")]
     Output(#[source] io::Error),
     #[error("cannot watch for Ctrl-C: {0}")]

@@ -22,6 +22,12 @@ impl ProgressLine {
             write(&format!("{ERASE}{shown}"));
         }
     }
+
+    /// Prints a line that stays, whoever watches.
+    pub(crate) fn say(&self, message: &str) {
+        let erase = if self.watched { ERASE } else { "" };
+        write(&format!("{erase}{message}\n"));
+    }
 }
 
 impl Drop for ProgressLine {

@@ -1,0 +1,116 @@
+//! Where a server is found from the TUN device, and what of the host must be changed for that.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::{
+    HostChanges, TunError, TunStack,
+    host_changes::{Change, HostChangeError},
+    stack::Tap,
+};
+use ackwise_tcp::{Config, Endpoint, Policies, State};
+
+use super::poll;
+
+/// Whether the host may be changed, and who hears of it before it happens.
+pub enum Changes<'a> {
+    /// Nothing outside the device.
+    Forbidden,
+    /// What is needed; each change is announced before it is made, and undone in the end.
+    Announced(&'a mut dyn FnMut(&Change)),
+}
+
+/// Why our own TCP cannot reach a server here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// There is no TUN device.
+    #[error(transparent)]
+    Device(#[from] TunError),
+    /// A system call failed.
+    #[error("cannot drive the TUN device: {0}")]
+    System(io::Error),
+    /// The way there needs a change that is not allowed.
+    #[error("{server} {why}; --allow-host-changes permits it, --stack kernel needs none")]
+    Forbidden {
+        /// The server.
+        server: SocketAddr,
+        /// What would have to be changed.
+        why: &'static str,
+    },
+    /// A change failed.
+    #[error(transparent)]
+    Change(#[from] HostChangeError),
+    /// `[::1]` is never routed.
+    #[error("{0} is reached by the kernel's TCP only; use --stack kernel")]
+    LoopbackV6(SocketAddr),
+}
+
+/// The address at which the device finds `server`, and the changes that make it so.
+pub(super) fn find(
+    tun: &mut TunStack,
+    server: SocketAddr,
+    changes: Changes<'_>,
+) -> Result<(SocketAddr, Option<HostChanges>), RouteError> {
+    if server.ip().is_loopback() {
+        return find_on_loopback(tun, server, changes);
+    }
+    if is_local(server) {
+        return Ok((server, None));
+    }
+    let Changes::Announced(announce) = changes else {
+        let why = "is another host, which a TUN device reaches by forwarding and masquerading only";
+        return Err(RouteError::Forbidden { server, why });
+    };
+    let made = HostChanges::reach_remote(tun.device(), server, announce)?;
+    Ok((server, Some(made)))
+}
+
+/// A server on all addresses is also found at the host's end of the device.
+fn find_on_loopback(
+    tun: &mut TunStack,
+    server: SocketAddr,
+    changes: Changes<'_>,
+) -> Result<(SocketAddr, Option<HostChanges>), RouteError> {
+    if server.is_ipv6() {
+        return Err(RouteError::LoopbackV6(server));
+    }
+    let peer = SocketAddr::new(tun.device().v4().host.into(), server.port());
+    if server.ip() == Ipv4Addr::LOCALHOST && listens(tun, peer).map_err(RouteError::System)? {
+        return Ok((peer, None));
+    }
+    let Changes::Announced(announce) = changes else {
+        let why = "listens on loopback only, which a TUN device reaches by translation only";
+        return Err(RouteError::Forbidden { server, why });
+    };
+    let made = HostChanges::reach_loopback(tun.device(), server.port(), announce)?;
+    Ok((peer, Some(made)))
+}
+
+/// Whether the address belongs to this network namespace: the kernel binds nothing to others.
+fn is_local(server: SocketAddr) -> bool {
+    UdpSocket::bind((server.ip(), 0)).is_ok()
+}
+
+/// Whether a SYN to `peer` is answered by a SYN.
+fn listens(tun: &mut TunStack, peer: SocketAddr) -> io::Result<bool> {
+    let deadline = Instant::now() + LISTENS_LIMIT;
+    let config = Config::new(Policies::RFC);
+    let id = tun.connect(peer, &config, Tap::Off).map_err(io::Error::other)?;
+    let state = loop {
+        poll(tun, deadline)?;
+        let state = tun.endpoint(id).map_or(State::Closed, Endpoint::state);
+        if state != State::SynSent || Instant::now() >= deadline {
+            break state;
+        }
+    };
+    tun.abort(id);
+    tun.release(id);
+    Ok(state == State::Established)
+}
+
+/// How long an answer from this very host may take; a busy machine is allowed for.
+const LISTENS_LIMIT: Duration = Duration::from_secs(1);
