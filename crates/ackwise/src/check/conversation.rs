@@ -8,15 +8,17 @@ mod budget;
 mod client;
 mod exchange;
 mod layer;
+mod line;
 mod reader;
 mod trouble;
 
 use std::time::{Duration, Instant};
 
-pub use ask::Ask;
+pub use ask::{Ask, Octets, Page};
 pub use budget::{Budget, OutOf};
 pub use client::Client;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
+pub use line::Line;
 pub use trouble::Trouble;
 
 use self::{

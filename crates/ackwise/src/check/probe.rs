@@ -4,18 +4,29 @@
 //! before our ACK acquits, and an accusation needs releases that follow our ACK at two different
 //! delays, again and again ([`follow`]).
 
+mod close;
+mod cork_timer;
 mod facts;
+mod flight;
 pub mod follow;
+mod idle_restart;
+mod initial_window;
+mod keep_alive;
 mod nagle_delayed_ack;
+mod pipelining;
+mod request_segments;
+mod send_buffer;
+mod short_initial_segment;
 mod split_head;
 
 use serde_json::Value;
 
-pub use facts::{Facts, Page};
+pub use facts::Facts;
+pub use keep_alive::Idle;
 
 use super::{
     card::{Finding, FindingId, Verdict},
-    conversation::{Client, Exchange, Trouble},
+    conversation::{Client, Exchange},
 };
 
 /// What a probe found, before the row of the card is made of it.
@@ -51,8 +62,16 @@ impl Found {
 pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     let found = match id {
         FindingId::SplitHead => split_head::probe(client, facts),
+        FindingId::ShortInitialSegment => short_initial_segment::probe(client, facts),
         FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
-        _ => Err(Trouble::Request("not written yet".to_owned())),
+        FindingId::CorkTimer => cork_timer::probe(client, facts),
+        FindingId::InitialWindow => initial_window::probe(client, facts),
+        FindingId::IdleRestart => idle_restart::probe(client, facts),
+        FindingId::SendBuffer => send_buffer::probe(client, facts),
+        FindingId::KeepAlive => keep_alive::probe(client, facts),
+        FindingId::Pipelining => pipelining::probe(client, facts),
+        FindingId::Close => close::probe(client, facts),
+        FindingId::RequestSegments => request_segments::probe(client, facts),
     };
     let found = found.unwrap_or_else(|trouble| {
         Found::new(

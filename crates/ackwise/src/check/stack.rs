@@ -1,7 +1,5 @@
 //! What a probe asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
 
-#[cfg(target_os = "linux")]
-pub mod ackwise;
 pub mod kernel;
 
 use std::{
@@ -29,7 +27,11 @@ pub struct Receiver {
 pub enum Acknowledge {
     /// Every segment, at once.
     Promptly,
-    /// Nothing earlier than this after the first unacknowledged segment.
+    /// Every second full-sized segment at once, anything else after this long: what a receiver
+    /// that obeys RFC 9293, section 3.8.6.3, does to its peers.
+    Delayed(Duration),
+    /// Nothing earlier than this after the first unacknowledged segment. The kernel's sockets cannot
+    /// and do as with `Delayed`.
     After(Duration),
 }
 

@@ -2,6 +2,38 @@
 
 use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder};
 
+/// Something to ask for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Page {
+    /// The path, with the query.
+    pub path: String,
+    /// Only these octets of it.
+    pub octets: Option<Octets>,
+}
+
+/// A range of octets as RFC 9110, section 14.1.2, has it: both ends belong to it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Octets {
+    /// The first one.
+    pub first: u64,
+    /// The last one.
+    pub last: u64,
+}
+
+impl Page {
+    /// All of `path`.
+    #[must_use]
+    pub fn whole(path: impl Into<String>) -> Self {
+        Self { path: path.into(), octets: None }
+    }
+
+    /// The octets `first` to `last` of this page.
+    #[must_use]
+    pub fn range(&self, first: u64, last: u64) -> Self {
+        Self { path: self.path.clone(), octets: Some(Octets { first, last }) }
+    }
+}
+
 /// One request without content.
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -10,25 +42,19 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A GET of `path` at `host`, with what a browser would say about the connection unless
-    /// `connection` says otherwise.
-    ///
-    /// # Errors
-    ///
-    /// If `host` or `path` cannot stand in a request.
     pub(super) fn get(
         host: &str,
-        path: &str,
+        page: &Page,
         connection: Option<ConnectionOption>,
-        range: Option<&str>,
     ) -> Result<Self, EncodeError> {
-        let mut builder =
-            RequestBuilder::get(host, path).field("User-Agent", USER_AGENT).field("Accept", "*/*");
+        let mut builder = RequestBuilder::get(host, &page.path)
+            .field("User-Agent", USER_AGENT)
+            .field("Accept", "*/*");
         if let Some(option) = connection {
             builder = builder.connection(option);
         }
-        if let Some(range) = range {
-            builder = builder.field("Range", range);
+        if let Some(Octets { first, last }) = page.octets {
+            builder = builder.field("Range", format!("bytes={first}-{last}"));
         }
         Ok(Self { method: Method::Get, octets: builder.encode()? })
     }

@@ -83,12 +83,22 @@ impl Budget {
         self.cap(now + self.answer)
     }
 
+    /// This budget for an answer that should follow another at once.
+    #[must_use]
+    pub fn briefly(&self, now: Instant) -> Self {
+        let answer = self.answer.min(FOLLOW_UP);
+        Self { answer, deadline: self.cap(now + FOLLOW_UP), ..self.clone() }
+    }
+
     /// `wish`, or the end of the budget if that is earlier.
     #[must_use]
     pub fn cap(&self, wish: Instant) -> Instant {
         wish.min(self.deadline)
     }
 }
+
+/// A second answer that does not come within this time after the first does not come.
+const FOLLOW_UP: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Ask, Budget, Conversation, Trouble, layer::Layer};
+use super::{Ask, Budget, Conversation, Page, Trouble, layer::Layer};
 use crate::check::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
 /// A client of one server.
@@ -36,40 +36,13 @@ impl Client {
         self.stack.now()
     }
 
-    /// A GET of `path` on a connection that should persist.
+    /// A GET of `page`; `connection` is what it says about persistence.
     ///
     /// # Errors
     ///
-    /// If `path` cannot stand in a request.
-    pub fn get(&self, path: &str) -> Result<Ask, Trouble> {
-        Ok(Ask::get(&self.host, path, Some(ConnectionOption::KeepAlive), None)?)
-    }
-
-    /// A GET of some octets of `path`: `bytes=0-199`.
-    ///
-    /// # Errors
-    ///
-    /// If `path` cannot stand in a request.
-    pub fn get_range(&self, path: &str, range: &str) -> Result<Ask, Trouble> {
-        Ok(Ask::get(&self.host, path, Some(ConnectionOption::KeepAlive), Some(range))?)
-    }
-
-    /// A GET of `path` that says nothing about the connection.
-    ///
-    /// # Errors
-    ///
-    /// If `path` cannot stand in a request.
-    pub fn get_by_default(&self, path: &str) -> Result<Ask, Trouble> {
-        Ok(Ask::get(&self.host, path, None, None)?)
-    }
-
-    /// A GET of `path` with `Connection: close`.
-    ///
-    /// # Errors
-    ///
-    /// If `path` cannot stand in a request.
-    pub fn get_and_close(&self, path: &str) -> Result<Ask, Trouble> {
-        Ok(Ask::get(&self.host, path, Some(ConnectionOption::Close), None)?)
+    /// If the path cannot stand in a request.
+    pub fn get(&self, page: &Page, connection: Option<ConnectionOption>) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, page, connection)?)
     }
 
     /// Opens a connection.
@@ -83,22 +56,6 @@ impl Client {
         let deadline = self.budget.answer_by(now);
         let connection = self.stack.connect(self.server, receiver, deadline)?;
         Ok(Conversation::new(connection, Layer::clear()))
-    }
-
-    /// `conversation` if it takes another request, else a new connection like it.
-    ///
-    /// # Errors
-    ///
-    /// If a new connection is needed and there is none in time.
-    pub fn reuse(
-        &mut self,
-        conversation: &mut Option<Conversation>,
-        receiver: Receiver,
-    ) -> Result<(), Trouble> {
-        if !conversation.as_ref().is_some_and(Conversation::takes_more) {
-            *conversation = Some(self.open(receiver)?);
-        }
-        Ok(())
     }
 }
 

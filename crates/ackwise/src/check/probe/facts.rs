@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use crate::check::conversation::{Ask, Client, Exchange, Trouble};
+use super::Idle;
+use crate::check::conversation::{Exchange, Page};
 
 /// A server, as far as it is known.
 #[derive(Clone, Debug)]
@@ -12,45 +13,16 @@ pub struct Facts {
     pub page: Page,
     /// Its answer.
     pub first: Exchange,
-    /// Further paths to try, by the user's word.
-    pub paths: Vec<String>,
+    /// Further pages by the user's word, with their sizes in octets.
+    pub others: Vec<(Page, u64)>,
     /// The quickest handshake: about one round trip.
     pub rtt: Duration,
     /// Slow probes are wanted.
     pub thorough: bool,
+    /// What became of a connection left idle, if it was looked at.
+    pub idle: Option<Idle>,
     /// A head was seen to arrive in a segment of its own.
     pub split_seen: Option<Exchange>,
-}
-
-/// Something to ask for.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Page {
-    /// The path.
-    pub path: String,
-    /// Only its first octets.
-    pub first_octets: Option<u64>,
-}
-
-impl Page {
-    /// All of `path`.
-    #[must_use]
-    pub fn whole(path: impl Into<String>) -> Self {
-        Self { path: path.into(), first_octets: None }
-    }
-
-    /// The request for it.
-    ///
-    /// # Errors
-    ///
-    /// If the path cannot stand in a request.
-    pub fn ask(&self, client: &Client) -> Result<Ask, Trouble> {
-        match self.first_octets {
-            None => client.get(&self.path),
-            Some(octets) => {
-                client.get_range(&self.path, &format!("bytes=0-{}", octets.saturating_sub(1)))
-            }
-        }
-    }
 }
 
 impl Facts {
@@ -58,7 +30,7 @@ impl Facts {
     #[must_use]
     pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {
         let split_seen = first.has_split_head().then(|| first.clone());
-        Self { page, first, paths: Vec::new(), rtt, thorough: false, split_seen }
+        Self { page, first, others: Vec::new(), rtt, thorough: false, idle: None, split_seen }
     }
 
     /// The `Server` field.
@@ -77,18 +49,31 @@ impl Facts {
     /// Responses of several sizes: the page, the user's paths, and ranges of the page.
     #[must_use]
     pub fn sizes(&self) -> Vec<Page> {
-        let length = self.first.head.content_length.unwrap_or(self.first.content);
+        let length = self.length();
         let ranges = RANGES.iter().filter(|octets| self.takes_ranges() && **octets < length);
         std::iter::once(self.page.clone())
-            .chain(self.paths.iter().map(Page::whole))
-            .chain(
-                ranges.map(|octets| Page {
-                    path: self.page.path.clone(),
-                    first_octets: Some(*octets),
-                }),
-            )
+            .chain(self.others.iter().map(|(page, _)| page.clone()))
+            .chain(ranges.map(|octets| self.page.range(0, octets - 1)))
             .take(SIZES_LIMIT)
             .collect()
+    }
+
+    /// The largest response that is known, and its octets of content.
+    #[must_use]
+    pub fn largest(&self) -> (Page, u64) {
+        let page = (self.page.clone(), self.length());
+        self.others.iter().cloned().fold(
+            page,
+            |largest, other| {
+                if other.1 > largest.1 { other } else { largest }
+            },
+        )
+    }
+
+    /// Octets of the page.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.first.head.content_length.unwrap_or(self.first.content)
     }
 
     /// Takes note if the head of `exchange` came in a segment of its own.

@@ -115,6 +115,12 @@ impl Trial {
         }
     }
 
+    /// How long the pause was, if it is worth the name.
+    #[must_use]
+    pub fn length_if_stalled(&self) -> Option<Duration> {
+        Some(self.length()).filter(|length| *length >= STALL)
+    }
+
     fn length(&self) -> Duration {
         self.stall.map_or(Duration::ZERO, |stall| stall.length())
     }
@@ -129,19 +135,24 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     };
     let (short, long) = (hints(Arm::Short), hints(Arm::Long));
     let (fewest, most) = (short.total().min(long.total()), short.total().max(long.total()));
+    let follows = short.follows + long.follows;
+    if follows == 0 && short.total() + long.total() >= ROUNDS_MIN && short.free + long.free == 0 {
+        let timer = trials.iter().all(|trial| is_like_the_cork_timer(trial.length(), rtt));
+        return if timer { Release::Timer } else { Release::Other };
+    }
     if fewest < ROUNDS_MIN {
         return if most < ROUNDS_MAX { Release::Undecided } else { Release::Other };
     }
-    if short.mostly(short.follows) && long.mostly(long.follows) && moves(trials) {
+    if short.accuses() && long.accuses() && moves(trials) {
         return Release::Ack;
     }
-    if short.mostly(short.free) && long.mostly(long.free) {
+    if short.acquits() && long.acquits() {
         return Release::NotHeld;
     }
-    if trials.iter().all(|trial| lasts_as_long_as_the_cork_timer(trial, rtt)) {
-        return Release::Timer;
-    }
-    let hopeless = |tally: Tally| tally.early >= ROUNDS_MIN || tally.follows * 2 < tally.total();
+    let hopeless = |tally: Tally| {
+        let stalls = tally.total() - tally.free;
+        tally.early >= ROUNDS_MIN || (stalls >= ROUNDS_MIN && tally.follows * 2 < stalls)
+    };
     if most >= ROUNDS_MAX || hopeless(short) || hopeless(long) {
         return Release::Other;
     }
@@ -153,11 +164,13 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
 fn moves(trials: &[Trial]) -> bool {
     let stall = |arm| {
         let of_arm = trials.iter().filter(move |trial| trial.arm == arm);
-        median(of_arm.map(Trial::length))
+        let stalled = of_arm.filter(move |trial| arm == Arm::Prompt || trial.length() >= STALL);
+        median(stalled.map(Trial::length))
     };
     let withheld = |arm| {
         let of_arm = trials.iter().filter(move |trial| trial.arm == arm);
-        median(of_arm.filter_map(|trial| trial.stall?.withheld()))
+        let stalled = of_arm.filter(|trial| trial.length() >= STALL);
+        median(stalled.filter_map(|trial| trial.stall?.withheld()))
     };
     let follows = |less: Arm, more: Arm| {
         let grown = |of: &dyn Fn(Arm) -> Option<Duration>| {
@@ -169,16 +182,12 @@ fn moves(trials: &[Trial]) -> bool {
     follows(Arm::Prompt, Arm::Short) && follows(Arm::Short, Arm::Long)
 }
 
-/// Linux sends what a cork holds back by the timer of its zero-window probe: one RTO after the last
-/// ACK, at least 200 ms.
-fn lasts_as_long_as_the_cork_timer(trial: &Trial, rtt: Duration) -> bool {
-    let Some(stall) = trial.stall else { return false };
-    let after_ack = match stall.acked {
-        Some(acked) if acked <= stall.to => stall.to.saturating_duration_since(acked),
-        _ => stall.length(),
-    };
-    after_ack >= CORK_TIMER - Duration::from_millis(10)
-        && after_ack <= CORK_TIMER + 3 * rtt + Duration::from_millis(80)
+/// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
+/// back when its RTO, at least 200 ms, has passed.
+#[must_use]
+pub fn is_like_the_cork_timer(span: Duration, rtt: Duration) -> bool {
+    let (early, late) = (Duration::from_millis(5), Duration::from_millis(80));
+    (CORK_TIMER - early..=CORK_TIMER + 3 * rtt + late).contains(&span)
 }
 
 /// The middle one (the upper of two).
@@ -222,9 +231,15 @@ impl Tally {
         self.free + self.early + self.follows + self.late
     }
 
-    /// Three of four, and no more than one that ended early: that one would be a miracle.
-    fn mostly(self, of: usize) -> bool {
-        of >= ROUNDS_MIN && of * 4 >= self.total() * 3 && (self.early <= 1 || of == self.free)
+    /// Three of four stalls end with our ACK, and at most one earlier. Answers without a stall
+    /// speak neither way: how a server's writes fall into segments is a matter of luck.
+    fn accuses(self) -> bool {
+        let stalls = self.total() - self.free;
+        self.follows >= ROUNDS_MIN && self.follows * 4 >= stalls * 3 && self.early <= 1
+    }
+
+    fn acquits(self) -> bool {
+        self.free >= ROUNDS_MIN && self.free * 4 >= self.total() * 3
     }
 }
 

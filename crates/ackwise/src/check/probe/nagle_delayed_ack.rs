@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use ackwise_http::ConnectionOption;
 use serde_json::{Value, json};
 
 use super::{
-    Facts, Found, Page,
+    Facts, Found,
     follow::{self, Arm, Delays, ROUNDS_MAX, Release, STALL, Trial},
     ms,
 };
 use crate::check::{
     card::Verdict,
-    conversation::{Client, Conversation, Exchange, Trouble},
+    conversation::{Client, Exchange, Line, Page, Trouble},
     stack::{Acknowledge, Receiver},
 };
 
@@ -22,7 +23,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         let summary = "this system cannot withhold ACKs";
         return Ok(Found::new(Verdict::Unknown, summary, json!({ "released_by": null })));
     };
-    let mut bench = Bench { client, facts, delays, line: None };
+    let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
     let mut sizes: Vec<Size> = Vec::new();
     for page in bench.facts.sizes() {
         let size = match bench.study(page, &sizes) {
@@ -50,7 +51,7 @@ struct Bench<'a> {
     client: &'a mut Client,
     facts: &'a mut Facts,
     delays: Delays,
-    line: Option<Conversation>,
+    line: Line,
 }
 
 impl Bench<'_> {
@@ -93,13 +94,12 @@ impl Bench<'_> {
 
     /// Rounds of trials until it is clear what releases the stall.
     fn confirm(&mut self, size: &mut Size, trials: &mut Vec<Trial>) -> Result<Release, Trouble> {
-        for _ in 0..ROUNDS_MAX {
-            for arm in [Arm::Short, Arm::Prompt, Arm::Long] {
-                let (trial, exchange) = self.try_once(&size.page, arm)?;
-                trials.push(trial);
-                if trial.hint(self.facts.rtt, self.delays.trusted) == follow::Hint::Follows {
-                    size.shown = Some(exchange);
-                }
+        let round = [Arm::Short, Arm::Prompt, Arm::Long];
+        for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
+            let (trial, exchange) = self.try_once(&size.page, arm)?;
+            trials.push(trial);
+            if trial.hint(self.facts.rtt, self.delays.trusted) == follow::Hint::Follows {
+                size.shown = Some(exchange);
             }
             let release = follow::decide(trials, self.facts.rtt, self.delays.trusted);
             if release != Release::Undecided {
@@ -121,7 +121,7 @@ impl Bench<'_> {
         // A kernel's own timer ends the delay; when exactly does not matter for what it costs.
         let mut stalls = Vec::new();
         for _ in 0..COST_TRIALS {
-            let exchange = self.exchange(page, Acknowledge::After(FORTY))?;
+            let exchange = self.exchange(page, Acknowledge::Delayed(FORTY))?;
             stalls.extend(exchange.longest_stall().map(|stall| stall.length()));
         }
         Ok((follow::median(stalls.into_iter()), None))
@@ -130,18 +130,15 @@ impl Bench<'_> {
     fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), Trouble> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
-            arm => Acknowledge::After(self.delays.of(arm)),
+            arm => Acknowledge::Delayed(self.delays.of(arm)),
         };
         let exchange = self.exchange(page, acknowledge)?;
         Ok((Trial { arm, stall: exchange.longest_stall() }, exchange))
     }
 
     fn exchange(&mut self, page: &Page, acknowledge: Acknowledge) -> Result<Exchange, Trouble> {
-        let ask = page.ask(self.client)?;
-        self.client.reuse(&mut self.line, Receiver { acknowledge, ..Receiver::ETHERNET })?;
-        let line = self.line.as_mut().expect("it was just opened");
-        line.set_acknowledge(acknowledge);
-        let exchange = line.ask(&ask, &mut self.client.budget)?;
+        let ask = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
+        let exchange = self.line.ask(&ask, acknowledge, self.client)?;
         self.facts.note_split(&exchange);
         Ok(exchange)
     }

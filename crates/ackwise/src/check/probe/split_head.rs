@@ -1,11 +1,12 @@
 //! `split-head`: does the response head leave in a segment of its own?
 
+use ackwise_http::ConnectionOption;
 use serde_json::json;
 
 use super::{Facts, Found, follow::Delays};
 use crate::check::{
     card::Verdict,
-    conversation::{Client, Trouble},
+    conversation::{Client, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
 
@@ -14,17 +15,13 @@ use crate::check::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
-        .map_or(Acknowledge::Promptly, |delays| Acknowledge::After(delays.short));
-    let ask = facts.page.ask(client)?;
-    let mut line = None;
-    let mut seen = 0;
-    while facts.split_seen.is_none() && seen < TRIALS {
-        client.reuse(&mut line, Receiver::ETHERNET)?;
-        let conversation = line.as_mut().expect("it was just opened");
-        let acknowledge = if seen % 2 == 0 { withheld } else { Acknowledge::Promptly };
-        conversation.set_acknowledge(acknowledge);
-        facts.note_split(&conversation.ask(&ask, &mut client.budget)?);
-        seen += 1;
+        .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
+    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut line = Line::new(Receiver::ETHERNET);
+    for acknowledge in [withheld, Acknowledge::Promptly, withheld, Acknowledge::Promptly] {
+        if facts.split_seen.is_none() {
+            facts.note_split(&line.ask(&ask, acknowledge, client)?);
+        }
     }
     Ok(decide(facts, client.capabilities().segments))
 }
@@ -52,6 +49,3 @@ fn decide(facts: &Facts, exact: bool) -> Found {
         }
     }
 }
-
-/// Answers looked at.
-const TRIALS: usize = 4;

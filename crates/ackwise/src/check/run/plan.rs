@@ -9,11 +9,9 @@ use crate::check::{
 };
 
 /// What a check is doing.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// About to make a change to the host that was allowed: the command that would do the same.
-    ChangingHost(String),
     /// Asking for the addresses of the name.
     Resolving,
     /// Connecting to an address.
@@ -35,11 +33,15 @@ pub(super) fn carry_out(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<Finding> {
-    let Reached { mut client, mut facts, .. } = reached;
+    let Reached { mut client, mut facts, mut idle, .. } = reached;
     let steps: Vec<&Step> = ORDER.iter().filter(|step| options.wants(step.id)).collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
+        if step.needs_idle && facts.idle.is_none() {
+            facts.idle = Some(idle.watch(&mut client, &facts, options));
+        }
+        idle.glance();
         let now = client.now();
         let time = client.budget.time_left(now).mul_f64(step.share);
         let all = client.budget.clone();
@@ -58,10 +60,25 @@ struct Step {
     requests: u32,
     /// Share of the time that is left when its turn comes.
     share: f64,
+    /// It speaks about the idle connection, which is waited for as late as possible.
+    needs_idle: bool,
+}
+
+const fn step(id: FindingId, requests: u32, share: f64) -> Step {
+    Step { id, requests, share, needs_idle: false }
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
-const ORDER: [Step; 2] = [
-    Step { id: FindingId::NagleDelayedAck, requests: 40, share: 0.5 },
-    Step { id: FindingId::SplitHead, requests: 4, share: 0.3 },
+const ORDER: [Step; 11] = [
+    step(FindingId::NagleDelayedAck, 30, 0.4),
+    step(FindingId::SplitHead, 4, 0.2),
+    step(FindingId::ShortInitialSegment, 16, 0.3),
+    step(FindingId::CorkTimer, 8, 0.3),
+    step(FindingId::RequestSegments, 8, 0.3),
+    step(FindingId::Pipelining, 4, 0.3),
+    step(FindingId::InitialWindow, 1, 0.3),
+    step(FindingId::SendBuffer, 4, 0.4),
+    step(FindingId::IdleRestart, 3, 0.5),
+    Step { needs_idle: true, ..step(FindingId::Close, 2, 0.5) },
+    Step { needs_idle: true, ..step(FindingId::KeepAlive, u32::MAX, 1.0) },
 ];

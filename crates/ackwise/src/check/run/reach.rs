@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 
-use super::{CheckError, Options, Target};
+use ackwise_http::ConnectionOption;
+
+use super::{CheckError, Options, Target, idle::IdleWatch};
 use crate::check::{
-    conversation::{Budget, Client, Conversation, Exchange, Trouble},
-    probe::{Facts, Page},
-    stack::{Receiver, Stack},
+    conversation::{Budget, Client, Conversation, Exchange, Line, Page, Trouble},
+    probe::Facts,
+    stack::{Acknowledge, Receiver, Stack},
 };
 
 /// A server that has answered.
@@ -15,7 +17,7 @@ pub(super) struct Reached {
     pub(super) facts: Facts,
     /// The connection of the first answer, asked with no word about its persistence and left idle
     /// from now on: `keep-alive` looks at it late.
-    pub(super) idle: Conversation,
+    pub(super) idle: IdleWatch,
     pub(super) notes: Vec<String>,
 }
 
@@ -51,13 +53,22 @@ pub(super) fn reach(
     };
     notes.extend(remarks(target, &page, &first));
     let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
-    facts.paths.clone_from(&options.paths);
+    let idle = IdleWatch::new(idle);
+    let mut line = Line::new(Receiver::ETHERNET);
+    for path in &options.paths {
+        let other = Page::whole(path);
+        let answer = client
+            .get(&other, Some(ConnectionOption::KeepAlive))
+            .and_then(|ask| line.ask(&ask, Acknowledge::Promptly, &mut client))
+            .map_err(|trouble| CheckError::Unanswered { server, trouble })?;
+        facts.others.push((other, answer.content));
+    }
     facts.thorough = options.thorough;
     Ok(Reached { client, facts, idle, notes })
 }
 
 fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Conversation), Trouble> {
-    let ask = client.get_by_default(page.path())?;
+    let ask = client.get(&Page::whole(page.path()), None)?;
     let mut conversation = client.open(Receiver::ETHERNET)?;
     let exchange = conversation.ask(&ask, &mut client.budget)?;
     Ok((exchange, conversation))

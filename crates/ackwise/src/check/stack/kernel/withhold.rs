@@ -45,7 +45,7 @@ impl Withheld {
         self.renew(socket);
         match self.acknowledge {
             Acknowledge::Promptly => self.left(received, Instant::now()),
-            Acknowledge::After(delay) => {
+            Acknowledge::Delayed(delay) | Acknowledge::After(delay) => {
                 self.due.get_or_insert(at + delay);
                 None
             }
@@ -81,7 +81,7 @@ impl Withheld {
         self.renew(socket);
         match acknowledge {
             Acknowledge::Promptly => self.left(received, now),
-            Acknowledge::After(_) => None,
+            Acknowledge::Delayed(_) | Acknowledge::After(_) => None,
         }
     }
 

@@ -1,0 +1,51 @@
+//! `initial-window`: segments sent before the first ACK.
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, flight::View};
+use crate::check::{
+    card::Verdict,
+    conversation::{Client, Trouble},
+    stack::Receiver,
+};
+
+/// A new connection whose first flight is counted.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let unknown = |summary: String| {
+        Ok(Found::new(Verdict::Unknown, summary, json!({ "segments": null, "mss": null })))
+    };
+    let view = match View::of(client, facts) {
+        Ok(view) => view,
+        Err(reason) => return unknown(reason),
+    };
+    let (page, _) = facts.largest();
+    let ask = client.get(&page, Some(ConnectionOption::Close))?;
+    let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
+    let mut conversation = client.open(receiver)?;
+    let exchange = conversation.ask(&ask, &mut client.budget)?;
+    facts.note_split(&exchange);
+    let Some(flight) = view.first_flight(&exchange) else {
+        return unknown("the response is empty".to_owned());
+    };
+    let segments = flight.segments;
+    let values = json!({ "segments": segments, "mss": flight.mss, "octets": flight.octets });
+    if flight.is_all && segments < RFC_6928 {
+        let summary = format!(
+            "at least {segments}: the whole response came before our first ACK; name a larger page \
+             with --paths"
+        );
+        let values = json!({ "segments": null, "mss": flight.mss, "at_least": segments });
+        return Ok(Found::new(Verdict::Unknown, summary, values).shown_by(Some(&exchange)));
+    }
+    let (verdict, note) = match segments {
+        RFC_6928.. => (Verdict::Pass, "as RFC 6928 allows"),
+        4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
+        _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
+    };
+    let summary = format!("{segments} segments before the first ACK, {note}");
+    Ok(Found::new(verdict, summary, values).shown_by(Some(&exchange)))
+}
+
+/// RFC 6928, section 2: the initial window is at most 10 segments.
+const RFC_6928: u64 = 10;
