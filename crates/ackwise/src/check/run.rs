@@ -1,5 +1,6 @@
 //! One check from the target's name to its card.
 
+mod choose;
 mod error;
 mod idle;
 mod options;
@@ -7,16 +8,15 @@ mod plan;
 mod reach;
 mod target;
 
+use std::net::SocketAddr;
+
+use choose::{Chosen, choose};
 pub use error::CheckError;
 pub use options::{Options, StackChoice};
 pub use plan::Progress;
 pub use target::{Target, TargetError};
 
-use super::{
-    card::Card,
-    conversation::Budget,
-    stack::{Stack, kernel::KernelStack},
-};
+use super::{card::Card, conversation::Budget, stack::Stack};
 
 /// Checks the server that `target` names.
 ///
@@ -42,11 +42,7 @@ pub fn check(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
-    match options.stack {
-        StackChoice::Kernel | StackChoice::Auto => {
-            check_with(|| Box::new(KernelStack), target, options, progress)
-        }
-    }
+    check_each(|server, progress| choose(server, options, progress), target, options, progress)
 }
 
 /// As [`check`], with a stack that the caller brings; one for each address that is tried.
@@ -60,17 +56,27 @@ pub fn check_with(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
+    check_each(|_, _| Ok(Chosen { stack: stack(), note: None }), target, options, progress)
+}
+
+/// One address of the target after the other, until one has a server.
+fn check_each(
+    mut choose: impl FnMut(SocketAddr, &mut dyn FnMut(Progress)) -> Result<Chosen, CheckError>,
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Card, CheckError> {
     progress(Progress::Resolving);
     let addresses = target.resolve()?;
     let mut failure = None;
     for server in addresses {
         progress(Progress::Connecting(server));
-        let stack = stack();
+        let Chosen { stack, note } = choose(server, progress)?;
         let (name, now) = (stack.name(), stack.now());
         let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
         match reach::reach(stack, server, target, options, budget) {
             Ok(reached) => {
-                let notes = reached.notes.clone();
+                let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
                 let findings = plan::carry_out(reached, options, progress);
                 let target = target.to_string();
                 return Ok(Card { target, server: None, stack: name, notes, findings });

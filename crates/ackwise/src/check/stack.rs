@@ -1,5 +1,7 @@
 //! What a probe asks of a TCP, whoever implements it: the kernel's sockets or our own endpoint.
 
+#[cfg(target_os = "linux")]
+pub mod ackwise;
 pub mod kernel;
 
 use std::{

@@ -40,6 +40,9 @@ pub enum CheckError {
         /// How many were followed.
         limit: usize,
     },
+    /// The stack that was asked for cannot be had.
+    #[error("{0}")]
+    Stack(String),
     /// The options ask for something impossible.
     #[error("{0}")]
     Options(String),

@@ -25,6 +25,9 @@ pub struct Options {
     pub insecure: bool,
     /// Trust the certificates of this PEM file, and no others.
     pub ca_file: Option<PathBuf>,
+    /// Let our own TCP change the host's packet filter and forwarding, where a server cannot be
+    /// reached otherwise. Each change is announced by [`Progress`](super::Progress) and undone.
+    pub allow_host_changes: bool,
 }
 
 /// Whose TCP plays the client.
@@ -36,6 +39,8 @@ pub enum StackChoice {
     Auto,
     /// The kernel's sockets.
     Kernel,
+    /// Our own TCP on a TUN device, or an error that says what is missing.
+    Ackwise,
 }
 
 impl Default for Options {
@@ -50,6 +55,7 @@ impl Default for Options {
             paths: Vec::new(),
             insecure: false,
             ca_file: None,
+            allow_host_changes: false,
         }
     }
 }

@@ -9,9 +9,11 @@ use crate::check::{
 };
 
 /// What a check is doing.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
+    /// About to make a change to the host that was allowed: the command that would do the same.
+    ChangingHost(String),
     /// Asking for the addresses of the name.
     Resolving,
     /// Connecting to an address.
