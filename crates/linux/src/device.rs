@@ -16,7 +16,7 @@ use std::{
 use nix::unistd::Pid;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-use crate::routes::Routes;
+use crate::{netlink, routes::Routes};
 
 /// How a device is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -69,6 +69,8 @@ impl TunDevice {
             Routes::read().map_err(|source| TunError::setup("find a free network", source))?;
         let subnet = free_subnet(&routes, first_subnet()).ok_or(TunError::NoFreeNetwork)?;
         let device = build(subnet.v4, options).map_err(TunError::from_creation)?;
+        set_queue(&device, options.queue)
+            .map_err(|source| TunError::setup("be given its queue", source))?;
         device.enabled(true).map_err(|source| TunError::setup("be brought up", source))?;
         let v6 = options.v6.then_some(subnet.v6).filter(|ends| {
             // Fails where IPv6 is switched off, which is no reason to do without IPv4.
@@ -217,10 +219,13 @@ fn build(ends: Ends<Ipv4Addr>, options: TunOptions) -> io::Result<SyncDevice> {
         .offload(false)
         .packet_information(false)
         .mtu(options.mtu)
-        .tx_queue_len(options.queue)
         .ipv4(ends.host, V4_PREFIX, None)
         .enable(false)
         .build_sync()
+}
+
+fn set_queue(device: &SyncDevice, length: u32) -> io::Result<()> {
+    netlink::change_link(device.if_index()?, netlink::Change::QueueLength(length))
 }
 
 /// Waits for duplicate address detection: it has nobody to ask on a device without neighbours, but its

@@ -17,7 +17,7 @@ use nix::{
     unistd::{getegid, geteuid},
 };
 
-use crate::netlink;
+use crate::netlink::{self, Change};
 
 /// A network namespace with nothing in it but a loopback interface that is up.
 ///
@@ -82,7 +82,7 @@ impl Namespace {
 
     fn create_and_move() -> Result<Self, NamespaceError> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| NamespaceError::Create(errno.into()))?;
-        netlink::bring_up(LOOPBACK).map_err(NamespaceError::Loopback)?;
+        netlink::change_link(LOOPBACK, Change::Up).map_err(NamespaceError::Loopback)?;
         Self::current()
     }
 
@@ -131,7 +131,7 @@ pub fn enter_private_network() -> Result<(), NamespaceError> {
     identity("/proc/self/setgroups", "deny".into())?;
     identity("/proc/self/uid_map", format!("{user} {user} 1"))?;
     identity("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    netlink::bring_up(LOOPBACK).map_err(NamespaceError::Loopback)
+    netlink::change_link(LOOPBACK, Change::Up).map_err(NamespaceError::Loopback)
 }
 
 /// Why there is no network of our own. The host's settings are at fault, not the caller.
@@ -163,4 +163,4 @@ pub enum NamespaceError {
 }
 
 /// Number of the loopback interface in every namespace: it is the first.
-const LOOPBACK: i32 = 1;
+const LOOPBACK: u32 = 1;

@@ -1,9 +1,7 @@
 //! A process without root enters a network of its own and plays there.
 //!
 //! The kernel makes a user namespace only for a process with a single thread, so this has its own `main`;
-//! as root it starts itself again as nobody.
-
-#![cfg_attr(not(target_os = "linux"), allow(unused, reason = "nothing to test there"))]
+//! as root it starts itself again as nobody, with a `/dev/net/tun` for everybody, as most hosts have it.
 
 fn main() {
     #[cfg(target_os = "linux")]
@@ -13,9 +11,10 @@ fn main() {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::{
-        fs,
+        fs::{self, Permissions},
+        io,
         net::{TcpListener, TcpStream},
-        os::unix::process::CommandExt,
+        os::unix::{fs::PermissionsExt, process::CommandExt},
         process::Command,
     };
 
@@ -23,13 +22,24 @@ mod linux {
         Namespace, TunDevice, TunError, device::TunOptions, namespace::enter_private_network,
         testing::skip,
     };
-    use nix::unistd::geteuid;
+    use nix::{
+        mount::{MsFlags, mount},
+        sched::{CloneFlags, unshare},
+        sys::stat::{Mode, SFlag, makedev, mknod},
+        unistd::geteuid,
+    };
 
     pub(super) fn main() {
         if geteuid().is_root() { as_nobody() } else { without_root() }
     }
 
     fn as_nobody() {
+        if let Err(error) = show_node_to_everybody() {
+            return skip(
+                NAME,
+                format!("cannot mount: {error}; grant CAP_SYS_ADMIN, or run it as a user"),
+            );
+        }
         let program = std::env::current_exe().expect("/proc is mounted");
         match Command::new(program).uid(NOBODY).gid(NOBODY).current_dir("/").status() {
             Ok(status) => assert!(status.success(), "{status}"),
@@ -37,6 +47,17 @@ mod linux {
                 skip(NAME, format!("cannot start it as nobody: {error}; run it as a user"))
             }
         }
+    }
+
+    /// In a mount namespace that goes with this process.
+    fn show_node_to_everybody() -> io::Result<()> {
+        let nothing = None::<&str>;
+        let node = "/dev/net/tun";
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        mount(nothing, "/", nothing, MsFlags::MS_PRIVATE | MsFlags::MS_REC, nothing)?;
+        mount(nothing, "/dev/net", Some("tmpfs"), MsFlags::empty(), nothing)?;
+        mknod(node, SFlag::S_IFCHR, Mode::empty(), makedev(10, 200))?;
+        fs::set_permissions(node, Permissions::from_mode(0o666))
     }
 
     fn without_root() {
@@ -54,7 +75,7 @@ mod linux {
 
         Namespace::create().expect("more of them").run(|| ()).expect("and into them");
         match TunDevice::open(TunOptions::default()) {
-            Ok(device) => println!("{NAME}: it has {}", device.name()),
+            Ok(device) => assert!(device.name().starts_with("tun")),
             // The node's permissions are the host's business; the right to use it is not missing.
             Err(forbidden @ (TunError::NodeForbidden | TunError::NoNode)) => {
                 println!("{forbidden}")

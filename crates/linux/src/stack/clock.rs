@@ -4,7 +4,7 @@ use std::time;
 
 use ackwise_tcp::Instant;
 
-/// Counts from the moment that it was made.
+/// Counts from [`BEGINNING`], the moment that it was made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     start: time::Instant,
@@ -21,11 +21,15 @@ impl Clock {
 
     /// What `at` is here. Anything before the clock was made is its beginning.
     pub(super) fn instant(self, at: time::Instant) -> Instant {
-        Instant::EPOCH + at.saturating_duration_since(self.start)
+        BEGINNING + at.saturating_duration_since(self.start)
     }
 
     /// The same point in time outside, unless it is later than the system can say.
     pub(super) fn outside(self, at: Instant) -> Option<time::Instant> {
-        self.start.checked_add(at.since(Instant::EPOCH))
+        self.start.checked_add(at.max(BEGINNING).since(BEGINNING))
     }
 }
+
+/// Not zero: an endpoint's timestamps count from zero too, and Linux takes a timestamp of zero for none.
+/// From TIME-WAIT it would then answer without, and RFC 7323, section 3.2, has us drop that.
+const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);
