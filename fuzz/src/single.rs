@@ -1,0 +1,73 @@
+//! One endpoint against a peer that sends anything.
+
+use core::time::Duration;
+
+use ackwise_tcp::Instant;
+
+use crate::{
+    checked::Checked,
+    operation::{Operation, Run, clock},
+};
+
+/// Runs the operations that concern the first end.
+///
+/// # Panics
+///
+/// If an invariant is broken.
+pub fn run(run: &Run) {
+    let mut now = Instant::EPOCH;
+    let config = run.setup.config();
+    let mut end = if run.active {
+        Checked::connect(config, run.setup.iss(), now)
+    } else {
+        Checked::listen(config, run.setup.iss())
+    };
+    end.settle(drop, now);
+    for operation in run.operations.iter().take(Run::LIMIT) {
+        now = apply(operation, &mut end, now);
+        end.settle(drop, now);
+    }
+}
+
+fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
+    let endpoint = &mut end.endpoint;
+    match *operation {
+        Operation::Segment(crafted) => {
+            let (seq, ack) = (endpoint.next_expected(), endpoint.next_sequence());
+            let segment = crafted.segment(seq, ack, clock(now));
+            let placement = endpoint.handle_segment(&segment, now);
+            if let Some(placement) = placement {
+                assert!(
+                    placement.skip + placement.len <= segment.len,
+                    "{placement:?}: {segment:?}"
+                );
+            }
+            let _ = (endpoint.reopens(&segment), ackwise_tcp::endpoint::refuse(&segment));
+        }
+        Operation::Write(_, octets) => {
+            assert!(endpoint.write(octets.into(), now) <= octets.into());
+        }
+        Operation::Read(_, octets) => assert!(endpoint.read(octets.into(), now) <= octets.into()),
+        Operation::Close(_) => endpoint.close(now),
+        Operation::Abort(_) => endpoint.abort(now),
+        Operation::Hold(_, hold) => endpoint.set_hold(hold.policy(), now),
+        Operation::Ack(_, ack) => endpoint.set_ack(ack.policy(), now),
+        Operation::AcknowledgeNow(_) => endpoint.acknowledge_now(),
+        Operation::Pass(tenths) => {
+            let later = now + Duration::from_micros(100 * u64::from(tenths));
+            // Late, if a timer was due before: a driver may be.
+            endpoint.handle_timeout(later);
+            return later;
+        }
+        Operation::NextTimer => {
+            let due = endpoint.poll_timeout().map_or(now, |deadline| deadline.at);
+            endpoint.handle_timeout(due);
+            return due;
+        }
+        Operation::Deliver(_)
+        | Operation::Lose(_)
+        | Operation::Duplicate(_)
+        | Operation::Overtake(_) => {}
+    }
+    now
+}
