@@ -11,6 +11,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     net::SocketAddr,
+    num::NonZeroU8,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -128,12 +129,13 @@ fn config(receiver: Receiver) -> Config {
 }
 
 fn ack_policy(acknowledge: Acknowledge) -> AckPolicy {
+    let legal = |delay: Duration| {
+        AckDelay::try_from(delay.min(LONGEST_DELAY)).expect("the longest delay is a legal one")
+    };
     match acknowledge {
         Acknowledge::Promptly => AckPolicy::EverySegment,
-        Acknowledge::After(delay) => {
-            let delay = AckDelay::try_from(delay.min(LONGEST_DELAY));
-            AckPolicy::Withheld { delay: delay.expect("the longest delay is a legal one") }
-        }
+        Acknowledge::Delayed(delay) => AckPolicy::Delayed { every: TWO, delay: legal(delay) },
+        Acknowledge::After(delay) => AckPolicy::Withheld { delay: legal(delay) },
     }
 }
 
@@ -304,6 +306,8 @@ impl Drop for AckwiseConnection {
     }
 }
 
+/// RFC 9293, section 3.8.6.3 (SHLD-19).
+const TWO: NonZeroU8 = NonZeroU8::new(2).expect("2 is not 0");
 /// Segments that are kept per connection; the trace is read at every wake-up.
 const TAP: Tap = Tap::Last(4096);
 /// How long `send` waits for room in the send buffer.
