@@ -96,12 +96,10 @@ impl Text {
             let [left, right] = both.map(|card| why_unknown(card, id));
             let reasons = match (left, right) {
                 (Some(left), Some(right)) if left == right => vec![("both".to_owned(), left)],
-                _ => both
-                    .map(column_title)
-                    .into_iter()
-                    .zip([left, right])
-                    .filter_map(named)
-                    .collect(),
+                _ => {
+                    let each = both.map(column_title).into_iter().zip([left, right]);
+                    each.filter_map(|(who, reason)| Some((who, reason?))).collect()
+                }
             };
             for (who, reason) in reasons {
                 let line = format!("unknown {id} ({who}): {}", escape::controls(reason));
@@ -176,10 +174,6 @@ fn column(verdict: Verdict) -> String {
 fn why_unknown(card: &Card, id: FindingId) -> Option<&str> {
     let mut unknown = card.findings.iter().filter(|finding| finding.verdict == Verdict::Unknown);
     unknown.find(|finding| finding.id == id).map(|finding| finding.summary.as_str())
-}
-
-fn named<'a>((who, reason): (String, Option<&'a str>)) -> Option<(String, &'a str)> {
-    Some((who, reason?))
 }
 
 fn column_title(card: &Card) -> String {
