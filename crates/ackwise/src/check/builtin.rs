@@ -96,7 +96,7 @@ const SERVERS: [(BuiltIn, Behaviour); 2] =
     [(BuiltIn::Paper1996, Behaviour::PAPER_1996), (BuiltIn::Fixed, Behaviour::FIXED)];
 
 /// What the cards are about: the small documents, which stall most, and one of the paper's.
-const PATHS: [&str; 3] = ["/300", "/500", "/6651"];
+const PATHS: [&str; 4] = ["/300", "/500", "/6651", "/262144"];
 
 /// The three documents of Heidemann 1996 and 1997, and three that are small, as the answers of
 /// services are today.
