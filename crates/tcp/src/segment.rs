@@ -74,11 +74,6 @@ impl SackBlocks {
     pub const fn len(&self) -> usize {
         self.len as usize
     }
-
-    /// Keeps the first `count` blocks.
-    pub fn truncate(&mut self, count: usize) {
-        self.len = self.len.min(u8::try_from(count).unwrap_or(u8::MAX));
-    }
 }
 
 /// The options that an endpoint understands. Absent ones are `None`, `false` or empty.
