@@ -4,6 +4,7 @@ pub mod builtin;
 pub mod card;
 pub mod conversation;
 pub mod probe;
+mod remedy;
 pub mod report;
 pub mod run;
 pub mod stack;

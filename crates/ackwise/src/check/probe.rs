@@ -27,6 +27,7 @@ pub use keep_alive::Idle;
 use super::{
     card::{Finding, FindingId, Verdict},
     conversation::{Client, Exchange},
+    remedy,
 };
 
 /// What a probe found, before the row of the card is made of it.
@@ -81,7 +82,9 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         )
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
-    Finding { id, verdict, cost_ms, summary, values, evidence, remedy: None }
+    let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
+    let remedy = wanted.then(|| remedy::remedy(id, facts.software())).flatten();
+    Finding { id, verdict, cost_ms, summary, values, evidence, remedy }
 }
 
 /// Milliseconds, to the microsecond.

@@ -29,7 +29,7 @@ impl Layer {
     }
 
     /// The octets to send for `octets`.
-    pub(super) fn seal(&mut self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn seal(&self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
         match self {
             Self::Clear { .. } => Ok(octets.to_vec()),
         }

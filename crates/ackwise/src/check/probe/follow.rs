@@ -77,7 +77,7 @@ impl Delays {
         let longest = capabilities.longest_delay;
         let (short, long) = match longest {
             _ if longest >= Duration::from_millis(120) => (40, 120),
-            _ if longest >= Duration::from_millis(30) => (15, 30),
+            _ if longest >= Duration::from_millis(30) => (12, 26),
             _ => return None,
         };
         let (short, long) = (Duration::from_millis(short), Duration::from_millis(long));
@@ -102,16 +102,13 @@ impl Trial {
         let Some(stall) = self.stall.filter(|stall| stall.length() >= STALL) else {
             return Hint::Free;
         };
-        let Some(acked) = stall.acked.filter(|acked| *acked <= stall.to) else {
-            return Hint::Early;
-        };
-        if acked.saturating_duration_since(stall.from) > trusted {
-            return Hint::Void;
-        }
-        if stall.to.saturating_duration_since(acked) <= slack(rtt) {
-            Hint::Follows
-        } else {
-            Hint::Late
+        let known = stall.acked.filter(|acked| *acked <= stall.from + trusted);
+        match known.filter(|acked| *acked <= stall.to) {
+            Some(acked) if stall.to.saturating_duration_since(acked) <= slack(rtt) => Hint::Follows,
+            Some(_) => Hint::Late,
+            // No ACK can have left before the pause ended.
+            None if stall.length() <= trusted => Hint::Early,
+            None => Hint::Void,
         }
     }
 
@@ -159,27 +156,24 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     Release::Undecided
 }
 
-/// Whether the stall grows with the delay of our ACK by at least half as much: one that the server
-/// ends by itself does not, however well its length happens to fit one of the delays.
+/// Whether the stall grows with the delay of our ACK, from none to the shorter to the longer, by at
+/// least half as much: one that the server ends by itself does not, however well its length happens
+/// to fit one of the delays.
 fn moves(trials: &[Trial]) -> bool {
-    let stall = |arm| {
-        let of_arm = trials.iter().filter(move |trial| trial.arm == arm);
-        let stalled = of_arm.filter(move |trial| arm == Arm::Prompt || trial.length() >= STALL);
-        median(stalled.map(Trial::length))
+    let of = |arm| {
+        let stalled = trials.iter().filter(move |trial| {
+            trial.arm == arm && (arm == Arm::Prompt || trial.length() >= STALL)
+        });
+        let withheld = |trial: &Trial| trial.stall?.withheld();
+        let by_ack = median(stalled.clone().filter_map(withheld)).filter(|_| arm != Arm::Prompt);
+        (median(stalled.map(Trial::length)).unwrap_or_default(), by_ack.unwrap_or_default())
     };
-    let withheld = |arm| {
-        let of_arm = trials.iter().filter(move |trial| trial.arm == arm);
-        let stalled = of_arm.filter(|trial| trial.length() >= STALL);
-        median(stalled.filter_map(|trial| trial.stall?.withheld()))
+    let (prompt, short, long) = (of(Arm::Prompt), of(Arm::Short), of(Arm::Long));
+    let follows = |(stall, withheld): (Duration, Duration), (more_stall, more_withheld)| {
+        let by_ack = Duration::saturating_sub(more_withheld, withheld);
+        by_ack >= DISTINCT && Duration::saturating_sub(more_stall, stall) * 2 >= by_ack
     };
-    let follows = |less: Arm, more: Arm| {
-        let grown = |of: &dyn Fn(Arm) -> Option<Duration>| {
-            of(more).zip(of(less)).map(|(more, less)| more.saturating_sub(less))
-        };
-        let by_ack = if less == Arm::Prompt { withheld(more) } else { grown(&withheld) };
-        grown(&stall).zip(by_ack).is_some_and(|(grown, by)| grown * 2 >= by)
-    };
-    follows(Arm::Prompt, Arm::Short) && follows(Arm::Short, Arm::Long)
+    follows(prompt, short) && follows(short, long)
 }
 
 /// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
@@ -243,6 +237,9 @@ impl Tally {
     }
 }
 
+/// A busy machine makes both delays longer; if that brings them nearer than this, they are not two.
+const DISTINCT: Duration = Duration::from_millis(5);
+
 /// A shorter pause is not worth a word.
 pub const STALL: Duration = Duration::from_millis(10);
 
@@ -255,6 +252,6 @@ pub const ROUNDS_MAX: usize = 8;
 /// `TCP_RTO_MIN` of Linux.
 pub const CORK_TIMER: Duration = Duration::from_millis(200);
 
-/// How late our own ACK may be and still be ours. Kernel stack: 30 ms + 6 ms stay below the 40 ms of
-/// Linux's delayed-ACK timer.
+/// How late our own ACK may be and still be ours. With the kernel's stack, 30 ms and these stay below
+/// the 40 ms of Linux's delayed-ACK timer.
 const LATENESS: Duration = Duration::from_millis(6);

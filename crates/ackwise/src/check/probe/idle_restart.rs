@@ -20,7 +20,7 @@ use crate::check::{
 };
 
 /// One connection: grow the window, count a flight, pause, count a flight.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
     let unknown = |summary: String| {
         let values = json!({ "before": null, "after": null, "idle_s": null });

@@ -25,7 +25,7 @@ pub struct Idle {
 }
 
 /// Uses up what is left of the requests, to see the server's limit.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
     let by_default = facts.first.persists();
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut line = Line::new(Receiver::ETHERNET);

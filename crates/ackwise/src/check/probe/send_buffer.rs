@@ -14,7 +14,7 @@ use crate::check::{
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
     let unknown = |summary: String| {
         let values = json!({ "flight_bytes": null, "bound": null });
         Ok(Found::new(Verdict::Unknown, summary, values))

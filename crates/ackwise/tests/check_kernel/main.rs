@@ -1,0 +1,11 @@
+//! `check` with the kernel's TCP against the built-in server on loopback: what it must find, and what
+//! it must not.
+//!
+//! Stalls are Linux's; elsewhere only the errors are tested.
+
+mod errors;
+#[cfg(target_os = "linux")]
+mod findings;
+#[cfg(target_os = "linux")]
+mod remedies;
+mod server;
