@@ -13,6 +13,7 @@ pub use page::{PageError, PageTimes};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
+    time::Instant,
 };
 
 use ackwise_http::Behaviour;
@@ -25,7 +26,10 @@ use super::{
     report::Report,
 };
 
-/// Checks both built-in servers, one after the other, and times their pages.
+/// Times the pages of both built-in servers, then checks them, one after the other.
+///
+/// [`Options::time`] is for all of it; the servers get equal parts of what the pages leave, and never
+/// less than an eighth.
 ///
 /// # Errors
 ///
@@ -35,17 +39,21 @@ pub fn check_built_in(
     options: &Options,
     progress: &mut dyn FnMut(BuiltInProgress),
 ) -> Result<Report, BuiltInError> {
+    let deadline = Instant::now() + options.time;
+    let servers = [
+        BuiltInServer::start(BuiltIn::Paper1996, Behaviour::PAPER_1996, network)?,
+        BuiltInServer::start(BuiltIn::Fixed, Behaviour::FIXED, network)?,
+    ];
     let mut report = Report::default();
-    for (name, behaviour) in SERVERS {
-        let config = Config { bind: network.bind(), ..Config::loopback(behaviour) };
-        let server = Server::start(config).map_err(BuiltInError::Start)?;
-        let address = (Ipv4Addr::LOCALHOST, server.local_addr().port()).into();
-        let mut checking = |step| progress(BuiltInProgress::Checking(name, step));
-        report.cards.push(check_one(name, address, options, &mut checking)?);
-        for documents in PAGES {
-            let mut timing = |page| progress(BuiltInProgress::TimingPage(name, page));
-            report.pages.push(page::time_pages(name, documents, address, &mut timing)?);
-        }
+    for (server, documents) in servers.iter().flat_map(|server| PAGES.map(|page| (server, page))) {
+        let mut timing = |page| progress(BuiltInProgress::TimingPage(server.name, page));
+        report.pages.push(server.time_pages(documents, &mut timing)?);
+    }
+    for (server, unchecked) in servers.iter().zip((1..=2).rev()) {
+        let left = deadline.saturating_duration_since(Instant::now()) / unchecked;
+        let options = Options { time: left.max(options.time / 8), ..options.clone() };
+        let mut checking = |step| progress(BuiltInProgress::Checking(server.name, step));
+        report.cards.push(server.check(options, &mut checking)?);
     }
     report.surprises = report.cards.iter().flat_map(expectation::surprises).collect();
     Ok(report)
@@ -57,21 +65,44 @@ pub fn check_built_in(
 pub enum BuiltInProgress {
     /// Writing the card of this server.
     Checking(BuiltIn, Progress),
-    /// Timing a page of this server, the how-manieth with these documents.
+    /// Timing a page of this server: its number within the set.
     TimingPage(BuiltIn, usize),
 }
 
-fn check_one(
+/// One of the two, running; it stops when dropped.
+struct BuiltInServer {
     name: BuiltIn,
     address: SocketAddr,
-    options: &Options,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Card, BuiltInError> {
-    let [first, others @ ..] = PATHS;
-    let target: Target = format!("http://{address}{first}").parse()?;
-    let paths = others.map(str::to_owned).into();
-    let card = check(&target, &Options { paths, ..options.clone() }, progress)?;
-    Ok(Card { server: Some(name), ..card })
+    _running: Server,
+}
+
+impl BuiltInServer {
+    fn start(name: BuiltIn, behaviour: Behaviour, network: Network) -> Result<Self, BuiltInError> {
+        let config = Config { bind: network.bind(), ..Config::loopback(behaviour) };
+        let running = Server::start(config).map_err(BuiltInError::Start)?;
+        let address = (Ipv4Addr::LOCALHOST, running.local_addr().port()).into();
+        Ok(Self { name, address, _running: running })
+    }
+
+    fn time_pages(
+        &self,
+        documents: &[u32],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<PageTimes, PageError> {
+        page::time_pages(self.name, documents, self.address, progress)
+    }
+
+    fn check(
+        &self,
+        options: Options,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Card, BuiltInError> {
+        let [first, others @ ..] = PATHS;
+        let target: Target = format!("http://{}{first}", self.address).parse()?;
+        let options = Options { paths: others.map(str::to_owned).into(), ..options };
+        let card = check(&target, &options, progress)?;
+        Ok(Card { server: Some(self.name), ..card })
+    }
 }
 
 /// Why the built-in servers could not be checked.
@@ -92,10 +123,8 @@ pub enum BuiltInError {
     Page(#[from] PageError),
 }
 
-const SERVERS: [(BuiltIn, Behaviour); 2] =
-    [(BuiltIn::Paper1996, Behaviour::PAPER_1996), (BuiltIn::Fixed, Behaviour::FIXED)];
-
-/// What the cards are about: the small documents, which stall most, and one of the paper's.
+/// What the cards are about: small documents, which stall most, one of the paper's, and one that is larger
+/// than windows and send buffers.
 const PATHS: [&str; 4] = ["/300", "/500", "/6651", "/262144"];
 
 /// The three documents of Heidemann 1996 and 1997, and three that are small, as the answers of
@@ -108,14 +137,12 @@ mod tests {
 
     #[test]
     fn a_page_of_1996_stalls_and_a_fixed_one_does_not() {
-        let medians = |(name, behaviour)| {
-            let server = Server::start(Config::loopback(behaviour)).unwrap();
-            let page = |documents| {
-                page::time_pages(name, documents, server.local_addr(), &mut |_| {}).unwrap()
-            };
-            PAGES.map(|documents| page(documents).median_ms)
+        let medians = |name, behaviour| {
+            let server = BuiltInServer::start(name, behaviour, Network::Host).unwrap();
+            PAGES.map(|page| server.time_pages(page, &mut |_| {}).unwrap().median_ms)
         };
-        let [paper, fixed] = SERVERS.map(medians);
+        let paper = medians(BuiltIn::Paper1996, Behaviour::PAPER_1996);
+        let fixed = medians(BuiltIn::Fixed, Behaviour::FIXED);
         assert!(fixed.iter().all(|median| *median < 10.0), "{fixed:?}");
         if cfg!(target_os = "linux") {
             assert!(paper.iter().all(|median| *median > 60.0), "{paper:?}");

@@ -147,8 +147,8 @@ impl Client {
     }
 }
 
-/// Enough for quartiles, and few enough that the server of 1996 takes under three seconds.
-const PAGES: usize = 20;
+/// Enough for quartiles, and few enough that the server of 1996 takes two seconds.
+const PAGES: usize = 15;
 
 /// A page of three stalls takes 0.13 s; one that takes so long never comes.
 const PAGE_LIMIT: Duration = Duration::from_secs(5);
