@@ -151,6 +151,21 @@ impl Conversation {
         Ok(self.connection.send(&wire)?)
     }
 
+    /// Sends one request and reads the first `content` octets of its answer, or a little more.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub fn ask_beginning(
+        &mut self,
+        ask: &Ask,
+        content: u64,
+        budget: &mut Budget,
+    ) -> Result<Exchange, Trouble> {
+        let sent = self.send(std::slice::from_ref(ask), budget)?;
+        self.read(sent, content, budget)
+    }
+
     /// Reads the next response, to a request whose last octet was sent at `sent`.
     ///
     /// A response that is too large to be read whole comes back incomplete; so does one that is
@@ -160,6 +175,10 @@ impl Conversation {
     ///
     /// If not even the head of a response comes in time, or it cannot be understood.
     pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, Trouble> {
+        self.read(sent, CONTENT_LIMIT, budget)
+    }
+
+    fn read(&mut self, sent: Instant, content: u64, budget: &Budget) -> Result<Exchange, Trouble> {
         let deadline = budget.answer_by(self.now());
         let mut draft = Draft::default();
         loop {
@@ -172,7 +191,7 @@ impl Conversation {
                     false => Err(Trouble::ClosedUnanswered(closed.error)),
                 };
             }
-            if draft.content() > CONTENT_LIMIT || !self.advance(deadline)? {
+            if draft.content() > content || !self.advance(deadline)? {
                 self.persists = false;
                 return match draft.has_head() {
                     true => self.finish(draft, sent),

@@ -76,8 +76,6 @@ pub struct Stall {
     pub offset: u64,
     /// Octets of the response that came before it.
     pub before: u64,
-    /// Octets of the response that came after it.
-    pub held: u64,
     /// When it began: the arrival before.
     pub from: Instant,
     /// When it ended: the arrival after.
@@ -127,6 +125,14 @@ impl Exchange {
         self.response().last().map(|arrived| arrived.at.saturating_duration_since(self.sent))
     }
 
+    /// Octets of the whole response, as far as its head tells, or as were read.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        let head = self.head_end.offset - self.start;
+        let said = self.head.content_length.map_or(0, |content| head + content);
+        said.max(self.end - self.start)
+    }
+
     /// Whether a segment (or read) ended with the head although content followed.
     #[must_use]
     pub fn has_split_head(&self) -> bool {
@@ -147,7 +153,6 @@ impl Exchange {
         self.response().zip(self.response().skip(1)).map(|(before, after)| Stall {
             offset: after.offset,
             before: after.offset - self.start,
-            held: self.end - after.offset,
             from: before.at,
             to: after.at,
             acked: self.acks.iter().find(|acked| acked.up_to >= after.offset).map(|acked| acked.at),

@@ -23,7 +23,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let ask = client.get(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
     let mut conversation = client.open(receiver)?;
-    let exchange = conversation.ask(&ask, &mut client.budget)?;
+    let exchange = conversation.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
     facts.note_split(&exchange);
     let Some(flight) = view.first_flight(&exchange) else {
         return unknown("the response is empty".to_owned());
@@ -49,3 +49,6 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 
 /// RFC 6928, section 2: the initial window is at most 10 segments.
 const RFC_6928: u64 = 10;
+
+/// More than any initial window; the rest of a large page need not be waited for.
+const BEGINNING: u64 = 64 << 10;

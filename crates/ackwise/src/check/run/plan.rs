@@ -74,7 +74,7 @@ const fn step(id: FindingId, requests: u32, share: f64) -> Step {
 const ORDER: [Step; 11] = [
     step(FindingId::NagleDelayedAck, 30, 0.4),
     step(FindingId::SplitHead, 4, 0.2),
-    step(FindingId::ShortInitialSegment, 16, 0.3),
+    step(FindingId::ShortInitialSegment, 24, 0.3),
     step(FindingId::CorkTimer, 8, 0.3),
     step(FindingId::RequestSegments, 8, 0.3),
     step(FindingId::Pipelining, 4, 0.3),
