@@ -23,8 +23,7 @@ fn of_card(card: &Card) -> String {
     let warned: Vec<_> = with(Verdict::Warn).map(|it| it.id.as_str()).collect();
 
     let verdict = if let [worst, ..] = failed[..] {
-        let losses: Vec<_> = failed.iter().map(|it| loss(it)).collect();
-        format!("{who} {}{}", losses.join(" and "), change(worst))
+        format!("{who} {}{}", losses(&failed), change(worst))
     } else if warned.is_empty() {
         format!("{who} has nothing to remove.")
     } else {
@@ -39,11 +38,16 @@ fn of_card(card: &Card) -> String {
     }
 }
 
-fn loss(finding: &Finding) -> String {
-    match finding.cost_ms {
-        Some(cost) => format!("loses {} per response to {}", milliseconds(cost), finding.id),
-        None => format!("fails {}", finding.id),
-    }
+/// What was lost per response, the dearest first, and what was wrong without a cost.
+fn losses(failed: &[&Finding]) -> String {
+    let costs = failed.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), it.id)));
+    let lost = costs.enumerate().map(|(index, (cost, id))| match index {
+        0 => format!("loses {cost} per response to {id}"),
+        _ => format!("{cost} to {id}"),
+    });
+    let wrong =
+        failed.iter().filter(|it| it.cost_ms.is_none()).map(|it| format!("fails {}", it.id));
+    lost.chain(wrong).collect::<Vec<_>>().join(" and ")
 }
 
 /// What to change, as far as one sentence carries it; the rest stands with the finding.
@@ -64,8 +68,23 @@ mod tests {
     fn it_says_what_costs_how_much_and_what_to_change() {
         assert_eq!(
             of(&sample::one_card()),
-            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; to remove it: Set \
-             TCP_NODELAY on the accepted socket. One question stays open."
+            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; to remove it: set \
+             TCP_NODELAY on accepted connections. One question stays open."
+        );
+    }
+
+    #[test]
+    fn losses_come_before_wrong_answers() {
+        let mut report = sample::one_card();
+        for finding in &mut report.cards[0].findings {
+            finding.verdict = Verdict::Fail;
+        }
+        report.cards[0].findings[0].cost_ms = Some(200.0);
+        let losses = losses(&report.cards[0].findings.iter().collect::<Vec<_>>());
+        assert_eq!(
+            losses,
+            "loses 200.0 ms per response to split-head and 40.2 ms to nagle-delayed-ack and fails \
+             short-initial-segment and fails send-buffer and fails pipelining"
         );
     }
 

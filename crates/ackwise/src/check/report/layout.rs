@@ -18,9 +18,10 @@ pub(super) fn block(text: &str, indent: usize, width: usize) -> String {
     fill(text, options.initial_indent(&indent).subsequent_indent(&indent))
 }
 
-/// Keeps numbers and their units on one line.
+/// Keeps numbers and their units, and sums of them, on one line.
 fn fill(text: &str, options: textwrap::Options<'_>) -> String {
-    let bound = text.replace(" ms", "\u{a0}ms").replace(" B ", "\u{a0}B ");
+    let bound =
+        text.replace(" ms", "\u{a0}ms").replace(" B ", "\u{a0}B ").replace(" + ", "\u{a0}+\u{a0}");
     let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
     textwrap::fill(&bound, options).replace('\u{a0}', " ")
 }

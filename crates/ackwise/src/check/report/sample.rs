@@ -14,7 +14,10 @@ pub(super) fn one_card() -> Report {
         target: "http://127.0.0.1:8080/".to_owned(),
         server: None,
         stack: StackName::Ackwise,
-        notes: vec!["The page has 905 B, so that some sizes cannot be tried.".to_owned()],
+        notes: vec![
+            "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/, which was checked"
+                .to_owned(),
+        ],
         findings: vec![split_head(), short_initial_segment(), nagle(), send_buffer(), pipelining()],
     };
     Report { cards: vec![card], ..Report::default() }
@@ -31,7 +34,7 @@ pub(super) fn built_in() -> Report {
     };
     let joined = Finding {
         verdict: Verdict::Pass,
-        summary: "The head leaves together with the body.".to_owned(),
+        summary: "head and content share segments".to_owned(),
         values: json!({"split": false, "head_bytes": 152}),
         evidence: vec![],
         remedy: None,
@@ -40,7 +43,7 @@ pub(super) fn built_in() -> Report {
     let free = Finding {
         verdict: Verdict::Pass,
         cost_ms: Some(0.0),
-        summary: "No segment waits for our ACK.".to_owned(),
+        summary: "nothing waits for our ACK (2 sizes tried)".to_owned(),
         values: json!({"released_by": "none", "sizes": [300]}),
         evidence: vec![],
         remedy: None,
@@ -75,14 +78,14 @@ fn split_head() -> Finding {
         id: FindingId::SplitHead,
         verdict: Verdict::Warn,
         cost_ms: None,
-        summary: "The head (152 B) leaves in a segment of its own, 0.1 ms before the body."
+        summary: "the head of 152 octets leaves in a segment of its own: one more packet for each response"
             .to_owned(),
         values: json!({"split": true, "head_bytes": 152}),
         evidence: vec![
             "0.000000 > 1:75(74) ack 1".to_owned(),
             "0.000132 < 1:153(152) ack 75".to_owned(),
         ],
-        remedy: Some("Write head and body with one call (writev).".to_owned()),
+        remedy: Some("write head and body with one call: writev, or a buffer flushed after the body".to_owned()),
     }
 }
 
@@ -90,7 +93,7 @@ fn short_initial_segment() -> Finding {
     fact(
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
-        "The server offers no document larger than two segments.",
+        "it takes a response of 4380 octets, and the largest known has 905: name another with --paths",
         json!({"stall_ms": null}),
     )
 }
@@ -100,8 +103,7 @@ fn nagle() -> Finding {
         id: FindingId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
-        summary: "The last 300 B of a response wait for our ACK: 40.2 ms when it comes after 40 ms, \
-                  120.3 ms when it comes after 120 ms."
+        summary: "the last segment of a response of 300 octets waits for our delayed ACK: 40 ms, every time"
             .to_owned(),
         values: json!({
             "released_by": "ack", "cost_ms_40": 40.17, "cost_ms_120": 120.3, "sizes": [300],
@@ -113,7 +115,7 @@ fn nagle() -> Finding {
             "0.040344 < 605:905(300) ack 149".to_owned(),
         ],
         remedy: Some(
-            "Set TCP_NODELAY on the accepted socket. Or write head and body with one call (writev)."
+            "set TCP_NODELAY on accepted connections. Or write head and body with one call (tested: it removes this)"
                 .to_owned(),
         ),
     }
@@ -123,7 +125,7 @@ fn send_buffer() -> Finding {
     fact(
         FindingId::SendBuffer,
         Verdict::Pass,
-        "At most 2588672 B were in flight; our window was the bound.",
+        "a flight of 2588 KB; what bounds it: our window",
         json!({"flight_bytes": 2_588_672, "bound": "receive-window"}),
     )
 }
@@ -132,7 +134,7 @@ fn pipelining() -> Finding {
     fact(
         FindingId::Pipelining,
         Verdict::Pass,
-        "Two requests in one segment: both answers, in order.",
+        "two requests in one segment are both answered rightly in order",
         json!({"ok": true}),
     )
 }
