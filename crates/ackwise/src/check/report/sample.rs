@@ -29,7 +29,7 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
-        notes: vec![],
+        notes: vec!["the kernel's TCP played the client: /dev/net/tun is missing".to_owned()],
         findings,
     };
     let joined = Finding {

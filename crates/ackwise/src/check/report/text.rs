@@ -50,12 +50,16 @@ impl Text {
 
     fn card(self, out: &mut String, card: &Card) -> fmt::Result {
         writeln!(out, "\n{BOLD}{}{BOLD:#}, by {}", title(card), stack(card.stack))?;
-        self.notes(out, card)?;
+        self.notes(out, &card.notes)?;
         card.findings.iter().try_for_each(|finding| self.line(out, finding))
     }
 
-    fn notes(self, out: &mut String, card: &Card) -> fmt::Result {
-        card.notes.iter().try_for_each(|note| {
+    fn notes<'a>(
+        self,
+        out: &mut String,
+        notes: impl IntoIterator<Item = &'a String>,
+    ) -> fmt::Result {
+        notes.into_iter().try_for_each(|note| {
             writeln!(out, "{}", block(&format!("Note: {}", escape::controls(note)), 2, self.width))
         })
     }
@@ -75,7 +79,9 @@ impl Text {
     fn side_by_side(self, out: &mut String, left: &Card, right: &Card) -> fmt::Result {
         let both = [left, right];
         writeln!(out, "\nBoth cards, by {}:", stack(left.stack))?;
-        both.into_iter().try_for_each(|card| self.notes(out, card))?;
+        self.notes(out, &left.notes)?;
+        let news = right.notes.iter().filter(|note| !left.notes.contains(note));
+        self.notes(out, news)?;
         let [left_title, right_title] = both.map(column_title);
         writeln!(out, "  {:ID$}  {BOLD}{left_title:CELL$}  {right_title}{BOLD:#}", "")?;
         for finding in &left.findings {
