@@ -2,14 +2,20 @@
 
 use core::time::Duration;
 
-use super::{Endpoint, alarm::Alarm};
+use super::{
+    Endpoint,
+    alarm::Alarm,
+    quick_ack::{Credit, QuickAck},
+    receiver::Order,
+};
 use crate::{
-    policy::{AckDecision, AckPolicy, Arrival},
+    policy::{AckDecision, AckPolicy, Arrival, Reading},
+    segment::Segment,
     units::Instant,
     wait::AckWait,
 };
 
-/// What is unacknowledged, and Linux's and Heidemann's estimates of when to acknowledge it.
+/// What is unacknowledged, and what the policies have learnt about the peer.
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledger {
     /// An ACK must leave at once.
@@ -23,25 +29,18 @@ pub(super) struct Acknowledger {
     /// When data last arrived, once it has.
     last_arrival: Alarm,
     /// The largest segment that the peer has sent: what "full" means.
-    full_segment: u32,
-    /// Heidemann's interarrival time, in microseconds.
+    full_segment: u16,
+    /// The last segment was a full one.
+    after_full: bool,
+    /// Heidemann's interarrival time of full segments, in microseconds.
     interarrival_us: u32,
-    /// Linux: `ato`, in microseconds.
-    time_out_us: u32,
-    /// Linux: ACKs left in the quick-ACK phase.
-    quick: u8,
-    /// Linux: "ping-pong", this end answers what it receives.
-    interactive: bool,
+    quick_ack: QuickAck,
 }
 
-/// RFC 9293, section 3.7.1: the MSS that holds if none was announced, so a full segment is no smaller.
-const DEFAULT_SEGMENT: u32 = 536;
-/// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
-const TIME_OUT_MIN_US: u32 = 40_000;
-/// Linux `TCP_DELACK_MAX`; also the longest that we wait for an interarrival time (ours).
-const TIME_OUT_MAX_US: u32 = 200_000;
-/// Linux `TCP_MAX_QUICKACKS`.
-const QUICK_MAX: u8 = 16;
+/// RFC 9293, section 3.7.1: the MSS that holds if none was announced.
+const DEFAULT_SEGMENT: u16 = 536;
+/// The longest that we wait for an interarrival time (ours: BSD's tick).
+const INTERARRIVAL_MAX_US: u32 = 200_000;
 
 impl Acknowledger {
     pub(super) const fn new() -> Self {
@@ -52,11 +51,16 @@ impl Acknowledger {
             since: Instant::EPOCH,
             last_arrival: Alarm::OFF,
             full_segment: DEFAULT_SEGMENT,
-            interarrival_us: TIME_OUT_MAX_US,
-            time_out_us: 0,
-            quick: 0,
-            interactive: false,
+            after_full: false,
+            interarrival_us: INTERARRIVAL_MAX_US,
+            quick_ack: QuickAck::NEW,
         }
+    }
+
+    /// The SYN has arrived: until the peer shows what a full segment is, it is no larger than ours.
+    pub(super) fn begin(&mut self, mss: u32) {
+        self.last_sent = 1;
+        self.full_segment = u16::try_from(mss).unwrap_or(u16::MAX).min(DEFAULT_SEGMENT);
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -69,19 +73,23 @@ impl Acknowledger {
     }
 
     /// A segment that carries ACK = `next` has left.
-    pub(super) const fn sent(&mut self, next: u64) {
+    pub(super) fn sent(&mut self, next: u64) {
+        self.quick_ack.ack_sent(self.is_pending());
         self.clear();
         self.last_sent = next;
-        self.quick = self.quick.saturating_sub(1);
     }
 
-    /// We have sent data: if that came soon after receiving some, it was an answer, and the next ACK
-    /// can travel with the next answer (Linux `tcp_event_data_sent`).
     pub(super) fn data_sent(&mut self, now: Instant) {
-        let answered = self.last_arrival.due().is_some_and(|arrival| {
-            now.since(arrival) < Duration::from_micros(u64::from(self.time_out_us))
-        });
-        self.interactive |= answered;
+        self.quick_ack.data_sent(self.since_arrival(now));
+    }
+
+    /// Whether an ACK must leave now; `rto` bounds what a missed time-out teaches.
+    pub(super) fn must_leave(&mut self, rto: Duration, now: Instant) -> bool {
+        let timed_out = !self.now && self.due.is_due(now);
+        if timed_out {
+            self.quick_ack.timed_out(rto);
+        }
+        self.now || timed_out
     }
 
     pub(super) fn wait(&self, policy: AckPolicy) -> Option<AckWait> {
@@ -96,53 +104,45 @@ impl Acknowledger {
         })
     }
 
-    /// Learns from an arrival of `len` octets at `now`: what is full, how fast they follow.
-    fn learn(&mut self, len: u32, largest: u32, rto: Duration, now: Instant) {
+    fn since_arrival(&self, now: Instant) -> Option<Duration> {
+        self.last_arrival.due().map(|arrival| now.since(arrival))
+    }
+
+    /// Learns from `len` octets, of `largest` that we have offered to take in a segment.
+    fn learn(&mut self, len: u32, largest: u16, now: Instant) {
+        let len = u16::try_from(len).unwrap_or(u16::MAX);
         self.full_segment = self.full_segment.max(len.min(largest));
-        match self.last_arrival.due() {
-            // Linux `tcp_event_data_recv`: the first data starts the quick-ACK phase.
-            None => {
-                self.quick = QUICK_MAX;
-                self.time_out_us = TIME_OUT_MIN_US;
-            }
-            Some(last) => {
-                let gap = now.since(last);
-                let gap_us = u32::try_from(gap.as_micros()).unwrap_or(u32::MAX);
-                if gap_us <= TIME_OUT_MIN_US / 2 {
-                    self.time_out_us = self.time_out_us / 2 + TIME_OUT_MIN_US / 2;
-                } else if gap_us < self.time_out_us {
-                    self.time_out_us = self.time_out_us / 2 + gap_us;
-                } else if gap > rto {
-                    // "Too long gap. Apparently sender failed to restart window."
-                    self.quick = QUICK_MAX;
-                }
-                self.interarrival_us = self.interarrival_us.min(gap_us.max(1));
-            }
+        let full = len >= self.full_segment;
+        if let Some(gap) = self.since_arrival(now).filter(|_| full && self.after_full) {
+            self.learn_interarrival(gap);
         }
+        self.after_full = full;
         self.last_arrival = Alarm::at(now);
+    }
+
+    /// The shortest gap counts; it is forgotten by an eighth with each further one (ours), as routes
+    /// change. Segments that came in at once tell nothing about the line.
+    fn learn_interarrival(&mut self, gap: Duration) {
+        if let Ok(gap_us @ 1..) = u32::try_from(gap.as_micros()) {
+            let known = self.interarrival_us;
+            self.interarrival_us = gap_us.min(known + known / 8).min(INTERARRIVAL_MAX_US);
+        }
     }
 }
 
 impl Endpoint {
-    /// Data of `len` octets has arrived; `in_order` if it was just what was expected next.
-    pub(super) fn schedule_ack(&mut self, len: u32, in_order: bool, now: Instant) {
-        let rto = self.round_trip.rto();
-        let srtt = self.round_trip.srtt();
+    /// Data has arrived.
+    pub(super) fn schedule_ack(&mut self, segment: &Segment, order: Order, now: Instant) {
+        let gap = self.acknowledger.since_arrival(now);
+        self.acknowledger.learn(segment.len, self.config.mss, now);
+        self.learn_quick_ack(segment.len, order, gap);
         let acknowledger = &mut self.acknowledger;
-        acknowledger.learn(len, self.sender.mss, rto, now);
-        let unacked = self.receiver.next.saturating_sub(acknowledger.last_sent);
-        let out_of_order = !in_order || !self.receiver.out_of_order.is_empty();
-        if out_of_order {
-            // Linux `tcp_enter_quickack_mode`.
-            acknowledger.interactive = false;
-            acknowledger.quick = acknowledger.quick.max(2);
-        }
         let arrival = Arrival {
-            unacked_octets: u32::try_from(unacked).unwrap_or(u32::MAX),
-            mss: acknowledger.full_segment.min(self.sender.mss),
-            out_of_order,
-            quick: acknowledger.quick > 0 && !acknowledger.interactive,
-            time_out: linux_time_out(acknowledger.time_out_us, acknowledger.interactive, srtt),
+            unacked_octets: self.receiver.unacknowledged(acknowledger.last_sent),
+            mss: acknowledger.full_segment.into(),
+            out_of_order: order != Order::Next,
+            quick: acknowledger.quick_ack.is_quick(),
+            time_out: acknowledger.quick_ack.time_out(self.round_trip.srtt()),
             interarrival: Duration::from_micros(u64::from(acknowledger.interarrival_us)),
         };
         if !acknowledger.due.is_on() {
@@ -154,28 +154,35 @@ impl Endpoint {
         }
     }
 
-    /// The reader has taken `octets`: the peer may want to hear of the window.
-    pub(super) fn after_read(&mut self, octets: u32, _now: Instant) {
-        let withheld = matches!(self.config.policies.ack, AckPolicy::Withheld { .. });
-        if octets > 0
-            && !withheld
-            && self.state.receives()
-            && self.receiver.deserves_update(self.sender.mss)
-        {
-            self.acknowledger.now = true;
+    fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Duration>) {
+        let full_segment = u32::from(self.acknowledger.full_segment);
+        let credit = Credit::of(self.receiver.window(), full_segment);
+        let quick_ack = &mut self.acknowledger.quick_ack;
+        quick_ack.data_arrived(gap, credit, self.round_trip.rto());
+        if len < full_segment {
+            quick_ack.small_segment_arrived();
+        }
+        if order == Order::Behind {
+            quick_ack.repetition_arrived(credit);
         }
     }
-}
 
-/// Linux `tcp_send_delayed_ack`: the time-out, at most 500 ms, 200 ms for an answering connection, or
-/// the round-trip time (but 40 ms at least).
-fn linux_time_out(time_out_us: u32, interactive: bool, srtt: Option<Duration>) -> Duration {
-    let time_out = Duration::from_micros(u64::from(time_out_us));
-    let floor = Duration::from_micros(u64::from(TIME_OUT_MIN_US));
-    if time_out <= floor {
-        return time_out;
+    /// The reader has taken `octets`: the peer may want to hear of it.
+    pub(super) fn after_read(&mut self, octets: u32) {
+        if octets == 0 || !self.state.receives() {
+            return;
+        }
+        let acknowledger = &self.acknowledger;
+        let reading = Reading {
+            unacked_octets: self.receiver.unacknowledged(acknowledger.last_sent),
+            window_gain: self.receiver.window_gain(),
+            window: self.receiver.window(),
+            buffer: self.config.receive_buffer,
+            mss: self.sender.mss,
+            full_segment: acknowledger.full_segment.into(),
+            drained: self.receiver.readable() == 0,
+            acknowledges_drained: acknowledger.quick_ack.acknowledges_drained(),
+        };
+        self.acknowledger.now |= self.config.policies.ack.on_read(reading);
     }
-    let longest = if interactive { TIME_OUT_MAX_US } else { 500_000 };
-    let longest = Duration::from_micros(u64::from(longest));
-    time_out.min(srtt.map_or(longest, |srtt| srtt.max(floor).min(longest)))
 }

@@ -36,10 +36,12 @@ pub fn refuse(segment: &Segment) -> Option<Segment> {
     Some(reset.segment())
 }
 
-/// What becomes of a segment after the checks that come before its text.
+/// What becomes of a segment after the checks that come before its ACK and text.
 enum Disposition {
     Drop,
-    /// Dropped, but answered by an ACK ("challenge", RFC 5961).
+    /// Dropped, but answered by an ACK, which tells the peer where we are.
+    Acknowledge,
+    /// The same for what an attacker may have sent (RFC 5961), so rationed.
     Challenge,
     Reset,
     Process,
@@ -111,62 +113,77 @@ impl Endpoint {
 
     /// Section 3.10.7.4: all other states.
     fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
-        let mut segment = *segment;
-        if self.state == State::SynReceived && segment.flags.syn && segment.seq == self.receiver.irs
-        {
-            if segment.ack.is_none() {
-                // The peer has not seen our SYN-ACK.
-                self.sender.next = 0;
-                return None;
-            }
-            // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
-            segment = without_syn(&segment);
+        let repeats_syn = segment.flags.syn && segment.seq == self.receiver.irs;
+        if self.sender.una > 0 || !repeats_syn {
+            return self.arrive_checked(segment, now);
         }
-        if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(&segment) {
-            self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
+        if segment.ack.is_none() {
+            self.sender.next = 0; // The peer has not seen our SYN-ACK.
+            return None;
         }
-        match self.check(&segment, now) {
-            Disposition::Drop => None,
-            Disposition::Challenge => {
-                self.acknowledger.now = true;
-                None
-            }
-            Disposition::Reset => {
-                self.reset_by_peer();
-                None
-            }
-            Disposition::Process => self.process(&segment, now),
+        // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
+        let placement = self.arrive_checked(&without_syn(segment), now);
+        self.set_window_of_syn(segment);
+        placement
+    }
+
+    fn arrive_checked(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        match self.check(segment, now) {
+            Disposition::Process => return self.process(segment, now),
+            Disposition::Drop => {}
+            Disposition::Acknowledge => self.acknowledge_unacceptable(segment, now),
+            Disposition::Challenge => self.challenge(now),
+            Disposition::Reset => self.reset_by_peer(),
         }
+        None
     }
 
     /// The first four checks: sequence number, RST, SYN, presence of ACK.
     fn check(&self, segment: &Segment, now: Instant) -> Disposition {
-        // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
-        // silently drop the segment."
-        let stamped = segment.options.timestamps.is_some() || segment.flags.rst;
-        if self.receiver.timestamps && !stamped {
-            return Disposition::Drop;
-        }
-        if !segment.flags.rst && self.is_older_by_timestamp(segment, now) {
-            return Disposition::Challenge;
-        }
-        if !self.is_acceptable(segment) {
-            return if segment.flags.rst { Disposition::Drop } else { Disposition::Challenge };
-        }
+        let acceptable = self.is_acceptable(segment);
         if segment.flags.rst {
             // RFC 5961, section 3.2: only the exact number resets.
-            return match segment.seq == self.receiver.number(self.receiver.next) {
+            return match segment.seq == self.next_expected() {
                 true => Disposition::Reset,
-                false => Disposition::Challenge,
+                false if acceptable => Disposition::Challenge,
+                false => Disposition::Drop,
             };
         }
         if segment.flags.syn {
-            return Disposition::Challenge; // RFC 5961, section 4.2.
+            // RFC 5961, section 4.2: "irrespective of the sequence number". Before that, the fourth
+            // check: "If the connection was initiated with a passive OPEN, then return this
+            // connection to the LISTEN state".
+            let starts_again = acceptable && self.state == State::SynReceived && self.passive;
+            return if starts_again { Disposition::Reset } else { Disposition::Challenge };
         }
-        if segment.ack.is_none() { Disposition::Drop } else { Disposition::Process }
+        // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
+        // silently drop the segment."
+        let stamped = !self.receiver.timestamps || segment.options.timestamps.is_some();
+        if !stamped {
+            Disposition::Drop
+        } else if !acceptable || self.is_older_by_timestamp(segment, now) {
+            Disposition::Acknowledge
+        } else if segment.ack.is_none() {
+            Disposition::Drop
+        } else {
+            Disposition::Process
+        }
     }
 
-    /// The remaining checks: ACK, URG, text, FIN.
+    /// The first check: "If an incoming segment is not acceptable, an acknowledgment should be sent in
+    /// reply". A FIN that repeats the peer's restarts 2 MSL.
+    fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
+        self.acknowledger.now = true;
+        if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
+            self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
+        }
+    }
+
+    fn challenge(&mut self, now: Instant) {
+        self.acknowledger.now |= self.challenges.take(now);
+    }
+
+    /// The remaining checks: ACK, then URG, text and FIN.
     fn process(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
         let ack = self.sender.position(segment.ack?);
         let highest = as_signed(self.sender.max);
@@ -183,57 +200,69 @@ impl Endpoint {
             // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
             let oldest = as_signed(self.sender.una) - i64::from(self.sender.max_window);
             if ack < oldest || ack > highest {
-                self.acknowledger.now = true;
+                self.challenge(now);
                 return None;
             }
             self.note_timestamp(segment, now);
             self.take_ack(u64::try_from(ack).unwrap_or(0), segment, now);
-        }
-        if segment.flags.urg {
-            self.events.push(Event::UrgentIgnored);
         }
         self.take_text(segment, now)
     }
 
     /// Data and FIN, trimmed to what is new and inside the window.
     fn take_text(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
-        if !self.state.receives() || segment.len == 0 && !segment.flags.fin {
+        if !self.state.receives() {
             return None;
         }
-        let first = self.receiver.position(segment.data_start());
-        let last = first + i64::from(segment.len);
-        let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
-        let end = u64::try_from(last).unwrap_or(0);
-        // Nothing follows a FIN, whatever a peer claims.
-        let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
-        let kept_end = end.min(self.receiver.edge).min(limit);
-        if segment.flags.fin && kept_end == end && self.receiver.fin.is_none() {
-            self.receiver.fin = NonZeroU64::new(end);
+        if segment.flags.urg {
+            self.events.push(Event::UrgentIgnored);
         }
-        let mut placement = None;
-        if segment.len > 0 {
-            let in_order = start == self.receiver.next && first == as_signed(start);
-            if start < kept_end && self.receiver.accept(start, kept_end) {
-                placement = Some(Placement {
-                    skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
-                    offset: start - 1,
-                    len: u32::try_from(kept_end - start).unwrap_or(segment.len),
-                });
-            }
-            if kept_end < end {
-                self.acknowledger.now = true; // The peer must learn how small the window is.
-            }
-            if self.receiver.readable() > 0 {
-                self.events.push(Event::Readable);
-            }
-            self.schedule_ack(segment.len, in_order, now);
+        let placement = if segment.len > 0 { self.take_data(segment, now) } else { None };
+        if segment.flags.fin {
+            self.note_fin(segment);
         }
         if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
             self.take_fin(now);
-        } else if segment.flags.fin {
-            self.acknowledger.now = true;
         }
         placement
+    }
+
+    fn take_data(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+        let first = self.receiver.position(segment.data_start());
+        let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
+        let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
+        // Nothing follows a FIN, whatever a peer claims.
+        let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
+        let kept_end = end.min(self.receiver.edge).min(limit);
+        let mut placement = None;
+        let order = self.receiver.order(first);
+        if start < kept_end && self.receiver.accept(start, kept_end) {
+            placement = Some(Placement {
+                skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
+                offset: start - 1,
+                len: u32::try_from(kept_end - start).unwrap_or(segment.len),
+            });
+        }
+        if kept_end < end {
+            self.acknowledger.now = true; // The peer must learn how small the window is.
+        }
+        if self.receiver.readable() > 0 {
+            self.events.push(Event::Readable);
+        }
+        self.schedule_ack(segment, order, now);
+        placement
+    }
+
+    /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
+    /// arrived. An ACK leaves at once: nothing can be won by waiting.
+    fn note_fin(&mut self, segment: &Segment) {
+        self.acknowledger.now = true;
+        let end = self.receiver.position(segment.data_start() + segment.len);
+        let end = u64::try_from(end).unwrap_or(0);
+        let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
+        if self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end) {
+            self.receiver.fin = NonZeroU64::new(end);
+        }
     }
 
     /// The peer's FIN is next in sequence.
@@ -268,7 +297,6 @@ impl Endpoint {
     /// The peer's SYN: sequence numbers and options.
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
         self.receiver.begin(segment.seq);
-        self.acknowledger.last_sent = 1;
         let Offer { sack, timestamps, window_scale } = self.config.policies.offer;
         let Options {
             mss, window_scale: peer_shift, sack_permitted, timestamps: peer_clock, ..
@@ -288,7 +316,8 @@ impl Endpoint {
         // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
         let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
         let overhead = if self.receiver.timestamps { TIMESTAMPS_OCTETS } else { 0 };
-        self.sender.mss = peer_mss.min(u32::from(self.config.mss)) - overhead;
+        self.sender.mss = peer_mss.min(u32::from(self.config.mss)).saturating_sub(overhead).max(1);
+        self.acknowledger.begin(self.sender.mss);
         self.set_window_of_syn(segment);
     }
 

@@ -2,14 +2,17 @@
 //!
 //! | file | one idea |
 //! | --- | --- |
+//! | `config` | what a connection is created with |
 //! | `state` | the state machine, as a table |
 //! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
+//! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
-//! | `acknowledge` | when to acknowledge |
-//! | `sender`, `receiver` | the two sequence spaces |
-//! | `timers` | what happens when time passes |
+//! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
+//! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
+//! | `timers`, `alarm` | what happens when time passes |
+//! | `events` | what the application should hear about |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! octet of the stream. Only `arrive` and `output` see the 32-bit circle.
@@ -18,9 +21,11 @@ mod acknowledge;
 mod acknowledged;
 mod alarm;
 mod arrive;
+mod challenge;
 mod config;
 mod events;
 mod output;
+mod quick_ack;
 mod ranges;
 mod receiver;
 mod recovery;
@@ -48,6 +53,7 @@ use crate::{
 };
 use acknowledge::Acknowledger;
 use alarm::Alarm;
+use challenge::Challenges;
 use events::Events;
 use output::PendingReset;
 use receiver::Receiver;
@@ -92,6 +98,7 @@ pub struct Endpoint {
     recovery: Recovery,
     acknowledger: Acknowledger,
     timers: Timers,
+    challenges: Challenges,
     events: Events,
     pending_reset: Option<PendingReset>,
 }
@@ -155,6 +162,7 @@ impl Endpoint {
             recovery: Recovery::default(),
             acknowledger: Acknowledger::new(),
             timers: Timers::default(),
+            challenges: Challenges::NONE,
             events: Events::default(),
             pending_reset: None,
         }
@@ -185,15 +193,15 @@ impl Endpoint {
     }
 
     /// Takes `octets` of the received stream; returns how many there were.
-    pub fn read(&mut self, octets: u32, now: Instant) -> u32 {
+    pub fn read(&mut self, octets: u32, _now: Instant) -> u32 {
         self.begin_call();
         let taken = self.receiver.read(octets);
-        self.after_read(taken, now);
+        self.after_read(taken);
         taken
     }
 
     /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
-    pub fn close(&mut self, now: Instant) {
+    pub fn close(&mut self, _now: Instant) {
         self.begin_call();
         if self.state.after(Input::Close).is_none() {
             return;
@@ -203,18 +211,20 @@ impl Endpoint {
             self.finish(Event::Closed);
         } else {
             self.sender.fin = true;
-            self.timers.last_send = self.timers.last_send.min(now);
         }
     }
 
-    /// Gives the connection up with an RST.
+    /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
+    /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
     pub fn abort(&mut self, _now: Instant) {
         self.begin_call();
-        let synchronized = self.state.is_synchronized() || self.state == State::SynReceived;
-        if synchronized && self.state != State::TimeWait {
+        if self.state == State::Closed {
+            return;
+        }
+        if self.state.receives() || self.state == State::CloseWait {
             self.pending_reset = Some(self.reset_in_sequence());
         }
-        self.step(Input::Reset);
+        self.state = State::Closed;
         self.finish(Event::Closed);
     }
 

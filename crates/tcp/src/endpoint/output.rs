@@ -68,7 +68,7 @@ impl Endpoint {
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(reset) = self.pending_reset.take() {
-            return Some(Transmit { segment: reset.segment(), offset: 0, retransmission: false });
+            return Some(self.transmit_reset(reset, now));
         }
         if matches!(self.state, State::Closed | State::Listen) {
             return None;
@@ -302,7 +302,7 @@ impl Endpoint {
             window_scale: scales.then(|| self.receiver.wanted_shift()),
             sack_permitted: if answering { self.receiver.sack } else { offer.sack },
             timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
-                .then_some(Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }),
+                .then(|| self.clock(now)),
             sack: SackBlocks::default(),
         };
         if retransmission {
@@ -316,9 +316,16 @@ impl Endpoint {
         Transmit { segment, offset: 0, retransmission }
     }
 
+    /// RFC 7323, section 3.2: once negotiated, timestamps SHOULD be sent in an RST, too.
+    fn transmit_reset(&self, reset: PendingReset, now: Instant) -> Transmit {
+        let mut segment = reset.segment();
+        segment.options.timestamps = self.receiver.timestamps.then(|| self.clock(now));
+        Transmit { segment, offset: 0, retransmission: false }
+    }
+
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let due = self.acknowledger.now || self.acknowledger.due.is_due(now);
-        due.then(|| {
+        let must_leave = self.acknowledger.must_leave(self.round_trip.rto(), now);
+        must_leave.then(|| {
             let seq = self.sender.number(self.sender.max);
             let segment = self.segment(seq, Flags::NONE, 0, now);
             Transmit { segment, offset: self.sender.max.saturating_sub(1), retransmission: false }
@@ -329,9 +336,8 @@ impl Endpoint {
     fn segment(&mut self, seq: SeqNumber, flags: Flags, len: u32, now: Instant) -> Segment {
         let acks = self.state != State::SynSent;
         let window = self.receiver.advertise(self.sender.mss);
-        let clock = Timestamps { value: timestamp(now), echo: self.receiver.ts_recent };
         let options = Options {
-            timestamps: self.receiver.timestamps.then_some(clock),
+            timestamps: self.receiver.timestamps.then(|| self.clock(now)),
             sack: self.sack_blocks(),
             ..Options::NONE
         };
@@ -340,6 +346,11 @@ impl Endpoint {
         }
         let ack = acks.then(|| self.receiver.number(self.receiver.next));
         Segment { seq, ack, flags, window, options, len }
+    }
+
+    /// TSval and TSecr.
+    const fn clock(&self, now: Instant) -> Timestamps {
+        Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }
     }
 
     /// RFC 2018, section 4: the first block holds the segment that arrived last.

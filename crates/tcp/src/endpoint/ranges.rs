@@ -42,14 +42,13 @@ impl RangeSet {
         }
     }
 
-    /// Takes the range that begins at or before `position`, if it reaches beyond: its end.
+    /// Takes the range that begins at `position`: its end.
     pub(super) fn take_from(&mut self, position: u64) -> Option<u64> {
         let &(start, end) = self.ranges.first()?;
-        if start > position {
-            return None;
-        }
-        self.ranges.remove(0);
-        (end > position).then_some(end)
+        (start == position).then(|| {
+            self.ranges.remove(0);
+            end
+        })
     }
 
     /// The range that holds `position`.

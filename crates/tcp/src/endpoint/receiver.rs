@@ -1,6 +1,6 @@
 //! The receive sequence space (RFC 9293, section 3.3.1), in positions, and the window we advertise.
 
-use core::num::NonZeroU64;
+use core::{cmp::Ordering, num::NonZeroU64};
 
 use super::{
     ranges::RangeSet,
@@ -38,6 +38,19 @@ pub(super) struct Receiver {
     /// TS.Recent and when it was taken; valid with `timestamps`.
     pub(super) ts_recent: u32,
     pub(super) ts_recent_at: Instant,
+}
+
+/// Where arriving data begins, against what is here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Order {
+    /// With the octet that is expected next; nothing has arrived beyond.
+    Next,
+    /// The same, with data beyond: it fills all or part of a gap.
+    FillsGap,
+    /// Beyond: something is missing.
+    Ahead,
+    /// With octets that are here already.
+    Behind,
 }
 
 impl Receiver {
@@ -109,6 +122,21 @@ impl Receiver {
         self.edge.saturating_sub(self.next)
     }
 
+    /// Octets in order that no segment up to ACK = `last_sent` has acknowledged.
+    pub(super) fn unacknowledged(&self, last_sent: u64) -> u32 {
+        u32::try_from(self.next.saturating_sub(last_sent)).unwrap_or(u32::MAX)
+    }
+
+    /// The order of data that begins at `first`.
+    pub(super) fn order(&self, first: i64) -> Order {
+        match first.cmp(&i64::try_from(self.next).unwrap_or(i64::MAX)) {
+            Ordering::Less => Order::Behind,
+            Ordering::Equal if self.out_of_order.is_empty() => Order::Next,
+            Ordering::Equal => Order::FillsGap,
+            Ordering::Greater => Order::Ahead,
+        }
+    }
+
     /// Takes `[start, end)` of the stream, already trimmed to the window. `false` if it could not be
     /// kept because there are too many gaps.
     pub(super) fn accept(&mut self, start: u64, end: u64) -> bool {
@@ -116,39 +144,36 @@ impl Receiver {
             self.latest_out_of_order = start;
             return self.out_of_order.insert(start, end);
         }
-        self.next = self.next.max(end);
-        while let Some(end) = self.out_of_order.take_from(self.next) {
-            self.next = end;
-        }
-        self.out_of_order.remove_before(self.next);
+        self.out_of_order.remove_before(end);
+        self.next = self.out_of_order.take_from(end).unwrap_or(end);
         true
     }
 
-    /// Where the right edge would be if it were advertised now.
-    const fn possible_edge(&self) -> u64 {
-        self.read_end + self.buffer as u64
+    /// Where the right edge would be if it were advertised now: as far as the buffer and the header's
+    /// 16 bits reach.
+    fn possible_edge(&self) -> u64 {
+        let header = u64::from(u16::MAX) << self.window_shift;
+        (self.read_end + u64::from(self.buffer)).min(self.next + header)
+    }
+
+    /// Octets by which the window would grow if it were advertised now.
+    pub(super) fn window_gain(&self) -> u64 {
+        self.possible_edge().saturating_sub(self.edge)
     }
 
     /// Moves the edge if that is not silly, and returns the window for the header, scaled.
     ///
-    /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge in small increments": by
-    /// at least min(half of the buffer, one full segment) (MUST-39).
+    /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge RCV.NXT+RCV.WND in small
+    /// increments": by at least min(half of the buffer, one full segment) (MUST-39). What scaling
+    /// rounds off stays acceptable: RFC 7323, section 2.4, "The receiver MUST honor, as in window, any
+    /// segment that would have been in window for any <ACK> sent by the receiver".
     pub(super) fn advertise(&mut self, mss: u32) -> u16 {
         let shift = u32::from(self.window_shift);
-        let gain = self.possible_edge().saturating_sub(self.edge);
-        if gain >= u64::from(mss.min(self.buffer / 2).max(1)) {
-            let window = self.possible_edge().saturating_sub(self.next);
-            let offered = (window >> shift).min(u64::from(u16::MAX)) << shift;
-            self.edge = self.edge.max(self.next + offered);
+        if self.window_gain() >= u64::from(mss.min(self.buffer / 2).max(1)) {
+            let window = self.possible_edge() - self.next;
+            self.edge = self.edge.max(self.next + (window >> shift << shift));
         }
         u16::try_from(self.window() >> shift).unwrap_or(u16::MAX)
-    }
-
-    /// Whether the reader has opened the window so much that the peer should hear of it at once:
-    /// it is at least doubled, by a full segment or half of the buffer (Linux `tcp_cleanup_rbuf`).
-    pub(super) fn deserves_update(&self, mss: u32) -> bool {
-        let gain = self.possible_edge().saturating_sub(self.edge);
-        gain >= u64::from(mss.min(self.buffer / 2).max(1)) && gain >= self.window()
     }
 
     /// TS.Recent, if timestamps are in use.

@@ -27,9 +27,6 @@ pub(super) enum Phase {
 pub(super) struct Recovery {
     pub(super) phase: Phase,
     pub(super) duplicate_acks: u16,
-    /// FlightSize when the first duplicate ACK arrived: limited transmit is not to be counted
-    /// (RFC 5681, section 3.2, step 2).
-    flight_before: u32,
     /// The repair is over when this position is acknowledged; no new one begins before.
     pub(super) recover: u64,
     /// The segment at SND.UNA leaves next, whatever the windows say.
@@ -65,9 +62,6 @@ impl Endpoint {
     pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
         let recovery = &mut self.recovery;
         recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
-        if recovery.duplicate_acks == 1 {
-            recovery.flight_before = self.sender.flight();
-        }
         match recovery.phase {
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => self.congestion.on_duplicate_ack(),
@@ -90,8 +84,7 @@ impl Endpoint {
         self.recovery.recover = self.sender.max;
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
-        let flight = self.recovery.flight_before;
-        self.congestion.on_loss(flight, repair == Repair::Scoreboard, now);
+        self.congestion.on_loss(self.sender.flight(), repair == Repair::Scoreboard, now);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
             self.sender.next = self.sender.una;

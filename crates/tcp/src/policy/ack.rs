@@ -18,8 +18,8 @@ pub enum AckPolicy {
         /// The per-connection timer.
         delay: AckDelay,
     },
-    /// BSD: at once when two full segments are unacknowledged, else at the host-wide tick, which
-    /// comes every `period` at `phase` after the beginning of the run.
+    /// BSD: when the reader has made room for two full segments or half of the buffer, else at the
+    /// host-wide tick, which comes every `period` at `phase` after the beginning of the run.
     HostTick {
         /// 200 ms in BSD.
         period: AckDelay,
@@ -66,17 +66,13 @@ impl AckPolicy {
         if arrival.out_of_order {
             return AckDecision::Now(AckReason::OutOfOrder);
         }
-        let two_segments = arrival.unacked_octets >= 2 * arrival.mss;
+        let enough = |segments: u8| arrival.unacked_octets >= u32::from(segments) * arrival.mss;
         match self {
             Self::EverySegment => AckDecision::Now(AckReason::EverySegment),
-            Self::Delayed { every, .. }
-                if arrival.unacked_octets >= u32::from(every.get()) * arrival.mss =>
-            {
+            Self::Delayed { every, .. } if enough(every.get()) => {
                 AckDecision::Now(AckReason::SegmentCount)
             }
-            Self::HostTick { .. } | Self::Interarrival if two_segments => {
-                AckDecision::Now(AckReason::SegmentCount)
-            }
+            Self::Interarrival if enough(2) => AckDecision::Now(AckReason::SegmentCount),
             Self::LinuxQuickAck if arrival.quick => AckDecision::Now(AckReason::QuickAck),
             // Linux counts "more than one full frame", not two (`__tcp_ack_snd_check`).
             Self::LinuxQuickAck if arrival.unacked_octets > arrival.mss => {
@@ -88,6 +84,29 @@ impl AckPolicy {
             Self::HostTick { period, phase } => AckDecision::At(next_tick(period, phase, now)),
             Self::LinuxQuickAck => AckDecision::At(now + arrival.time_out),
             Self::Interarrival => AckDecision::At(now + arrival.interarrival * 5 / 4),
+        }
+    }
+
+    /// Decides whether an ACK leaves because the application has read: to acknowledge, or to tell of
+    /// the window.
+    ///
+    /// RFC 9293, section 3.8.6.2.2, says by how much the window must grow (MUST-39). That it must also
+    /// double, lest each read be told of, is Linux's (`__tcp_cleanup_rbuf`). BSD has its own rule,
+    /// which is also its only way to acknowledge before the tick (4.4BSD `tcp_output`).
+    #[must_use]
+    pub fn on_read(self, reading: Reading) -> bool {
+        let Reading { window_gain, mss, .. } = reading;
+        let (mss, buffer) = (u64::from(mss), u64::from(reading.buffer));
+        let opens = window_gain >= mss.min(buffer / 2).max(1) && window_gain >= reading.window;
+        match self {
+            Self::Withheld { .. } => false,
+            Self::HostTick { .. } => window_gain >= 2 * mss || 2 * window_gain >= buffer,
+            Self::LinuxQuickAck => {
+                opens
+                    || reading.unacked_octets > reading.full_segment
+                    || reading.drained && reading.acknowledges_drained
+            }
+            Self::EverySegment | Self::Delayed { .. } | Self::Interarrival => opens,
         }
     }
 }
@@ -113,9 +132,30 @@ pub struct Arrival {
     pub quick: bool,
     /// Linux: the adaptive delayed-ACK time-out.
     pub time_out: Duration,
-    /// The shortest recent time between two full segments; before there is one, the longest that the
-    /// policy may wait.
+    /// The shortest recent time between two full segments in a row; before there is one, the longest
+    /// that the policy may wait.
     pub interarrival: Duration,
+}
+
+/// All that an acknowledgement after a read may depend on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reading {
+    /// In-order octets received since the last ACK was sent.
+    pub unacked_octets: u32,
+    /// Octets by which the window would grow if it were advertised now.
+    pub window_gain: u64,
+    /// Octets of the window that the peer knows of.
+    pub window: u64,
+    /// Octets of the receive buffer.
+    pub buffer: u32,
+    /// Data octets of a full segment to the peer (Eff.snd.MSS, BSD's `t_maxseg`).
+    pub mss: u32,
+    /// The size of a full segment from this peer.
+    pub full_segment: u32,
+    /// Nothing is left to read.
+    pub drained: bool,
+    /// Linux: small segments have arrived, so that an ACK leaves once they are read.
+    pub acknowledges_drained: bool,
 }
 
 /// The decision.

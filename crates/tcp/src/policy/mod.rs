@@ -16,7 +16,7 @@ mod initial_window;
 mod sharing;
 mod timers;
 
-pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival};
+pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
 pub use idle_restart::{Idle, IdleRestart, IdleSince};

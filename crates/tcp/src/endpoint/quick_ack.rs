@@ -1,0 +1,175 @@
+//! Linux's estimates of when to acknowledge: quick-ACK, "ping-pong" and the adaptive time-out
+//! (`icsk_ack` in `include/net/inet_connection_sock.h`, as of Linux 6).
+//!
+//! Not here: compressed ACKs of out-of-order data (`tcp_comp_sack_*`), and a `rcv_mss` that shrinks.
+
+use core::time::Duration;
+
+/// The estimates of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QuickAck {
+    /// `ato`, in microseconds; zero before the first data.
+    time_out_us: u32,
+    /// `quick`: ACKs that may still leave at once.
+    credit: u8,
+    /// `pingpong`: this end answers what it receives, so an answer will carry the ACK.
+    interactive: bool,
+    /// `ICSK_ACK_PUSHED` and `ICSK_ACK_PUSHED2`: small segments since the last ACK, two at most.
+    small_segments: u8,
+}
+
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
+const MIN_US: u32 = 40_000;
+/// `TCP_DELACK_MAX`.
+const MAX_US: u32 = 200_000;
+/// `TCP_MAX_QUICKACKS`.
+const MAX_CREDIT: u32 = 16;
+
+impl QuickAck {
+    pub(super) const NEW: Self =
+        Self { time_out_us: 0, credit: 0, interactive: false, small_segments: 0 };
+
+    /// Data has arrived, `gap` after other data (`tcp_event_data_recv`).
+    pub(super) fn data_arrived(&mut self, gap: Option<Duration>, credit: Credit, rto: Duration) {
+        let Some(gap) = gap else {
+            self.raise(credit);
+            self.time_out_us = MIN_US;
+            return;
+        };
+        let gap_us = microseconds(gap);
+        if gap_us <= MIN_US / 2 {
+            self.time_out_us = self.time_out_us / 2 + MIN_US / 2;
+        } else if gap_us < self.time_out_us {
+            self.time_out_us = (self.time_out_us / 2 + gap_us).min(microseconds(rto));
+        } else if gap > rto {
+            self.raise(credit); // "Too long gap. Apparently sender failed to restart window."
+        }
+    }
+
+    /// It was less than a full segment (`tcp_measure_rcv_mss`).
+    pub(super) fn small_segment_arrived(&mut self) {
+        self.small_segments = (self.small_segments + 1).min(2);
+    }
+
+    /// What arrived was here before, so an ACK was lost (`tcp_enter_quickack_mode`).
+    pub(super) fn repetition_arrived(&mut self, credit: Credit) {
+        self.raise(credit);
+        self.interactive = false;
+        self.time_out_us = MIN_US;
+    }
+
+    /// Data leaves so long after data arrived: if soon, it is an answer (`tcp_event_data_sent`).
+    pub(super) fn data_sent(&mut self, since_arrival: Option<Duration>) {
+        let answers = since_arrival.is_some_and(|since| microseconds(since) < self.time_out_us);
+        self.interactive |= answers;
+    }
+
+    /// An ACK has left; `pending` if one was needed (`tcp_event_ack_sent`).
+    pub(super) const fn ack_sent(&mut self, pending: bool) {
+        self.small_segments = 0;
+        if pending && self.credit > 0 {
+            self.credit -= 1;
+            if self.credit == 0 {
+                self.time_out_us = MIN_US;
+            }
+        }
+    }
+
+    /// The time-out was over before an answer left (`tcp_delack_timer_handler`).
+    pub(super) fn timed_out(&mut self, rto: Duration) {
+        if self.interactive {
+            self.interactive = false;
+            self.time_out_us = MIN_US;
+        } else {
+            self.time_out_us = self.time_out_us.saturating_mul(2).min(microseconds(rto));
+        }
+    }
+
+    /// Whether ACKs leave at once (`tcp_in_quickack_mode`).
+    pub(super) const fn is_quick(&self) -> bool {
+        self.credit > 0 && !self.interactive
+    }
+
+    /// Whether a reader who has drained the buffer makes an ACK leave (`__tcp_cleanup_rbuf`).
+    pub(super) const fn acknowledges_drained(&self) -> bool {
+        self.small_segments >= if self.interactive { 2 } else { 1 }
+    }
+
+    /// How long an ACK is delayed (`tcp_send_delayed_ack`): the time-out, at most the round-trip time.
+    pub(super) fn time_out(&self, srtt: Option<Duration>) -> Duration {
+        let longest = srtt.map_or(MAX_US, |srtt| microseconds(srtt).clamp(MIN_US, MAX_US));
+        Duration::from_micros(self.time_out_us.min(longest).into())
+    }
+
+    fn raise(&mut self, Credit(credit): Credit) {
+        self.credit = self.credit.max(credit);
+    }
+}
+
+/// How many ACKs may leave at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credit(u8);
+
+impl Credit {
+    /// Enough to let the peer's window grow to half of `window` (`tcp_incr_quickack`).
+    pub(super) fn of(window: u64, full_segment: u32) -> Self {
+        let segments = u32::try_from(window / 2 / u64::from(full_segment.max(1)));
+        let credit = segments.unwrap_or(MAX_CREDIT).min(MAX_CREDIT);
+        Self(if credit == 0 { 2 } else { u8::try_from(credit).unwrap_or(u8::MAX) })
+    }
+}
+
+fn microseconds(span: Duration) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_credit_is_what_opens_half_of_the_window() {
+        for (window, credit) in [(65_535, 16), (29_200, 10), (4_000, 1), (1_000, 2), (0, 2)] {
+            assert_eq!(Credit::of(window, 1_460).0, credit, "a window of {window} octets");
+        }
+    }
+
+    #[test]
+    fn the_time_out_follows_the_gaps_between_arrivals() {
+        let rto = ms(240);
+        let mut estimates = QuickAck::NEW;
+        let mut after = |gap: Option<u64>| {
+            estimates.data_arrived(gap.map(ms), Credit::of(65_535, 1_460), rto);
+            estimates.time_out(None).as_millis()
+        };
+        assert_eq!(after(None), 40);
+        assert_eq!(after(Some(30)), 50, "half of it and the gap");
+        assert_eq!(after(Some(45)), 70);
+        assert_eq!(after(Some(5)), 55, "half of it and 20 ms");
+        assert_eq!(after(Some(500)), 55, "a pause tells nothing");
+    }
+
+    #[test]
+    fn a_time_out_doubles_the_delay_or_ends_ping_pong() {
+        let mut estimates = QuickAck::NEW;
+        estimates.data_arrived(None, Credit::of(65_535, 1_460), ms(240));
+        for expected in [80, 160, 200, 200] {
+            estimates.timed_out(ms(240));
+            assert_eq!(estimates.time_out(None), ms(expected), "200 ms at most");
+        }
+        assert_eq!(
+            estimates.time_out(Some(ms(10))),
+            ms(40),
+            "no longer than a round trip, or 40 ms"
+        );
+        estimates.data_sent(Some(ms(1)));
+        assert!(!estimates.is_quick());
+        estimates.timed_out(ms(240));
+        assert!(estimates.is_quick());
+        assert_eq!(estimates.time_out(None), ms(40));
+    }
+}
