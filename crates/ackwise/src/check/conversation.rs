@@ -10,6 +10,7 @@ mod exchange;
 mod layer;
 mod line;
 mod reader;
+mod tls;
 mod trouble;
 
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ pub use budget::{Budget, OutOf};
 pub use client::Client;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
 pub use line::Line;
+pub use tls::TlsSettings;
 pub use trouble::Trouble;
 
 use self::{

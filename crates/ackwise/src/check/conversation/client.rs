@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Ask, Budget, Conversation, Page, Trouble, layer::Layer};
+use super::{Ask, Budget, Conversation, Page, TlsSettings, Trouble, layer::Layer, tls::Tls};
 use crate::check::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
 /// A client of one server.
@@ -13,6 +13,8 @@ pub struct Client {
     server: SocketAddr,
     /// What `Host` says.
     host: String,
+    /// `None` for `http://`.
+    tls: Option<TlsSettings>,
     /// What is left of requests and time.
     pub budget: Budget,
 }
@@ -21,7 +23,13 @@ impl Client {
     /// A client that talks to `server` alone and calls it `host`.
     #[must_use]
     pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
-        Self { stack, server, host, budget }
+        Self { stack, server, host, tls: None, budget }
+    }
+
+    /// The same client, talking TLS.
+    #[must_use]
+    pub fn over_tls(self, settings: Option<TlsSettings>) -> Self {
+        Self { tls: settings, ..self }
     }
 
     /// What its TCP can do.
@@ -54,8 +62,14 @@ impl Client {
         let now = self.stack.now();
         self.budget.check_time(now)?;
         let deadline = self.budget.answer_by(now);
-        let connection = self.stack.connect(self.server, receiver, deadline)?;
-        Ok(Conversation::new(connection, Layer::clear()))
+        let mut connection = self.stack.connect(self.server, receiver, deadline)?;
+        let layer = match &self.tls {
+            None => Layer::clear(),
+            Some(settings) => {
+                Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
+            }
+        };
+        Ok(Conversation::new(connection, layer))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What lies between TCP's octets and HTTP's: nothing, or TLS.
 
-use super::Trouble;
+use super::{Trouble, tls::Tls};
 
 /// The layer of one conversation.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub(super) enum Layer {
         /// Octets seen so far.
         plain: u64,
     },
+    /// `https://`
+    Tls(Box<Tls>),
 }
 
 /// Octets of HTTP that became readable together, and where they stand in the TCP stream.
@@ -29,9 +31,10 @@ impl Layer {
     }
 
     /// The octets to send for `octets`.
-    pub(super) fn seal(&self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn seal(&mut self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
         match self {
             Self::Clear { .. } => Ok(octets.to_vec()),
+            Self::Tls(tls) => tls.seal(octets),
         }
     }
 
@@ -50,6 +53,7 @@ impl Layer {
                 *plain += len;
                 Ok(())
             }
+            Self::Tls(tls) => tls.open(offset, &octets, feed),
         }
     }
 }

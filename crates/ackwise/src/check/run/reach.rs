@@ -6,7 +6,7 @@ use ackwise_http::ConnectionOption;
 
 use super::{CheckError, Options, Target, idle::IdleWatch};
 use crate::check::{
-    conversation::{Budget, Client, Conversation, Exchange, Line, Page, Trouble},
+    conversation::{Budget, Client, Conversation, Exchange, Line, Page, TlsSettings, Trouble},
     probe::Facts,
     stack::{Acknowledge, Receiver, Stack},
 };
@@ -28,7 +28,8 @@ pub(super) fn reach(
     options: &Options,
     budget: Budget,
 ) -> Result<Reached, CheckError> {
-    let mut client = Client::new(stack, server, target.authority(), budget);
+    let tls = tls_settings(target, options)?;
+    let mut client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
     let mut notes = Vec::new();
     let mut page = target.clone();
     let mut chain = vec![page.path().to_owned()];
@@ -65,6 +66,15 @@ pub(super) fn reach(
     }
     facts.thorough = options.thorough;
     Ok(Reached { client, facts, idle, notes })
+}
+
+fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings>, CheckError> {
+    if !target.is_secure() {
+        return Ok(None);
+    }
+    TlsSettings::new(target.host(), options.insecure, options.ca_file.as_deref())
+        .map(Some)
+        .map_err(CheckError::Options)
 }
 
 fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Conversation), Trouble> {

@@ -1,0 +1,193 @@
+//! TLS between TCP's octets and HTTP's. It is fed record by record, because a record is readable only
+//! when its last octet has come: that is what a stall inside it delays.
+
+mod settings;
+
+pub use settings::TlsSettings;
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    time::Instant,
+};
+
+use rustls::ClientConnection;
+
+use super::{Trouble, layer::Plain};
+use crate::check::stack::{Connection, Happening, TransportError};
+
+/// One TLS session over one connection.
+#[derive(Debug)]
+pub(super) struct Tls {
+    session: ClientConnection,
+    /// What has arrived of a record that is not complete.
+    record: Vec<u8>,
+    /// Where in TCP's stream it begins.
+    record_start: u64,
+    /// Octets of HTTP seen so far.
+    plain: u64,
+}
+
+impl Tls {
+    /// Does the handshake on a fresh connection.
+    pub(super) fn establish(
+        settings: &TlsSettings,
+        connection: &mut dyn Connection,
+        deadline: Instant,
+    ) -> Result<Self, Trouble> {
+        let session = settings.session()?;
+        let mut tls = Self { session, record: Vec::new(), record_start: 0, plain: 0 };
+        let began = connection.now();
+        loop {
+            let records = tls.outgoing()?;
+            if !records.is_empty() {
+                connection.send(&records)?;
+            }
+            if !tls.session.is_handshaking() {
+                return Ok(tls);
+            }
+            let Some(happening) = connection.next(deadline) else {
+                return Err(Trouble::Silent(connection.now().saturating_duration_since(began)));
+            };
+            match happening {
+                Happening::Arrived(arrival) => {
+                    let taken = tls.open(arrival.offset, &arrival.octets, |_| ());
+                    if taken.is_err() {
+                        // The alert that says why; whether it arrives does not matter any more.
+                        let _ = connection.send(&tls.outgoing()?);
+                    }
+                    taken?;
+                }
+                Happening::Acknowledged { .. } => {}
+                Happening::PeerClosed { .. } => return Err(closed()),
+                Happening::Broken { error: TransportError::Closed, .. } => return Err(closed()),
+                Happening::Broken { error, .. } => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The records to send for `octets`.
+    pub(super) fn seal(&mut self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
+        self.session.writer().write_all(octets).map_err(|error| trouble(&error))?;
+        self.outgoing()
+    }
+
+    /// Takes octets that arrived at `offset` of TCP's stream, and hands on what they make readable.
+    pub(super) fn open(
+        &mut self,
+        offset: u64,
+        octets: &[u8],
+        mut feed: impl FnMut(Plain),
+    ) -> Result<(), Trouble> {
+        if self.record.is_empty() {
+            self.record_start = offset;
+        }
+        self.record.extend_from_slice(octets);
+        while let Some(size) = record_size(&self.record)? {
+            let record: Vec<u8> = self.record.drain(..size).collect();
+            let wire = self.record_start..self.record_start + size as u64;
+            self.record_start = wire.end;
+            let octets = self.read_record(&record)?;
+            if !octets.is_empty() {
+                let offset = self.plain;
+                self.plain += octets.len() as u64;
+                feed(Plain { octets, offset, wire, sealed: true });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_record(&mut self, record: &[u8]) -> Result<Vec<u8>, Trouble> {
+        let mut unread = record;
+        while !unread.is_empty() {
+            let taken = self.session.read_tls(&mut unread).map_err(|error| trouble(&error))?;
+            if taken == 0 {
+                break; // After close_notify nothing counts.
+            }
+        }
+        self.session.process_new_packets().map_err(|error| refusal(&error))?;
+        let mut octets = Vec::new();
+        match self.session.reader().read_to_end(&mut octets) {
+            // Without close_notify there is always more to come, and a FIN is judged by HTTP's framing.
+            Err(error)
+                if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::UnexpectedEof) =>
+            {
+                Err(trouble(&error))
+            }
+            _ => Ok(octets),
+        }
+    }
+
+    fn outgoing(&mut self) -> Result<Vec<u8>, Trouble> {
+        let mut wire = Vec::new();
+        while self.session.wants_write() {
+            self.session.write_tls(&mut wire).map_err(|error| trouble(&error))?;
+        }
+        Ok(wire)
+    }
+}
+
+/// The size of the record that `octets` begin with, once all of it is there (RFC 8446, section 5.1).
+fn record_size(octets: &[u8]) -> Result<Option<usize>, Trouble> {
+    if octets.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
+        let sample = octets[..octets.len().min(SAMPLE)].escape_ascii();
+        return Err(Trouble::Tls(format!(
+            "expected a TLS record, but the answer begins with \"{sample}\"; is it http://?"
+        )));
+    }
+    let &[_, _, _, high, low, ..] = octets else { return Ok(None) };
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    if length > RECORD_LIMIT {
+        return Err(Trouble::Tls(format!(
+            "a record of {length} octets, where {RECORD_LIMIT} are allowed"
+        )));
+    }
+    let size = HEADER + length;
+    Ok((octets.len() >= size).then_some(size))
+}
+
+/// Why the session cannot go on, and what the user can do about it.
+fn refusal(error: &rustls::Error) -> Trouble {
+    match error {
+        rustls::Error::InvalidCertificate(_) => Trouble::Tls(format!(
+            "{error}; --ca-file FILE trusts the certificates of FILE, --insecure any"
+        )),
+        _ => trouble(error),
+    }
+}
+
+fn trouble(error: &dyn ToString) -> Trouble {
+    Trouble::Tls(error.to_string())
+}
+
+fn closed() -> Trouble {
+    Trouble::Tls("the server closed the connection during the handshake".to_owned())
+}
+
+/// change_cipher_spec, alert, handshake, application_data.
+const CONTENT_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
+/// Content type, version, length.
+const HEADER: usize = 5;
+/// RFC 5246, section 6.2.3: 2^14 + 2048; TLS 1.3 allows less.
+const RECORD_LIMIT: usize = (1 << 14) + 2048;
+/// Octets that a message shows of an answer.
+const SAMPLE: usize = 48;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_taken_whole_or_not_at_all() {
+        let record = [22, 3, 3, 0, 2, 7, 7, 99];
+        for (seen, size) in [(0, None), (4, None), (6, None), (7, Some(7)), (8, Some(7))] {
+            assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} octets");
+        }
+    }
+
+    #[test]
+    fn what_is_no_tls_is_shown() {
+        let error = record_size(b"HTTP/1.1 400 Bad Request\r\n").unwrap_err().to_string();
+        assert!(error.contains("HTTP/1.1 400") && error.contains("is it http://?"), "{error}");
+        assert!(record_size(&[23, 3, 3, 255, 255]).unwrap_err().to_string().contains("65535"));
+    }
+}

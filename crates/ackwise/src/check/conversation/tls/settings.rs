@@ -1,0 +1,109 @@
+//! Whom a TLS session trusts, and what it calls the server.
+
+use std::{path::Path, sync::Arc};
+
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+};
+
+use super::{Trouble, trouble};
+
+/// What all sessions with one server share.
+#[derive(Clone, Debug)]
+pub struct TlsSettings {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl TlsSettings {
+    /// For sessions with `host`, whose certificate must lead to one in `ca_file`, or to one that the
+    /// system trusts; or may be any.
+    ///
+    /// # Errors
+    ///
+    /// If `host` cannot stand in a certificate, or `ca_file` holds none.
+    pub fn new(host: &str, insecure: bool, ca_file: Option<&Path>) -> Result<Self, String> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| format!("{host:?} cannot stand in a certificate"))?;
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("the provider serves TLS 1.2 and 1.3");
+        let mut config = if insecure {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        } else {
+            builder.with_root_certificates(roots(ca_file)?)
+        }
+        .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { config: Arc::new(config), name })
+    }
+
+    pub(super) fn session(&self) -> Result<ClientConnection, Trouble> {
+        ClientConnection::new(Arc::clone(&self.config), self.name.clone())
+            .map_err(|error| trouble(&error))
+    }
+}
+
+fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let Some(file) = ca_file else {
+        // What the system cannot read is the system's matter: a session says whom it does not trust.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(roots);
+    };
+    let problem = |what: &dyn ToString| format!("{}: {}", file.display(), what.to_string());
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| problem(&error))? {
+        let certificate = certificate.map_err(|error| problem(&error))?;
+        roots.add(certificate).map_err(|error| problem(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(problem(&"expected certificates in PEM, found none"));
+    }
+    Ok(roots)
+}
+
+/// `--insecure`: any certificate will do. Signatures are still verified, so that a broken server does
+/// not pass for a good one.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
