@@ -138,7 +138,7 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
         return if timer { Release::Timer } else { Release::Other };
     }
     if fewest < ROUNDS_MIN {
-        return if most < ROUNDS_MAX { Release::Undecided } else { Release::Other };
+        return if most < 2 * ROUNDS_MAX { Release::Undecided } else { Release::Other };
     }
     if short.accuses() && long.accuses() && moves(trials) {
         return Release::Ack;
@@ -146,34 +146,30 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     if short.acquits() && long.acquits() {
         return Release::NotHeld;
     }
-    let hopeless = |tally: Tally| {
-        let stalls = tally.total() - tally.free;
-        tally.early >= ROUNDS_MIN || (stalls >= ROUNDS_MIN && tally.follows * 2 < stalls)
-    };
-    if most >= ROUNDS_MAX || hopeless(short) || hopeless(long) {
+    if fewest >= ROUNDS_MAX || short.is_hopeless() || long.is_hopeless() {
         return Release::Other;
     }
     Release::Undecided
 }
 
-/// Whether the stall grows with the delay of our ACK, from none to the shorter to the longer, by at
-/// least half as much: one that the server ends by itself does not, however well its length happens
-/// to fit one of the delays.
+/// Whether the stall grows with the delay of our ACK by at least half as much, from none to the longer
+/// and from the shorter to the longer: one that the server ends by itself does not, however well its
+/// length happens to fit one of the delays.
 fn moves(trials: &[Trial]) -> bool {
     let of = |arm| {
         let stalled = trials.iter().filter(move |trial| {
             trial.arm == arm && (arm == Arm::Prompt || trial.length() >= STALL)
         });
         let withheld = |trial: &Trial| trial.stall?.withheld();
-        let by_ack = median(stalled.clone().filter_map(withheld)).filter(|_| arm != Arm::Prompt);
-        (median(stalled.map(Trial::length)).unwrap_or_default(), by_ack.unwrap_or_default())
+        let by_ack = median(stalled.clone().filter_map(withheld)).unwrap_or_default();
+        (median(stalled.map(Trial::length)).unwrap_or_default(), by_ack)
     };
-    let (prompt, short, long) = (of(Arm::Prompt), of(Arm::Short), of(Arm::Long));
-    let follows = |(stall, withheld): (Duration, Duration), (more_stall, more_withheld)| {
+    let grows = |(stall, withheld): (Duration, Duration), (more_stall, more_withheld)| {
         let by_ack = Duration::saturating_sub(more_withheld, withheld);
         by_ack >= DISTINCT && Duration::saturating_sub(more_stall, stall) * 2 >= by_ack
     };
-    follows(prompt, short) && follows(short, long)
+    let long = of(Arm::Long);
+    grows(of(Arm::Prompt), long) && grows(of(Arm::Short), long)
 }
 
 /// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
@@ -232,6 +228,13 @@ impl Tally {
         self.follows >= ROUNDS_MIN && self.follows * 4 >= stalls * 3 && self.early <= 1
     }
 
+    /// More trials would not turn this into an accusation.
+    fn is_hopeless(self) -> bool {
+        let stalls = self.total() - self.free;
+        let few = if self.follows == 0 { ROUNDS_MIN } else { ROUNDS_MIN + 2 };
+        self.early >= ROUNDS_MIN || (stalls >= few && self.follows * 2 < stalls)
+    }
+
     fn acquits(self) -> bool {
         self.free >= ROUNDS_MIN && self.free * 4 >= self.total() * 3
     }
@@ -255,3 +258,169 @@ pub const CORK_TIMER: Duration = Duration::from_millis(200);
 /// How late our own ACK may be and still be ours. With the kernel's stack, 30 ms and these stay below
 /// the 40 ms of Linux's delayed-ACK timer.
 const LATENESS: Duration = Duration::from_millis(6);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// What makes a server pause inside a response, in milliseconds.
+    #[derive(Clone, Copy, Debug)]
+    enum Pause {
+        None,
+        /// Until our ACK arrives.
+        Nagle,
+        /// The application takes so long.
+        Think(f64),
+        /// As `Think`, but never longer than that and never the same twice.
+        Varied(f64),
+    }
+
+    const KERNEL: Delays = Delays {
+        short: Duration::from_millis(12),
+        long: Duration::from_millis(26),
+        trusted: Duration::from_millis(36),
+    };
+    const OURS: Delays = Delays {
+        short: Duration::from_millis(40),
+        long: Duration::from_millis(120),
+        trusted: Duration::from_millis(186),
+    };
+
+    #[test]
+    fn one_trial_hints_at_what_ended_the_pause() {
+        #[rustfmt::skip]
+        let table = [
+            // pause, our ACK after, what it says (milliseconds; round trip 1 ms, trusted to 36 ms)
+            (0.3,  None,        Hint::Free),
+            (9.9,  Some(9.8),   Hint::Free),
+            (26.5, Some(26.0),  Hint::Follows),
+            (32.0, Some(26.0),  Hint::Follows),
+            (33.0, Some(26.0),  Hint::Late),
+            (20.0, Some(26.0),  Hint::Early),
+            (20.0, None,        Hint::Early),
+            (41.0, Some(40.9),  Hint::Void), // The kernel's own timer may have been first.
+            (41.0, None,        Hint::Void),
+            (41.0, Some(12.0),  Hint::Late),
+        ];
+        for (pause, acked, expected) in table {
+            let trial = Trial { arm: Arm::Long, stall: Some(stall(pause, acked)) };
+            let hint = trial.hint(ms(1.0), KERNEL.trusted);
+            assert_eq!(hint, expected, "pause {pause} ms, ACK after {acked:?} ms");
+        }
+    }
+
+    #[test]
+    fn on_a_quiet_machine_each_server_is_told_from_the_others() {
+        #[rustfmt::skip]
+        let table = [
+            (Pause::None,          Release::NotHeld),
+            (Pause::Nagle,         Release::Ack),
+            (Pause::Think(5.0),    Release::NotHeld),
+            (Pause::Think(11.0),   Release::Other),
+            (Pause::Think(12.5),   Release::Other), // Just after the kernel stack's shorter delay,
+            (Pause::Think(26.5),   Release::Other), // its longer one,
+            (Pause::Think(40.5),   Release::Other), // and both of ours.
+            (Pause::Think(120.5),  Release::Other),
+            (Pause::Think(204.0),  Release::Timer),
+            (Pause::Think(400.0),  Release::Other),
+            (Pause::Varied(60.0),  Release::Other),
+            (Pause::Varied(130.0), Release::Other),
+        ];
+        for (pause, expected) in table {
+            for delays in [KERNEL, OURS] {
+                let released = study(pause, delays, &mut Dice(1), false);
+                assert_eq!(released, expected, "{pause:?} with {delays:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_busy_machine_acquits_no_bad_server_and_accuses_no_good_one() {
+        let pauses = [
+            Pause::None,
+            Pause::Think(12.5),
+            Pause::Think(26.5),
+            Pause::Think(40.0),
+            Pause::Varied(50.0),
+        ];
+        let seeds = 1..=RUNS;
+        for delays in [KERNEL, OURS] {
+            let accused = |pause, seed| study(pause, delays, &mut Dice(seed), true) == Release::Ack;
+            for pause in pauses {
+                let wrong = seeds.clone().find(|seed| accused(pause, *seed));
+                assert_eq!(wrong, None, "{pause:?} accused with {delays:?} and this seed");
+            }
+            let escaped = seeds.clone().filter(|seed| !accused(Pause::Nagle, *seed)).count();
+            assert!(escaped as u64 * 100 <= RUNS, "{escaped} of {RUNS} escape with {delays:?}");
+        }
+    }
+
+    /// Trials in the order of the probes, until there is a decision.
+    fn study(pause: Pause, delays: Delays, dice: &mut Dice, busy: bool) -> Release {
+        let rtt = ms(0.2);
+        let mut trials: Vec<Trial> = Vec::new();
+        let round = [Arm::Short, Arm::Prompt, Arm::Long];
+        let screenings = [Arm::Long, Arm::Long];
+        let rounds = round.into_iter().cycle().take(round.len() * ROUNDS_MAX);
+        for (made, arm) in screenings.into_iter().chain(rounds).enumerate() {
+            let free = |trial: &Trial| trial.hint(rtt, delays.trusted) == Hint::Free;
+            if made == screenings.len() && trials.iter().all(free) {
+                return Release::NotHeld;
+            }
+            trials.push(observe(pause, arm, delays, dice, busy));
+            let release = decide(&trials, rtt, delays.trusted);
+            if release != Release::Undecided && made >= screenings.len() {
+                return release;
+            }
+        }
+        Release::Other
+    }
+
+    /// One exchange. Load delays our ACK, and whatever the server's program does.
+    fn observe(pause: Pause, arm: Arm, delays: Delays, dice: &mut Dice, busy: bool) -> Trial {
+        let late = |dice: &mut Dice, often, most| {
+            if busy && dice.roll() < often { dice.roll() * most } else { 0.0 }
+        };
+        let wanted = delays.of(arm).as_secs_f64() * 1e3;
+        let mut acked = wanted + 0.05 + late(dice, 0.6, 12.0);
+        if delays == KERNEL && arm != Arm::Prompt && acked > 40.0 {
+            acked = 40.0 + dice.roll() * 4.0; // Sent by the kernel; we only learn of our own.
+        }
+        let ended = match pause {
+            Pause::None => 0.02 + late(dice, 0.05, 30.0),
+            Pause::Nagle => acked + 0.05 + late(dice, 0.03, 20.0),
+            Pause::Think(ms) => ms + late(dice, 0.3, 20.0),
+            Pause::Varied(ms) => dice.roll() * ms + late(dice, 0.3, 20.0),
+        };
+        let known = (acked <= ended).then_some(acked);
+        Trial { arm, stall: Some(stall(ended, known)) }
+    }
+
+    fn stall(length: f64, acked: Option<f64>) -> Stall {
+        let from = Instant::now();
+        let after = |span: f64| from + ms(span);
+        Stall { offset: 200, before: 200, from, to: after(length), acked: acked.map(after) }
+    }
+
+    fn ms(span: f64) -> Duration {
+        Duration::from_secs_f64(span / 1e3)
+    }
+
+    /// SplitMix64: seeded, so that a failure can be replayed.
+    struct Dice(u64);
+
+    impl Dice {
+        /// Evenly from 0 to 1.
+        fn roll(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut bits = self.0;
+            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (bits ^ (bits >> 31)) as f64 / u64::MAX as f64
+        }
+    }
+
+    const RUNS: u64 = 2_000;
+}
