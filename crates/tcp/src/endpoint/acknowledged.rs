@@ -10,14 +10,19 @@ impl Endpoint {
     /// sent.
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
-        let newly_sacked = self.take_sack(segment);
+        let news = self.take_sack(ack, segment);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
         }
+        if self.sender.window == 0 {
+            // RFC 9293, section 3.8.6: a peer without room that answers is not given up (SHLD-17).
+            self.timers.stalled_since = Alarm::OFF;
+        }
         if ack > self.sender.una {
             self.take_new_ack(ack, segment, now);
-        } else if self.is_duplicate(ack, segment, window_before, newly_sacked) {
+            self.take_news(news, now);
+        } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack(now);
         }
     }
@@ -38,13 +43,23 @@ impl Endpoint {
             let srtt = self.round_trip.srtt();
             self.recover_on_ack(Acked { octets, flight, window_limited, srtt }, now);
         }
-        self.timers.retransmission =
-            if self.sender.is_outstanding() { self.retransmission_due(now) } else { Alarm::OFF };
+        self.restart_retransmission_timer(now);
         if !had_room && self.sender.has_room(self.config.send_buffer) {
             self.events.push(Event::Writable);
         }
         if self.sender.fin && ack == self.sender.end() {
             self.fin_acknowledged(now);
+        }
+    }
+
+    /// RFC 6298, section 5: rule 2, "When all outstanding data has been acknowledged, turn off the
+    /// retransmission timer", and rule 3, "When an ACK is received that acknowledges new data, restart
+    /// the retransmission timer".
+    fn restart_retransmission_timer(&mut self, now: Instant) {
+        if !self.sender.is_outstanding() {
+            self.timers.retransmission = Alarm::OFF;
+        } else if !self.recovery.leaves_timer_alone() {
+            self.timers.retransmission = self.retransmission_due(now);
         }
     }
 
@@ -78,7 +93,7 @@ impl Endpoint {
         let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
         let newer = sender.window_from_seq < seq
             || sender.window_from_seq == seq && sender.window_from_ack <= ack;
-        if newer && !segment.flags.syn {
+        if newer && sender.una <= ack && !segment.flags.syn {
             sender.window = u32::from(segment.window) << sender.window_shift;
             sender.max_window = sender.max_window.max(sender.window);
             sender.window_from_seq = seq;
@@ -96,19 +111,13 @@ impl Endpoint {
         }
     }
 
-    /// RFC 5681, section 2: what counts as a duplicate; with SACK, news about what arrived (RFC 6675,
-    /// section 2).
-    fn is_duplicate(
-        &self,
-        ack: u64,
-        segment: &Segment,
-        window_before: u32,
-        newly_sacked: bool,
-    ) -> bool {
+    /// RFC 5681, section 2: what counts as a duplicate. With SACK it is `news` about what has arrived,
+    /// whatever else the segment carries (RFC 6675, section 2).
+    fn is_duplicate(&self, ack: u64, segment: &Segment, window_before: u32, news: bool) -> bool {
         let repeats = ack == self.sender.una
             && self.sender.is_outstanding()
-            && !self.timers.runs(Timer::Persist)
-            && segment.sequence_length() == 0;
-        repeats && (newly_sacked || self.sender.window == window_before && !self.receiver.sack)
+            && !self.timers.runs(Timer::Persist);
+        let plain = segment.sequence_length() == 0 && self.sender.window == window_before;
+        repeats && if self.receiver.sack { news } else { plain }
     }
 }

@@ -337,7 +337,8 @@ impl Endpoint {
             self.sender.window = u32::from(segment.window) << self.sender.window_shift;
             self.sender.max_window = self.sender.max_window.max(self.sender.window);
         }
-        self.timers.last_receive = now;
+        // Linux `tcp_finish_connect`: the pause before the first data counts from here.
+        self.timers.last_send = now;
         self.events.push(Event::Connected);
     }
 

@@ -1,6 +1,8 @@
 //! What may be sent now, and if nothing, why.
 
-use super::{Endpoint, State, alarm::Alarm, recovery::Phase, timers::timestamp};
+use super::{
+    Endpoint, State, alarm::Alarm, receiver::Receiver, recovery::Phase, timers::timestamp,
+};
 use crate::{
     congestion::{CongestionControl, Repair},
     policy::{HoldDecision, Idle, Pending},
@@ -154,11 +156,9 @@ impl Endpoint {
         };
         let full = u64::from(self.room_for_data());
         let wanted = left.min(full);
-        let size = if sender.release_held {
-            wanted.min(room.receive.max(1))
-        } else {
-            wanted.min(room.congestion).min(room.receive)
-        };
+        // What a timer releases may be the octet that probes a closed window.
+        let receive = room.receive.max(u64::from(sender.release_held));
+        let size = wanted.min(room.congestion).min(receive);
         if size == 0 {
             return Err(self.window_wait(room));
         }
@@ -210,9 +210,9 @@ impl Endpoint {
         }
     }
 
-    /// Data octets that fit a segment beside the SACK blocks it would carry.
+    /// Data octets that fit a segment beside the SACK blocks it would carry (RFC 6691).
     fn room_for_data(&self) -> u32 {
-        let blocks = u32::try_from(self.sack_blocks().len()).unwrap_or(0);
+        let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
         let overhead = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         self.sender.mss.saturating_sub(overhead).max(1)
     }
@@ -233,16 +233,15 @@ impl Endpoint {
 
     fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
         let probing = self.sender.release_held && self.sender.window == 0;
+        let small = piece.len < self.room_for_data();
         let sender = &mut self.sender;
         let end = piece.end();
         if retransmission {
             sender.timed_since = Alarm::OFF;
-            self.recovery.rescued |= !self.recovery.retransmit_head
-                && self.recovery.sacked.end().is_some_and(|sacked| piece.start >= sacked);
-            self.recovery.high_retransmitted = self.recovery.high_retransmitted.max(end);
+            self.recovery.note_retransmission(piece.start, end);
         } else {
             sender.time(end, now);
-            if piece.len < sender.mss {
+            if small {
                 sender.small_end = end;
             }
         }
@@ -266,7 +265,7 @@ impl Endpoint {
 
     /// The first data after an idle time: whether the window was changed.
     fn restart_after_idle(&mut self, piece: &Piece, now: Instant) -> bool {
-        if self.sender.is_outstanding() || piece.len == 0 || self.sender.una == 1 {
+        if self.sender.is_outstanding() || piece.len == 0 {
             return false;
         }
         let idle = Idle {
@@ -353,20 +352,21 @@ impl Endpoint {
         Timestamps { value: timestamp(now), echo: self.receiver.ts_recent }
     }
 
-    /// RFC 2018, section 4: the first block holds the segment that arrived last.
+    /// RFC 2018, section 4: the first block holds the segment that arrived last, the others are "the
+    /// most recently reported".
     fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let receiver = &self.receiver;
-        if !receiver.sack || receiver.out_of_order.is_empty() {
-            return blocks;
-        }
-        let room = if receiver.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-        let latest = receiver.out_of_order.containing(receiver.latest_out_of_order);
-        let others = receiver.out_of_order.iter().rev().filter(|range| Some(*range) != latest);
-        for (start, end) in latest.into_iter().chain(others).take(room) {
+        for (start, end) in receiver.out_of_order.latest().take(self.sack_block_count()) {
             blocks.push(receiver.number(start), receiver.number(end));
         }
         blocks
+    }
+
+    fn sack_block_count(&self) -> usize {
+        let Receiver { sack, timestamps, out_of_order, .. } = &self.receiver;
+        let room = if *timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+        if *sack { out_of_order.len().min(room) } else { 0 }
     }
 
     /// An RST with the next sequence number.

@@ -2,11 +2,19 @@
 
 use thin_vec::ThinVec;
 
-/// Disjoint, sorted, not touching ranges `[start, end)` of positions; an empty one
-/// takes eight octets and no allocation.
+/// Disjoint, sorted, not touching ranges `[start, end)` of positions; an empty set takes eight octets
+/// and no allocation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RangeSet {
-    ranges: ThinVec<(u64, u64)>,
+    ranges: ThinVec<Range>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Range {
+    start: u64,
+    end: u64,
+    /// When it was last added to, in the caller's count.
+    date: u32,
 }
 
 impl RangeSet {
@@ -16,49 +24,55 @@ impl RangeSet {
     pub(super) const MAX_RANGES: usize = 1024;
 
     /// Adds `[start, end)`, merging what it touches. `false` if there are too many gaps already.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
+    pub(super) fn insert(&mut self, start: u64, end: u64, date: u32) -> bool {
         debug_assert!(start < end, "an empty range [{start}, {end})");
-        let first = self.ranges.partition_point(|&(_, right)| right < start);
-        let last = self.ranges.partition_point(|&(left, _)| left <= end);
+        let first = self.ranges.partition_point(|range| range.end < start);
+        let last = self.ranges.partition_point(|range| range.start <= end);
         if first == last {
             if self.ranges.len() >= Self::MAX_RANGES {
                 return false;
             }
-            self.ranges.insert(first, (start, end));
+            self.ranges.insert(first, Range { start, end, date });
             return true;
         }
-        let merged = (self.ranges[first].0.min(start), self.ranges[last - 1].1.max(end));
-        self.ranges[first] = merged;
+        let (start, end) =
+            (self.ranges[first].start.min(start), self.ranges[last - 1].end.max(end));
+        self.ranges[first] = Range { start, end, date };
         self.ranges.drain(first + 1..last);
         true
     }
 
     /// Forgets everything before `position`.
     pub(super) fn remove_before(&mut self, position: u64) {
-        let gone = self.ranges.partition_point(|&(_, end)| end <= position);
+        let gone = self.ranges.partition_point(|range| range.end <= position);
         self.ranges.drain(..gone);
         if let Some(first) = self.ranges.first_mut() {
-            first.0 = first.0.max(position);
+            first.start = first.start.max(position);
         }
     }
 
     /// Takes the range that begins at `position`: its end.
     pub(super) fn take_from(&mut self, position: u64) -> Option<u64> {
-        let &(start, end) = self.ranges.first()?;
+        let &Range { start, end, .. } = self.ranges.first()?;
         (start == position).then(|| {
             self.ranges.remove(0);
             end
         })
     }
 
-    /// The range that holds `position`.
-    pub(super) fn containing(&self, position: u64) -> Option<(u64, u64)> {
-        let index = self.ranges.partition_point(|&(_, end)| end <= position);
-        self.ranges.get(index).copied().filter(|&(start, _)| start <= position)
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().map(|range| (range.start, range.end))
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
-        self.ranges.iter().copied()
+    /// The ranges by date, the latest first.
+    pub(super) fn latest(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut earlier_than = u64::MAX;
+        core::iter::from_fn(move || {
+            let earlier = self.ranges.iter().filter(|range| u64::from(range.date) < earlier_than);
+            let latest = earlier.max_by_key(|range| range.date)?;
+            earlier_than = latest.date.into();
+            Some((latest.start, latest.end))
+        })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -70,12 +84,12 @@ impl RangeSet {
     }
 
     pub(super) fn octets(&self) -> u64 {
-        self.ranges.iter().map(|(start, end)| end - start).sum()
+        self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 
     /// The first position after the last range.
     pub(super) fn end(&self) -> Option<u64> {
-        self.ranges.last().map(|&(_, end)| end)
+        self.ranges.last().map(|range| range.end)
     }
 
     pub(super) fn clear(&mut self) {
@@ -90,6 +104,23 @@ mod tests {
 
     use proptest::prelude::*;
 
+    #[test]
+    fn a_range_is_as_late_as_what_was_added_last() {
+        let mut set = RangeSet::default();
+        for (date, start) in (0..).zip([50, 10, 30, 55]) {
+            assert!(set.insert(start, start + 5, date));
+        }
+        assert_eq!(set.latest().collect::<Vec<_>>(), [(50, 60), (30, 35), (10, 15)]);
+    }
+
+    #[test]
+    fn too_many_gaps_are_not_kept() {
+        let mut set = RangeSet::default();
+        let kept = (0..5_000).filter(|gap| set.insert(2 * gap, 2 * gap + 1, 0)).count();
+        assert_eq!(kept, RangeSet::MAX_RANGES);
+        assert!(set.insert(1, 2, 0), "what closes a gap is welcome");
+    }
+
     proptest! {
         #[test]
         fn a_range_set_is_the_set_of_its_positions(
@@ -99,7 +130,7 @@ mod tests {
             let mut set = RangeSet::default();
             let mut model = BTreeSet::new();
             for (start, len) in inserts {
-                prop_assert!(set.insert(start, start + len));
+                prop_assert!(set.insert(start, start + len, 0));
                 model.extend(start..start + len);
             }
             set.remove_before(cut);

@@ -27,8 +27,8 @@ pub(super) struct Receiver {
     pub(super) window_shift: u8,
     /// What arrived beyond RCV.NXT.
     pub(super) out_of_order: RangeSet,
-    /// Where the latest out-of-order segment began: its range is the first SACK block.
-    pub(super) latest_out_of_order: u64,
+    /// Segments that arrived out of order while something was missing: dates the ranges for SACK.
+    out_of_order_arrivals: u32,
     /// The position of the peer's FIN, once it has been seen.
     pub(super) fin: Option<NonZeroU64>,
     /// Both offered SACK.
@@ -64,7 +64,7 @@ impl Receiver {
             scaling: false,
             window_shift: 0,
             out_of_order: RangeSet::NONE,
-            latest_out_of_order: 0,
+            out_of_order_arrivals: 0,
             fin: None,
             sack: false,
             timestamps: false,
@@ -141,8 +141,11 @@ impl Receiver {
     /// kept because there are too many gaps.
     pub(super) fn accept(&mut self, start: u64, end: u64) -> bool {
         if start > self.next {
-            self.latest_out_of_order = start;
-            return self.out_of_order.insert(start, end);
+            self.out_of_order_arrivals = match self.out_of_order.is_empty() {
+                true => 0,
+                false => self.out_of_order_arrivals.saturating_add(1),
+            };
+            return self.out_of_order.insert(start, end, self.out_of_order_arrivals);
         }
         self.out_of_order.remove_before(end);
         self.next = self.out_of_order.take_from(end).unwrap_or(end);

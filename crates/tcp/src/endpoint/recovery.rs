@@ -37,11 +37,32 @@ pub(super) struct Recovery {
     pub(super) high_retransmitted: u64,
     /// RescueRxt of RFC 6675: the one rescue of this repair has left.
     pub(super) rescued: bool,
+    /// Partial ACKs of this repair, two at most.
+    partial_acks: u8,
+}
+
+impl Recovery {
+    /// RFC 6582, section 3.2, step 3: "For the first partial ACK that arrives during fast recovery, also
+    /// reset the retransmit timer"; further ones do not ("impatient", section 4).
+    pub(super) fn leaves_timer_alone(&self) -> bool {
+        self.phase == Phase::Fast(Repair::PartialAcks) && self.partial_acks > 1
+    }
+
+    /// `[start, end)` is sent again. What lies beyond all that is SACKed is a rescue: RFC 6675, section
+    /// 4, rule 4, "HighRxt MUST NOT be updated".
+    pub(super) fn note_retransmission(&mut self, start: u64, end: u64) {
+        let beyond = self.sacked.end().is_some_and(|sacked| sacked <= start);
+        if beyond && !self.retransmit_head {
+            self.rescued = true;
+        } else {
+            self.high_retransmitted = self.high_retransmitted.max(end);
+        }
+    }
 }
 
 impl Endpoint {
-    /// Notes the SACK blocks of a segment; whether they told anything new.
-    pub(super) fn take_sack(&mut self, segment: &Segment) -> bool {
+    /// Notes the SACK blocks of a segment that acknowledges `ack`; whether they told anything new.
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> bool {
         if !self.receiver.sack || segment.options.sack.is_empty() {
             return false;
         }
@@ -51,12 +72,20 @@ impl Endpoint {
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
                 continue;
             };
-            // A block that was never sent, or lies below SND.UNA (RFC 2883), says nothing here.
-            if self.sender.una < left && left < right && right <= self.sender.max {
-                self.recovery.sacked.insert(left, right);
+            // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
+            if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
+                self.recovery.sacked.insert(left, right, 0);
             }
         }
         self.recovery.sacked.octets() > before
+    }
+
+    /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
+    /// ("regardless of its status as a cumulative acknowledgment").
+    pub(super) fn take_news(&mut self, news: bool, now: Instant) {
+        if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
+            self.take_duplicate_ack(now);
+        }
     }
 
     pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
@@ -68,11 +97,24 @@ impl Endpoint {
             Phase::Open | Phase::GoneBack => {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
-                // RFC 6582, section 3.2, step 2: not twice for one window of data.
-                if lost && self.sender.una >= self.recovery.recover {
+                if lost && self.may_repair() {
                     self.begin_repair(now);
                 }
             }
+        }
+    }
+
+    /// Not twice for one window of data, lest what was sent again in vain be taken for a loss.
+    fn may_repair(&self) -> bool {
+        let (una, recover) = (self.sender.una, self.recovery.recover);
+        match self.congestion.repair() {
+            // 4.3BSD-Reno does not look back.
+            Repair::OneSegment => true,
+            // RFC 6675, section 5.1: not "until HighACK is greater than or equal to the new value of
+            // RecoveryPoint". SACK blocks with news are no echo of a retransmission.
+            Repair::Scoreboard if self.receiver.sack => una >= recover,
+            // RFC 6582, section 3.2, step 2: the ACK must cover "more than recover".
+            Repair::GoBack | Repair::PartialAcks | Repair::Scoreboard => una > recover,
         }
     }
 
@@ -84,6 +126,7 @@ impl Endpoint {
         self.recovery.recover = self.sender.max;
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
+        self.recovery.partial_acks = 0;
         self.congestion.on_loss(self.sender.flight(), repair == Repair::Scoreboard, now);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
@@ -114,6 +157,7 @@ impl Endpoint {
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
+                self.recovery.partial_acks = (self.recovery.partial_acks + 1).min(2);
                 self.congestion.on_partial_ack(acked.octets);
                 self.recovery.retransmit_head = true;
             }

@@ -106,7 +106,7 @@ mod tests {
     fn sacked(ranges: &[(u64, u64)]) -> RangeSet {
         let mut set = RangeSet::default();
         for &(start, end) in ranges {
-            assert!(set.insert(start, end));
+            assert!(set.insert(start, end, 0));
         }
         set
     }

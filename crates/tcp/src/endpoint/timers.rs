@@ -77,8 +77,11 @@ impl Timers {
 impl Endpoint {
     pub(super) fn fire_timers(&mut self, now: Instant) {
         // The delayed-ACK timer needs no action: `poll_transmit` compares its time with `now`.
-        if self.timers.retransmission.take_due(now) && self.goes_on_after_timeout(now) {
-            self.retransmission_timeout(now);
+        if self.timers.retransmission.take_due(now) {
+            let first = !self.timers.stalled_since.is_on();
+            if self.goes_on_after_timeout(now) {
+                self.retransmission_timeout(first, now);
+            }
         }
         if self.timers.waiting.take_due(now) {
             self.waited(self.timers.waiting_for, now);
@@ -99,14 +102,14 @@ impl Endpoint {
         }
     }
 
-    fn retransmission_timeout(&mut self, now: Instant) {
+    /// `first` unless the segment at SND.UNA has timed out before.
+    fn retransmission_timeout(&mut self, first: bool, now: Instant) {
         if self.sender.una == 0 {
             self.round_trip.on_syn_timeout();
             self.sender.syn_lost = true;
             self.sender.next = 0;
             self.sender.timed_since = Alarm::OFF;
         } else {
-            let first = self.round_trip.back_offs() == 0;
             self.round_trip.back_off();
             self.go_back(first, now);
         }

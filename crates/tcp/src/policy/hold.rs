@@ -77,7 +77,11 @@ impl HoldPolicy {
     /// per-connection switch that MUST-17 requires.
     #[must_use]
     pub fn decide(self, pending: Pending) -> HoldDecision {
-        if pending.size >= pending.mss || pending.size >= pending.half_max_window.max(1) {
+        // Section 3.8.6.2.1, condition 3: "[SND.NXT = SND.UNA and] min(D,U) >= Fs * Max(SND.WND)". The
+        // bracket is "imposed by the Nagle algorithm"; BSD and Linux leave it out.
+        let bracketed = self == Self::Nagle && pending.outstanding;
+        let large = pending.size >= pending.half_max_window.max(1) && !bracketed;
+        if pending.size >= pending.mss || large {
             return HoldDecision::Send;
         }
         if !pending.empties_buffer {
