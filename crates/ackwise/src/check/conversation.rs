@@ -197,7 +197,10 @@ impl Conversation {
                 self.persists = false;
                 return match draft.has_head() {
                     true => self.finish(draft, sent),
-                    false => Err(self.reader.unanswered(self.now() - sent)),
+                    false => {
+                        budget.check_time(self.now())?;
+                        Err(self.reader.unanswered(self.now() - sent))
+                    }
                 };
             }
         }

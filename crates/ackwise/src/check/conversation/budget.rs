@@ -85,9 +85,9 @@ impl Budget {
 
     /// This budget for an answer that should follow another at once.
     #[must_use]
-    pub fn briefly(&self, now: Instant) -> Self {
+    pub fn briefly(&self) -> Self {
         let answer = self.answer.min(FOLLOW_UP);
-        Self { answer, deadline: self.cap(now + FOLLOW_UP), ..self.clone() }
+        Self { answer, ..self.clone() }
     }
 
     /// `wish`, or the end of the budget if that is earlier.

@@ -140,8 +140,12 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     if fewest < ROUNDS_MIN {
         return if most < 2 * ROUNDS_MAX { Release::Undecided } else { Release::Other };
     }
-    if short.accuses() && long.accuses() && moves(trials) {
-        return Release::Ack;
+    if short.accuses() && long.accuses() {
+        match moves(trials) {
+            Some(true) => return Release::Ack,
+            Some(false) if fewest >= ROUNDS_ENOUGH => return Release::Other,
+            _ => {}
+        }
     }
     if short.acquits() && long.acquits() {
         return Release::NotHeld;
@@ -154,8 +158,8 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
 
 /// Whether the stall grows with the delay of our ACK by at least half as much, from none to the longer
 /// and from the shorter to the longer: one that the server ends by itself does not, however well its
-/// length happens to fit one of the delays.
-fn moves(trials: &[Trial]) -> bool {
+/// length happens to fit one of the delays. `None` if the delays came out too much alike.
+fn moves(trials: &[Trial]) -> Option<bool> {
     let of = |arm| {
         let stalled = trials.iter().filter(move |trial| {
             trial.arm == arm && (arm == Arm::Prompt || trial.length() >= STALL)
@@ -166,10 +170,11 @@ fn moves(trials: &[Trial]) -> bool {
     };
     let grows = |(stall, withheld): (Duration, Duration), (more_stall, more_withheld)| {
         let by_ack = Duration::saturating_sub(more_withheld, withheld);
-        by_ack >= DISTINCT && Duration::saturating_sub(more_stall, stall) * 2 >= by_ack
+        let grown = Duration::saturating_sub(more_stall, stall);
+        (by_ack >= DISTINCT).then_some(grown * 2 >= by_ack)
     };
     let long = of(Arm::Long);
-    grows(of(Arm::Prompt), long) && grows(of(Arm::Short), long)
+    Some(grows(of(Arm::Prompt), long)? && grows(of(Arm::Short), long)?)
 }
 
 /// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
@@ -231,7 +236,7 @@ impl Tally {
     /// More trials would not turn this into an accusation.
     fn is_hopeless(self) -> bool {
         let stalls = self.total() - self.free;
-        let few = if self.follows == 0 { ROUNDS_MIN } else { ROUNDS_MIN + 2 };
+        let few = if self.follows == 0 { ROUNDS_MIN } else { ROUNDS_ENOUGH };
         self.early >= ROUNDS_MIN || (stalls >= few && self.follows * 2 < stalls)
     }
 
@@ -248,6 +253,9 @@ pub const STALL: Duration = Duration::from_millis(10);
 
 /// Trials at each delay before a verdict.
 pub const ROUNDS_MIN: usize = 3;
+
+/// Trials at each delay after which doubts weigh.
+const ROUNDS_ENOUGH: usize = 5;
 
 /// Trials at each delay after which there is none.
 pub const ROUNDS_MAX: usize = 8;

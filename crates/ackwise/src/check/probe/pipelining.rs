@@ -35,7 +35,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let mut together = client.open(Receiver::ETHERNET)?;
     let sent = together.send(&asks, &mut client.budget)?;
     let first = together.receive(sent, &client.budget)?;
-    let second = match together.receive(sent, &client.budget.briefly(client.now())) {
+    let second = match together.receive(sent, &client.budget.briefly()) {
         Err(Trouble::OutOf(out)) => return Err(out.into()),
         second => second,
     };

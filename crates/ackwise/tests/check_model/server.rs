@@ -1,0 +1,94 @@
+//! The server's program: requests in, writes out. The plan of the writes is the one that the built-in
+//! server carries out too.
+
+use std::time::Duration;
+
+use ackwise_http::{
+    Behaviour, Method, RangeRequest, Request, RequestParser, ResponseBuilder, Version,
+    behaviour::{Pipelining, RequestPieces},
+};
+
+/// One write of a response.
+pub(crate) struct Write {
+    /// So long after the one before.
+    pub(crate) after: Duration,
+    pub(crate) octets: Vec<u8>,
+    pub(crate) corked: bool,
+    /// Then the connection closes.
+    pub(crate) closes: bool,
+}
+
+/// The program's side of one connection.
+pub(crate) struct Program {
+    behaviour: Behaviour,
+    page: u64,
+    parser: RequestParser,
+}
+
+impl Program {
+    pub(crate) fn new(behaviour: Behaviour, page: u64) -> Self {
+        Self { behaviour, page, parser: RequestParser::new() }
+    }
+
+    /// What it writes when `octets` arrive.
+    pub(crate) fn read(&mut self, mut octets: &[u8]) -> Vec<Write> {
+        let continued = self.parser.is_within_request();
+        let mut answers = Vec::new();
+        while let Ok(Some(request)) = self.parser.advance(&mut octets) {
+            answers.push(self.answer(&request));
+        }
+        match self.behaviour.pipelining {
+            Pipelining::FirstOnly => answers.truncate(1),
+            Pipelining::Reversed => answers.reverse(),
+            _ => {}
+        }
+        let mut writes: Vec<Write> = answers.into_iter().flatten().collect();
+        if let (true, RequestPieces::LookedAtAfter(pause), Some(first)) =
+            (continued, self.behaviour.request_pieces, writes.first_mut())
+        {
+            first.after += pause;
+        }
+        writes
+    }
+
+    fn answer(&self, request: &Request) -> Vec<Write> {
+        assert_eq!(request.method, Method::Get, "the probes only GET");
+        let range = request.fields.text("Range");
+        let part = range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, self.page));
+        let (status, body) = match part {
+            RangeRequest::Part(part) => (206, part),
+            _ => (200, 0..self.page),
+        };
+        let closes = request.connection.close;
+        let length = body.end - body.start;
+        let mut head = ResponseBuilder::new(Version::Http11, status)
+            .field("Server", "model")
+            .field("Accept-Ranges", "bytes")
+            .field("Content-Length", length.to_string());
+        if closes {
+            head = head.field("Connection", "close");
+        }
+        let head = head.encode().expect("these fields are fit for a head");
+        let plan = self.behaviour.writes(head.len(), length);
+        let mut writes: Vec<Write> = plan
+            .map(|write| Write {
+                after: write.after,
+                octets: head[write.head]
+                    .iter()
+                    .copied()
+                    .chain(
+                        write
+                            .body
+                            .map(|at| b'a' + u8::try_from((body.start + at) % 26).expect("26")),
+                    )
+                    .collect(),
+                corked: write.corked,
+                closes: false,
+            })
+            .collect();
+        if let Some(last) = writes.last_mut() {
+            last.closes = closes;
+        }
+        writes
+    }
+}
