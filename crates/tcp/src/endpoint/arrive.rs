@@ -171,9 +171,13 @@ impl Endpoint {
     }
 
     /// The first check: "If an incoming segment is not acceptable, an acknowledgment should be sent in
-    /// reply". A FIN that repeats the peer's restarts 2 MSL.
+    /// reply". Pure ACKs are rationed, lest two ends that disagree answer each other for ever (Linux
+    /// `tcp_oow_rate_limited`). A FIN that repeats the peer's restarts 2 MSL.
     fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
-        self.acknowledger.now = true;
+        match segment.sequence_length() {
+            0 => self.challenge(now),
+            _ => self.acknowledger.now = true,
+        }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
             self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
         }

@@ -18,13 +18,14 @@ pub struct Config {
     pub send_buffer: u32,
     /// 2 MSL, in TIME-WAIT.
     pub time_wait: Duration,
-    /// How long unacknowledged data is retransmitted before the connection is given up (RFC 9293,
-    /// section 3.8.3: R2, at least 100 seconds, MUST-20 and SHLD-11).
+    /// How long a SYN, data, a FIN or a probe of a closed window is sent again without an answer before
+    /// the connection is given up, counted from the first time-out (RFC 9293, section 3.8.3: R2, at
+    /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
 }
 
 impl Config {
-    /// Ethernet's MSS, buffers of 65,535 octets, 2 MSL of 60 s (BSD, Linux), 100 s user time-out.
+    /// Ethernet's MSS, buffers of 65,535 octets, 2 MSL of 60 s (BSD, Linux), 180 s user time-out.
     #[must_use]
     pub const fn new(policies: Policies) -> Self {
         Self {
@@ -33,7 +34,7 @@ impl Config {
             receive_buffer: 65_535,
             send_buffer: 65_535,
             time_wait: Duration::from_secs(60),
-            user_timeout: Duration::from_secs(100),
+            user_timeout: Duration::from_secs(180),
         }
     }
 }

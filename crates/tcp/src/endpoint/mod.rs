@@ -11,6 +11,7 @@
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
+//! | `heritage` | what connections to one host take over from each other (RFC 9040) |
 //! | `timers`, `alarm` | what happens when time passes |
 //! | `events` | what the application should hear about |
 //!
@@ -24,6 +25,7 @@ mod arrive;
 mod challenge;
 mod config;
 mod events;
+mod heritage;
 mod output;
 mod quick_ack;
 mod ranges;
@@ -43,7 +45,7 @@ pub use state::{Input, State};
 use core::time::Duration;
 
 use crate::{
-    congestion::{CongestionControl, Controller, Inherited, Windows},
+    congestion::{Controller, Windows},
     policy::{AckPolicy, HoldPolicy},
     round_trip::RoundTrip,
     segment::Segment,
@@ -124,19 +126,6 @@ impl Endpoint {
         endpoint.step(Input::PassiveOpen);
         endpoint.passive = true;
         endpoint
-    }
-
-    /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
-    /// window and the initial RTO. Only before the handshake.
-    pub fn inherit(&mut self, inherited: &Inherited) {
-        if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
-            self.round_trip = RoundTrip::inherited(self.config.policies.timers, srtt, rttvar);
-        }
-        self.inherited_window = inherited.windows.is_some();
-        if let Some(windows) = inherited.windows {
-            let mss = u32::from(self.config.mss);
-            self.congestion = self.config.policies.congestion.build(windows, mss);
-        }
     }
 
     /// A copy of a listening endpoint with an initial send sequence number of its own.
@@ -297,22 +286,6 @@ impl Endpoint {
     #[must_use]
     pub fn flight(&self) -> u32 {
         self.sender.flight()
-    }
-
-    /// cwnd and ssthresh.
-    #[must_use]
-    pub fn windows(&self) -> Windows {
-        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
-    }
-
-    /// What another connection to the same host may take over (RFC 9040).
-    #[must_use]
-    pub fn heritage(&self) -> Inherited {
-        Inherited {
-            windows: self.state.is_synchronized().then(|| self.windows()),
-            srtt: self.round_trip.srtt(),
-            rttvar: self.round_trip.variance(),
-        }
     }
 
     /// The smoothed round-trip time, once there is a sample.

@@ -283,19 +283,12 @@ impl Endpoint {
         restarted.is_some()
     }
 
-    /// cwnd at the start of this connection, in octets.
-    pub(super) fn initial_window(&self) -> u32 {
-        let policy = self.config.policies.initial_window;
-        policy.octets(self.sender.mss, self.passive, self.sender.syn_lost)
-    }
-
     fn transmit_syn(&mut self, now: Instant) -> Transmit {
         let retransmission = self.sender.max > 0;
         let offer = self.config.policies.offer;
         let answering = self.state != State::SynSent;
         let scales = if answering { self.receiver.scaling } else { offer.window_scale };
         let mut segment = self.segment(self.sender.iss, Flags::SYN, 0, now);
-        segment.window = self.receiver.window_of_syn();
         segment.options = Options {
             mss: Some(self.config.mss),
             window_scale: scales.then(|| self.receiver.wanted_shift()),
@@ -334,7 +327,10 @@ impl Endpoint {
     /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks.
     fn segment(&mut self, seq: SeqNumber, flags: Flags, len: u32, now: Instant) -> Segment {
         let acks = self.state != State::SynSent;
-        let window = self.receiver.advertise(self.sender.mss);
+        let window = match flags.syn {
+            true => self.receiver.window_of_syn(),
+            false => self.receiver.advertise(self.sender.mss),
+        };
         let options = Options {
             timestamps: self.receiver.timestamps.then(|| self.clock(now)),
             sack: self.sack_blocks(),

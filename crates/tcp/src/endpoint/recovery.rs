@@ -2,7 +2,7 @@
 
 use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
 use crate::{
-    congestion::{Acked, CongestionControl, Repair, Windows},
+    congestion::{Acked, CongestionControl, Repair},
     segment::Segment,
     units::Instant,
 };
@@ -175,16 +175,6 @@ impl Endpoint {
         self.recovery.sacked.clear();
         self.sender.next = self.sender.una;
         self.sender.timed_since = Alarm::OFF;
-    }
-
-    /// cwnd at the start of the connection.
-    pub(super) fn begin_congestion_control(&mut self) {
-        let windows = if self.inherited_window && !self.sender.syn_lost {
-            self.windows()
-        } else {
-            Windows { congestion: self.initial_window(), threshold: u32::MAX }
-        };
-        self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
     }
 
     /// RFC 3042: on the first two duplicate ACKs two segments of new data may leave beyond cwnd. The

@@ -1,0 +1,135 @@
+//! What a connection takes over from others to the same host, and leaves to them (RFC 9040).
+
+use super::Endpoint;
+use crate::{
+    congestion::{CongestionControl, Inherited, Windows},
+    round_trip::RoundTrip,
+};
+
+impl Endpoint {
+    /// Takes over what a host remembers of its other connections (RFC 9040), instead of the initial
+    /// window and the initial RTO. Only before the handshake.
+    pub fn inherit(&mut self, inherited: &Inherited) {
+        if let (Some(srtt), Some(rttvar)) = (inherited.srtt, inherited.rttvar) {
+            self.round_trip = RoundTrip::inherited(self.config.policies.timers, srtt, rttvar);
+        }
+        self.inherited_window = inherited.windows.is_some();
+        if let Some(windows) = inherited.windows {
+            let mss = u32::from(self.config.mss);
+            self.congestion = self.config.policies.congestion.build(windows, mss);
+        }
+    }
+
+    /// What another connection to the same host may take over (RFC 9040): the windows only if there was
+    /// a connection at all.
+    #[must_use]
+    pub fn heritage(&self) -> Inherited {
+        Inherited {
+            windows: (self.sender.una > 0).then(|| self.windows()),
+            srtt: self.round_trip.srtt(),
+            rttvar: self.round_trip.variance(),
+        }
+    }
+
+    /// cwnd at the start of the connection. A lost SYN speaks against what was inherited.
+    pub(super) fn begin_congestion_control(&mut self) {
+        let windows = if self.inherited_window && !self.sender.syn_lost {
+            self.windows()
+        } else {
+            Windows { congestion: self.initial_window(), threshold: u32::MAX }
+        };
+        self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
+    }
+
+    /// cwnd at the start of a connection that inherits nothing, in octets.
+    pub(super) fn initial_window(&self) -> u32 {
+        let policy = self.config.policies.initial_window;
+        policy.octets(self.sender.mss, self.passive, self.sender.syn_lost)
+    }
+
+    /// cwnd and ssthresh.
+    #[must_use]
+    pub fn windows(&self) -> Windows {
+        Windows { congestion: self.congestion.window(), threshold: self.congestion.threshold() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::{
+        Config, Instant, Policies, SeqNumber, State,
+        policy::{ControlBlocks, Sharing},
+    };
+
+    const RTT: Duration = Duration::from_millis(80);
+    const OCTETS: u32 = 60_000;
+
+    /// An endpoint that has sent [`OCTETS`] and has closed after its peer, so that nothing of it is
+    /// left in TIME-WAIT; and its cwnd at the start.
+    fn closed(inherited: &Inherited) -> (Endpoint, u32) {
+        let mut now = Instant::EPOCH;
+        let config = Config::new(Policies::RFC);
+        let mut sender = Endpoint::connect(&config, SeqNumber(1), now);
+        let mut receiver = Endpoint::listen(&config, SeqNumber(2));
+        sender.inherit(inherited);
+        assert_eq!(sender.write(OCTETS, now), OCTETS);
+        let mut start = None;
+        for _ in 0..20 {
+            now = round_trip(&mut sender, &mut receiver, now);
+            if start.is_none() && sender.state() == State::Established {
+                start = Some(sender.windows().congestion);
+                receiver.close(now);
+            }
+            if sender.state() == State::CloseWait {
+                sender.close(now);
+            }
+        }
+        assert_eq!((sender.state(), sender.acknowledged()), (State::Closed, u64::from(OCTETS)));
+        (sender, start.expect("the connection was open"))
+    }
+
+    fn round_trip(sender: &mut Endpoint, receiver: &mut Endpoint, now: Instant) -> Instant {
+        while let Some(transmit) = sender.poll_transmit(now) {
+            receiver.handle_segment(&transmit.segment, now);
+            receiver.read(u32::MAX, now);
+        }
+        let now = now + RTT;
+        while let Some(transmit) = receiver.poll_transmit(now) {
+            sender.handle_segment(&transmit.segment, now);
+        }
+        now
+    }
+
+    #[test]
+    fn a_serial_connection_starts_with_the_window_that_the_last_one_left() {
+        let mut host = ControlBlocks::default();
+        let (first, initial) = closed(&host.begin(1, Sharing::Temporal));
+        assert_eq!(initial, 10 * 1448);
+        let left = first.heritage();
+        assert_eq!(left.srtt, Some(RTT));
+        host.end(1, left);
+
+        let inherited = host.begin(2, Sharing::Temporal);
+        let (_, start) = closed(&inherited);
+        assert!(start > initial, "{start} octets");
+        assert_eq!(Some(start), left.windows.map(|windows| windows.congestion));
+    }
+
+    #[test]
+    fn a_parallel_connection_starts_with_its_share() {
+        let mut host = ControlBlocks::default();
+        let (first, _) = closed(&host.begin(1, Sharing::Ensemble));
+        host.update(1, first.heritage());
+        let (_, start) = closed(&host.begin(2, Sharing::Ensemble));
+        assert_eq!(start, first.windows().congestion / 2);
+    }
+
+    #[test]
+    fn a_connection_that_never_was_leaves_nothing() {
+        let endpoint = Endpoint::connect(&Config::new(Policies::RFC), SeqNumber(1), Instant::EPOCH);
+        assert_eq!(endpoint.heritage(), Inherited::NOTHING);
+    }
+}
