@@ -24,7 +24,8 @@ impl Network {
     }
 
     /// A free port of the loopback interface; in a network where nobody else is, of all of them.
-    pub(super) fn bind(self) -> SocketAddr {
+    #[must_use]
+    pub fn bind(self) -> SocketAddr {
         let address = match self {
             Self::Host => Ipv4Addr::LOCALHOST,
             Self::Private => Ipv4Addr::UNSPECIFIED,
