@@ -58,7 +58,7 @@ impl Piece {
     }
 }
 
-/// The two windows' room, in octets from SND.NXT on.
+/// What the two windows leave, in octets from SND.NXT on.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     congestion: u64,
@@ -150,15 +150,12 @@ impl Endpoint {
         if left == 0 {
             return Ok(Piece { start, len: 0, fin: true });
         }
-        let room = Room {
-            congestion: congestion_room,
-            receive: (sender.una + u64::from(sender.window)).saturating_sub(start),
-        };
+        let receive = (sender.una + u64::from(sender.window)).saturating_sub(start);
+        let room = Room { congestion: congestion_room, receive };
         let full = u64::from(self.room_for_data());
         let wanted = left.min(full);
         // What a timer releases may be the octet that probes a closed window.
-        let receive = room.receive.max(u64::from(sender.release_held));
-        let size = wanted.min(room.congestion).min(receive);
+        let size = wanted.min(room.congestion).min(receive.max(u64::from(sender.release_held)));
         if size == 0 {
             return Err(self.window_wait(room));
         }

@@ -169,7 +169,7 @@ impl Receiver {
     /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge RCV.NXT+RCV.WND in small
     /// increments": by at least min(half of the buffer, one full segment) (MUST-39). What scaling
     /// rounds off stays acceptable: RFC 7323, section 2.4, "The receiver MUST honor, as in window, any
-    /// segment that would have been in window for any <ACK> sent by the receiver".
+    /// segment that would have been in window for any \<ACK\> sent by the receiver".
     pub(super) fn advertise(&mut self, mss: u32) -> u16 {
         let shift = u32::from(self.window_shift);
         if self.window_gain() >= u64::from(mss.min(self.buffer / 2).max(1)) {

@@ -230,6 +230,62 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_delay_of_half_a_second_is_refused() {
+        let longest = Duration::from_nanos(499_999_999);
+        assert_eq!(AckDelay::try_from(longest).map(AckDelay::get), Ok(longest));
+        let half = Duration::from_millis(500);
+        assert_eq!(AckDelay::try_from(half), Err(AckDelayTooLong(half)));
+    }
+
+    #[test]
+    fn a_read_is_told_of_when_it_opens_the_window() {
+        let withheld = AckPolicy::Withheld { delay: AckDelay::ZERO };
+        // The window that the peer knows and its possible gain, then who tells: RFC, BSD, Linux.
+        #[rustfmt::skip]
+        let table = [
+            (60_000, 1_460, [false, false, false]),
+            (60_000, 2_919, [false, false, false]),
+            (60_000, 2_920, [false, true,  false]),
+            (1_459,  1_459, [false, false, false]),
+            (1_460,  1_460, [true,  false, true]),
+            (0,      1_460, [true,  false, true]),
+        ];
+        for (window, window_gain, [rfc, bsd, linux]) in table {
+            let reading = Reading {
+                unacked_octets: 0,
+                window_gain,
+                window,
+                buffer: 65_535,
+                mss: 1_460,
+                full_segment: 1_460,
+                drained: true,
+                acknowledges_drained: false,
+            };
+            let told = [AckPolicy::RFC, AckPolicy::BSD_TICK, AckPolicy::LinuxQuickAck, withheld]
+                .map(|policy| policy.on_read(reading));
+            assert_eq!(told, [rfc, bsd, linux, false], "{reading:?}");
+        }
+    }
+
+    #[test]
+    fn linux_acknowledges_what_is_drained() {
+        let reading = Reading {
+            unacked_octets: 100,
+            window_gain: 100,
+            window: 65_000,
+            buffer: 65_535,
+            mss: 1_460,
+            full_segment: 1_460,
+            drained: true,
+            acknowledges_drained: true,
+        };
+        let tells = |reading| AckPolicy::LinuxQuickAck.on_read(reading);
+        assert!(tells(reading));
+        assert!(!tells(Reading { drained: false, ..reading }));
+        assert!(tells(Reading { drained: false, unacked_octets: 1_461, ..reading }));
+    }
+
+    #[test]
     fn ticks_come_at_their_phase() {
         let period = AckDelay::MILLIS_200;
         let ms = |ms: u64| Instant::EPOCH + Duration::from_millis(ms);

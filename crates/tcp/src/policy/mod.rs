@@ -77,7 +77,9 @@ impl Policies {
     };
 
     /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC, IW 10, a window that decays while
-    /// idle, 200 ms minimum RTO (`net/ipv4/tcp_input.c`, `tcp_output.c`, `include/net/tcp.h`).
+    /// idle, 200 ms minimum RTO (`net/ipv4/tcp_input.c`, `tcp_output.c`, `include/net/tcp.h`). Not
+    /// copied: RACK and tail-loss probes, PRR, pacing, HyStart, the tuning of buffers and of segment
+    /// sizes, D-SACK, compressed ACKs.
     pub const LINUX_6: Self = Self {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
@@ -90,7 +92,9 @@ impl Policies {
     };
 
     /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
-    /// (`netinet/tcp_output.c`, `tcp_input.c`, `tcp_timer.c`).
+    /// (`netinet/tcp_output.c`, `tcp_input.c`, `tcp_timer.c`). Not copied: its probes of a closed
+    /// window wait 5 s at least, it gives a SYN up after 75 s, and acknowledges at once what arrives
+    /// after its own FIN.
     pub const BSD_4_4: Self = Self {
         ack: AckPolicy::BSD_TICK,
         hold: HoldPolicy::BsdNagle,
@@ -103,7 +107,8 @@ impl Policies {
     };
 
     /// SunOS 4.1.3 (the 4.3BSD-Tahoe line, as in Heidemann 1996 and 1997): as 4.4BSD with Tahoe, and
-    /// cwnd is never reduced except on loss.
+    /// cwnd is never reduced except on loss. Not copied: 4.3BSD-Tahoe tells of the window after 35 % of
+    /// the buffer instead of half.
     pub const SUNOS_4_1: Self = Self {
         congestion: CongestionPolicy::Tahoe,
         idle_restart: IdleRestart::Keep,

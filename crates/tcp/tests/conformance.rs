@@ -1,0 +1,184 @@
+//! The tests that `docs/conformance.md` names: each runs the wire scripts that show one row.
+
+#[expect(dead_code, reason = "the rest of it serves the test of all scripts")]
+mod script;
+
+macro_rules! shown_by {
+    ($(fn $name:ident() { $($path:literal)+ })*) => {$(
+        #[test]
+        fn $name() {
+            $(hold($path, include_str!(concat!("scripts/", $path, ".script")));)+
+        }
+    )*};
+}
+
+fn hold(path: &str, source: &str) {
+    if let Err(failure) = script::run_text(source) {
+        panic!("{path}.script:{failure}");
+    }
+}
+
+shown_by! {
+    // Opening.
+    fn a_peer_without_mss_option_gets_536() {
+        "handshake/no_mss_option_means_536"
+        "handshake/a_silly_mss_counts_as_64"
+    }
+    fn data_on_a_syn_is_left_to_be_sent_again() { "handshake/data_on_a_syn_is_not_taken" }
+    fn simultaneous_opens_meet() {
+        "handshake/simultaneous_open"
+        "handshake/simultaneous_open_ended_by_a_plain_ack"
+        "handshake/simultaneous_open_does_not_scale_the_window_of_the_syn"
+        "reset/in_syn_received_after_an_active_open_it_closes"
+    }
+    fn syn_received_remembers_where_it_came_from() {
+        "reset/in_syn_received_it_returns_to_listen"
+        "handshake/another_syn_in_the_window_returns_to_listen"
+    }
+
+    // Closing.
+    fn close_ends_one_direction_and_abort_tells_of_lost_data() {
+        "close/half_close_receives_on"
+        "close/data_for_a_reader_who_is_gone_is_reset"
+    }
+    fn fin_wait_2_lasts() { "close/nothing_but_the_peer_ends_fin_wait_2" }
+    fn abort_resets_only_who_may_still_send() {
+        "reset/aborting_resets"
+        "reset/aborting_what_is_all_but_closed_sends_nothing"
+        "reset/aborting_a_listener_closes_it"
+    }
+    fn a_fin_cannot_precede_data() { "close/a_fin_below_what_arrived_is_not_believed" }
+    fn time_wait_is_restarted_by_a_fin_alone() {
+        "time_wait/a_retransmitted_fin_restarts_2_msl"
+        "time_wait/an_old_duplicate_is_answered_and_does_not_restart_2_msl"
+    }
+    fn time_wait_ends_by_an_exact_reset() {
+        "time_wait/an_exact_reset_ends_it"
+        "time_wait/an_inexact_reset_does_not"
+    }
+    fn a_syn_reopens_time_wait() {
+        "time_wait/a_higher_sequence_number_reopens"
+        "time_wait/a_newer_timestamp_reopens_whatever_the_sequence_number"
+        "time_wait/with_an_equal_timestamp_the_sequence_number_decides"
+        "time_wait/an_old_duplicate_syn_does_not_reopen"
+    }
+
+    // What an attacker may send.
+    fn only_the_exact_number_resets() {
+        "reset/the_exact_number_resets"
+        "reset/another_number_in_the_window_is_challenged"
+    }
+    fn a_syn_out_of_place_is_challenged() {
+        "reset/a_syn_in_a_synchronized_state_is_challenged"
+        "timestamps/a_syn_without_one_is_challenged"
+    }
+    fn an_ack_out_of_range_is_challenged() { "reset/an_ack_of_what_was_never_sent_is_challenged" }
+    fn challenges_are_rationed() {
+        "reset/challenges_are_rationed"
+        "reset/an_exchange_of_bare_acks_ends"
+    }
+
+    // Waiting for the peer.
+    fn a_syn_is_sent_for_three_minutes() {
+        "retransmission/a_syn_is_sent_for_three_minutes"
+        "retransmission/the_connection_is_given_up"
+    }
+    fn an_idle_connection_sends_nothing() { "retransmission/an_idle_connection_sends_nothing" }
+    fn a_closed_window_is_probed_for_ever() {
+        "zero_window/probes_back_off_and_never_give_up_an_answering_peer"
+        "zero_window/a_fin_is_not_given_up_either"
+    }
+    fn a_shrinking_window_is_survived() { "zero_window/a_window_that_shrinks_under_the_flight" }
+    fn urgent_data_is_delivered_in_line() { "urgent/it_is_delivered_in_line_and_said_so" }
+
+    // Small segments and windows.
+    fn small_pieces_wait() {
+        "silly_window/the_sender_waits_for_more_than_a_silly_piece"
+        "silly_window/half_of_the_largest_window_is_not_silly"
+        "silly_window/the_receiver_opens_the_window_by_a_full_segment_or_half_its_buffer"
+    }
+    fn nagle_is_computed_as_each_source_does() {
+        "nagle/rfc_holds_the_tail_of_a_large_write"
+        "nagle/rfc_holds_half_of_the_largest_window"
+        "nagle/bsd_asks_once_per_call_whether_it_is_idle"
+        "nagle/bsd_sends_half_of_the_largest_window"
+        "minshall/the_tail_of_a_large_write_leaves"
+        "nagle/closing_flushes"
+    }
+    fn acks_are_delayed_as_each_source_does() {
+        "delayed_ack/every_second_full_segment_is_acknowledged_at_once"
+        "delayed_ack/bsd_acknowledges_what_is_read"
+        "delayed_ack/bsd_takes_two_segments_of_the_agreed_size"
+        "quick_ack/more_than_one_full_segment_is_acknowledged_at_once"
+        "delayed_ack/a_prober_withholds_whatever_arrives"
+    }
+    fn gaps_are_acknowledged_at_once() {
+        "delayed_ack/out_of_order_and_gap_filling_segments_are_acknowledged_at_once"
+        "delayed_ack/the_segment_that_fills_the_last_gap_is_acknowledged_at_once"
+    }
+
+    // Losses.
+    fn a_sack_alone_does_not_restart_the_timer() {
+        "retransmission/a_sack_alone_does_not_restart_the_timer"
+    }
+    fn one_segment_per_round_trip_is_timed() {
+        "retransmission/karn_does_not_measure_what_was_sent_twice"
+        "timestamps/a_retransmission_can_be_measured"
+    }
+    fn ssthresh_is_held_for_the_same_segment_alone() {
+        "recovery/another_segment_that_times_out_halves_again"
+    }
+    fn a_window_that_is_not_used_does_not_grow() {
+        "recovery/a_window_that_is_not_used_does_not_grow"
+    }
+    fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
+    fn new_reno_is_impatient_and_careful() {
+        "recovery/only_the_first_partial_ack_restarts_the_timer"
+        "recovery/no_second_repair_for_what_a_time_out_sends_again"
+    }
+    fn old_controls_stay_old() {
+        "recovery/tahoe_goes_back_to_one_segment"
+        "recovery/reno_ends_with_the_first_ack_and_waits_for_the_timer"
+        "recovery/reno_repairs_a_window_twice"
+    }
+    fn a_rescue_is_for_the_tail() {
+        "sack/only_the_holes_are_sent_again"
+        "sack/a_rescue_leaves_the_holes_alone"
+    }
+    fn a_duplicate_is_news_in_sack_blocks() {
+        "sack/an_ack_that_advances_may_announce_a_loss"
+        "sack/data_may_carry_the_news"
+        "sack/what_lies_below_the_ack_is_no_news"
+    }
+    fn a_time_out_forgets_the_scoreboard() { "retransmission/after_a_time_out_sack_is_not_believed" }
+    fn recent_blocks_are_repeated() {
+        "sack/the_block_that_arrived_last_comes_first"
+        "sack/the_most_recent_blocks_are_repeated"
+    }
+
+    // Pauses.
+    fn a_pause_restarts_slow_start() {
+        "idle_restart/slow_start_after_one_rto_without_sending"
+        "idle_restart/since_send_restarts_in_spite_of_a_request"
+    }
+    fn a_pause_is_what_each_source_says() {
+        "idle_restart/a_request_ends_bsds_idle_time"
+        "idle_restart/bsd_restarts_also_before_the_first_data"
+        "idle_restart/sunos_keeps_the_window"
+        "idle_restart/linux_halves_once_after_one_rto"
+    }
+
+    // Timestamps and window scale.
+    fn timestamps_are_required_once_negotiated() {
+        "timestamps/a_segment_without_one_is_dropped"
+        "timestamps/a_reset_needs_none"
+        "timestamps/a_syn_without_one_is_challenged"
+        "reset/it_carries_the_timestamp"
+    }
+    fn old_timestamps_are_dropped() { "timestamps/an_older_one_is_dropped_and_answered" }
+    fn scaling_hides_octets_but_takes_none_back() {
+        "window_scale/what_rounding_hides_is_still_accepted"
+        "window_scale/more_than_14_counts_as_14"
+        "window_scale/windows_count_in_units_of_the_shift_but_never_in_a_syn"
+    }
+}
