@@ -1,0 +1,120 @@
+//! The report card of a real server, as `ackwise check --json` prints it.
+
+use std::{
+    fmt,
+    fs::File,
+    path::Path,
+    process::{Child, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{
+    missing::Missing,
+    network::Network,
+    server::Running,
+    undisturbed::{Role, undisturbed},
+};
+
+/// Whose TCP plays the client.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Stack {
+    Kernel,
+    Ackwise,
+}
+
+/// A card, and the exit code that came with it.
+pub(crate) struct Card {
+    pub(crate) exit_code: Option<i32>,
+    document: Value,
+}
+
+/// Checks the server that runs on `network`, with further `arguments`.
+///
+/// # Panics
+///
+/// If the program does not end in time, or does not print a card.
+pub(crate) fn check(
+    network: &Network,
+    running: &Running,
+    stack: Stack,
+    arguments: &[&str],
+) -> Result<Card, Missing> {
+    let site = running.site();
+    let (host, server) = network.client(stack);
+    let url = format!("{server}/{PAGE}");
+    let stack = stack.to_string();
+    let create = |file| File::create(site.path(file)).expect("it is ours");
+    let mut ackwise = undisturbed(Role::Client, Path::new(env!("CARGO_BIN_EXE_ackwise")))?;
+    let status = host.run(|| {
+        // Into files: nobody has to read while it works.
+        let child = ackwise
+            .args(["check", "--json", "--stack", &stack, "--paths", PATHS])
+            .args(["--max-requests", MAX_REQUESTS])
+            .args(arguments)
+            .arg(&url)
+            .stdout(create("card.json"))
+            .stderr(create("complaints"))
+            .spawn();
+        wait(child.expect("cargo has built it"))
+    })?;
+    let complaints = site.read("complaints");
+    let document = serde_json::from_str(&site.read("card.json")).unwrap_or_else(|error| {
+        panic!("no card ({error}) but {status}: {complaints}\n{}", running.log())
+    });
+    Ok(Card { exit_code: status.code(), document })
+}
+
+fn wait(mut child: Child) -> ExitStatus {
+    let deadline = Instant::now() + CHECK_LIMIT;
+    loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            return status;
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the check takes longer than {CHECK_LIMIT:?}");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+impl Card {
+    /// What `pointer` (RFC 6901) leads to in the finding `id`: `/verdict`, `/values/segments`.
+    pub(crate) fn value(&self, id: &str, pointer: &str) -> &Value {
+        let findings = self.document.pointer("/cards/0/findings").and_then(Value::as_array);
+        let mut findings = findings.into_iter().flatten();
+        let finding = findings.find(|finding| finding["id"] == id);
+        finding.and_then(|finding| finding.pointer(pointer)).unwrap_or(&Value::Null)
+    }
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {:?}, {:#}", self.exit_code, self.document)
+    }
+}
+
+impl fmt::Display for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::Ackwise => "ackwise",
+        })
+    }
+}
+
+/// Small: it fits one segment, so that where it is cut off from its head shows best.
+const PAGE: &str = "500";
+
+/// Other sizes, the last longer than an initial window.
+const PATHS: &str = "/6651,/3883,/1866,/300,/200,/65536";
+
+/// Seven sizes take many of the 60 requests that are allowed by default, and each question is asked here.
+const MAX_REQUESTS: &str = "120";
+
+/// The program promises 15 s; a busy machine may add to that.
+const CHECK_LIMIT: Duration = Duration::from_secs(60);

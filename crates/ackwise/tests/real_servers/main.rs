@@ -1,0 +1,73 @@
+#![cfg(target_os = "linux")]
+//! `ackwise check` against the servers that people run, on networks of their own.
+//!
+//! The truth is known: `docs/notes` has captures of what each of them does. [`expectations`] says what
+//! the card must say about it, and [`remedies`] applies what the card advises.
+//!
+//! Where root, a server or a TUN device is missing, a test says so and what to do, and does not fail.
+
+mod card;
+mod expectations;
+mod missing;
+mod network;
+mod remedies;
+mod server;
+mod servers;
+mod site;
+mod undisturbed;
+
+use ackwise_linux::testing::skip;
+
+use crate::{
+    card::{Card, Stack, check},
+    missing::Missing,
+    network::Network,
+    server::Running,
+    servers::{Nginx, Python, Server},
+};
+
+/// Tests that check one server each, with the kernel's stack and with ours.
+macro_rules! on_both_stacks {
+    ($($name:ident: $server:expr;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn kernel() {
+                the_card_is_as_expected(concat!(stringify!($name), "::kernel"), $server, Stack::Kernel);
+            }
+
+            #[test]
+            fn ackwise() {
+                the_card_is_as_expected(concat!(stringify!($name), "::ackwise"), $server, Stack::Ackwise);
+            }
+        })*
+    };
+}
+
+on_both_stacks! {
+    nginx_sends_the_head_apart_without_a_stall: Server::Nginx(Nginx::HeadApart);
+    nginx_with_tcp_nopush_joins_head_and_body: Server::Nginx(Nginx::TcpNopush);
+    apache_joins_head_and_body: Server::Apache;
+    lighttpd_joins_head_and_body: Server::Lighttpd;
+    python_that_sends_the_head_apart_stalls: Server::Python(Python::HeadApart);
+    python_with_tcp_nodelay_does_not_stall: Server::Python(Python::NoDelay);
+    python_that_writes_once_does_not_stall: Server::Python(Python::Joined);
+    python_that_thinks_first_is_not_taken_for_a_stall: Server::Python(Python::Thinks);
+    python_that_thinks_after_the_head_is_not_taken_for_a_stall:
+        Server::Python(Python::ThinksAfterHead);
+}
+
+fn the_card_is_as_expected(test: &str, server: Server, stack: Stack) {
+    match card_of(test, server, stack) {
+        Ok(card) => expectations::compare(server, stack, &card),
+        Err(missing) => skip(test, missing),
+    }
+}
+
+/// A whole card of `server`, on a network made for it.
+fn card_of(test: &str, server: Server, stack: Stack) -> Result<Card, Missing> {
+    let network = Network::new(stack)?;
+    let running = Running::start(server, &network, test)?;
+    check(&network, &running, stack, &[])
+}

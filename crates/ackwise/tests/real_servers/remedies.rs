@@ -1,0 +1,85 @@
+//! What a card advises is applied here, and seen to work.
+//!
+//! The names of these tests stand in the table of remedies.
+
+use serde_json::Value;
+
+use super::*;
+
+#[test]
+fn nginx_tcp_nopush_joins_the_head() {
+    let [before, after] = [Nginx::HeadApart, Nginx::TcpNopush].map(Server::Nginx);
+    assert_cured("remedies::nginx_tcp_nopush_joins_the_head", "split-head", [before, after]);
+}
+
+#[test]
+fn nginx_tcp_nopush_begins_with_a_full_segment() {
+    let test = "remedies::nginx_tcp_nopush_begins_with_a_full_segment";
+    let [before, after] = [Nginx::HeadApart, Nginx::TcpNopush].map(Server::Nginx);
+    assert_cured(test, "short-initial-segment", [before, after]);
+}
+
+#[test]
+fn nginx_tcp_nodelay_ends_the_stall() {
+    let [before, after] = [Nginx::WithoutTcpNodelay, Nginx::HeadApart].map(Server::Nginx);
+    assert_cured(
+        "remedies::nginx_tcp_nodelay_ends_the_stall",
+        "nagle-delayed-ack",
+        [before, after],
+    );
+}
+
+#[test]
+fn python_disable_nagle_algorithm_ends_the_stall() {
+    let test = "remedies::python_disable_nagle_algorithm_ends_the_stall";
+    let [before, after] = [Python::HeadApart, Python::NoDelay].map(Server::Python);
+    assert_cured(test, "nagle-delayed-ack", [before, after]);
+}
+
+#[test]
+fn python_wbufsize_ends_the_stall() {
+    let [before, after] = [Python::HeadApart, Python::Joined].map(Server::Python);
+    assert_cured("remedies::python_wbufsize_ends_the_stall", "nagle-delayed-ack", [before, after]);
+}
+
+#[test]
+fn python_wbufsize_joins_the_head() {
+    let [before, after] = [Python::HeadApart, Python::Joined].map(Server::Python);
+    assert_cured("remedies::python_wbufsize_joins_the_head", "split-head", [before, after]);
+}
+
+#[test]
+fn linux_tcp_slow_start_after_idle_keeps_the_window() {
+    let test = "remedies::linux_tcp_slow_start_after_idle_keeps_the_window";
+    let check = |value: &str| {
+        let network = Network::new(Stack::Ackwise)?;
+        network.set_on_server("tcp_slow_start_after_idle", value)?;
+        let running = Running::start(Server::Nginx(Nginx::TcpNopush), &network, test)?;
+        check(&network, &running, Stack::Ackwise, &["--only", "idle-restart"])
+    };
+    let (before, after) = match (check("1"), check("0")) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(missing), _) | (_, Err(missing)) => return skip(test, missing),
+    };
+    let window = |card: &Card| card.value("idle-restart", "/values/after").as_u64();
+    assert_eq!(window(&before), Some(10), "{before}");
+    assert!(window(&after) > Some(20), "{after}");
+    assert_eq!(before.value("idle-restart", "/verdict"), "warn", "{before}");
+    assert_eq!(after.value("idle-restart", "/verdict"), "pass", "{after}");
+}
+
+/// The first server is found to have `finding`, the second, to which the remedy was applied, not.
+fn assert_cured(test: &str, finding: &str, servers: [Server; 2]) {
+    let check = |server| {
+        let network = Network::new(Stack::Ackwise)?;
+        let running = Running::start(server, &network, test)?;
+        check(&network, &running, Stack::Ackwise, &["--only", finding])
+    };
+    let (before, after) = match (check(servers[0]), check(servers[1])) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(missing), _) | (_, Err(missing)) => return skip(test, missing),
+    };
+    let bad: [Value; 2] = ["warn".into(), "fail".into()];
+    assert!(bad.contains(before.value(finding, "/verdict")), "{:?}: {before}", servers[0]);
+    assert_eq!(after.value(finding, "/verdict"), "pass", "{:?}: {after}", servers[1]);
+}

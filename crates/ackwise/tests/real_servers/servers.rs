@@ -1,0 +1,143 @@
+//! The servers of Debian, each with the smallest configuration that lets it run here.
+
+use std::process::Command;
+
+use crate::{
+    missing::{Missing, program},
+    network::PORT,
+    site::Site,
+};
+
+/// A server as a test wants it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Server {
+    Nginx(Nginx),
+    Apache,
+    Lighttpd,
+    /// The standard library's `http.server`.
+    Python(Python),
+}
+
+/// nginx, with `sendfile on`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Nginx {
+    /// Its own default otherwise: the head is written, and the file sent after it.
+    HeadApart,
+    /// `tcp_nopush on`, as in Debian's configuration: corked until the response is complete.
+    TcpNopush,
+    /// `tcp_nodelay off`, else as `HeadApart`.
+    WithoutTcpNodelay,
+}
+
+/// The handler of `http.server`, which writes head and body apart, and what an application can change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Python {
+    /// Persistent connections, and nothing else changed.
+    HeadApart,
+    /// `disable_nagle_algorithm = True`.
+    NoDelay,
+    /// A `wbufsize` larger than any response.
+    Joined,
+    /// As `Joined`, after 40 ms of thought.
+    Thinks,
+    /// As `NoDelay`, with 40 ms of thought between head and body.
+    ThinksAfterHead,
+}
+
+impl Server {
+    /// How to start it in the foreground.
+    pub(crate) fn command(self, site: &Site) -> Result<Command, Missing> {
+        match self {
+            Self::Nginx(nginx) => nginx.command(site),
+            Self::Apache => apache(site),
+            Self::Lighttpd => lighttpd(site),
+            Self::Python(python) => python.command(site),
+        }
+    }
+}
+
+impl Nginx {
+    fn command(self, site: &Site) -> Result<Command, Missing> {
+        let (tcp_nopush, tcp_nodelay) = match self {
+            Self::HeadApart => ("off", "on"),
+            Self::TcpNopush => ("on", "on"),
+            Self::WithoutTcpNodelay => ("off", "off"),
+        };
+        let (documents, pid) = (site.documents(), site.path("pid"));
+        let (documents, pid) = (documents.display(), pid.display());
+        let config = site.write(
+            "nginx.conf",
+            &format!(
+                "daemon off;
+                pid {pid};
+                error_log stderr;
+                worker_processes 1;
+                events {{}}
+                http {{
+                    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+                    uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+                    access_log off;
+                    sendfile on;
+                    tcp_nopush {tcp_nopush};
+                    tcp_nodelay {tcp_nodelay};
+                    server {{ listen {PORT}; root {documents}; }}
+                }}"
+            ),
+        );
+        let mut command = Command::new(program("nginx", "nginx")?);
+        command.args(["-e", "stderr", "-c"]).arg(config).arg("-p").arg(site.path("."));
+        Ok(command)
+    }
+}
+
+fn apache(site: &Site) -> Result<Command, Missing> {
+    let (documents, root) = (site.documents(), site.path("."));
+    let (documents, root) = (documents.display(), root.display());
+    let modules = "/usr/lib/apache2/modules";
+    let config = site.write(
+        "apache.conf",
+        &format!(
+            "ServerRoot {root}
+            DefaultRuntimeDir {root}
+            PidFile pid
+            LoadModule mpm_event_module {modules}/mod_mpm_event.so
+            LoadModule authz_core_module {modules}/mod_authz_core.so
+            ErrorLog /dev/stderr
+            ServerName localhost
+            User www-data
+            Group www-data
+            Listen {PORT}
+            DocumentRoot {documents}"
+        ),
+    );
+    let mut command = Command::new(program("apache2", "apache2-bin")?);
+    command.arg("-DFOREGROUND").arg("-f").arg(config);
+    Ok(command)
+}
+
+fn lighttpd(site: &Site) -> Result<Command, Missing> {
+    let documents = site.documents();
+    let config = site.write(
+        "lighttpd.conf",
+        &format!("server.port = {PORT}\nserver.document-root = \"{}\"\n", documents.display()),
+    );
+    let mut command = Command::new(program("lighttpd", "lighttpd")?);
+    command.arg("-D").arg("-f").arg(config);
+    Ok(command)
+}
+
+impl Python {
+    fn command(self, site: &Site) -> Result<Command, Missing> {
+        let choices: &[&str] = match self {
+            Self::HeadApart => &[],
+            Self::NoDelay => &["no-delay"],
+            Self::Joined => &["joined"],
+            Self::Thinks => &["joined", "thinks"],
+            Self::ThinksAfterHead => &["no-delay", "thinks-after-head"],
+        };
+        let script = site.write("server.py", include_str!("server.py"));
+        let mut command = Command::new(program("python3", "python3")?);
+        command.arg(script).arg(PORT.to_string()).arg(site.documents()).args(choices);
+        Ok(command)
+    }
+}
