@@ -48,7 +48,7 @@ fn ask_to_close(
     let ask = client.get(&facts.page, Some(ConnectionOption::Close))?;
     let mut conversation = client.open(Receiver::ETHERNET)?;
     let exchange = conversation.ask(&ask, &mut client.budget)?;
-    facts.note_split(&exchange);
+    facts.note(&exchange);
     let patience = client.now() + CLOSE_WAIT + 2 * facts.rtt;
     conversation.listen(client.budget.cap(patience));
     Ok((conversation, exchange))

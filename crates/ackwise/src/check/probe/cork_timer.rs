@@ -23,7 +23,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     for page in facts.sizes() {
         let first = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
         sizes.push(first.content);
-        facts.note_split(&first);
+        facts.note(&first);
         if !follow::is_like_the_cork_timer(pause(&first), facts.rtt) {
             continue;
         }

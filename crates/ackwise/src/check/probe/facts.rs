@@ -15,7 +15,7 @@ pub struct Facts {
     pub first: Exchange,
     /// Further pages by the user's word, with their sizes in octets.
     pub others: Vec<(Page, u64)>,
-    /// The quickest handshake: about one round trip.
+    /// The quickest handshake or answer: about one round trip.
     pub rtt: Duration,
     /// Slow probes are wanted.
     pub thorough: bool,
@@ -76,11 +76,13 @@ impl Facts {
         self.first.head.content_length.unwrap_or(self.first.content)
     }
 
-    /// Takes note if the head of `exchange` came in a segment of its own.
-    pub fn note_split(&mut self, exchange: &Exchange) {
+    /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
+    /// is no longer than request and answer took.
+    pub fn note(&mut self, exchange: &Exchange) {
         if self.split_seen.is_none() && exchange.has_split_head() {
             self.split_seen = Some(exchange.clone());
         }
+        self.rtt = exchange.first_octet().map_or(self.rtt, |took| self.rtt.min(took));
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
     let mut conversation = client.open(receiver)?;
     let exchange = conversation.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
-    facts.note_split(&exchange);
+    facts.note(&exchange);
     let Some(flight) = view.first_flight(&exchange) else {
         return unknown("the response is empty".to_owned());
     };

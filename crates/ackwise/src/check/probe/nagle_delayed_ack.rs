@@ -106,7 +106,7 @@ impl Bench<'_> {
                 return Ok(release);
             }
         }
-        Ok(Release::Other)
+        Ok(Release::Undecided)
     }
 
     /// What the stall costs a receiver that delays its ACKs by 40 and by 120 ms, where that can be
@@ -133,7 +133,7 @@ impl Bench<'_> {
     fn exchange(&mut self, page: &Page, acknowledge: Acknowledge) -> Result<Exchange, Trouble> {
         let ask = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
         let exchange = self.line.ask(&ask, acknowledge, self.client)?;
-        self.facts.note_split(&exchange);
+        self.facts.note(&exchange);
         Ok(exchange)
     }
 }
@@ -182,12 +182,19 @@ fn report(sizes: &[Size]) -> Found {
                 format!("a response pauses for {stall:.0} ms whatever we do: see cork-timer");
             (Verdict::Pass, None, summary)
         }
-        Release::Other | Release::Undecided => {
+        Release::Other => {
             let summary = format!(
                 "a response of {octets} octets pauses, but not for our ACK: the application or the \
                  path takes {stall:.0} ms"
             );
             (Verdict::Pass, None, summary)
+        }
+        Release::Undecided => {
+            let summary = format!(
+                "a response of {octets} octets pauses, and no number of trials shows for what: this \
+                 machine or the path is too busy"
+            );
+            (Verdict::Unknown, None, summary)
         }
     };
     Found::new(verdict, summary, values)
@@ -198,9 +205,10 @@ fn report(sizes: &[Size]) -> Found {
 /// What to report first.
 fn weight(release: Release) -> u8 {
     match release {
-        Release::Ack => 3,
+        Release::Ack => 4,
+        Release::Undecided => 3,
         Release::Timer => 2,
-        Release::Other | Release::Undecided => 1,
+        Release::Other => 1,
         Release::NotHeld => 0,
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         Err(Trouble::OutOf(out)) => return Err(out.into()),
         second => second,
     };
-    facts.note_split(&first);
+    facts.note(&first);
     Ok(report(&alone, &first, second, distinct).shown_by(Some(&first)))
 }
 

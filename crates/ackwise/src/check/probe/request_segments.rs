@@ -62,7 +62,7 @@ fn ask(
         conversation.send(std::slice::from_ref(&ask), &mut client.budget)?
     };
     let exchange = conversation.receive(sent, &client.budget)?;
-    facts.note_split(&exchange);
+    facts.note(&exchange);
     *current = Some(conversation);
     Ok(exchange)
 }

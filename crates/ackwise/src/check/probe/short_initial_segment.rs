@@ -79,7 +79,14 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             let summary = "a response does not wait for our ACK at its start";
             Found::new(Verdict::Pass, summary, json!({ "stall_ms": 0.0, "mss": mss }))
         }
-        Release::Other | Release::Timer | Release::Undecided => {
+        Release::Undecided => {
+            return unknown(
+                "a response pauses at its start, and no number of trials shows for what: this \
+                 machine or the path is too busy"
+                    .to_owned(),
+            );
+        }
+        Release::Other | Release::Timer => {
             let summary = "a response pauses at its start, but not for our ACK";
             Found::new(Verdict::Pass, summary, json!({ "stall_ms": null, "mss": mss }))
         }
@@ -117,7 +124,7 @@ impl Bench<'_> {
                 return Ok((release, trials));
             }
         }
-        Ok((Release::Other, trials))
+        Ok((Release::Undecided, trials))
     }
 
     fn try_once(
@@ -135,7 +142,7 @@ impl Bench<'_> {
         let mut conversation = self.client.open(receiver)?;
         let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
         let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
-        self.facts.note_split(&exchange);
+        self.facts.note(&exchange);
         let stall = initial_stall(&exchange, self.mss);
         if self.shown.is_none() || stall.is_some_and(|stall| stall.length() >= follow::STALL) {
             self.shown = Some(exchange);

@@ -18,9 +18,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut line = Line::new(Receiver::ETHERNET);
-    for acknowledge in [withheld, Acknowledge::Promptly, withheld, Acknowledge::Promptly] {
+    let both = [withheld, Acknowledge::Promptly];
+    for acknowledge in both.into_iter().cycle().take(LOOKS) {
         if facts.split_seen.is_none() {
-            facts.note_split(&line.ask(&ask, acknowledge, client)?);
+            facts.note(&line.ask(&ask, acknowledge, client)?);
         }
     }
     Ok(decide(facts, client.capabilities().segments))
@@ -49,3 +50,6 @@ fn decide(facts: &Facts, exact: bool) -> Found {
         }
     }
 }
+
+/// Answers looked at.
+const LOOKS: usize = 6;
