@@ -41,6 +41,16 @@ pub enum RouteError {
         /// What would have to be changed.
         why: &'static str,
     },
+    /// The way is there, but nobody answers on it.
+    #[error(
+        "{server} does not answer a SYN from the TUN device within {waited:.1?}; is a firewall in the way?"
+    )]
+    Silent {
+        /// The server.
+        server: SocketAddr,
+        /// How long was waited.
+        waited: Duration,
+    },
     /// A change failed.
     #[error(transparent)]
     Change(#[from] HostChangeError),
@@ -79,8 +89,12 @@ fn find_on_loopback(
         return Err(RouteError::LoopbackV6(server));
     }
     let peer = SocketAddr::new(tun.device().v4().host.into(), server.port());
-    if server.ip() == Ipv4Addr::LOCALHOST && listens(tun, peer).map_err(RouteError::System)? {
-        return Ok((peer, None));
+    if server.ip() == Ipv4Addr::LOCALHOST {
+        match knock(tun, peer).map_err(RouteError::System)? {
+            Knock::Open => return Ok((peer, None)),
+            Knock::Silent => return Err(RouteError::Silent { server, waited: KNOCK_LIMIT }),
+            Knock::Refused => {}
+        }
     }
     let Changes::Announced(announce) = changes else {
         let why = "listens on loopback only, which a TUN device reaches by translation only";
@@ -95,9 +109,18 @@ fn is_local(server: SocketAddr) -> bool {
     UdpSocket::bind((server.ip(), 0)).is_ok()
 }
 
-/// Whether a SYN to `peer` is answered by a SYN.
-fn listens(tun: &mut TunStack, peer: SocketAddr) -> io::Result<bool> {
-    let deadline = Instant::now() + LISTENS_LIMIT;
+/// What a SYN brings.
+enum Knock {
+    /// A SYN-ACK.
+    Open,
+    /// An RST: nothing listens there.
+    Refused,
+    /// Nothing.
+    Silent,
+}
+
+fn knock(tun: &mut TunStack, peer: SocketAddr) -> io::Result<Knock> {
+    let deadline = Instant::now() + KNOCK_LIMIT;
     let config = Config::new(Policies::RFC);
     let id = tun.connect(peer, &config, Tap::Off).map_err(io::Error::other)?;
     let state = loop {
@@ -109,8 +132,13 @@ fn listens(tun: &mut TunStack, peer: SocketAddr) -> io::Result<bool> {
     };
     tun.abort(id);
     tun.release(id);
-    Ok(state == State::Established)
+    Ok(match state {
+        State::Closed => Knock::Refused,
+        State::SynSent => Knock::Silent,
+        _ => Knock::Open,
+    })
 }
 
-/// How long an answer from this very host may take; a busy machine is allowed for.
-const LISTENS_LIMIT: Duration = Duration::from_secs(1);
+/// Our port may be one that the server still remembers in TIME-WAIT: then the first SYN draws an ACK,
+/// our RST clears it, and the second SYN, a second later, is answered. The rest is for a busy machine.
+const KNOCK_LIMIT: Duration = Duration::from_secs(4);
