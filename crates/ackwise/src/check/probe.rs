@@ -75,16 +75,31 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::RequestSegments => request_segments::probe(client, facts),
     };
     let found = found.unwrap_or_else(|trouble| {
-        Found::new(
-            Verdict::Unknown,
-            format!("not found out: {trouble}"),
-            Value::Object(<_>::default()),
-        )
+        Found::new(Verdict::Unknown, format!("not found out: {trouble}"), unknown_values(id))
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
     let remedy = wanted.then(|| remedy::remedy(id, facts.software())).flatten();
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy }
+}
+
+/// What is not known has its name all the same.
+fn unknown_values(id: FindingId) -> Value {
+    let names: &[&str] = match id {
+        FindingId::SplitHead => &["split", "head_bytes"],
+        FindingId::ShortInitialSegment | FindingId::RequestSegments => &["stall_ms"],
+        FindingId::NagleDelayedAck => &["released_by", "cost_ms_40", "cost_ms_120", "sizes"],
+        FindingId::CorkTimer => &["stall_ms", "sizes"],
+        FindingId::InitialWindow => &["segments", "mss"],
+        FindingId::IdleRestart => &["before", "after", "idle_s"],
+        FindingId::SendBuffer => &["flight_bytes", "bound"],
+        FindingId::KeepAlive => &["persistent", "timeout_s", "max_requests"],
+        FindingId::Pipelining => &["ok"],
+        FindingId::Close => {
+            &["first_on_close", "first_on_idle", "half_close", "rst_ends_time_wait"]
+        }
+    };
+    names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
 }
 
 /// Milliseconds, to the microsecond.

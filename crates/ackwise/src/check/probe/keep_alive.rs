@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Facts, Found, rounded};
 use crate::check::{
     card::Verdict,
-    conversation::{Client, Line, Trouble},
+    conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
 
@@ -29,26 +29,20 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let by_default = facts.first.persists();
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut line = Line::new(Receiver::ETHERNET);
-    let kept = line.ask(&ask, Acknowledge::Promptly, client)?;
-    let announced = kept.head.keep_alive.or(facts.first.head.keep_alive);
-    let until = client.budget.cap(client.now() + COUNTING);
-    let mut taken = 1;
-    while line.current().is_some_and(|connection| connection.takes_more())
-        && client.budget.requests_left() > 0
-        && client.now() < until
-    {
-        line.ask(&ask, Acknowledge::Promptly, client)?;
-        match line.current().map_or(0, |connection| connection.requests()) {
-            now if now > taken => taken = now,
-            _ => break, // It was closed without a word and a new one took its place.
-        }
-    }
-    let full = !line
-        .current()
-        .is_some_and(|connection| connection.takes_more() && connection.requests() >= taken);
+    let kept = match line.ask(&ask, Acknowledge::Promptly, client) {
+        // A slow server has used up the budget; what its first answer said is known all the same.
+        Err(Trouble::OutOf(_)) => None,
+        kept => Some(kept?),
+    };
+    let announced = [kept.as_ref(), Some(&facts.first)];
+    let announced = announced.into_iter().flatten().find_map(|answer| answer.head.keep_alive);
+    let (taken, full) = match kept {
+        None => (1, false),
+        Some(_) => count(&mut line, &ask, client)?,
+    };
     Ok(report(&Seen {
         by_default,
-        on_request: kept.persists(),
+        on_request: kept.as_ref().map_or(by_default, Exchange::persists),
         said_timeout: announced.and_then(|announced| announced.timeout),
         // The field of a first response counts the requests after it.
         said_max: announced.and_then(|announced| announced.max).map(|max| max.saturating_add(1)),
@@ -56,6 +50,27 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         taken,
         full,
     }))
+}
+
+/// How many requests the connection of `line` takes, as far as they are allowed, and whether it is
+/// full then.
+fn count(line: &mut Line, ask: &Ask, client: &mut Client) -> Result<(u32, bool), Trouble> {
+    let until = client.budget.cap(client.now() + COUNTING);
+    let mut taken = 1;
+    while client.budget.requests_left() > 0 && client.now() < until {
+        if !line.current().is_some_and(Conversation::takes_more) {
+            return Ok((taken, true));
+        }
+        match line.ask(ask, Acknowledge::Promptly, client) {
+            Err(Trouble::OutOf(_)) => break,
+            answer => answer?,
+        };
+        match line.current().map_or(0, Conversation::requests) {
+            now if now > taken => taken = now,
+            _ => return Ok((taken, true)), // Closed without a word; a new one took its place.
+        }
+    }
+    Ok((taken, !line.current().is_some_and(Conversation::takes_more)))
 }
 
 /// All that the verdict depends on.

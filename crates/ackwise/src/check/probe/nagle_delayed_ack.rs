@@ -11,7 +11,7 @@ use super::{
     ms,
 };
 use crate::check::{
-    card::Verdict,
+    card::{FindingId, Verdict},
     conversation::{Client, Exchange, Line, Page, Stall, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -21,7 +21,8 @@ use crate::check::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let Some(delays) = Delays::within(client.capabilities()) else {
         let summary = "this system cannot withhold ACKs";
-        return Ok(Found::new(Verdict::Unknown, summary, json!({ "released_by": null })));
+        let values = super::unknown_values(FindingId::NagleDelayedAck);
+        return Ok(Found::new(Verdict::Unknown, summary, values));
     };
     let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
     let mut sizes: Vec<Size> = Vec::new();
