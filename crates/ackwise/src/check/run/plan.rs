@@ -73,11 +73,11 @@ const fn step(id: FindingId, requests: u32, share: f64) -> Step {
 /// The most valuable first: a slow server may leave no time for the others.
 const ORDER: [Step; 11] = [
     step(FindingId::NagleDelayedAck, 30, 0.4),
-    step(FindingId::SplitHead, 6, 0.2),
     step(FindingId::ShortInitialSegment, 24, 0.3),
     step(FindingId::CorkTimer, 8, 0.3),
     step(FindingId::RequestSegments, 8, 0.3),
     step(FindingId::Pipelining, 4, 0.3),
+    step(FindingId::SplitHead, 6, 0.3), // The others may have seen it already.
     step(FindingId::InitialWindow, 1, 0.3),
     step(FindingId::SendBuffer, 4, 0.4),
     step(FindingId::IdleRestart, 3, 0.5),

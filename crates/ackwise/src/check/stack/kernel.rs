@@ -52,6 +52,7 @@ impl Stack for KernelStack {
         receiver: Receiver,
         deadline: Instant,
     ) -> Result<Box<dyn Connection>, ConnectError> {
+        receive::warm_up();
         let begun = Instant::now();
         let socket = open(server, receiver, deadline).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => ConnectError::Refused(server),

@@ -2,10 +2,11 @@
 
 use std::{
     io,
+    sync::LazyLock,
     time::{Duration, Instant, SystemTime},
 };
 
-use socket2::Socket;
+use socket2::{Domain, Socket, Type};
 
 /// The reading side of a socket.
 pub(super) struct Receiving {
@@ -83,6 +84,21 @@ fn on_monotonic_clock(stamp: SystemTime, wall: SystemTime, now: Instant) -> Opti
     (age <= OLDEST_STAMP).then(|| now.checked_sub(age))?
 }
 
+/// Makes the kernel stamp what arrives from now on, and waits until it does.
+///
+/// Linux stamps nothing while no socket of the system asks for it, and begins some time after one
+/// does: too late for the first answers of a server nearby. So one socket of this process asks early
+/// and is kept.
+pub(super) fn warm_up() {
+    static KEPT: LazyLock<Option<Socket>> = LazyLock::new(|| {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok()?;
+        ask_for_stamps(&socket);
+        std::thread::sleep(WARM_UP);
+        Some(socket)
+    });
+    LazyLock::force(&KEPT);
+}
+
 #[cfg(target_os = "linux")]
 fn ask_for_stamps(socket: &Socket) {
     use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
@@ -132,6 +148,10 @@ fn receive(
         Take::Peek => Ok((buffer.len(), None)), // Without stamps there is nothing to look for.
     }
 }
+
+/// Linux needs a few milliseconds to change its own code (a static key) for stamps.
+const WARM_UP: Duration =
+    if cfg!(target_os = "linux") { Duration::from_millis(20) } else { Duration::ZERO };
 
 /// Reading three clocks takes less.
 const CLOCK_READING: Duration = Duration::from_micros(5);
