@@ -97,15 +97,15 @@ const REMEDIES: &[Row] = &[
 
     row(NagleDelayedAck, Some(Nginx), "tcp_nodelay on; (the default: it has been turned off)"),
     row(NagleDelayedAck, Some(HaProxy), "option http-no-delay"),
-    row(NagleDelayedAck, Some(Python), "disable_nagle_algorithm = True in the handler class (socketserver.StreamRequestHandler), or wbufsize = -1 to write head and body at once"),
+    row(NagleDelayedAck, Some(Python), "disable_nagle_algorithm = True in the handler class, or wbufsize = -1 to write head and body at once"),
     row(NagleDelayedAck, Some(Node), "http.createServer({ noDelay: true }) (the default since Node 18), or socket.setNoDelay(true)"),
     row(NagleDelayedAck, Some(Go), "remove the call of SetNoDelay(false): net turns Nagle's algorithm off by itself"),
-    row(NagleDelayedAck, Some(Java), "TCP_NODELAY: in Netty childOption(ChannelOption.TCP_NODELAY, true), in Tomcat socket.tcpNoDelay=\"true\", in the JDK's HttpServer -Dsun.net.httpserver.nodelay=true"),
+    row(NagleDelayedAck, Some(Java), "Netty: childOption(TCP_NODELAY, true); Tomcat: socket.tcpNoDelay; JDK: -Dsun.net.httpserver.nodelay=true"),
     row(NagleDelayedAck, Some(Hyper), "set_nodelay(true) on each accepted TcpStream"),
     tested(row(NagleDelayedAck, None, "set TCP_NODELAY on accepted connections, and write head and body with one call"), "turning_nagle_off_removes_the_stall"),
 
     row(CorkTimer, Some(HaProxy), "option http-no-delay"),
-    tested(row(CorkTimer, None, "take the cork away after the last write (TCP_CORK 0), or make the last write without MSG_MORE"), "removing_the_cork_removes_the_wait"),
+    tested(row(CorkTimer, None, "end the cork after the last write (TCP_CORK 0), or write it without MSG_MORE"), "removing_the_cork_removes_the_wait"),
 
     row(InitialWindow, None, "on Linux: ip route change ROUTE initcwnd 10"),
     row(IdleRestart, None, "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a kept window is sent in one burst)"),
