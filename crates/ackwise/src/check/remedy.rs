@@ -84,23 +84,26 @@ use FindingId::{
 };
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
+const LINUX_KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a \
+    kept window is sent in one burst)";
+
 #[rustfmt::skip]
 const REMEDIES: &[Row] = &[
-    row(SplitHead, Some(Nginx), "tcp_nopush on; (with sendfile on;): head and file share segments"),
-    row(SplitHead, Some(Python), "collect head and body and write them once: in http.server, wbufsize = -1 in the handler class"),
+    tested(row(SplitHead, Some(Nginx), "tcp_nopush on; (with sendfile on;): head and file share segments"), "nginx_tcp_nopush_joins_the_head"),
+    tested(row(SplitHead, Some(Python), "write head and body at once: in http.server, a wbufsize larger than the response"), "python_wbufsize_joins_the_head"),
     row(SplitHead, Some(Node), "give the whole body to response.end(body) and do not call flushHeaders() before"),
     row(SplitHead, Some(Go), "do not call Flush before the body is written: net/http joins head and body by itself"),
     tested(row(SplitHead, None, "write head and body with one call: writev, or a buffer flushed after the body"), "joining_head_and_body_removes_the_split"),
 
-    row(ShortInitialSegment, Some(Nginx), "tcp_nopush on; (with sendfile on;): the response begins with a full segment"),
+    tested(row(ShortInitialSegment, Some(Nginx), "tcp_nopush on; (with sendfile on;)"), "nginx_tcp_nopush_begins_with_a_full_segment"),
     row(ShortInitialSegment, None, "write head and body with one call, so that the response begins with a full segment; TCP_NODELAY does not help here"),
 
-    row(NagleDelayedAck, Some(Nginx), "tcp_nodelay on; (the default: it has been turned off)"),
+    tested(row(NagleDelayedAck, Some(Nginx), "tcp_nodelay on; (the default: it has been turned off)"), "nginx_tcp_nodelay_ends_the_stall"),
     row(NagleDelayedAck, Some(HaProxy), "option http-no-delay"),
-    row(NagleDelayedAck, Some(Python), "disable_nagle_algorithm = True in the handler class, or wbufsize = -1 to write head and body at once"),
+    tested(row(NagleDelayedAck, Some(Python), "disable_nagle_algorithm = True in the handler class"), "python_disable_nagle_algorithm_ends_the_stall"),
     row(NagleDelayedAck, Some(Node), "http.createServer({ noDelay: true }) (the default since Node 18), or socket.setNoDelay(true)"),
     row(NagleDelayedAck, Some(Go), "remove the call of SetNoDelay(false): net turns Nagle's algorithm off by itself"),
-    row(NagleDelayedAck, Some(Java), "Netty: childOption(TCP_NODELAY, true); Tomcat: socket.tcpNoDelay; JDK: -Dsun.net.httpserver.nodelay=true"),
+    row(NagleDelayedAck, Some(Java), "TCP_NODELAY: Netty childOption(…, true); Tomcat socket.tcpNoDelay; JDK -Dsun.net.httpserver.nodelay=true"),
     row(NagleDelayedAck, Some(Hyper), "set_nodelay(true) on each accepted TcpStream"),
     tested(row(NagleDelayedAck, None, "set TCP_NODELAY on accepted connections, and write head and body with one call"), "turning_nagle_off_removes_the_stall"),
 
@@ -108,7 +111,7 @@ const REMEDIES: &[Row] = &[
     tested(row(CorkTimer, None, "end the cork after the last write (TCP_CORK 0), or write it without MSG_MORE"), "removing_the_cork_removes_the_wait"),
 
     row(InitialWindow, None, "on Linux: ip route change ROUTE initcwnd 10"),
-    row(IdleRestart, None, "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a kept window is sent in one burst)"),
+    tested(row(IdleRestart, None, LINUX_KEEP_WINDOW), "linux_tcp_slow_start_after_idle_keeps_the_window"),
     row(SendBuffer, None, "TCP_NOTSENT_LOWAT bounds what waits unsent; SO_SNDBUF bounds the flight too"),
 
     row(KeepAlive, Some(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),
@@ -145,7 +148,11 @@ mod tests {
 
     #[test]
     fn a_remedy_is_called_tested_only_if_the_test_exists() {
-        let tests = include_str!("../../tests/check_kernel/remedies.rs");
+        let tests = [
+            include_str!("../../tests/check_kernel/remedies.rs"),
+            include_str!("../../tests/real_servers/remedies.rs"),
+        ]
+        .concat();
         for row in REMEDIES {
             if let Some(test) = row.tested {
                 assert!(tests.contains(&format!("fn {test}()")), "{}: {test}", row.id);

@@ -21,6 +21,7 @@ const TABLE: &[Row] = &[
     Row(EVERY,              BOTH,    "pipelining",            "ok",                 Yes),
     Row(EVERY,              BOTH,    "cork-timer",            "verdict",            Is("pass")),
     Row(EVERY,              BOTH,    "request-segments",      "verdict",            Is("pass")),
+    Row(EVERY,              KERNEL,  "initial-window",        "verdict",            Is("unknown")),
     Row(EVERY,              OURS,    "initial-window",        "segments",           Within(10..=10)),
     Row(EVERY,              OURS,    "idle-restart",          "after",              Within(10..=10)),
 
@@ -65,6 +66,7 @@ const PYTHON_NO_DELAY: Server = Server::Python(Python::NoDelay);
 const PYTHON_THINKS: Server = Server::Python(Python::ThinksAfterHead);
 
 const BOTH: &[Stack] = &[Stack::Kernel, Stack::Ackwise];
+const KERNEL: &[Stack] = &[Stack::Kernel];
 const OURS: &[Stack] = &[Stack::Ackwise];
 
 /// For these servers (none: for every one) and stacks, a value of a finding.

@@ -53,6 +53,9 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let Some((before, after)) = flights else {
         return unknown("the response is empty".to_owned());
     };
+    if before.is_all && matches!(view, View::Bursts(_)) {
+        return unknown("the flights of this path cannot be told apart".to_owned());
+    }
     Ok(report(before, after, pause).shown_by(Some(&rested)))
 }
 

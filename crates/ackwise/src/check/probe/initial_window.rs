@@ -30,7 +30,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     let segments = flight.segments;
     let values = json!({ "segments": segments, "mss": flight.mss, "octets": flight.octets });
-    if flight.is_all && segments < RFC_6928 {
+    // Bursts that are not told apart look like one.
+    let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
+    if flight.is_all && uncertain {
         let summary = format!(
             "at least {segments}: the whole response came before our first ACK; name a larger page \
              with --paths"

@@ -47,7 +47,9 @@ pub(super) fn carry_out(
         let now = client.now();
         let time = client.budget.time_left(now).mul_f64(step.share);
         let all = client.budget.clone();
-        let lent = all.lend(step.requests, time, now);
+        let reserved: u32 = steps[done + 1..].iter().map(|later| later.least).sum();
+        let requests = step.requests.min(all.requests_left().saturating_sub(reserved));
+        let lent = all.lend(requests.max(step.least), time, now);
         client.budget = lent.clone();
         findings.push(probe::probe(step.id, &mut client, &mut facts));
         client.budget = all.settle(&lent, &client.budget);
@@ -60,27 +62,29 @@ struct Step {
     id: FindingId,
     /// Requests that it may send.
     requests: u32,
+    /// Requests that the steps before leave to it, since it answers nothing without.
+    least: u32,
     /// Share of the time that is left when its turn comes.
     share: f64,
     /// It speaks about the idle connection, which is waited for as late as possible.
     needs_idle: bool,
 }
 
-const fn step(id: FindingId, requests: u32, share: f64) -> Step {
-    Step { id, requests, share, needs_idle: false }
+const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
+    Step { id, requests, least, share, needs_idle: false }
 }
 
 /// The most valuable first: a slow server may leave no time for the others.
 const ORDER: [Step; 11] = [
-    step(FindingId::NagleDelayedAck, 30, 0.4),
-    step(FindingId::ShortInitialSegment, 24, 0.3),
-    step(FindingId::CorkTimer, 8, 0.3),
-    step(FindingId::RequestSegments, 8, 0.3),
-    step(FindingId::Pipelining, 4, 0.3),
-    step(FindingId::SplitHead, 6, 0.3), // The others may have seen it already.
-    step(FindingId::InitialWindow, 1, 0.3),
-    step(FindingId::SendBuffer, 4, 0.4),
-    step(FindingId::IdleRestart, 3, 0.5),
-    Step { needs_idle: true, ..step(FindingId::Close, 2, 0.5) },
-    Step { needs_idle: true, ..step(FindingId::KeepAlive, u32::MAX, 1.0) },
+    step(FindingId::NagleDelayedAck, 8, 30, 0.4),
+    step(FindingId::ShortInitialSegment, 6, 24, 0.3),
+    step(FindingId::CorkTimer, 1, 8, 0.3),
+    step(FindingId::RequestSegments, 4, 8, 0.3),
+    step(FindingId::Pipelining, 2, 4, 0.3),
+    step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.
+    step(FindingId::InitialWindow, 1, 1, 0.3),
+    step(FindingId::SendBuffer, 2, 4, 0.4),
+    step(FindingId::IdleRestart, 3, 3, 0.5),
+    Step { needs_idle: true, ..step(FindingId::Close, 2, 2, 0.5) },
+    Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
 ];
