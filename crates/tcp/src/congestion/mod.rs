@@ -26,7 +26,8 @@ use crate::units::Instant;
 /// How the endpoint repairs a loss that duplicate ACKs announced.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Repair {
-    /// Retransmit one segment and start again from there, as after a time-out (4.3BSD-Tahoe).
+    /// Go back to the segment and start again from there, as after a time-out: Tahoe as ns-2 has it.
+    /// (4.3BSD-Tahoe retransmits that segment and goes on where it was.)
     GoBack,
     /// Retransmit one segment; the first ACK for new data ends the recovery (4.3BSD-Reno).
     OneSegment,
