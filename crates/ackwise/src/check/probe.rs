@@ -90,16 +90,29 @@ fn unknown_values(id: FindingId) -> Value {
         FindingId::ShortInitialSegment | FindingId::RequestSegments => &["stall_ms"],
         FindingId::NagleDelayedAck => &["released_by", "cost_ms_40", "cost_ms_120", "sizes"],
         FindingId::CorkTimer => &["stall_ms", "sizes"],
-        FindingId::InitialWindow => &["segments", "mss"],
+        FindingId::InitialWindow => &["segments", "mss", "octets", "at_least"],
         FindingId::IdleRestart => &["before", "after", "idle_s"],
         FindingId::SendBuffer => &["flight_bytes", "bound"],
-        FindingId::KeepAlive => &["persistent", "timeout_s", "max_requests"],
+        FindingId::KeepAlive => &[
+            "persistent",
+            "on_request",
+            "timeout_s",
+            "timeout_seen_s",
+            "timeout_more_than_s",
+            "max_requests",
+            "more_than_requests",
+        ],
         FindingId::Pipelining => &["ok"],
         FindingId::Close => {
             &["first_on_close", "first_on_idle", "half_close", "rst_ends_time_wait"]
         }
     };
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
+}
+
+/// "1 size", "2 sizes".
+fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Milliseconds, to the microsecond.

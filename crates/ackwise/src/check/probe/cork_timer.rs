@@ -43,10 +43,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
-    let tried = sizes.len();
+    let tried = super::counted(sizes.len(), "size");
     Ok(Found::new(
         Verdict::Pass,
-        format!("nothing is held for a timer ({tried} sizes tried)"),
+        format!("nothing is held for a timer ({tried} tried)"),
         values,
     ))
 }

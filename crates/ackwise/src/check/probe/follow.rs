@@ -126,7 +126,9 @@ impl Trial {
         stall.to.checked_duration_since(stall.acked?)
     }
 
-    fn length(&self) -> Duration {
+    /// How long the pause was; no pause is one of no length.
+    #[must_use]
+    pub fn length(&self) -> Duration {
         self.stall.map_or(Duration::ZERO, |stall| stall.length())
     }
 }
