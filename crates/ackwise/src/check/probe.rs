@@ -111,7 +111,7 @@ fn unknown_values(id: FindingId) -> Value {
 }
 
 /// "1 size", "2 sizes".
-fn counted(number: usize, thing: &str) -> String {
+fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -110,7 +110,7 @@ fn pipelined_requests_must_be_answered_all_and_in_order() {
         let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
         let found = finding(behaviour, "/500", FindingId::Pipelining);
         assert_eq!(found.values["ok"], ok, "{pipelining:?}: {found:?}");
-        assert_eq!(found.verdict == Verdict::Warn, !ok, "{pipelining:?}");
+        assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}");
     }
 }
 

@@ -165,7 +165,7 @@ fn pipelining_and_close_are_facts() {
         let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
         let found = finding(&model(behaviour, 500), FindingId::Pipelining);
         assert_eq!(found.values["ok"], ok, "{pipelining:?}: {found:?}");
-        assert!(found.verdict <= Verdict::Warn);
+        assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}: {found:?}");
     }
     for (half_closes, reset_ends_time_wait) in [(true, true), (false, false)] {
         let model = Model { half_closes, reset_ends_time_wait, ..model(Behaviour::FIXED, 500) };
@@ -175,6 +175,28 @@ fn pipelining_and_close_are_facts() {
         assert_eq!(found.values["half_close"], half_closes, "{found:?}");
         assert_eq!(found.values["rst_ends_time_wait"], reset_ends_time_wait, "{found:?}");
     }
+}
+
+#[test]
+fn a_page_that_is_never_the_same_twice_is_not_compared() {
+    for (pipelining, verdict) in
+        [(Pipelining::InOrder, Verdict::Pass), (Pipelining::FirstOnly, Verdict::Fail)]
+    {
+        let behaviour = Behaviour { pipelining, ..Behaviour::FIXED };
+        let model = Model { varies: true, ..model(behaviour, 500) };
+        let found = finding(&model, FindingId::Pipelining);
+        assert_eq!(found.verdict, verdict, "{found:?}");
+    }
+}
+
+#[test]
+fn a_pause_of_the_application_is_not_taken_for_the_initial_window() {
+    let think_after_head = Duration::from_millis(300);
+    let behaviour = Behaviour { think_after_head, ..APART };
+    let found = finding(&model(behaviour, 100_000), FindingId::InitialWindow);
+    assert_eq!((found.verdict, &found.values["at_least"]), (Verdict::Unknown, &1.into()));
+    assert_eq!(found.values["segments"], serde_json::Value::Null, "{found:?}");
+    assert_eq!(found.values["mss"], 1460, "seen later: {found:?}");
 }
 
 #[test]
@@ -204,6 +226,7 @@ fn model(behaviour: Behaviour, page: u64) -> Model {
         round_trip: Duration::from_millis(1),
         reset_ends_time_wait: true,
         half_closes: true,
+        varies: false,
     }
 }
 

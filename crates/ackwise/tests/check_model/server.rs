@@ -22,12 +22,14 @@ pub(crate) struct Write {
 pub(crate) struct Program {
     behaviour: Behaviour,
     page: u64,
+    varies: bool,
+    answered: u64,
     parser: RequestParser,
 }
 
 impl Program {
-    pub(crate) fn new(behaviour: Behaviour, page: u64) -> Self {
-        Self { behaviour, page, parser: RequestParser::new() }
+    pub(crate) fn new(behaviour: Behaviour, page: u64, varies: bool) -> Self {
+        Self { behaviour, page, varies, answered: 0, parser: RequestParser::new() }
     }
 
     /// What it writes when `octets` arrive.
@@ -51,7 +53,7 @@ impl Program {
         writes
     }
 
-    fn answer(&self, request: &Request) -> Vec<Write> {
+    fn answer(&mut self, request: &Request) -> Vec<Write> {
         assert_eq!(request.method, Method::Get, "the probes only GET");
         let range = request.fields.text("Range");
         let part = range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, self.page));
@@ -59,6 +61,8 @@ impl Program {
             RangeRequest::Part(part) => (206, part),
             _ => (200, 0..self.page),
         };
+        self.answered += 1;
+        let shift = if self.varies { self.answered } else { 0 };
         let closes = request.connection.close;
         let length = body.end - body.start;
         let mut head = ResponseBuilder::new(Version::Http11, status)
@@ -77,9 +81,9 @@ impl Program {
                     .iter()
                     .copied()
                     .chain(
-                        write
-                            .body
-                            .map(|at| b'a' + u8::try_from((body.start + at) % 26).expect("26")),
+                        write.body.map(|at| {
+                            b'a' + u8::try_from((body.start + at + shift) % 26).expect("26")
+                        }),
                     )
                     .collect(),
                 corked: write.corked,

@@ -35,6 +35,8 @@ pub(crate) struct Model {
     pub(crate) reset_ends_time_wait: bool,
     /// It resets whoever sends after its FIN.
     pub(crate) half_closes: bool,
+    /// No two answers of a connection have the same content.
+    pub(crate) varies: bool,
 }
 
 /// The traits' view of a [`Model`].
@@ -79,7 +81,7 @@ impl Stack for ModelStack {
         Ok(Box::new(ModelConnection {
             sender: Sender::new(model.sending, receiver.mss.into(), receiver.window.into()),
             receiving: Receiving::new(receiver.acknowledge),
-            program: Program::new(model.behaviour, model.page),
+            program: Program::new(model.behaviour, model.page, model.varies),
             model,
             clock: Rc::clone(&self.clock),
             events: BTreeMap::new(),

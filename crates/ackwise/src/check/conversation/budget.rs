@@ -10,24 +10,62 @@ pub struct Budget {
     time: Duration,
     deadline: Instant,
     answer: Duration,
+    /// What was lent, where that is less than what was left.
+    requests_share: Option<u32>,
+    time_share: Option<Duration>,
 }
 
 /// What was used up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum OutOf {
     /// All requests have been sent.
-    #[error("all of the {0} requests allowed (--max-requests) have been sent")]
-    Requests(u32),
+    #[error("{}", requests_sent(*.share, *.of))]
+    Requests {
+        /// So many were for this purpose, if not all.
+        share: Option<u32>,
+        /// So many are allowed.
+        of: u32,
+    },
     /// The time is over.
-    #[error("the time budget of {0:?} is used up")]
-    Time(Duration),
+    #[error("{}", time_over(*.share, *.of))]
+    Time {
+        /// So much was for this purpose, if not all.
+        share: Option<Duration>,
+        /// So much is allowed.
+        of: Duration,
+    },
+}
+
+fn requests_sent(share: Option<u32>, of: u32) -> String {
+    match (share, of) {
+        (Some(share), of) => format!("its share of the requests ({share} of {of}) has been sent"),
+        (None, 1) => "the only request allowed (--max-requests) has been sent".to_owned(),
+        (None, of) => format!("all of the {of} requests allowed (--max-requests) have been sent"),
+    }
+}
+
+fn time_over(share: Option<Duration>, of: Duration) -> String {
+    let tenths = |span: Duration| (span.as_secs_f64() * 10.0).round() / 10.0;
+    let of = tenths(of);
+    match share.map(tenths) {
+        Some(share) => format!("its share of the time ({share} s of {of} s) is used up"),
+        None => format!("the time budget of {of} s is used up"),
+    }
 }
 
 impl Budget {
     /// At most `requests` requests within `time` from `now`; an answer may take `answer`.
     #[must_use]
     pub fn new(requests: u32, time: Duration, answer: Duration, now: Instant) -> Self {
-        Self { requests, requests_left: requests, time, deadline: now + time, answer }
+        Self {
+            requests,
+            requests_left: requests,
+            time,
+            deadline: now + time,
+            answer,
+            requests_share: None,
+            time_share: None,
+        }
     }
 
     /// Takes one request out of the budget.
@@ -37,8 +75,8 @@ impl Budget {
     /// If nothing is left.
     pub fn spend_request(&mut self, now: Instant) -> Result<(), OutOf> {
         self.check_time(now)?;
-        self.requests_left =
-            self.requests_left.checked_sub(1).ok_or(OutOf::Requests(self.requests))?;
+        let out = OutOf::Requests { share: self.requests_share, of: self.requests };
+        self.requests_left = self.requests_left.checked_sub(1).ok_or(out)?;
         Ok(())
     }
 
@@ -48,14 +86,18 @@ impl Budget {
     ///
     /// If there is none.
     pub fn check_time(&self, now: Instant) -> Result<(), OutOf> {
-        if now < self.deadline { Ok(()) } else { Err(OutOf::Time(self.time)) }
+        let out = OutOf::Time { share: self.time_share, of: self.time };
+        if now < self.deadline { Ok(()) } else { Err(out) }
     }
 
     /// A part of this budget for one purpose.
     #[must_use]
     pub fn lend(&self, requests: u32, time: Duration, now: Instant) -> Self {
         let requests_left = requests.min(self.requests_left);
-        Self { requests_left, deadline: self.cap(now + time), ..self.clone() }
+        let deadline = self.cap(now + time);
+        let requests_share = (requests_left < self.requests_left).then_some(requests_left);
+        let time_share = (deadline < self.deadline).then_some(time);
+        Self { requests_left, deadline, requests_share, time_share, ..self.clone() }
     }
 
     /// This budget after a part of it, `lent` with so many requests, came back as `rest`.
@@ -83,22 +125,12 @@ impl Budget {
         self.cap(now + self.answer)
     }
 
-    /// This budget for an answer that should follow another at once.
-    #[must_use]
-    pub fn briefly(&self) -> Self {
-        let answer = self.answer.min(FOLLOW_UP);
-        Self { answer, ..self.clone() }
-    }
-
     /// `wish`, or the end of the budget if that is earlier.
     #[must_use]
     pub fn cap(&self, wish: Instant) -> Instant {
         wish.min(self.deadline)
     }
 }
-
-/// A second answer that does not come within this time after the first does not come.
-const FOLLOW_UP: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -111,7 +143,32 @@ mod tests {
         let mut budget = Budget::new(1, 2 * second, 5 * second, now);
         assert_eq!(budget.answer_by(now), now + 2 * second, "the budget ends every wait");
         assert_eq!(budget.spend_request(now), Ok(()));
-        assert_eq!(budget.spend_request(now), Err(OutOf::Requests(1)));
-        assert_eq!(budget.spend_request(now + 2 * second), Err(OutOf::Time(2 * second)));
+        assert_eq!(budget.spend_request(now), Err(OutOf::Requests { share: None, of: 1 }));
+        let over = OutOf::Time { share: None, of: 2 * second };
+        assert_eq!(budget.spend_request(now + 2 * second), Err(over));
+    }
+
+    #[test]
+    fn what_is_used_up_is_named_a_share_or_all() {
+        let now = Instant::now();
+        let ms = Duration::from_millis;
+        let all = Budget::new(60, ms(15_000), ms(5_000), now);
+        let mut lent = all.lend(1, ms(2_113), now);
+        assert_eq!(
+            lent.check_time(now + ms(3_000)).unwrap_err().to_string(),
+            "its share of the time (2.1 s of 15 s) is used up"
+        );
+        lent.spend_request(now).unwrap();
+        assert_eq!(
+            lent.spend_request(now).unwrap_err().to_string(),
+            "its share of the requests (1 of 60) has been sent"
+        );
+        let everything = all.lend(u32::MAX, ms(20_000), now);
+        assert_eq!(
+            everything.check_time(now + ms(15_000)).unwrap_err().to_string(),
+            "the time budget of 15 s is used up"
+        );
+        let one = OutOf::Requests { share: None, of: 1 };
+        assert_eq!(one.to_string(), "the only request allowed (--max-requests) has been sent");
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 use serde_json::json;
 
-use super::{Facts, Found};
+use super::{Facts, Found, facts::unended};
 use crate::check::{
-    card::Verdict,
+    card::{FindingId, Verdict},
     conversation::{Client, Conversation, Exchange, Trouble},
     stack::Receiver,
 };
@@ -17,6 +17,10 @@ use crate::check::{
 /// closed its socket answers that with RST, one that reads on does not.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let (mut conversation, exchange) = ask_to_close(client, facts)?;
+    if let Some(reason) = unended(&exchange) {
+        let values = super::unknown_values(FindingId::Close);
+        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&exchange)));
+    }
     let closed_first = conversation.closed().is_some();
     let half_close = match conversation.closed() {
         Some(closed) if closed.error.is_none() => Some(reads_on(&mut conversation, client, facts)),

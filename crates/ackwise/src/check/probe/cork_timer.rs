@@ -9,7 +9,7 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 use serde_json::json;
 
-use super::{Facts, Found, follow, ms};
+use super::{Facts, Found, facts::unended, follow, ms};
 use crate::check::{
     card::Verdict,
     conversation::{Client, Exchange, Line, Page, Trouble},
@@ -24,6 +24,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         let first = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
         sizes.push(first.content);
         facts.note(&first);
+        if let Some(reason) = unended(&first) {
+            let values = json!({ "stall_ms": null, "sizes": sizes });
+            return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
+        }
         if !follow::is_like_the_cork_timer(pause(&first), facts.rtt) {
             continue;
         }
@@ -43,12 +47,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
-    let tried = super::counted(sizes.len(), "size");
-    Ok(Found::new(
-        Verdict::Pass,
-        format!("nothing is held for a timer ({tried} tried)"),
-        values,
-    ))
+    let tried = super::counted(sizes.len() as u64, "size");
+    Ok(Found::new(Verdict::Pass, format!("nothing is held for a timer ({tried} tried)"), values))
 }
 
 fn look(

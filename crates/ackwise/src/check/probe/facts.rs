@@ -76,6 +76,14 @@ impl Facts {
         self.first.head.content_length.unwrap_or(self.first.content)
     }
 
+    /// Why the first answer says nothing about what comes after an answer; `None` if it does.
+    #[must_use]
+    pub fn unended(&self) -> Option<&'static str> {
+        // A large one has an end, even if it was not read so far.
+        let endless = self.first.head.content_length.is_none();
+        unended(&self.first).filter(|_| endless)
+    }
+
     /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
     /// is no longer than request and answer took.
     pub fn note(&mut self, exchange: &Exchange) {
@@ -85,6 +93,17 @@ impl Facts {
         self.rtt = exchange.first_octet().map_or(self.rtt, |took| self.rtt.min(took));
     }
 }
+
+/// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
+pub(super) fn unended(exchange: &Exchange) -> Option<&'static str> {
+    if exchange.head.status == SWITCHING_PROTOCOLS {
+        return Some("the server switches to another protocol (101): that is the end of HTTP here");
+    }
+    (!exchange.complete).then_some("the end of the response did not come, as far as it was read")
+}
+
+/// RFC 9110, section 15.2.2: the last answer in HTTP on its connection.
+const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// Sizes that stall under Nagle's algorithm: one small segment, and just above the 4,096 and 8,192
 /// octets that servers write at once.

@@ -13,8 +13,13 @@ use crate::check::{
 pub(super) struct Flight {
     pub(super) octets: u64,
     pub(super) segments: u64,
-    /// Octets of the largest segment.
+    /// Octets of the largest segment of the whole response.
     pub(super) mss: u64,
+    /// That is a full one, as far as can be told: the largest size came more than once.
+    pub(super) full_seen: bool,
+    /// Its last segment is not full, and yet more came later: the server had no more to send just
+    /// then, or Nagle's algorithm held it. It was not the window.
+    pub(super) ends_short: bool,
     /// The response ended with it: the server may have been ready to send more.
     pub(super) is_all: bool,
 }
@@ -82,7 +87,19 @@ impl View {
             Self::Withholding(_) => count as u64,
             Self::Bursts(_) => octets.div_ceil(mss),
         };
-        Some(Flight { octets, segments, mss, is_all: count == arrivals.len() && exchange.complete })
+        let full_seen = match self {
+            Self::Withholding(_) => {
+                mss >= SMALLEST_FULL && arrivals.iter().filter(|one| one.len == mss).count() > 1
+            }
+            Self::Bursts(_) => octets >= mss,
+        };
+        let last = match self {
+            Self::Withholding(_) => arrivals[count - 1].len,
+            Self::Bursts(_) => octets,
+        };
+        let ends_short = count < arrivals.len() && (last < mss || !full_seen);
+        let is_all = count == arrivals.len() && exchange.complete;
+        Some(Flight { octets, segments, mss, full_seen, ends_short, is_all })
     }
 }
 
@@ -94,6 +111,9 @@ const LONGEST_WITHHOLDING: Duration = Duration::from_millis(120);
 
 /// On a shorter path the pause between flights drowns in what a busy machine adds.
 const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
+
+/// RFC 9293, section 3.7.1: the default MSS is 536; options take some of it.
+const SMALLEST_FULL: u64 = 500;
 
 /// Octets that the timestamps option takes from each segment.
 const TIMESTAMPS: u64 = 12;

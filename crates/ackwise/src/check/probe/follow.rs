@@ -7,7 +7,10 @@
 
 use std::time::Duration;
 
-use crate::check::{conversation::Stall, stack::Capabilities};
+use crate::check::{
+    conversation::{Exchange, Stall},
+    stack::Capabilities,
+};
 
 /// The two delays of our ACK.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,6 +41,8 @@ pub struct Trial {
     pub arm: Arm,
     /// The longest pause in the answer.
     pub stall: Option<Stall>,
+    /// From the first octet of the answer to its last.
+    pub took: Duration,
 }
 
 /// What one trial says.
@@ -96,6 +101,14 @@ impl Delays {
 }
 
 impl Trial {
+    /// What `exchange`, acknowledged as `arm` says, shows when `stall` is the pause that counts.
+    #[must_use]
+    pub fn of(arm: Arm, stall: Option<Stall>, exchange: &Exchange) -> Self {
+        let ends = exchange.duration().zip(exchange.first_octet());
+        let took = ends.map_or(Duration::ZERO, |(last, first)| last.saturating_sub(first));
+        Self { arm, stall, took }
+    }
+
     /// What this trial says, on a path with that round-trip time.
     #[must_use]
     pub fn hint(&self, rtt: Duration, trusted: Duration) -> Hint {
@@ -306,7 +319,7 @@ mod tests {
             (41.0, Some(12.0),  Hint::Late),
         ];
         for (pause, acked, expected) in table {
-            let trial = Trial { arm: Arm::Long, stall: Some(stall(pause, acked)) };
+            let trial = Trial { arm: Arm::Long, stall: Some(stall(pause, acked)), took: ms(pause) };
             let hint = trial.hint(ms(1.0), KERNEL.trusted);
             assert_eq!(hint, expected, "pause {pause} ms, ACK after {acked:?} ms");
         }
@@ -421,7 +434,7 @@ mod tests {
             Pause::Varied(ms) => dice.roll() * ms + late(dice, 0.3, 20.0),
         };
         let known = (acked <= ended).then_some(acked);
-        Trial { arm, stall: Some(stall(ended, known)) }
+        Trial { arm, stall: Some(stall(ended, known)), took: ms(ended) }
     }
 
     fn stall(length: f64, acked: Option<f64>) -> Stall {

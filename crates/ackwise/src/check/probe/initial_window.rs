@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Facts, Found, flight::View};
 use crate::check::{
-    card::Verdict,
+    card::{FindingId, Verdict},
     conversation::{Client, Trouble},
     stack::Receiver,
 };
@@ -13,7 +13,8 @@ use crate::check::{
 /// A new connection whose first flight is counted.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let unknown = |summary: String| {
-        Ok(Found::new(Verdict::Unknown, summary, json!({ "segments": null, "mss": null })))
+        let values = super::unknown_values(FindingId::InitialWindow);
+        Ok(Found::new(Verdict::Unknown, summary, values))
     };
     let view = match View::of(client, facts) {
         Ok(view) => view,
@@ -29,7 +30,16 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         return unknown("the response is empty".to_owned());
     };
     let segments = flight.segments;
-    let values = json!({ "segments": segments, "mss": flight.mss, "octets": flight.octets });
+    let mss = flight.full_seen.then_some(flight.mss);
+    let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "octets": flight.octets, "at_least": at_least });
+    if flight.ends_short {
+        let summary = format!(
+            "at least {segments}: the server paused after a short segment, so it was not the window \
+             that stopped it"
+        );
+        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+            .shown_by(Some(&exchange)));
+    }
     // Bursts that are not told apart look like one.
     let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
     if flight.is_all && uncertain {
@@ -37,16 +47,17 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             "at least {segments}: the whole response came before our first ACK; name a larger page \
              with --paths"
         );
-        let values = json!({ "segments": null, "mss": flight.mss, "at_least": segments });
-        return Ok(Found::new(Verdict::Unknown, summary, values).shown_by(Some(&exchange)));
+        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+            .shown_by(Some(&exchange)));
     }
     let (verdict, note) = match segments {
         RFC_6928.. => (Verdict::Pass, "as RFC 6928 allows"),
         4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
         _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
     };
-    let summary = format!("{segments} segments before the first ACK, {note}");
-    Ok(Found::new(verdict, summary, values).shown_by(Some(&exchange)))
+    let counted = super::counted(segments, "segment");
+    let summary = format!("{counted} before the first ACK, {note}");
+    Ok(Found::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
 }
 
 /// RFC 6928, section 2: the initial window is at most 10 segments.

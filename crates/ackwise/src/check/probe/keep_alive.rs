@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Facts, Found, rounded};
 use crate::check::{
-    card::Verdict,
+    card::{FindingId, Verdict},
     conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -26,6 +26,10 @@ pub struct Idle {
 
 /// Uses up what is left of the requests, to see the server's limit.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+    if let Some(reason) = facts.unended() {
+        let values = super::unknown_values(FindingId::KeepAlive);
+        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&facts.first)));
+    }
     let by_default = facts.first.persists();
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut line = Line::new(Receiver::ETHERNET);
@@ -36,9 +40,10 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     };
     let announced = [kept.as_ref(), Some(&facts.first)];
     let announced = announced.into_iter().flatten().find_map(|answer| answer.head.keep_alive);
-    let (taken, full) = match kept {
-        None => (1, false),
-        Some(_) => count(&mut line, &ask, client)?,
+    let (taken, full) = match &kept {
+        // It was we who did not read on, so the connection is not full.
+        Some(answer) if answer.complete => count(&mut line, &ask, client)?,
+        _ => (1, false),
     };
     Ok(report(&Seen {
         by_default,
@@ -88,6 +93,7 @@ struct Seen {
 }
 
 fn report(seen: &Seen) -> Found {
+    let requests = |number: u32| super::counted(u64::from(number), "request");
     let tenths = |span: Duration| rounded((span.as_secs_f64() * 10.0).round() / 10.0);
     let closed_after = seen.idle.filter(|idle| idle.closed_by_server).map(|idle| idle.lasted);
     let open_after = seen.idle.filter(|idle| !idle.closed_by_server).map(|idle| idle.lasted);
@@ -122,9 +128,9 @@ fn report(seen: &Seen) -> Found {
         (None, None, None) => String::new(),
     };
     let count = match (seen.full, max) {
-        (true, Some(taken)) => format!(", for {taken} requests"),
-        (_, Some(said)) => format!(", by its word for {said} requests"),
-        (_, None) => format!(", for more than {} requests", seen.taken),
+        (true, Some(taken)) => format!(", for {}", requests(taken)),
+        (_, Some(said)) => format!(", by its word for {}", requests(said)),
+        (_, None) => format!(", for more than {}", requests(seen.taken)),
     };
     Found::new(Verdict::Pass, format!("{kept}{idle}{count}"), values)
 }

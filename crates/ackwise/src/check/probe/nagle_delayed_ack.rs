@@ -139,21 +139,21 @@ impl Bench<'_> {
         trial.hint(self.facts.rtt, self.delays.trusted)
     }
 
-    /// What the stall costs a receiver that delays its ACKs, where that can be measured: what it
-    /// takes beyond the pause that a prompt ACK leaves, for that one is the application's or the path's.
+    /// What the stall costs a receiver that delays its ACKs, where that can be measured.
     fn measure(&mut self, size: &mut Size, trials: &[Trial]) {
-        let prompt = stall_of(trials, Arm::Prompt).unwrap_or_default();
-        let beyond = |stall: Option<Duration>| Some(stall?.saturating_sub(prompt));
-        size.cost_long = beyond(stall_of(trials, Arm::Long));
+        size.cost_long = lost(trials, Arm::Long, trials);
         if self.delays.short == FORTY {
-            size.cost_40 = beyond(stall_of(trials, Arm::Short));
+            size.cost_40 = lost(trials, Arm::Short, trials);
             size.cost_120 = size.cost_long;
             return;
         }
         // A kernel's own timer ends the delay; when exactly does not matter for what it costs.
         let answers =
             (0..COST_TRIALS).map_while(|_| self.exchange(&size.page, delayed(FORTY)).ok());
-        size.cost_40 = beyond(follow::median(answers.map(|exchange| longest(&exchange))));
+        let forty: Vec<Trial> = answers
+            .map(|exchange| Trial::of(Arm::Long, exchange.longest_stall(), &exchange))
+            .collect();
+        size.cost_40 = lost(&forty, Arm::Long, trials);
     }
 
     fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), Trouble> {
@@ -162,7 +162,7 @@ impl Bench<'_> {
             arm => delayed(self.delays.of(arm)),
         };
         let exchange = self.exchange(page, acknowledge)?;
-        Ok((Trial { arm, stall: exchange.longest_stall() }, exchange))
+        Ok((Trial::of(arm, exchange.longest_stall(), &exchange), exchange))
     }
 
     fn exchange(&mut self, page: &Page, acknowledge: Acknowledge) -> Result<Exchange, Trouble> {
@@ -183,9 +183,18 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     follow::median(of_arm.map(Trial::length))
 }
 
-/// No pause is one of no length.
-fn longest(exchange: &Exchange) -> Duration {
-    exchange.longest_stall().map_or(Duration::ZERO, |stall| stall.length())
+/// What a client loses in the trials of `arm`, compared with those of `all` with a prompt ACK: the stall
+/// takes longer by so much, for the pause that is left is the application's or the path's; but no more than
+/// the whole answer does, for an application that writes on meanwhile makes up for a part of it.
+fn lost(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
+    let median = |trials: &[Trial], arm, of: fn(&Trial) -> Duration| {
+        follow::median(trials.iter().filter(|trial| trial.arm == arm).map(of))
+    };
+    let beyond = |of: fn(&Trial) -> Duration| {
+        let prompt = median(all, Arm::Prompt, of).unwrap_or_default();
+        Some(median(trials, arm, of)?.saturating_sub(prompt))
+    };
+    beyond(Trial::length).min(beyond(|trial| trial.took))
 }
 
 fn report(sizes: &[Size]) -> Found {
@@ -221,7 +230,7 @@ fn report(sizes: &[Size]) -> Found {
             (verdict, Some(ms(cost)), summary)
         }
         Release::NotHeld => {
-            let tried = super::counted(sizes.len(), "size");
+            let tried = super::counted(sizes.len() as u64, "size");
             (Verdict::Pass, None, format!("nothing waits for our ACK ({tried} tried)"))
         }
         Release::Timer => {

@@ -88,7 +88,14 @@ mod tests {
 
     #[test]
     fn a_bound_is_named_by_how_the_flight_grows() {
-        let flight = |octets, is_all| Flight { octets, segments: octets / 1448, mss: 1448, is_all };
+        let flight = |octets, is_all| Flight {
+            octets,
+            segments: octets / 1448,
+            mss: 1448,
+            full_seen: true,
+            ends_short: false,
+            is_all,
+        };
         #[rustfmt::skip]
         let table = [
             (flight(50_000, false),    flight(50_000, true),     "response"),

@@ -144,10 +144,11 @@ impl Bench<'_> {
         let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
         self.facts.note(&exchange);
         let stall = initial_stall(&exchange, self.mss);
+        let trial = Trial::of(arm, stall, &exchange);
         if self.shown.is_none() || stall.is_some_and(|stall| stall.length() >= follow::STALL) {
             self.shown = Some(exchange);
         }
-        Ok(Trial { arm, stall })
+        Ok(trial)
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn carry_out(
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
-        if step.needs_idle && facts.idle.is_none() {
+        if step.needs_idle && facts.idle.is_none() && facts.unended().is_none() {
             facts.idle = Some(idle.watch(&mut client, &facts, options));
         }
         idle.glance();
@@ -80,7 +80,7 @@ const ORDER: [Step; 11] = [
     step(FindingId::ShortInitialSegment, 6, 24, 0.3),
     step(FindingId::CorkTimer, 1, 8, 0.3),
     step(FindingId::RequestSegments, 4, 8, 0.3),
-    step(FindingId::Pipelining, 2, 4, 0.3),
+    step(FindingId::Pipelining, 4, 6, 0.3),
     step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.
     step(FindingId::InitialWindow, 1, 1, 0.3),
     step(FindingId::SendBuffer, 2, 4, 0.4),
