@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 /// `text` with every control character but the line feed shown as an escape, and likewise the marks
 /// that reorder text, so that no server can recolour, overwrite or rearrange a report.
-pub(super) fn controls(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }

@@ -12,8 +12,10 @@ mod name;
 mod pages;
 #[cfg(test)]
 mod sample;
+mod stalls;
 mod text;
 
+pub use escape::controls as printable;
 pub use json::Json;
 pub use markdown::Markdown;
 pub use name::Name;
@@ -41,6 +43,12 @@ impl Report {
     pub fn worst(&self) -> Verdict {
         let verdicts = self.cards.iter().flat_map(|card| &card.findings).map(|it| it.verdict);
         verdicts.max().unwrap_or(Verdict::Pass)
+    }
+
+    /// Whether a question about stalls that was asked of a server was not found out.
+    #[must_use]
+    pub fn has_open_stalls(&self) -> bool {
+        self.cards.iter().any(|card| stalls::open(card).next().is_some())
     }
 
     /// One sentence: what costs how much, and what to change.
