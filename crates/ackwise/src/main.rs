@@ -4,11 +4,14 @@ mod cli;
 
 use std::process::ExitCode;
 
+use ackwise::check::report::printable;
+
 fn main() -> ExitCode {
     match cli::run() {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
-            anstream::eprintln!("ackwise: {failure}");
+            // It may quote a server, whose octets must not drive the terminal.
+            anstream::eprintln!("ackwise: {}", printable(&failure.to_string()));
             failure.exit_code()
         }
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use ackwise::check::report::printable;
+
 /// Rewrites its line with every message; erases it when dropped. Silent unless somebody watches.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
@@ -18,7 +20,8 @@ impl ProgressLine {
             let columns = terminal_size::terminal_size_of(io::stderr());
             let columns = columns.map_or(80, |(width, _)| usize::from(width.0));
             // A line that wraps could not be erased.
-            let shown: String = message.chars().take(columns.saturating_sub(1)).collect();
+            let shown = printable(message);
+            let shown: String = shown.chars().take(columns.saturating_sub(1)).collect();
             write(&format!("{ERASE}{shown}"));
         }
     }
@@ -26,7 +29,7 @@ impl ProgressLine {
     /// Prints a line that stays, whoever watches.
     pub(crate) fn say(&self, message: &str) {
         let erase = if self.watched { ERASE } else { "" };
-        write(&format!("{erase}{message}\n"));
+        write(&format!("{erase}{}\n", printable(message)));
     }
 }
 
