@@ -7,6 +7,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use ackwise::check::{
@@ -14,6 +15,7 @@ use ackwise::check::{
     card::{Card, FindingId, Verdict},
     check,
 };
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::{ServerConfig, ServerConnection, Stream, crypto::ring, pki_types::PrivatePkcs8KeyDer};
 
 /// How the server writes a response of 300 octets.
@@ -27,13 +29,21 @@ enum Writes {
 
 /// A server that lives as long as the test's process, and its certificate for 127.0.0.1, in PEM.
 fn serve(writes: Writes) -> (SocketAddr, String) {
-    let identity = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
+    serve_as("127.0.0.1", IsCa::NoCa, writes)
+}
+
+/// As [`serve`], with a certificate of its own making for `name`.
+fn serve_as(name: &str, is_ca: IsCa, writes: Writes) -> (SocketAddr, String) {
+    let mut wanted = CertificateParams::new([name.to_owned()]).unwrap();
+    wanted.is_ca = is_ca;
+    let key = KeyPair::generate().unwrap();
+    let certificate = wanted.self_signed(&key).unwrap();
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der());
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![identity.cert.der().clone()], key.into())
+        .with_single_cert(vec![certificate.der().clone()], key.into())
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -44,7 +54,7 @@ fn serve(writes: Writes) -> (SocketAddr, String) {
             thread::spawn(move || answer(session, socket, writes));
         }
     });
-    (address, identity.cert.pem())
+    (address, certificate.pem())
 }
 
 /// Answers until the client goes; how it goes is not the test's business.
@@ -138,4 +148,55 @@ fn a_server_without_tls_is_named() {
     });
     let error = check(&target(address), &options(), &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("HTTP/1.1 400") && error.contains("is it http://?"), "{error}");
+}
+
+/// `openssl req -x509` makes certificates that are their own CA.
+#[test]
+fn a_certificate_that_is_named_is_trusted_for_its_name() {
+    let its_own_ca = || IsCa::Ca(BasicConstraints::Unconstrained);
+    let checked = |name: &str| {
+        let (address, certificate) = serve_as(name, its_own_ca(), Writes::Joined);
+        let file = std::env::temp_dir().join(format!("ackwise-test-{}.pem", address.port()));
+        std::fs::write(&file, certificate).unwrap();
+        let ca_file = Some(file.clone());
+        let trusting = Options { insecure: false, ca_file, ..options() };
+        let card = check(&target(address), &trusting, &mut |_| ());
+        std::fs::remove_file(&file).unwrap();
+        card
+    };
+    let trusted = checked("127.0.0.1");
+    assert!(trusted.is_ok(), "{trusted:?}");
+    let other = checked("127.0.0.2").unwrap_err().to_string();
+    assert!(other.contains("not valid for name"), "{other}");
+
+    let (address, _) = serve_as("127.0.0.1", its_own_ca(), Writes::Joined);
+    let strict = Options { insecure: false, ..options() };
+    let refused = check(&target(address), &strict, &mut |_| ()).unwrap_err().to_string();
+    assert!(refused.contains("--ca-file") && !refused.contains("Other("), "{refused}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_with_its_option() {
+    let missing = Some("/nonexistent/ca.pem".into());
+    let options = Options { insecure: false, ca_file: missing, ..options() };
+    let error = check(&"https://127.0.0.1:1/".parse().unwrap(), &options, &mut |_| ());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("--ca-file /nonexistent/ca.pem"), "{error}");
+}
+
+#[test]
+fn a_handshake_that_does_not_end_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let waiting = Options { max_wait: Duration::from_millis(300), ..options() };
+    let error = check(&target(address), &waiting, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("TLS handshake"), "{error}");
+}
+
+#[test]
+fn a_tls_port_that_is_asked_in_clear_text_is_recognised() {
+    let (address, _) = serve(Writes::Joined);
+    let clear = format!("http://{address}/").parse().unwrap();
+    let error = check(&clear, &options(), &mut |_| ()).unwrap_err().to_string();
+    assert!(error.ends_with(&format!("is it https://{address}/?")), "{error}");
 }

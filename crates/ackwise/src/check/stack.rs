@@ -164,7 +164,7 @@ pub enum ConnectError {
     #[error("{0} refuses the connection: nothing listens there")]
     Refused(SocketAddr),
     /// No answer in time.
-    #[error("{0} does not answer within {1:?}")]
+    #[error("{0} does not answer within {1:.1?}")]
     TimedOut(SocketAddr, Duration),
     /// The system says no.
     #[error("cannot connect to {0}: {1}")]

@@ -1,6 +1,7 @@
 //! TLS between TCP's octets and HTTP's. It is fed record by record, because a record is readable only
 //! when its last octet has come: that is what a stall inside it delays.
 
+mod listed;
 mod settings;
 
 pub use settings::TlsSettings;
@@ -10,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use rustls::ClientConnection;
+use rustls::{CertificateError, ClientConnection, OtherError};
 
 use super::{Trouble, layer::Plain};
 use crate::check::stack::{Connection, Happening, TransportError};
@@ -46,7 +47,8 @@ impl Tls {
                 return Ok(tls);
             }
             let Some(happening) = connection.next(deadline) else {
-                return Err(Trouble::Silent(connection.now().saturating_duration_since(began)));
+                let waited = connection.now().saturating_duration_since(began);
+                return Err(Trouble::EndlessHandshake(waited));
             };
             match happening {
                 Happening::Arrived(arrival) => {
@@ -148,10 +150,26 @@ fn record_size(octets: &[u8]) -> Result<Option<usize>, Trouble> {
 /// Why the session cannot go on, and what the user can do about it.
 fn refusal(error: &rustls::Error) -> Trouble {
     match error {
-        rustls::Error::InvalidCertificate(_) => Trouble::Tls(format!(
-            "{error}; --ca-file FILE trusts the certificates of FILE, --insecure any"
+        rustls::Error::InvalidCertificate(reason) => Trouble::Tls(format!(
+            "the server's certificate is refused: {}; --ca-file FILE trusts the certificates of FILE, \
+             --insecure any",
+            in_words(reason)
         )),
         _ => trouble(error),
+    }
+}
+
+/// Where `rustls` has a variant's name only, what it means.
+fn in_words(reason: &CertificateError) -> String {
+    match reason {
+        CertificateError::UnknownIssuer => "nobody who is trusted here has issued it".to_owned(),
+        CertificateError::BadEncoding => "it cannot be read".to_owned(),
+        CertificateError::BadSignature => "its signature is wrong".to_owned(),
+        CertificateError::Other(OtherError(error)) => match error.to_string().as_str() {
+            "CaUsedAsEndEntity" => "it is a CA's, not a server's".to_owned(),
+            other => other.to_owned(),
+        },
+        other => other.to_string(),
     }
 }
 

@@ -52,10 +52,28 @@ pub enum Trouble {
     /// The TLS handshake or a record failed.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The TLS handshake does not end.
+    #[error("expected the end of the TLS handshake, but it did not come within {0:.1?}")]
+    EndlessHandshake(Duration),
     /// The target cannot be asked for.
     #[error("{0}")]
     Request(String),
 }
+
+impl Trouble {
+    /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,
+    /// section 6), or with no answer.
+    pub(in crate::check) fn hints_at_tls(&self) -> bool {
+        match self {
+            Self::ClosedUnanswered(_) => true,
+            Self::Http { sample, .. } => sample.starts_with(ALERT),
+            _ => false,
+        }
+    }
+}
+
+/// Content type and major version of a TLS record with an alert, escaped as in a sample.
+const ALERT: &str = "\\x15\\x03";
 
 impl From<EncodeError> for Trouble {
     fn from(error: EncodeError) -> Self {

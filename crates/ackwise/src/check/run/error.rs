@@ -21,12 +21,22 @@ pub enum CheckError {
         reason: String,
     },
     /// There is no connection, or no answer on it that is HTTP.
-    #[error("{server}: {trouble}")]
+    #[error("{}", unanswered(*server, trouble))]
     Unanswered {
         /// The address.
         server: SocketAddr,
         /// What went wrong.
         trouble: Trouble,
+    },
+    /// What answers a request in clear text looks like TLS.
+    #[error("{}; is it {url}?", unanswered(*server, trouble))]
+    PerhapsTls {
+        /// The address.
+        server: SocketAddr,
+        /// What went wrong.
+        trouble: Trouble,
+        /// What to check instead.
+        url: String,
     },
     /// The server sends us in a circle.
     #[error(
@@ -54,6 +64,13 @@ impl CheckError {
         Self::Unresolved { host: target.host().to_owned(), reason }
     }
 
+    pub(super) fn unanswered(server: SocketAddr, trouble: Trouble, page: &Target) -> Self {
+        match !page.is_secure() && trouble.hints_at_tls() {
+            true => Self::PerhapsTls { server, trouble, url: page.with_other_scheme().to_string() },
+            false => Self::Unanswered { server, trouble },
+        }
+    }
+
     /// Whether another address of the same name may have a server.
     pub(super) fn is_about_the_address(&self) -> bool {
         let Self::Unanswered { trouble, .. } = self else { return false };
@@ -63,5 +80,13 @@ impl CheckError {
                 ConnectError::Refused(_) | ConnectError::TimedOut(..) | ConnectError::System(..)
             ) | Trouble::Transport(TransportError::TimedOut)
         )
+    }
+}
+
+fn unanswered(server: SocketAddr, trouble: &Trouble) -> String {
+    match trouble {
+        // It names the address itself.
+        Trouble::Connect(error) => error.to_string(),
+        _ => format!("{server}: {trouble}"),
     }
 }

@@ -13,13 +13,14 @@ pub struct Options {
     pub only: Option<BTreeSet<FindingId>>,
     /// Slow probes too.
     pub thorough: bool,
-    /// How long to wait for one answer, and for an idle connection to be closed.
+    /// How long to wait for a connection, for one answer, and for an idle connection to be closed.
     pub max_wait: Duration,
     /// Requests in all.
     pub max_requests: u32,
     /// Time in all.
     pub time: Duration,
-    /// Further paths on the same server, for responses of other sizes.
+    /// Further paths on the same server, for responses of other sizes; see
+    /// [`parse_path`](Self::parse_path).
     pub paths: Vec<String>,
     /// Do not verify the server's certificate.
     pub insecure: bool,
@@ -61,9 +62,44 @@ impl Default for Options {
 }
 
 impl Options {
+    /// A path for [`Options::paths`], as it stands in a request line.
+    ///
+    /// # Errors
+    ///
+    /// If it is no path on the server: it does not begin with `/`, or what it holds cannot stand in a
+    /// request line.
+    pub fn parse_path(given: &str) -> Result<String, String> {
+        let stands = |c: char| c.is_ascii_graphic() && c != '#';
+        match given.starts_with('/') && given.chars().all(stands) {
+            true => Ok(given.to_owned()),
+            false => Err(format!(
+                "{given:?} is no path: expected / first, and neither blanks, controls, # nor letters \
+                 outside ASCII (write them as %XX)"
+            )),
+        }
+    }
+
     /// Whether `id` is asked for.
     #[must_use]
     pub fn wants(&self, id: FindingId) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(&id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_on_this_server() {
+        for path in ["/", "/a/b.html?c=d&e", "/%20", "//a"] {
+            assert_eq!(Options::parse_path(path).as_deref(), Ok(path));
+        }
+        for other in
+            ["", "nope", "*", "http://h/", "/a b", "/a\r\nHost: b", "/\u{7f}", "/ü", "/a#b"]
+        {
+            let refused = Options::parse_path(other).unwrap_err();
+            assert!(refused.contains("is no path"), "{refused}");
+        }
     }
 }

@@ -28,6 +28,9 @@ pub(super) fn reach(
     options: &Options,
     budget: Budget,
 ) -> Result<Reached, CheckError> {
+    for path in &options.paths {
+        Options::parse_path(path).map_err(CheckError::Options)?;
+    }
     let tls = tls_settings(target, options)?;
     let mut client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
     let mut notes = Vec::new();
@@ -35,7 +38,7 @@ pub(super) fn reach(
     let mut chain = vec![page.path().to_owned()];
     let (first, idle) = loop {
         let (first, idle) = first_answer(&mut client, &page)
-            .map_err(|trouble| CheckError::Unanswered { server, trouble })?;
+            .map_err(|trouble| CheckError::unanswered(server, trouble, &page))?;
         match redirect(&page, &first) {
             None => break (first, idle),
             Some(Err(note)) => {
@@ -45,7 +48,8 @@ pub(super) fn reach(
             Some(Ok(next)) => {
                 page = next;
                 chain.push(page.path().to_owned());
-                if chain.len() > REDIRECTS_LIMIT {
+                // The chain begins before the first redirect.
+                if chain.len() - 1 > REDIRECTS_LIMIT {
                     let (target, chain) = (target.to_string(), chain.join(" > "));
                     return Err(CheckError::RedirectLoop { target, chain, limit: REDIRECTS_LIMIT });
                 }
@@ -92,6 +96,13 @@ fn redirect(page: &Target, response: &Exchange) -> Option<Result<Target, String>
     let location = response.head.fields.text("Location")?;
     Some(match page.join(location) {
         Ok(next) if next.shares_server_with(page) => Ok(next),
+        Ok(next) if next.differs_in_scheme_from(page) => {
+            let scheme = if next.is_secure() { "https" } else { "http" };
+            Err(format!(
+                "{page} redirects to {next}, the same host by {scheme}, which was not asked; what \
+                 follows is about the redirect: check {next} for the page"
+            ))
+        }
         Ok(next) => Err(format!(
             "{page} redirects to {next}, another server, which was not asked; what follows is \
              about the redirect"

@@ -138,6 +138,20 @@ impl Target {
         (self.secure, &self.host, self.port) == (other.secure, &other.host, other.port)
     }
 
+    /// Whether `other` is on the same host, by the other scheme.
+    pub(super) fn differs_in_scheme_from(&self, other: &Self) -> bool {
+        self.secure != other.secure && self.host == other.host
+    }
+
+    /// The same page by `https` instead of `http`, or the other way round. Another port than the
+    /// scheme's own stays.
+    pub(super) fn with_other_scheme(&self) -> Self {
+        let secure = !self.secure;
+        let own_port = self.port == default_port(self.secure);
+        let port = if own_port { default_port(secure) } else { self.port };
+        Self { secure, port, ..self.clone() }
+    }
+
     /// Its addresses, in the order of the resolver, at most [`ADDRESSES_LIMIT`].
     pub(super) fn resolve(&self) -> Result<Vec<SocketAddr>, CheckError> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
@@ -212,5 +226,18 @@ mod tests {
             assert_eq!(page.join(location).unwrap().to_string(), leads_to, "{location}");
         }
         assert!(page.join("mailto://x").is_err());
+    }
+
+    #[test]
+    fn the_other_scheme_keeps_a_port_that_was_chosen() {
+        for (given, other) in [
+            ("http://h/a?b", "https://h/a?b"),
+            ("https://h/", "http://h/"),
+            ("http://h:8443/", "https://h:8443/"),
+        ] {
+            let target: Target = given.parse().unwrap();
+            assert_eq!(target.with_other_scheme().to_string(), other);
+            assert!(target.differs_in_scheme_from(&target.with_other_scheme()));
+        }
     }
 }

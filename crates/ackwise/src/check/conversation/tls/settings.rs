@@ -6,10 +6,13 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{
+        CertificateDer, ServerName, UnixTime,
+        pem::{self, PemObject},
+    },
 };
 
-use super::{Trouble, trouble};
+use super::{Trouble, listed::Listed, trouble};
 
 /// What all sessions with one server share.
 #[derive(Clone, Debug)]
@@ -34,8 +37,13 @@ impl TlsSettings {
             .expect("the provider serves TLS 1.2 and 1.3");
         let mut config = if insecure {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        } else if let Some(file) = ca_file {
+            let problem = |what: String| format!("--ca-file {}: {what}", file.display());
+            let listed = certificates(file).and_then(|all| Listed::new(all, provider));
+            let listed = listed.map_err(problem)?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(listed))
         } else {
-            builder.with_root_certificates(roots(ca_file)?)
+            builder.with_root_certificates(system_roots())
         }
         .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -48,22 +56,23 @@ impl TlsSettings {
     }
 }
 
-fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, String> {
+/// What the system cannot read is the system's matter: a session says whom it does not trust.
+fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
-    let Some(file) = ca_file else {
-        // What the system cannot read is the system's matter: a session says whom it does not trust.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        return Ok(roots);
-    };
-    let problem = |what: &dyn ToString| format!("{}: {}", file.display(), what.to_string());
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| problem(&error))? {
-        let certificate = certificate.map_err(|error| problem(&error))?;
-        roots.add(certificate).map_err(|error| problem(&error))?;
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+/// The certificates of a PEM file: at least one.
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    match certificates {
+        Ok(none) if none.is_empty() => Err("expected certificates in PEM, found none".to_owned()),
+        Ok(certificates) => Ok(certificates),
+        Err(pem::Error::Io(error)) => Err(format!("cannot be read: {error}")),
+        Err(error) => Err(error.to_string()),
     }
-    if roots.is_empty() {
-        return Err(problem(&"expected certificates in PEM, found none"));
-    }
-    Ok(roots)
 }
 
 /// `--insecure`: any certificate will do. Signatures are still verified, so that a broken server does
