@@ -165,7 +165,9 @@ pub enum TunError {
     )]
     NoNode,
     /// The driver exists, and this user may not open it.
-    #[error("{NODE} may not be opened; run as root, or allow it with `chmod 666 {NODE}`")]
+    #[error(
+        "{NODE} may not be opened: run as root, or give the program CAP_NET_ADMIN and access to {NODE}"
+    )]
     NodeForbidden,
     /// The kernel does not let this process make a device in this namespace.
     #[error(

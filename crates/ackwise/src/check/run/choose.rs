@@ -52,7 +52,12 @@ fn open_ours(
         true => Changes::Announced(&mut announce),
         false => Changes::Forbidden,
     };
-    AckwiseStack::open(server, changes).map(Chosen::simply).map_err(|error| error.to_string())
+    AckwiseStack::open(server, changes).map(Chosen::simply).map_err(|error| {
+        // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
+        let insists = options.stack == StackChoice::Ackwise;
+        let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
+        format!("{error}{advice}")
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -63,3 +68,6 @@ fn open_ours(
 ) -> Result<Chosen, String> {
     Err("our own TCP needs Linux".to_owned())
 }
+
+#[cfg(target_os = "linux")]
+const ADVICE: &str = "; --stack kernel does without";

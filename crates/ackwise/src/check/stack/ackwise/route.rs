@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket},
     time::{Duration, Instant},
 };
 
@@ -34,7 +34,7 @@ pub enum RouteError {
     #[error("cannot drive the TUN device: {0}")]
     System(io::Error),
     /// The way there needs a change that is not allowed.
-    #[error("{server} {why}; --allow-host-changes permits it, --stack kernel needs none")]
+    #[error("{server} {why}; --allow-host-changes permits it")]
     Forbidden {
         /// The server.
         server: SocketAddr,
@@ -55,8 +55,18 @@ pub enum RouteError {
     #[error(transparent)]
     Change(#[from] HostChangeError),
     /// `[::1]` is never routed.
-    #[error("{0} is reached by the kernel's TCP only; use --stack kernel")]
+    #[error("{0} is never routed, so that only the kernel's TCP reaches it")]
     LoopbackV6(SocketAddr),
+    /// The kernel's own connection is refused too.
+    #[error("{0} refuses the connection: nothing listens there")]
+    Refused(SocketAddr),
+}
+
+impl RouteError {
+    /// Whether the kernel's TCP would reach the server all the same.
+    pub fn spares_the_kernel(&self) -> bool {
+        matches!(self, Self::Device(_) | Self::Forbidden { .. } | Self::LoopbackV6(_))
+    }
 }
 
 /// The address at which the device finds `server`, and the changes that make it so.
@@ -96,12 +106,21 @@ fn find_on_loopback(
             Knock::Refused => {}
         }
     }
+    if kernel_is_refused(server) {
+        return Err(RouteError::Refused(server));
+    }
     let Changes::Announced(announce) = changes else {
         let why = "listens on loopback only, which a TUN device reaches by translation only";
         return Err(RouteError::Forbidden { server, why });
     };
     let made = HostChanges::reach_loopback(tun.device(), server.port(), announce)?;
     Ok((peer, Some(made)))
+}
+
+/// Whether nothing listens at `server`: the device cannot tell that from a server on loopback only.
+fn kernel_is_refused(server: SocketAddr) -> bool {
+    let connected = TcpStream::connect_timeout(&server, CONNECT_LIMIT);
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Whether the address belongs to this network namespace: the kernel binds nothing to others.
@@ -142,3 +161,6 @@ fn knock(tun: &mut TunStack, peer: SocketAddr) -> io::Result<Knock> {
 /// Our port may be one that the server still remembers in TIME-WAIT: then the first SYN draws an ACK,
 /// our RST clears it, and the second SYN, a second later, is answered. The rest is for a busy machine.
 const KNOCK_LIMIT: Duration = Duration::from_secs(4);
+
+/// Loopback answers at once, or its backlog is full and the server is there.
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
