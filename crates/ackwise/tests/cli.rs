@@ -1,9 +1,10 @@
 //! The command line as a user and a script see it: arguments, streams, exit codes.
 
 use std::{
-    io::Read,
-    net::TcpListener,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener},
     process::{Command, Output, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -53,6 +54,9 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
         (&["check", "--json", "--markdown"], "cannot be used with"),
         (&["check", "--paths", "/x"], "URL"),
+        (&["check", "--paths", "http://other.example/", "localhost"], "is no path"),
+        (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is no path"),
+        (&["check", "--paths", "/a b", "localhost"], "is no path"),
         (&["check", "ftp://localhost/"], "http"),
         (&["check", "http://"], "http://"),
         (&["check", "http://localhost:99999/"], "99999"),
@@ -74,6 +78,7 @@ fn a_server_that_cannot_be_checked_exits_with_2_and_one_message() {
     let output = run(&["check", "--stack", "kernel", &refused]);
     assert_eq!(output.status.code(), Some(2));
     assert_one_message(&output, "refuse");
+    assert_eq!(stderr(&output).matches("127.0.0.1").count(), 1, "{}", stderr(&output));
 
     for (answer, expected) in [
         (Answer::Garbage, "HTTP"),
@@ -114,6 +119,55 @@ fn a_good_server_exits_with_0_and_a_stall_with_1() {
         assert_eq!(output.status.code(), Some(expected), "{behaviour:?}\n{shown}");
         assert!(!shown.contains('\u{1b}'), "colours without a terminal");
         assert!(stderr(&output).is_empty(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_was_not_found_out_can_be_asked_to_count() {
+    let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
+    // Too small for the question.
+    let url = format!("http://{}/300", server.local_addr());
+    let only = ["check", "--stack", "kernel", "--only", "short-initial-segment"];
+    for (fail_on, expected) in [("unknown", 1), ("warn", 0)] {
+        let output = run(&[&only[..], &["--fail-on", fail_on, &url]].concat());
+        let shown = stdout(&output);
+        assert_eq!(output.status.code(), Some(expected), "{shown}");
+        assert!(shown.contains("not found out: short-initial-segment"), "{shown}");
+    }
+}
+
+#[test]
+fn five_redirects_are_followed_and_a_sixth_is_not() {
+    for (redirects, expected) in [(5, 0), (6, 2)] {
+        let address = serve(move |path| match path[1..].parse::<u32>() {
+            Ok(left @ 1..) => redirect(&format!("/{}", left - 1)),
+            _ => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        });
+        let url = format!("http://{address}/{redirects}");
+        let output = run(&["check", "--stack", "kernel", "--only", "pipelining", &url]);
+        assert_eq!(output.status.code(), Some(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_redirect_to_https_says_what_to_check() {
+    let address = serve(|_| redirect("https://127.0.0.1/"));
+    let url = format!("http://{address}/");
+    let shown = run(&["check", "--stack", "kernel", "--markdown", "--only", "pipelining", &url]);
+    let shown = stdout(&shown);
+    assert!(shown.contains("the same host by https"), "{shown}");
+    assert!(shown.contains("check https://127.0.0.1/"), "{shown}");
+}
+
+#[test]
+fn a_server_cannot_drive_the_terminal_by_an_error() {
+    let address = serve(|_| redirect("/\u{1b}]0;owned\u{7}\u{9b}2J"));
+    let url = format!("http://{address}/");
+    for arguments in [&["check", &url][..], &["check", "--color", "always", &url]] {
+        let output = run(arguments);
+        let printed = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(printed).unwrap();
+        assert!(!text.contains(['\u{7}', '\u{9b}']) && !text.contains("\u{1b}]"), "{text:?}");
     }
 }
 
@@ -177,7 +231,7 @@ fn an_interrupt_ends_the_check_soon_and_prints_no_half_results() {
         .spawn()
         .unwrap();
     while server.stats().accepted == 0 {
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupt.unwrap().success());
@@ -186,6 +240,31 @@ fn an_interrupt_ends_the_check_soon_and_prints_no_half_results() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(stdout(&output), "");
+}
+
+/// A server that answers each request by `answer` of its path, for as long as the test runs.
+fn serve(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let answer = answer.clone();
+            thread::spawn(move || {
+                let mut lines = BufReader::new(&socket).lines().map_while(Result::ok);
+                while let Some(request) = lines.next() {
+                    let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
+                    lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+                    // The client may be gone: its business.
+                    let _ = (&socket).write_all(answer(&path).as_bytes());
+                }
+            });
+        }
+    });
+    address
+}
+
+fn redirect(location: &str) -> String {
+    format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
 }
 
 fn assert_one_message(output: &Output, expected: &str) {

@@ -46,11 +46,11 @@ pub(crate) struct Check {
     #[arg(long)]
     thorough: bool,
 
-    /// Time for the whole check of one server [default: 15s, with --thorough 120s]
+    /// Time for the whole run: one server, or both built-in ones [default: 15s, with --thorough 120s]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// How long an idle connection is watched for its time-out
+    /// How long to wait for one thing: a connection, an answer, the end of an idle connection
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
@@ -61,6 +61,7 @@ pub(crate) struct Check {
 
     /// Documents of the server to try, by their paths (repeat it, or separate by commas)
     #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
+    #[arg(value_parser = Options::parse_path)]
     paths: Vec<String>,
 
     /// Accept any certificate
@@ -76,7 +77,7 @@ pub(crate) struct Check {
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// The verdict from which on the exit code is 1; without a URL, expectations count instead
+    /// What makes the exit code 1, or worse; without a URL, expectations count instead
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
@@ -189,6 +190,7 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
     let built_in = report.cards.iter().any(|card| card.server.is_some());
     let bad = match fail_on {
         _ if built_in => !report.surprises.is_empty(),
+        FailOn::Unknown => report.worst() >= Verdict::Warn || report.has_open_stalls(),
         FailOn::Warn => report.worst() >= Verdict::Warn,
         FailOn::Fail => report.worst() >= Verdict::Fail,
     };
@@ -206,10 +208,14 @@ enum Stack {
     Ackwise,
 }
 
-/// The least verdict that makes the exit code 1.
+/// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
+    /// A question about stalls that was not found out
+    Unknown,
+    /// A warning
     Warn,
+    /// A stall, or a wrong answer
     #[default]
     Fail,
 }
@@ -246,7 +252,8 @@ Examples:
 
 Exit codes:
   0    nothing failed; without a URL: both built-in servers came out as expected
-  1    something failed, or warned with --fail-on warn
+  1    something failed; with --fail-on warn: or warned; with --fail-on unknown: or a question
+       about stalls stays open
   2    the check could not run, and standard error says why
   130  interrupted (143 by SIGTERM): nothing was printed
 
