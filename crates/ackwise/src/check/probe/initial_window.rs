@@ -34,8 +34,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "octets": flight.octets, "at_least": at_least });
     if flight.ends_short {
         let summary = format!(
-            "at least {segments}: the server paused after a short segment, so it was not the window \
-             that stopped it"
+            "at least {segments}: the server paused after a segment that was not full, so it may not \
+             have been the window that stopped it"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));

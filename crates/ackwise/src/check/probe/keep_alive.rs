@@ -68,6 +68,8 @@ fn count(line: &mut Line, ask: &Ask, client: &mut Client) -> Result<(u32, bool),
         }
         match line.ask(ask, Acknowledge::Promptly, client) {
             Err(Trouble::OutOf(_)) => break,
+            // The time is over in the middle of it: no word about what the connection takes.
+            Ok(answer) if !answer.complete => return Ok((taken, false)),
             answer => answer?,
         };
         match line.current().map_or(0, Conversation::requests) {

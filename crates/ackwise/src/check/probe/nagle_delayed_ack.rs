@@ -214,8 +214,10 @@ fn report(sizes: &[Size]) -> Found {
         Release::Ack => {
             let cost = worst.map(Size::cost).unwrap_or_default();
             let Held { times, of } = worst.map(|worst| worst.held).unwrap_or_default();
+            // An application that writes on meanwhile loses no more with a longer delay.
+            let grows = cost_40.zip(cost_120).is_none_or(|(short, long)| long >= short + 40.0);
             // A receiver of 200 ms races Linux's retransmission timer, so that is not measured.
-            let computed = cost_40.map(|cost| super::rounded(cost + 160.0));
+            let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values["cost_ms_200_computed"] = json!(computed);
             let waits = format!(
                 "the last segment of a response of {octets} octets waits for our delayed ACK, in \
