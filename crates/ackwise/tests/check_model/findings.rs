@@ -90,7 +90,7 @@ fn a_short_initial_segment_is_a_warning_unless_an_ordinary_receiver_waits_too() 
     // An initial window of one segment is used up by the head.
     let sending = Sending { initial_window: 1, ..LINUX };
     let found = finding(&Model { sending, ..model(APART, 20_000) }, id);
-    assert_eq!((found.verdict, found.cost_ms), (Verdict::Fail, Some(121.0)), "{found:?}");
+    assert_eq!((found.verdict, found.cost_ms), (Verdict::Fail, Some(120.0)), "{found:?}");
 
     let found = finding(&model(APART, 500), id);
     assert_eq!(found.verdict, Verdict::Unknown, "one segment has no start: {found:?}");

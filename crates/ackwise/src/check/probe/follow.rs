@@ -226,6 +226,21 @@ pub fn is_like_the_cork_timer(span: Duration, rtt: Duration) -> bool {
     (CORK_TIMER - early..=CORK_TIMER + 3 * rtt + late).contains(&span)
 }
 
+/// What a client loses in the trials of `arm`, compared with those of `all` with a prompt ACK: the stall
+/// takes longer by so much, for the pause that is left is the application's or the path's; but no more than
+/// the whole answer does, for an application that writes on meanwhile makes up for a part of it.
+#[must_use]
+pub fn lost(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
+    let usual = |trials: &[Trial], arm, of: fn(&Trial) -> Duration| {
+        median(trials.iter().filter(|trial| trial.arm == arm).map(of))
+    };
+    let beyond = |of: fn(&Trial) -> Duration| {
+        let prompt = usual(all, Arm::Prompt, of).unwrap_or_default();
+        Some(usual(trials, arm, of)?.saturating_sub(prompt))
+    };
+    beyond(Trial::length).min(beyond(|trial| trial.took))
+}
+
 /// The middle one (the upper of two).
 #[must_use]
 pub fn median(spans: impl Iterator<Item = Duration>) -> Option<Duration> {

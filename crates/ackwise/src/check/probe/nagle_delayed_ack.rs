@@ -141,9 +141,9 @@ impl Bench<'_> {
 
     /// What the stall costs a receiver that delays its ACKs, where that can be measured.
     fn measure(&mut self, size: &mut Size, trials: &[Trial]) {
-        size.cost_long = lost(trials, Arm::Long, trials);
+        size.cost_long = follow::lost(trials, Arm::Long, trials);
         if self.delays.short == FORTY {
-            size.cost_40 = lost(trials, Arm::Short, trials);
+            size.cost_40 = follow::lost(trials, Arm::Short, trials);
             size.cost_120 = size.cost_long;
             return;
         }
@@ -153,7 +153,7 @@ impl Bench<'_> {
         let forty: Vec<Trial> = answers
             .map(|exchange| Trial::of(Arm::Long, exchange.longest_stall(), &exchange))
             .collect();
-        size.cost_40 = lost(&forty, Arm::Long, trials);
+        size.cost_40 = follow::lost(&forty, Arm::Long, trials);
     }
 
     fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), Trouble> {
@@ -181,20 +181,6 @@ fn delayed(delay: Duration) -> Acknowledge {
 fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     let of_arm = trials.iter().filter(|trial| trial.arm == arm);
     follow::median(of_arm.map(Trial::length))
-}
-
-/// What a client loses in the trials of `arm`, compared with those of `all` with a prompt ACK: the stall
-/// takes longer by so much, for the pause that is left is the application's or the path's; but no more than
-/// the whole answer does, for an application that writes on meanwhile makes up for a part of it.
-fn lost(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
-    let median = |trials: &[Trial], arm, of: fn(&Trial) -> Duration| {
-        follow::median(trials.iter().filter(|trial| trial.arm == arm).map(of))
-    };
-    let beyond = |of: fn(&Trial) -> Duration| {
-        let prompt = median(all, Arm::Prompt, of).unwrap_or_default();
-        Some(median(trials, arm, of)?.saturating_sub(prompt))
-    };
-    beyond(Trial::length).min(beyond(|trial| trial.took))
 }
 
 fn report(sizes: &[Size]) -> Found {

@@ -42,9 +42,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     let mut bench = Bench { client, facts, page, mss, delays, shown: None };
     let (release, trials) = bench.study(Acknowledge::After)?;
-    let ordinary = match release {
-        Release::Ack if capabilities.segments => bench.study(Acknowledge::Delayed)?.0,
-        release => release, // The kernel's receiver is an ordinary one.
+    let cost = match release {
+        Release::Ack if capabilities.segments => cost(&bench.study(Acknowledge::Delayed)?),
+        release => cost(&(release, trials.clone())), // The kernel's receiver is an ordinary one.
     };
     let Bench { facts, shown, .. } = bench;
     let stall = follow::median(
@@ -56,13 +56,13 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             let values = json!({ "stall_ms": stall, "mss": mss });
             let begins =
                 "a response begins with a short segment and then waits for our delayed ACK";
-            let cost = stall.unwrap_or_default();
-            if ordinary == Release::Ack {
+            if let Some(cost) = cost.map(ms) {
                 let summary = format!("{begins}: {cost:.0} ms");
-                Found::new(Verdict::Fail, summary, values).costing(stall)
+                Found::new(Verdict::Fail, summary, values).costing(Some(cost))
             } else {
+                let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} ({cost:.0} ms) if the window is two segments and the receiver counts \
+                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
                      octets, as BSD did; one that acknowledges every second segment is spared"
                 );
                 Found::new(Verdict::Warn, summary, values)
@@ -92,6 +92,13 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     };
     Ok(found.shown_by(shown.as_ref()))
+}
+
+/// What the stall costs, beyond what the application takes in any case, if our ACK ends it and that is
+/// worth the name.
+fn cost((release, trials): &(Release, Vec<Trial>)) -> Option<Duration> {
+    follow::lost(trials, Arm::Long, trials)
+        .filter(|cost| *release == Release::Ack && *cost >= follow::STALL)
 }
 
 struct Bench<'a> {
