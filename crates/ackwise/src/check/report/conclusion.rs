@@ -42,7 +42,7 @@ fn of_card(card: &Card) -> String {
     format!("{verdict}{open}{others}")
 }
 
-/// What fails, and what only warns but costs time; the gravest and dearest first.
+/// What fails, and what only warns but costs time; the dearest first.
 fn lossy(card: &Card) -> Vec<&Finding> {
     let cost = |it: &Finding| it.cost_ms.unwrap_or(0.0);
     let mut lossy: Vec<_> = card
@@ -54,7 +54,7 @@ fn lossy(card: &Card) -> Vec<&Finding> {
             Verdict::Pass | Verdict::Unknown => false,
         })
         .collect();
-    lossy.sort_by(|a, b| b.verdict.cmp(&a.verdict).then(cost(b).total_cmp(&cost(a))));
+    lossy.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     lossy
 }
 
@@ -171,6 +171,17 @@ mod tests {
             "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Not found out: \
              short-initial-segment."
         );
+    }
+
+    #[test]
+    fn the_advice_is_about_the_first_that_is_named() {
+        let mut report = sample::one_card();
+        nagle(&mut report).verdict = Verdict::Warn;
+        let split_head = &mut report.cards[0].findings[0];
+        split_head.verdict = Verdict::Fail;
+        let sentence = of(&report);
+        assert!(sentence.contains("to nagle-delayed-ack and fails split-head;"), "{sentence}");
+        assert!(sentence.contains("to remove it: set TCP_NODELAY"), "{sentence}");
     }
 
     #[test]

@@ -18,11 +18,13 @@ pub(super) fn block(text: &str, indent: usize, width: usize) -> String {
     fill(text, options.initial_indent(&indent).subsequent_indent(&indent))
 }
 
-/// Keeps numbers and their units, and sums of them, on one line.
+/// Keeps numbers and their units, sums of them, and the names of findings on one line.
 fn fill(text: &str, options: textwrap::Options<'_>) -> String {
     let bound =
         text.replace(" ms", "\u{a0}ms").replace(" B ", "\u{a0}B ").replace(" + ", "\u{a0}+\u{a0}");
-    let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
+    let options = options
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(&bound, options).replace('\u{a0}', " ")
 }
 
@@ -39,5 +41,10 @@ mod tests {
     #[test]
     fn a_number_stays_with_its_unit() {
         assert_eq!(hanging("it takes 127.1 ms at most", 2, 14), "it takes\n  127.1 ms at\n  most");
+    }
+
+    #[test]
+    fn a_name_is_not_cut() {
+        assert_eq!(hanging("pass send-buffer", 0, 12), "pass\nsend-buffer");
     }
 }
