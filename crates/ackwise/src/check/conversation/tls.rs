@@ -162,6 +162,11 @@ fn refusal(error: &rustls::Error) -> Trouble {
 /// Where `rustls` has a variant's name only, what it means.
 fn in_words(reason: &CertificateError) -> String {
     match reason {
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
+            let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
+            format!("it is for {names}, not for {}", expected.to_str())
+        }
         CertificateError::UnknownIssuer => "nobody who is trusted here has issued it".to_owned(),
         CertificateError::BadEncoding => "it cannot be read".to_owned(),
         CertificateError::BadSignature => "its signature is wrong".to_owned(),
@@ -171,6 +176,12 @@ fn in_words(reason: &CertificateError) -> String {
         },
         other => other.to_string(),
     }
+}
+
+/// `localhost` of `DnsName("localhost")`.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
 }
 
 fn trouble(error: &dyn ToString) -> Trouble {
@@ -199,6 +210,20 @@ mod tests {
         let record = [22, 3, 3, 0, 2, 7, 7, 99];
         for (seen, size) in [(0, None), (4, None), (6, None), (7, Some(7)), (8, Some(7))] {
             assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} octets");
+        }
+    }
+
+    #[test]
+    fn a_refused_name_is_told_without_syntax() {
+        let expected = "other".try_into().unwrap();
+        for (presented, names) in [
+            (&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"][..], "localhost, 127.0.0.1"),
+            (&[], "no name"),
+        ] {
+            let presented = presented.iter().map(ToString::to_string).collect();
+            let expected = rustls::pki_types::ServerName::clone(&expected);
+            let reason = CertificateError::NotValidForNameContext { expected, presented };
+            assert_eq!(in_words(&reason), format!("it is for {names}, not for other"));
         }
     }
 
