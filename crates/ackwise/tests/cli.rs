@@ -244,8 +244,8 @@ fn an_interrupt_ends_the_check_soon_and_prints_no_half_results() {
 
 /// A server that answers each request by `answer` of its path, for as long as the test runs.
 fn serve(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let address = listener.local_addr().expect("a listener has an address");
     thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let answer = answer.clone();
