@@ -77,13 +77,13 @@ const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
 /// The most valuable first: a slow server may leave no time for the others.
 const ORDER: [Step; 11] = [
     step(FindingId::NagleDelayedAck, 8, 30, 0.4),
-    step(FindingId::ShortInitialSegment, 6, 24, 0.3),
-    step(FindingId::CorkTimer, 1, 8, 0.3),
+    step(FindingId::ShortInitialSegment, 8, 24, 0.3),
+    step(FindingId::CorkTimer, 4, 8, 0.3),
     step(FindingId::RequestSegments, 4, 8, 0.3),
     step(FindingId::Pipelining, 4, 6, 0.3),
     step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.
     step(FindingId::InitialWindow, 1, 1, 0.3),
-    step(FindingId::SendBuffer, 2, 4, 0.4),
+    step(FindingId::SendBuffer, 4, 4, 0.4),
     step(FindingId::IdleRestart, 3, 3, 0.5),
     Step { needs_idle: true, ..step(FindingId::Close, 2, 2, 0.5) },
     Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
