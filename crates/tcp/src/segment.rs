@@ -1,6 +1,6 @@
 //! A segment as an endpoint sees it: header fields and a length, without ports and without octets.
 
-use crate::{seq::SeqNumber, units::Octets};
+use crate::seq::SeqNumber;
 
 /// The control bits that matter to an endpoint. ACK is the presence of [`Segment::ack`].
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -137,11 +137,5 @@ impl Segment {
     #[must_use]
     pub fn data_start(&self) -> SeqNumber {
         self.seq + u32::from(self.flags.syn)
-    }
-
-    /// Octets of data, as a quantity.
-    #[must_use]
-    pub const fn data(&self) -> Octets {
-        Octets(self.len as u64)
     }
 }
