@@ -1,0 +1,76 @@
+//! Who watches a run: captures, plots and traces are observers, not features of the world.
+
+use ackwise_tcp::{Instant, Transmit};
+
+use crate::scenario::NodeId;
+
+/// Which connection: counted from 0 in the order of opening, never used again.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ConnectionId(pub u64);
+
+/// Which end of a connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Side {
+    /// The end that opened it.
+    Client,
+    /// The end that was listening.
+    Server,
+}
+
+/// A segment at one point of its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting<'a> {
+    /// Of which connection.
+    pub connection: ConnectionId,
+    /// Who sent it.
+    pub from: Side,
+    /// The host that sent it, and the host that it is for.
+    pub hosts: [NodeId; 2],
+    /// The segment, and where its data stands in the sender's stream.
+    pub transmit: &'a Transmit,
+    /// The sender's congestion window when it left, in octets.
+    pub congestion_window: u32,
+}
+
+/// A message in a stream: a request in the client's, a response in the server's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Message {
+    /// Of which connection.
+    pub connection: ConnectionId,
+    /// Who sends it.
+    pub from: Side,
+    /// Where it begins in the sender's stream.
+    pub offset: u64,
+    /// Octets of its head (of a request: all of it).
+    pub head: u32,
+    /// Octets of its body.
+    pub body: u64,
+    /// The number of the first file that it asks for or carries, within its document.
+    pub file: u32,
+}
+
+/// Watches a run. All methods do nothing unless they are written.
+pub trait Observer {
+    /// A host has sent a segment.
+    fn on_sent(&mut self, _sighting: &Sighting<'_>, _now: Instant) {}
+
+    /// A segment has arrived at the host that it is for.
+    fn on_received(&mut self, _sighting: &Sighting<'_>, _now: Instant) {}
+
+    /// A link has dropped a segment.
+    fn on_dropped(&mut self, _sighting: &Sighting<'_>, _now: Instant) {}
+
+    /// An application has begun to write a message.
+    fn on_message(&mut self, _message: &Message, _now: Instant) {}
+
+    /// Asked now and then: whether the run is to go on.
+    fn goes_on(&mut self, _now: Instant) -> bool {
+        true
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Observer for Nobody {}

@@ -1,0 +1,191 @@
+//! What a run is made of, as data. An experiment file becomes this; nothing here is random yet.
+//!
+//! Nodes, links and applications are named by their place in their list. [`Scenario::check`] finds
+//! what cannot be run, so that the world may rely on it.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_link::{LinkConfig, Seed};
+use ackwise_tcp::{Config, Octets};
+
+use crate::workload::{Pages, Span};
+
+/// Everything that a run is made of: the same scenario gives the same trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Hosts and routers.
+    pub nodes: Vec<Node>,
+    /// What joins them.
+    pub links: Vec<DuplexLink>,
+    /// Who talks to whom.
+    pub applications: Vec<Application>,
+    /// How long the run lasts, in virtual time, warm-up included.
+    pub duration: Duration,
+    /// What happens before this is not measured.
+    pub warm_up: Duration,
+    /// Where all random streams begin.
+    pub seed: Seed,
+    /// More events than this end the run with an error: it does not get anywhere.
+    pub max_events: u64,
+    /// More connections alive at once than this end the run with an error.
+    pub max_connections: u32,
+}
+
+/// A place in [`Scenario::nodes`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct NodeId(pub u32);
+
+/// A host or a router.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// As reports call it.
+    pub name: String,
+    /// Its TCP, if it is a host; a router has none.
+    pub tcp: Option<Config>,
+    /// What its work costs it.
+    pub cost: CostModel,
+}
+
+/// What a host's processor is busy with; all zero is a host that takes no time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CostModel {
+    /// For each segment that arrives.
+    pub per_segment: Duration,
+    /// For each look-up of a segment's connection.
+    pub per_lookup: Duration,
+    /// For each request that a server begins to answer.
+    pub per_request: Duration,
+}
+
+/// A link with two directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DuplexLink {
+    /// As reports call it.
+    pub name: String,
+    /// Its ends.
+    pub ends: [NodeId; 2],
+    /// From the first end to the second, and back. The seed is replaced by one of the run's.
+    pub directions: [LinkConfig; 2],
+    /// Octets that each packet takes on the link beside its IP datagram.
+    pub overhead: Octets,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Application {
+    /// As reports call it. Several may share a name: they are measured together.
+    pub name: String,
+    /// The host that opens connections.
+    pub client: NodeId,
+    /// The host that answers.
+    pub server: NodeId,
+    /// When it begins, drawn once for each user.
+    pub start: Span,
+    /// What it does.
+    pub kind: ApplicationKind,
+}
+
+/// What an application does.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there are a few of them in a run")]
+pub enum ApplicationKind {
+    /// Users who fetch pages.
+    Web(Web),
+    /// Clients who fetch files one after the other on one connection (the thesis' FTP).
+    Bulk(Bulk),
+    /// Connections that arrive whatever becomes of the earlier ones (open loop).
+    Arrivals(Arrivals),
+}
+
+/// Users who fetch pages, each one at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Web {
+    /// How many users do this.
+    pub users: NonZeroU32,
+    /// Pages for each user at most; `None` goes on until the end of the run.
+    pub pages: Option<NonZeroU32>,
+    /// What a page consists of.
+    pub workload: Pages,
+    /// How its files travel.
+    pub transfer: Transfer,
+    /// Which connections outlive a document.
+    pub connections: Connections,
+    /// What a request weighs.
+    pub request: Octets,
+    /// What the head of a response weighs; 0 if the workload's lengths include it.
+    pub response_head: Octets,
+    /// The user's think time.
+    pub think: Span,
+    /// Before what the user thinks.
+    pub think_scope: ThinkScope,
+    /// The client's own work before each request.
+    pub client_delay: Span,
+    /// Between the opening of parallel connections.
+    pub open_gap: Span,
+    /// How the server answers.
+    pub behaviour: Behaviour,
+    /// GETWEB: how long the server parses a document to find its files.
+    pub parse: Span,
+    /// GETWEB: how likely a file is in the client's cache, in millionths.
+    pub cached_per_million: u32,
+}
+
+/// Which connections outlive a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Connections {
+    /// None: a new document begins with a new connection.
+    PerDocument,
+    /// All that the transfer plan leaves open.
+    Kept,
+}
+
+/// Before what a user thinks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ThinkScope {
+    /// Before each document.
+    Document,
+    /// Before each file (the thesis' serial case: reference T2).
+    File,
+}
+
+/// Clients who fetch files one after the other on one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bulk {
+    /// How many clients do this.
+    pub clients: NonZeroU32,
+    /// What a request weighs.
+    pub request: Octets,
+    /// How long a file is; `None` never ends.
+    pub file: Option<Octets>,
+    /// Files for each client at most.
+    pub files: Option<NonZeroU32>,
+    /// Between a file's end and the next request.
+    pub pause: Span,
+    /// Who sends. FTP's data connection is opened by the one who sends (Heidemann 1997, section 3).
+    pub sender: BulkSender,
+}
+
+/// Who sends the data of a [`Bulk`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum BulkSender {
+    /// The server, asked by a request.
+    Server,
+    /// The client, who opens the connection and sends without a request.
+    Client,
+}
+
+/// Connections that arrive whatever becomes of the earlier ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrivals {
+    /// From one arrival to the next.
+    pub interarrival: Span,
+    /// What a request weighs.
+    pub request: Octets,
+    /// What a response weighs.
+    pub response: Octets,
+    /// How long the client keeps the connection open when the response is there.
+    pub hold: Span,
+    /// Connections at most.
+    pub limit: Option<NonZeroU32>,
+}
