@@ -47,4 +47,4 @@ pub use config::{Faults, Limit, LinkConfig, Queue};
 pub use link::{Counters, DropReason, Link, Verdict};
 pub use pick::{Pick, Probability};
 pub use rate::Rate;
-pub use seed::Seed;
+pub use seed::{Seed, Stream};

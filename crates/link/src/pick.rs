@@ -30,9 +30,9 @@ impl Probability {
         if value <= MILLION { Some(Self { per_million: value }) } else { None }
     }
 
-    /// Whether a number, uniform in 64 bits, is a hit. The bias is below 2^-44.
-    fn hits(self, uniform: u64) -> bool {
-        (u128::from(uniform) * u128::from(MILLION)) >> 64 < u128::from(self.per_million)
+    /// Throws the dice. The bias is below 2^-44.
+    pub fn hits(self, stream: &mut Stream) -> bool {
+        stream.below(MILLION.into()) < self.per_million.into()
     }
 }
 
@@ -59,7 +59,7 @@ impl Picker {
         self.offered += 1;
         match &self.pick {
             Pick::Never => false,
-            Pick::Random(probability) => probability.hits(self.stream.next_u64()),
+            Pick::Random(probability) => probability.hits(&mut self.stream),
             Pick::Nth(numbers) => numbers.binary_search(&self.offered).is_ok(),
         }
     }

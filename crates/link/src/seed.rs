@@ -21,20 +21,37 @@ impl Seed {
         Self(octets.fold(OFFSET_BASIS, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(PRIME)))
     }
 
-    pub(crate) fn stream(self) -> Stream {
+    /// The numbers that follow from this seed.
+    #[must_use]
+    pub fn stream(self) -> Stream {
         Stream { generator: Xoshiro256PlusPlus::seed_from_u64(self.0) }
     }
 }
 
-/// Random numbers: xoshiro256++, filled from the seed by SplitMix64, as its authors say.
-#[derive(Clone, Debug)]
-pub(crate) struct Stream {
+/// Random numbers, the one generator of faults and of simulations: xoshiro256++, filled from the seed
+/// by SplitMix64, as its authors say. The numbers are the same on every machine and in every version.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stream {
     generator: Xoshiro256PlusPlus,
 }
 
 impl Stream {
-    pub(crate) fn next_u64(&mut self) -> u64 {
+    /// The next number, uniform in 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
         self.generator.next_u64()
+    }
+
+    /// The next number, uniform in [0, 1): a multiple of 2^-53, from the upper 53 bits, so that each
+    /// one is exact in an `f64` and none is rounded up to 1.
+    pub fn unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.next_u64() >> 11) as f64 * STEP
+    }
+
+    /// The next number, uniform in `0..bound`; 0 for a bound of 0. The bias is below `bound` / 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let scaled = (u128::from(self.next_u64()) * u128::from(bound)) >> 64;
+        u64::try_from(scaled).expect("the upper half of 128 bits has 64")
     }
 }
 
@@ -53,6 +70,27 @@ mod tests {
             [stream.next_u64(), stream.next_u64(), stream.next_u64()],
             [0x6871_743a_67bc_7ca8, 0xaf87_99a8_f71a_f652, 0x5a46_13f5_dd76_c9f1]
         );
+    }
+
+    #[test]
+    fn a_unit_is_made_of_the_upper_53_bits() {
+        let mut stream = Seed(1).named("uplink").named("loss").stream();
+        let bits = [0x6871_743a_67bc_7ca8_u64, 0xaf87_99a8_f71a_f652, 0x5a46_13f5_dd76_c9f1];
+        for bits in bits {
+            assert_eq!(stream.unit().to_bits(), ((bits >> 11) as f64 / 2_f64.powi(53)).to_bits());
+        }
+    }
+
+    #[test]
+    fn below_reaches_every_number_and_never_the_bound() {
+        let mut stream = Seed(1).stream();
+        let mut seen = [0_u32; 7];
+        for _ in 0..70_000 {
+            seen[usize::try_from(stream.below(7)).unwrap()] += 1;
+        }
+        // Five standard deviations of a binomial distribution around 10,000.
+        assert!(seen.iter().all(|count| count.abs_diff(10_000) < 463), "{seen:?}");
+        assert_eq!([stream.below(0), stream.below(1)], [0, 0]);
     }
 
     #[test]
