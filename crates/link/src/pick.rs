@@ -30,6 +30,12 @@ impl Probability {
         if value <= MILLION { Some(Self { per_million: value }) } else { None }
     }
 
+    /// In millionths.
+    #[must_use]
+    pub const fn as_per_million(self) -> u32 {
+        self.per_million
+    }
+
     /// Throws the dice. The bias is below 2^-44.
     pub fn hits(self, stream: &mut Stream) -> bool {
         stream.below(MILLION.into()) < self.per_million.into()

@@ -1,0 +1,115 @@
+//! How long something takes: think times, delays, interarrival times.
+
+use std::time::Duration;
+
+use ackwise_link::Stream;
+
+use super::{
+    Truncation, Unusable, inverse,
+    unusable::{at_most, ordered, positive},
+};
+
+/// How long something takes. A draw is rounded to the nanosecond and is [`Span::LONGEST`] at most.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Span {
+    /// Always this long.
+    Fixed(Duration),
+    /// Each nanosecond as likely as any other, both ends included.
+    Uniform {
+        /// The shortest.
+        from: Duration,
+        /// The longest.
+        to: Duration,
+    },
+    /// Exponential: the time to the next of independent events.
+    Exponential {
+        /// The mean.
+        mean: Duration,
+    },
+    /// Pareto: F(x) = 1 - (least / x)^shape, truncated.
+    Pareto {
+        /// The shortest, k.
+        least: Duration,
+        /// The tail's exponent, alpha; without a truncation there is no mean at 1 and below.
+        shape: f64,
+        /// The longest.
+        most: Duration,
+        /// What becomes of longer ones.
+        truncation: Truncation,
+    },
+    /// Weibull: F(x) = 1 - exp(-(x / scale)^shape).
+    Weibull {
+        /// The scale.
+        scale: Duration,
+        /// The shape: below 1, many short ones and few long ones.
+        shape: f64,
+    },
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self::Fixed(Duration::ZERO);
+
+    /// The longest that is ever drawn: a year, longer than any run.
+    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// Whether it can be drawn from. [`draw`](Self::draw) never fails, but what it draws from an
+    /// unusable distribution means nothing.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that is out of range.
+    pub fn check(&self) -> Result<(), Unusable> {
+        match *self {
+            Self::Fixed(span) => at_most("span", span, Self::LONGEST),
+            Self::Uniform { from, to } => {
+                at_most("to", to, Self::LONGEST)?;
+                ordered(("from", from), ("to", to))
+            }
+            Self::Exponential { mean } => at_most("mean", mean, Self::LONGEST),
+            Self::Pareto { least, shape, most, truncation: _ } => {
+                positive("least", least.as_secs_f64())?;
+                positive("shape", shape)?;
+                at_most("most", most, Self::LONGEST)?;
+                ordered(("least", least), ("most", most))
+            }
+            Self::Weibull { scale, shape } => {
+                at_most("scale", scale, Self::LONGEST)?;
+                positive("shape", shape)
+            }
+        }
+    }
+
+    /// One of them. [`Span::Fixed`] takes no number from the stream, the others one.
+    pub fn draw(&self, stream: &mut Stream) -> Duration {
+        match *self {
+            Self::Fixed(span) => span.min(Self::LONGEST),
+            Self::Uniform { from, to } => {
+                let choices = nanos(to).saturating_sub(nanos(from)).saturating_add(1);
+                Duration::from_nanos(nanos(from) + stream.below(choices))
+            }
+            Self::Exponential { mean } => {
+                rounded(inverse::exponential(stream.unit(), mean.as_secs_f64()))
+            }
+            Self::Pareto { least, shape, most, truncation } => {
+                let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
+                rounded(inverse::pareto(stream.unit(), least, shape, most, truncation))
+            }
+            Self::Weibull { scale, shape } => {
+                rounded(inverse::weibull(stream.unit(), scale.as_secs_f64(), shape))
+            }
+        }
+    }
+}
+
+/// Nanoseconds, of [`Span::LONGEST`] at most.
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.min(Span::LONGEST).as_nanos()).expect("a year has 2^55 nanoseconds")
+}
+
+/// Seconds to the nearest nanosecond; what is no time at all (NaN, negative) is none.
+fn rounded(seconds: f64) -> Duration {
+    let bounded = seconds.clamp(0.0, Span::LONGEST.as_secs_f64());
+    Duration::try_from_secs_f64(bounded).unwrap_or(Duration::ZERO)
+}
