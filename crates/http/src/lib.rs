@@ -1,5 +1,5 @@
 //! HTTP/1.x without sockets and without clocks: messages, where their bodies end, when connections
-//! persist, and how servers write.
+//! persist, how servers write, how pages travel, and why all that takes its time.
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -9,6 +9,8 @@
 //! | [`persistence`] | whether the connection outlives a response (RFC 9112, section 9.3) |
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
+//! | [`page`] | how the files of a page travel, as data, and the plan of its requests |
+//! | [`cause`] | why an exchange takes the time it takes: one name for each millisecond |
 //!
 //! Everything that comes off the wire may be hostile: parsers take bytes in pieces of any size, have
 //! named limits, and answer with an error that says what, where and what was expected.
@@ -44,6 +46,7 @@ extern crate alloc;
 
 pub mod behaviour;
 mod body;
+pub mod cause;
 mod chunked;
 mod cursor;
 mod encode;
@@ -52,6 +55,7 @@ pub mod framing;
 mod head;
 mod keep_alive;
 mod message;
+pub mod page;
 pub mod persistence;
 pub mod range;
 pub mod request;
@@ -59,6 +63,7 @@ pub mod response;
 
 pub use behaviour::Behaviour;
 pub use body::Missing;
+pub use cause::Cause;
 pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart};
 pub use encode::EncodeError;
 pub use fields::Fields;

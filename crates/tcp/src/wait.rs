@@ -3,8 +3,10 @@
 use crate::units::Instant;
 
 /// Why this end does not send (more) data now.
+///
+/// A new variant is meant to stop the build where a cause is made of it, so this is not
+/// `non_exhaustive`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum Wait {
     /// The application has given nothing (more) to send.
     Application,
@@ -35,9 +37,8 @@ pub enum Wait {
     Closed,
 }
 
-/// Why this end has not acknowledged what it has received.
+/// Why this end has not acknowledged what it has received. Like [`Wait`], not `non_exhaustive`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum AckWait {
     /// A per-connection delayed-ACK timer runs; it was started by a segment that arrived at `since`.
     Delayed {

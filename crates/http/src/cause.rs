@@ -1,0 +1,10 @@
+//! Why an exchange takes the time it takes: one name for each millisecond, the same in simulations,
+//! captures and reports.
+
+mod moment;
+mod name;
+mod party;
+
+pub use moment::{Moment, Phase, RepairedBy, UnderWay, Writer, cause};
+pub use name::{Cause, UnknownCause};
+pub use party::{Direction, Party};

@@ -1,0 +1,75 @@
+//! The exchanges that a plan makes of a page.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::{num::NonZeroU32, ops::Range};
+
+use super::{Page, Transfer};
+
+/// A request and its response.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) files: Range<u32>,
+    pub(super) response: u64,
+    pub(super) progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Progress {
+    Planned,
+    /// On this connection.
+    AskedOn(u32),
+    Answered,
+}
+
+/// The exchanges in order; none for files that are all cached.
+pub(super) fn exchanges(
+    transfer: Transfer,
+    page: &Page,
+    mut cached: impl FnMut(usize) -> bool,
+) -> Box<[Exchange]> {
+    let mut each = files(page);
+    each.retain(|exchange| !cached(exchange.files.start as usize));
+    match transfer {
+        Transfer::Serial
+        | Transfer::Parallel { .. }
+        | Transfer::Persistent
+        | Transfer::Pipelined => each.into(),
+        Transfer::SegmentFilled { segment } => {
+            let inlines_from = each.iter().take_while(|first| first.files.start == 0).count();
+            let inlines = joined(1, each.split_off(inlines_from), page);
+            let primary = each.into_iter().map(|primary| filled(primary, segment));
+            primary.chain(inlines).collect()
+        }
+        Transfer::GetWeb => joined(0, each, page).into_iter().collect(),
+    }
+}
+
+/// Each file in an exchange of its own.
+fn files(page: &Page) -> Vec<Exchange> {
+    let lengths = core::iter::once(&page.primary).chain(&page.inlines);
+    let exchange = |(file, &response)| Exchange {
+        files: file..file + 1,
+        response,
+        progress: Progress::Planned,
+    };
+    (0..u32::MAX).zip(lengths).map(exchange).collect()
+}
+
+/// One exchange for all of `each`, which spans the page's files from `first` on.
+fn joined(first: u32, each: Vec<Exchange>, page: &Page) -> Option<Exchange> {
+    let end = u32::try_from(page.inlines.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let response = each.iter().map(|file| file.response).fold(0, u64::saturating_add);
+    (!each.is_empty()).then_some(Exchange {
+        files: first..end,
+        response,
+        progress: Progress::Planned,
+    })
+}
+
+/// Whole segments, at least one: the thesis' Table 4.7 has 14600 = 10 * 1460 where its other tables
+/// have 15000, and never less than 1460.
+fn filled(primary: Exchange, segment: NonZeroU32) -> Exchange {
+    let segment = u64::from(segment.get());
+    let response = (primary.response / segment * segment).max(segment);
+    Exchange { response, ..primary }
+}
