@@ -1,0 +1,43 @@
+//! Packet captures of TCP connections, for now: writing them.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | [`pcap`] | the file: frames with their times |
+//! | [`frame`] | a segment as an Ethernet frame |
+//! | [`StreamContents`] | what octets a stream holds, for those who know only its ranges |
+//! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
+//! | [`Positions`] | where a sequence number stands in a long stream |
+//!
+//! ```
+//! use ackwise_capture::{PcapWriter, SegmentWriter, StreamContents, WHOLE_FRAMES};
+//! use ackwise_tcp::{Instant, Segment, SeqNumber, Transmit};
+//!
+//! let mut stream = StreamContents::default();
+//! stream.insert(0, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+//!
+//! let mut capture = SegmentWriter::new(PcapWriter::new(Vec::new(), WHOLE_FRAMES)?);
+//! let segment = Segment { seq: SeqNumber(1), len: 35, ..Segment::default() };
+//! let transmit = Transmit { segment, offset: 0, retransmission: false };
+//! let addresses = ["10.0.0.2:49152".parse()?, "10.0.0.1:80".parse()?];
+//! capture.write(addresses, &transmit, &stream, Instant::EPOCH)?;
+//! let file = capture.into_file().finish()?;
+//! assert!(file.ends_with(b"localhost\r\n\r\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not here: what observes the connections (the simulator's front), and any clock: times are those of
+//! the caller. Reading, flows, exchanges and their causes get modules of their own beside these; they
+//! build on [`ackwise_tcp::wire`], which reads what [`frame`] writes, and on [`Positions`].
+
+mod contents;
+pub mod frame;
+pub mod pcap;
+mod positions;
+mod segments;
+#[cfg(test)]
+mod testing;
+
+pub use contents::StreamContents;
+pub use pcap::{PcapError, PcapWriter, WHOLE_FRAMES};
+pub use positions::Positions;
+pub use segments::{SegmentError, SegmentWriter};
