@@ -1,0 +1,136 @@
+//! Values side by side: published, ours, and the model's.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// A comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// That of the published table, or a name of ours for what nobody has published.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// What was put in that a source does not print, or that was fitted; and what to know besides.
+    pub notes: Vec<String>,
+    /// One for each value.
+    pub rows: Vec<Row>,
+}
+
+/// One value, three times.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Which case.
+    pub case: Case,
+    /// What was measured; its unit is the last part of the name.
+    pub measure: String,
+    /// What the paper prints.
+    pub published: Option<f64>,
+    /// What our runs give.
+    pub ours: Option<f64>,
+    /// What the analytic model gives.
+    pub model: Option<f64>,
+    /// How far ours may be from what is published, if it must not be further.
+    pub limit: Option<Limit>,
+}
+
+/// How far a value may be from the published one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// A share of the published value: 0.1 is 10 %.
+    Share(f64),
+    /// An amount, in the unit of the value.
+    Amount(f64),
+}
+
+impl Row {
+    /// (ours − published) / published.
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        relative(self.ours?, self.published?)
+    }
+
+    /// (model − ours) / ours.
+    #[must_use]
+    pub fn model_error(&self) -> Option<f64> {
+        relative(self.model?, self.ours?)
+    }
+
+    /// Whether ours is as near as it must be; `None` if there is nothing to keep.
+    #[must_use]
+    pub fn is_within(&self) -> Option<bool> {
+        let (limit, published) = (self.limit?, self.published?);
+        let off = (self.ours? - published).abs();
+        Some(match limit {
+            Limit::Share(share) => off <= share * published.abs(),
+            Limit::Amount(amount) => off <= amount,
+        })
+    }
+}
+
+fn relative(value: f64, to: f64) -> Option<f64> {
+    (to != 0.0).then(|| (value - to) / to)
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { case, measure, published, ours, model, limit: _ } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("case", case)?;
+        map.serialize_entry("measure", measure)?;
+        map.serialize_entry("published", published)?;
+        map.serialize_entry("ours", ours)?;
+        map.serialize_entry("error", &self.error())?;
+        if model.is_some() {
+            map.serialize_entry("model", model)?;
+        }
+        if let Some(within) = self.is_within() {
+            map.serialize_entry("within_limit", &within)?;
+        }
+        map.end()
+    }
+}
+
+/// Which case: names and values, in the order of the columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Case(pub Vec<(String, CaseValue)>);
+
+impl Serialize for Case {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// A number or a word.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum CaseValue {
+    /// A count, a size.
+    Number(f64),
+    /// A name.
+    Word(String),
+}
+
+impl From<&str> for CaseValue {
+    fn from(text: &str) -> Self {
+        text.parse().map_or_else(|_| Self::Word(text.to_owned()), Self::Number)
+    }
+}
+
+impl From<f64> for CaseValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl fmt::Display for CaseValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Word(word) => word.fmt(f),
+        }
+    }
+}
+
+/// Numbers with names, as claims show them.
+pub type Numbers = BTreeMap<String, f64>;
