@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ackwise_http::page::Page;
 use ackwise_link::Stream;
 
 use super::{Count, Size, Unusable, unusable::at_most};
@@ -53,16 +54,19 @@ impl Pages {
         }
     }
 
-    /// One page: the octets of its primary file and of each inline. The numbers are taken from the
-    /// stream in this order: primary, how many inlines, each inline.
+    /// One page. The numbers are taken from the stream in this order: primary, how many inlines, each
+    /// inline.
     #[must_use]
-    pub fn draw(&self, stream: &mut Stream) -> (u64, Vec<u64>) {
+    pub fn draw(&self, stream: &mut Stream) -> Page {
         match self {
-            Self::Fixed { primary, inlines } => (*primary, inlines.to_vec()),
+            Self::Fixed { primary, inlines } => {
+                Page { primary: *primary, inlines: inlines.to_vec() }
+            }
             Self::Drawn { primary, inline, inlines } => {
                 let primary = primary.draw(stream).0;
                 let count = inlines.draw(stream);
-                (primary, (0..count).map(|_| inline.draw(stream).0).collect())
+                let inlines = (0..count).map(|_| inline.draw(stream).0).collect();
+                Page { primary, inlines }
             }
         }
     }

@@ -23,8 +23,8 @@ pub enum Unusable {
     /// A parameter is above the most that can be drawn.
     #[error("`{0}` is above the most that a run can use")]
     TooLarge(&'static str),
-    /// A mixture has no parts, or none with a weight, or weights that do not fit in 64 bits.
-    #[error("the weights must have a sum above 0 and below 2^64")]
+    /// A mixture has no parts, or none with a weight.
+    #[error("the weights must have a sum above 0")]
     Weights,
     /// A mixture of mixtures of mixtures.
     #[error("mixtures are nested too deeply")]
