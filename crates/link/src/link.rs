@@ -101,6 +101,7 @@ impl<T: Clone> Link<T> {
         };
         let arrives = departs + self.delay;
         self.counters.queued += 1;
+        self.counters.octets += size.0;
         if twice {
             self.counters.duplicated += 1;
             self.in_order.push_back((arrives, packet.clone()));
@@ -150,6 +151,8 @@ pub enum DropReason {
 pub struct Counters {
     /// Packets taken; each will arrive, or has.
     pub queued: u64,
+    /// Octets of the packets taken.
+    pub octets: u64,
     /// Packets that found the queue full.
     pub dropped_queue_full: u64,
     /// Packets hit by the fault loss.

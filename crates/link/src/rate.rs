@@ -20,6 +20,12 @@ impl Rate {
         }
     }
 
+    /// Bits per second.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.bits_per_second.get()
+    }
+
     /// Time for `size` to pass, rounded up to a nanosecond: a link never finishes early. What would
     /// last longer than 584 years lasts 584 years.
     #[must_use]

@@ -1,4 +1,34 @@
 //! Virtual time: runs the TCP of `ackwise-tcp`, the links of `ackwise-link` and the behaviours of
 //! `ackwise-http` from one event queue, unchanged.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | [`scenario`] | what a run is made of, as data |
+//! | [`workload`] | how long, how large, how many: distributions as data |
+//! | `world` | the loop: links, hosts and applications act on events |
+//! | `queue` | the events, by time |
+//! | `network` | packets under way, and the shortest ways through |
+//! | `connection` | two endpoints, and what the applications above them know |
+//! | [`measure`] | what a run measures |
+//! | [`observe`] | who watches a run: captures, plots, traces |
+//! | `trace` | a hash of all that happened |
+//!
+//! A run has one thread and no clock; many runs at once are the caller's business.
 
+mod check;
+mod connection;
+mod error;
+pub mod measure;
+mod network;
+pub mod observe;
 mod queue;
+pub mod scenario;
+mod trace;
+pub mod workload;
+mod world;
+
+pub use error::RunError;
+pub use measure::Measures;
+pub use observe::{Nobody, Observer};
+pub use scenario::Scenario;
+pub use world::run;

@@ -17,6 +17,17 @@ pub enum Side {
     Server,
 }
 
+impl Side {
+    /// The end that a segment from here goes to.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
 /// A segment at one point of its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {

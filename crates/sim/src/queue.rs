@@ -110,7 +110,10 @@ mod tests {
         assert_eq!(drain(&mut queue, 4), [(0, 4), (3, 2), (3, 7)]);
         queue.push(Instant::from_nanos(5), 8);
         queue.push(Instant::from_nanos(4), 9);
-        assert_eq!(drain(&mut queue, 1 << 41), [(4, 9), (5, 1), (5, 3), (5, 6), (5, 8), (1 << 40, 5)]);
+        assert_eq!(
+            drain(&mut queue, 1 << 41),
+            [(4, 9), (5, 1), (5, 3), (5, 6), (5, 8), (1 << 40, 5)]
+        );
         assert_eq!(drain(&mut queue, u64::MAX), []);
     }
 
@@ -120,13 +123,16 @@ mod tests {
         let (mut queue, mut model) = (Queue::new(Instant::EPOCH), Vec::new());
         let (mut state, mut now) = (42_u64, 0);
         for number in 0..20_000_u32 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let at = now + (state >> 33 >> (state >> 60));
             queue.push(Instant::from_nanos(at), number);
             model.push((at, number));
             if state & 64 != 0 {
                 model.sort_unstable();
-                let popped = queue.pop(Instant::FAR_FUTURE).map(|(at, event)| (at.as_nanos(), event));
+                let popped =
+                    queue.pop(Instant::FAR_FUTURE).map(|(at, event)| (at.as_nanos(), event));
                 assert_eq!(popped, Some(model.remove(0)));
                 now = popped.expect("there is one").0;
             }

@@ -24,6 +24,8 @@ pub struct Scenario {
     pub duration: Duration,
     /// What happens before this is not measured.
     pub warm_up: Duration,
+    /// Whether to find out why exchanges take their time, which takes time too.
+    pub watch_causes: bool,
     /// Where all random streams begin.
     pub seed: Seed,
     /// More events than this end the run with an error: it does not get anywhere.
@@ -98,6 +100,18 @@ pub enum ApplicationKind {
     Arrivals(Arrivals),
 }
 
+impl ApplicationKind {
+    /// How the server answers; what serves bulk clients and arrivals does it in the simplest way.
+    #[must_use]
+    pub const fn behaviour(&self) -> &Behaviour {
+        match self {
+            Self::Web(web) => &web.behaviour,
+            Self::Bulk(bulk) => &bulk.behaviour,
+            Self::Arrivals(_) => &Behaviour::FIXED,
+        }
+    }
+}
+
 /// Users who fetch pages, each one at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
@@ -162,6 +176,8 @@ pub struct Bulk {
     pub files: Option<NonZeroU32>,
     /// Between a file's end and the next request.
     pub pause: Span,
+    /// How the server answers: its Nagle algorithm and its writes.
+    pub behaviour: Behaviour,
     /// Who sends. FTP's data connection is opened by the one who sends (Heidemann 1997, section 3).
     pub sender: BulkSender,
 }

@@ -100,6 +100,23 @@ impl Options {
         timestamps: None,
         sack: SackBlocks { blocks: [(SeqNumber(0), SeqNumber(0)); SackBlocks::MAX], len: 0 },
     };
+
+    /// Octets on the wire, padding included: as [`wire::write`](crate::wire::write) orders them, at
+    /// most 40.
+    #[must_use]
+    pub const fn wire_length(&self) -> u32 {
+        let Self { mss, window_scale, sack_permitted, timestamps, sack } = self;
+        let fixed = 4 * mss.is_some() as u32
+            + 4 * window_scale.is_some() as u32
+            + match (sack_permitted, timestamps.is_some()) {
+                (false, false) => 0,
+                (true, false) => 4,
+                (_, true) => 12,
+            };
+        let fitting = (36 - fixed) / 8;
+        let blocks = if (sack.len as u32) < fitting { sack.len as u32 } else { fitting };
+        fixed + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    }
 }
 
 /// One segment, without ports and octets.

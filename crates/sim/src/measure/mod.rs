@@ -4,7 +4,7 @@
 
 mod collect;
 
-pub(crate) use collect::Collector;
+pub(crate) use collect::{Collector, Document};
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -347,6 +347,9 @@ proptest! {
         let packet = parse(&octets).unwrap();
         prop_assert_eq!((packet.source, packet.destination), ends);
         prop_assert_eq!(packet.segment, segment);
+        let headers = if ip6 { 60 } else { 40 };
+        let length = usize::try_from(headers + segment.options.wire_length() + segment.len).unwrap();
+        prop_assert_eq!(octets.len(), length);
         prop_assert!(packet.payload.iter().all(|octet| *octet == 0xa5));
     }
 

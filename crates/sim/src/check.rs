@@ -1,0 +1,83 @@
+//! Finds what cannot be run in a scenario, so that the world may rely on the rest.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use crate::{
+    error::RunError,
+    scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Scenario, Web},
+    workload::{Span, Unusable},
+};
+
+impl Scenario {
+    /// A run lasts at most this long: all sums of times stay far from overflowing.
+    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// Whether the scenario can be run.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which part of it. Whether links lead from client to server is found out by
+    /// the run itself.
+    pub fn check(&self) -> Result<(), RunError> {
+        let run = || "the run".to_owned();
+        require(self.duration <= Self::LONGEST, run, || "longer than a year".to_owned())?;
+        require(self.warm_up < self.duration, run, || "over before it is warm".to_owned())?;
+        let mut names = BTreeSet::new();
+        for link in &self.links {
+            let what = || format!("link \"{}\"", link.name);
+            require(names.insert(&link.name), what, || "another link has that name".to_owned())?;
+            for node in link.ends {
+                self.node(node, what)?;
+            }
+            require(link.ends[0] != link.ends[1], what, || "leads to where it began".to_owned())?;
+        }
+        self.applications.iter().try_for_each(|application| self.check_application(application))
+    }
+
+    fn check_application(&self, application: &Application) -> Result<(), RunError> {
+        let what = || format!("application \"{}\"", application.name);
+        let Application { client, server, start, kind, name: _ } = application;
+        for node in [*client, *server] {
+            self.node(node, what)?;
+            let node = &self.nodes[node.0 as usize];
+            let problem = || format!("\"{}\" is a router: a host has a TCP", node.name);
+            require(node.tcp.is_some(), what, problem)?;
+        }
+        require(client != server, what, || "client and server are one host".to_owned())?;
+        let usable = |result: Result<(), Unusable>| {
+            result.map_err(|problem| RunError::Scenario {
+                what: what(),
+                problem: problem.to_string(),
+            })
+        };
+        usable(start.check())?;
+        match kind {
+            ApplicationKind::Web(web) => {
+                let Web { think, client_delay, open_gap, parse, workload, .. } = web;
+                [think, client_delay, open_gap, parse]
+                    .map(Span::check)
+                    .into_iter()
+                    .try_for_each(usable)?;
+                require(web.request.0 > 0, what, || "a request has no octets".to_owned())?;
+                usable(workload.check())
+            }
+            ApplicationKind::Bulk(Bulk { pause, .. }) => usable(pause.check()),
+            ApplicationKind::Arrivals(Arrivals { interarrival, hold, .. }) => {
+                [interarrival, hold].map(Span::check).into_iter().try_for_each(usable)
+            }
+        }
+    }
+
+    fn node(&self, node: NodeId, what: impl Fn() -> String) -> Result<(), RunError> {
+        let problem = || format!("node {} of {}", node.0, self.nodes.len());
+        require((node.0 as usize) < self.nodes.len(), what, problem)
+    }
+}
+
+fn require(
+    holds: bool,
+    what: impl Fn() -> String,
+    problem: impl Fn() -> String,
+) -> Result<(), RunError> {
+    if holds { Ok(()) } else { Err(RunError::Scenario { what: what(), problem: problem() }) }
+}

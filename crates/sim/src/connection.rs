@@ -1,0 +1,203 @@
+//! One connection: two endpoints, and what the applications above them know of each other.
+//!
+//! A simulated stream has no octets, so what a request asks for is told beside the stream: the two
+//! applications share a list of [`Exchange`]s, and each acts on one only when the octets it stands for
+//! have arrived.
+
+use std::{collections::VecDeque, time::Duration};
+
+use ackwise_http::behaviour::WritePlan;
+use ackwise_tcp::{Endpoint, Instant, State};
+
+use crate::{
+    network::Way,
+    observe::{ConnectionId, Side},
+    scenario::NodeId,
+};
+
+/// A request and its response, as ranges of the two streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    /// Where the request ends in the client's stream.
+    pub(crate) request_end: u64,
+    /// Where the response ends in the server's stream.
+    pub(crate) response_end: u64,
+    /// Octets of the response's head.
+    pub(crate) head: u32,
+    /// Octets of its body; [`ENDLESS`] never ends.
+    pub(crate) body: u64,
+    /// Files that the response carries, and the number of the first one in its document.
+    pub(crate) files: u32,
+    pub(crate) first_file: u32,
+    /// What the server needs before it can answer, beside its think time.
+    pub(crate) parse: Duration,
+}
+
+impl Exchange {
+    /// Octets of the response, head and body.
+    pub(crate) const fn response(&self) -> u64 {
+        self.head as u64 + self.body
+    }
+}
+
+/// The length of what never ends: long enough that no run reaches the end, short enough to add to.
+pub(crate) const ENDLESS: u64 = 1 << 60;
+
+/// Who opened a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Owner {
+    /// A user of a web application, and the number that the user's transfer plan gave it.
+    User { user: u32, slot: u32 },
+    /// A bulk client.
+    Bulk { client: u32 },
+    /// An arrival of an application.
+    Arrival { source: u32 },
+}
+
+/// One connection with both its ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    pub(crate) ends: [End; 2],
+    pub(crate) owner: Owner,
+    /// The application, by its place in the scenario.
+    pub(crate) application: u32,
+    /// Packets under way: its place is not given to another before there are none.
+    pub(crate) under_way: u32,
+    pub(crate) client: Client,
+    /// Requests without a whole response, oldest first.
+    pub(crate) exchanges: VecDeque<Exchange>,
+    pub(crate) server: Server,
+}
+
+/// One end.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) host: NodeId,
+    pub(crate) way: Way,
+    /// When the event queue will look at this end's timers; an end has one event that counts.
+    pub(crate) armed: Instant,
+    /// How the host's count knows it.
+    pub(crate) counted: Counted,
+}
+
+/// How a host counts an end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Counted {
+    /// Not: it listens, or it is closed.
+    Not,
+    /// Among the open ones.
+    Open,
+    /// Among those in TIME-WAIT.
+    TimeWait,
+}
+
+/// What the client's application does on this connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    /// When it opened the connection.
+    pub(crate) opened: Instant,
+    pub(crate) connected: bool,
+    /// How long it works before it writes them.
+    pub(crate) delay: Duration,
+    /// Octets of requests that are not yet written.
+    pub(crate) to_write: u64,
+    /// When it has worked long enough to go on; [`Instant::FAR_FUTURE`] if it does not work.
+    pub(crate) due: Instant,
+    /// Close when all is written, or, after [`due`](Self::due), at once.
+    pub(crate) closes: bool,
+    /// Where the last request ends in its own stream.
+    pub(crate) requests_end: u64,
+    /// Where the last response will end in the server's stream.
+    pub(crate) responses_end: u64,
+    /// The owner has let go of it, so it need not be told of anything.
+    pub(crate) abandoned: bool,
+}
+
+impl Client {
+    pub(crate) const fn new(opened: Instant) -> Self {
+        Self {
+            opened,
+            connected: false,
+            delay: Duration::ZERO,
+            to_write: 0,
+            due: Instant::FAR_FUTURE,
+            closes: false,
+            requests_end: 0,
+            responses_end: 0,
+            abandoned: false,
+        }
+    }
+}
+
+/// What the server's application does on this connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// Exchanges at the front of the list that are answered or being answered.
+    pub(crate) begun: u32,
+    /// The writes that are left of the answer under way.
+    pub(crate) plan: WritePlan,
+    /// What it needs before the first of them, beside its think time.
+    pub(crate) extra: Duration,
+    /// Octets that the send buffer had no room for yet.
+    pub(crate) blocked: u64,
+    /// The next write, after the time for which the server thinks.
+    pub(crate) thought: Option<Thought>,
+    /// It has begun to answer at least one request.
+    pub(crate) has_answered: bool,
+    pub(crate) closing: Closing,
+}
+
+impl Server {
+    pub(crate) const NEW: Self = Self {
+        begun: 0,
+        plan: WritePlan::new(0, 0),
+        extra: Duration::ZERO,
+        blocked: 0,
+        thought: None,
+        has_answered: false,
+        closing: Closing::No,
+    };
+}
+
+/// When the server closes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Closing {
+    /// It leaves that to the client.
+    #[default]
+    No,
+    /// When it has answered: HTTP/1.0.
+    AfterAnswer,
+    /// The client has closed: when all is answered.
+    PeerGone,
+}
+
+/// A write that waits for the server to have thought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thought {
+    pub(crate) octets: u64,
+    pub(crate) corked: bool,
+    pub(crate) due: Instant,
+}
+
+impl Connection {
+    pub(crate) const fn end(&self, side: Side) -> &End {
+        &self.ends[side as usize]
+    }
+
+    pub(crate) const fn end_mut(&mut self, side: Side) -> &mut End {
+        &mut self.ends[side as usize]
+    }
+
+    /// Nothing will happen here any more, TIME-WAIT excepted.
+    pub(crate) fn is_over(&self) -> bool {
+        self.under_way == 0 && self.ends.iter().all(End::is_over)
+    }
+}
+
+impl End {
+    fn is_over(&self) -> bool {
+        matches!(self.endpoint.state(), State::Closed | State::TimeWait | State::Listen)
+    }
+}

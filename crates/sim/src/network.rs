@@ -1,0 +1,257 @@
+//! Nodes, links, packets under way, and the shortest ways through.
+//!
+//! A packet is a handle into one table, and carries a place in a list of ways: a hop is one look-up
+//! and one push, whatever the topology. Not here: what hosts do with what arrives (`world`).
+
+use std::collections::{BTreeMap, BinaryHeap, btree_map::Entry};
+use std::{cmp::Reverse, time::Duration};
+
+use ackwise_link::{Counters, Link, Pick, Seed, Verdict};
+use ackwise_tcp::{Instant, Octets, Transmit};
+use slab::Slab;
+
+use crate::{
+    observe::Side,
+    scenario::{NodeId, Scenario},
+};
+
+/// An IP header without options, and the fixed part of a TCP header.
+const HEADERS: u32 = 40;
+
+/// A place in the table of packets under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketId(u32);
+
+/// A segment under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) transmit: Transmit,
+    /// Its connection's place, which is not used again while packets are under way.
+    pub(crate) connection: u32,
+    pub(crate) from: Side,
+    /// How often it is under way: faults duplicate.
+    copies: u8,
+    /// The sender's window when it left.
+    pub(crate) congestion_window: u32,
+    /// On the wire, IP and TCP headers included.
+    size: u32,
+    /// Where it is in [`Network::ways`].
+    place: u32,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+struct Hop {
+    link: Link<PacketId>,
+    overhead: u32,
+    duplicates: bool,
+    /// When the event queue will look at this link; a busy link has one event.
+    armed: Instant,
+}
+
+/// A link, or the end of the way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Next(u32);
+
+impl Next {
+    const ARRIVED: Self = Self(u32::MAX);
+}
+
+/// Where a way begins in [`Network::ways`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Way(u32);
+
+/// What became of a packet that came to the end of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arrival {
+    /// It is where it was sent.
+    Here(PacketId),
+    /// The next link took it.
+    Forwarded,
+    /// The next link dropped it.
+    Dropped(Packet),
+}
+
+/// A link whose first packet arrives at a time that the event queue does not know yet.
+pub(crate) type Arm = Option<(u32, Instant)>;
+
+/// The links and what is on them.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    hops: Vec<Hop>,
+    packets: Slab<Packet>,
+    /// All ways in use, one after the other, each ended by [`Next::ARRIVED`].
+    ways: Vec<Next>,
+    known: BTreeMap<(NodeId, NodeId), Option<Way>>,
+    /// By node: the links that leave it, and where they lead.
+    neighbours: Vec<Vec<(u32, NodeId)>>,
+    delays: Vec<Duration>,
+}
+
+impl Network {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let mut neighbours = vec![Vec::new(); scenario.nodes.len()];
+        let (mut hops, mut delays) = (Vec::new(), Vec::new());
+        for link in &scenario.links {
+            for (direction, config) in link.directions.iter().enumerate() {
+                let (from, to) = (link.ends[direction], link.ends[1 - direction]);
+                neighbours[from.0 as usize].push((index(hops.len()), to));
+                delays.push(config.delay);
+                let mut config = config.clone();
+                config.seed = link_seed(scenario.seed, &link.name, direction);
+                hops.push(Hop {
+                    duplicates: config.faults.duplication != Pick::Never,
+                    link: Link::new(config),
+                    overhead: u32::try_from(link.overhead.0).unwrap_or(u32::MAX),
+                    armed: Instant::FAR_FUTURE,
+                });
+            }
+        }
+        let (packets, ways, known) = (Slab::new(), Vec::new(), BTreeMap::new());
+        Self { hops, packets, ways, known, neighbours, delays }
+    }
+
+    /// The way of least propagation delay, then of fewest links; `None` if there is none.
+    pub(crate) fn way(&mut self, from: NodeId, to: NodeId) -> Option<Way> {
+        if let Some(known) = self.known.get(&(from, to)) {
+            return *known;
+        }
+        let way = self.shortest(from, to).map(|links| {
+            let way = Way(index(self.ways.len()));
+            self.ways.extend(links.into_iter().map(Next));
+            self.ways.push(Next::ARRIVED);
+            way
+        });
+        self.known.insert((from, to), way);
+        way
+    }
+
+    /// Dijkstra's algorithm; ties go to the smaller node, so that every machine finds the same way.
+    fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+        let mut reached: BTreeMap<NodeId, (u32, NodeId)> = BTreeMap::new();
+        let mut candidates = BinaryHeap::from([Reverse((Duration::ZERO, 0, from, from, u32::MAX))]);
+        while let Some(Reverse((delay, links, node, before, link))) = candidates.pop() {
+            let Entry::Vacant(place) = reached.entry(node) else { continue };
+            place.insert((link, before));
+            if node == to {
+                return Some(walk_back(&reached, from, to));
+            }
+            for &(link, next) in &self.neighbours[node.0 as usize] {
+                let delay = delay + self.delays[link as usize];
+                candidates.push(Reverse((delay, links + 1, next, node, link)));
+            }
+        }
+        None
+    }
+
+    /// Puts a segment on its way; a packet that the first link drops comes back.
+    pub(crate) fn send(
+        &mut self,
+        transmit: Transmit,
+        (connection, from): (u32, Side),
+        congestion_window: u32,
+        way: Way,
+        now: Instant,
+    ) -> (Option<Packet>, Arm) {
+        let segment = &transmit.segment;
+        let size = HEADERS + segment.options.wire_length() + segment.len;
+        let place = way.0;
+        let packet =
+            Packet { transmit, connection, from, copies: 1, congestion_window, size, place };
+        let id = PacketId(index(self.packets.insert(packet)));
+        if self.ways[place as usize] == Next::ARRIVED {
+            unreachable!("a host does not send to itself: the scenario was checked");
+        }
+        self.push(id, now)
+    }
+
+    /// Offers a packet to the link at its place.
+    fn push(&mut self, id: PacketId, now: Instant) -> (Option<Packet>, Arm) {
+        let packet = &mut self.packets[id.0 as usize];
+        let link = self.ways[packet.place as usize].0;
+        let hop = &mut self.hops[link as usize];
+        let before = if hop.duplicates { hop.link.counters().duplicated } else { 0 };
+        match hop.link.push(id, Octets(u64::from(packet.size + hop.overhead)), now) {
+            Verdict::Queued => {
+                if hop.duplicates && hop.link.counters().duplicated > before {
+                    packet.copies += 1;
+                }
+                (None, self.arm(link))
+            }
+            Verdict::Dropped(_) => (Some(self.take(id)), None),
+        }
+    }
+
+    /// Whether the event queue must look at a link earlier than it knows.
+    fn arm(&mut self, link: u32) -> Arm {
+        let hop = &mut self.hops[link as usize];
+        let due = hop.link.poll_timeout().filter(|due| *due < hop.armed)?;
+        hop.armed = due;
+        Some((link, due))
+    }
+
+    /// Whether an event for `link` at `now` is the one that was armed last.
+    pub(crate) fn is_armed(&self, link: u32, now: Instant) -> bool {
+        self.hops[link as usize].armed == now
+    }
+
+    /// A packet that has come to the end of `link` by `now`, and what became of it there.
+    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Option<(Arrival, Arm)> {
+        let id = self.hops[link as usize].link.poll(now)?;
+        let packet = &mut self.packets[id.0 as usize];
+        // A duplicate goes on by itself from here: the two are at different places.
+        let id = if packet.copies > 1 {
+            packet.copies -= 1;
+            let twin = Packet { copies: 1, ..*packet };
+            PacketId(index(self.packets.insert(twin)))
+        } else {
+            id
+        };
+        let packet = &mut self.packets[id.0 as usize];
+        packet.place += 1;
+        if self.ways[packet.place as usize] == Next::ARRIVED {
+            return Some((Arrival::Here(id), None));
+        }
+        let (dropped, arm) = self.push(id, now);
+        Some((dropped.map_or(Arrival::Forwarded, Arrival::Dropped), arm))
+    }
+
+    /// Nothing more has arrived on `link`: when to look again.
+    pub(crate) fn rearm(&mut self, link: u32) -> Arm {
+        self.hops[link as usize].armed = Instant::FAR_FUTURE;
+        self.arm(link)
+    }
+
+    pub(crate) fn packet(&self, id: PacketId) -> &Packet {
+        &self.packets[id.0 as usize]
+    }
+
+    /// Takes a packet out of the table.
+    pub(crate) fn take(&mut self, id: PacketId) -> Packet {
+        self.packets.remove(id.0 as usize)
+    }
+
+    /// What has happened on each direction of each link, in the scenario's order.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
+        self.hops.iter().map(|hop| hop.link.counters())
+    }
+}
+
+fn link_seed(run: Seed, name: &str, direction: usize) -> Seed {
+    run.named("link").named(name).named(["there", "back"][direction])
+}
+
+fn walk_back(reached: &BTreeMap<NodeId, (u32, NodeId)>, from: NodeId, mut to: NodeId) -> Vec<u32> {
+    let mut links = Vec::new();
+    while to != from {
+        let (link, before) = reached[&to];
+        links.push(link);
+        to = before;
+    }
+    links.reverse();
+    links
+}
+
+fn index(value: usize) -> u32 {
+    u32::try_from(value).expect("fewer than 2^32 of anything, by the scenario's limits")
+}

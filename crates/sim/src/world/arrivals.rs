@@ -1,0 +1,83 @@
+//! Connections that arrive whatever becomes of the earlier ones: one request, one response, a close.
+
+use std::time::Duration;
+
+use ackwise_link::Stream;
+
+use super::{Event, START, World, client::Ask};
+use crate::{
+    connection::{Exchange, Owner},
+    measure::Document,
+    observe::Observer,
+    scenario::{Application, ApplicationKind, Arrivals},
+};
+
+/// An application that opens connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    application: u32,
+    left: Option<u32>,
+    stream: Stream,
+}
+
+impl<'a, O: Observer> World<'a, O> {
+    pub(super) fn add_source(&mut self, place: u32, application: &Application) {
+        let ApplicationKind::Arrivals(arrivals) = &application.kind else { return };
+        let mut stream = self.stream(application);
+        let start = START + application.start.draw(&mut stream);
+        let left = arrivals.limit.map(u32::from);
+        let source = u32::try_from(self.sources.len()).expect("a few applications");
+        self.sources.push(Source { application: place, left, stream });
+        self.unfinished += 1;
+        self.queue.push(start, Event::Arrival(source));
+    }
+
+    fn arrivals(&self, source: u32) -> &'a Arrivals {
+        let application = self.sources[source as usize].application;
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Arrivals(arrivals) => arrivals,
+            kind => unreachable!("a source of connections has its own settings, not {kind:?}"),
+        }
+    }
+
+    /// The next connection arrives.
+    pub(super) fn connection_arrives(&mut self, source: u32) {
+        let Arrivals { request, response, interarrival, .. } = self.arrivals(source);
+        let state = &mut self.sources[source as usize];
+        let application = state.application;
+        state.left = state.left.map(|left| left - 1);
+        if state.left == Some(0) {
+            self.unfinished -= 1;
+        } else {
+            let span = interarrival.draw(&mut state.stream);
+            self.after(span, Event::Arrival(source));
+        }
+        let Some(place) = self.open(Owner::Arrival { source }, application) else { return };
+        self.ask(
+            place,
+            Ask {
+                request: request.0,
+                head: 0,
+                body: response.0,
+                files: 1,
+                first_file: 0,
+                parse: Duration::ZERO,
+                delay: Duration::ZERO,
+            },
+        );
+    }
+
+    pub(super) fn arrival_has_response(&mut self, source: u32, place: u32, exchange: Exchange) {
+        let opened = self.connections[place as usize].client.opened;
+        let application = self.sources[source as usize].application;
+        let document =
+            Document { files: exchange.files, octets: exchange.body, time: self.now.since(opened) };
+        self.collector.document(application, document);
+        let span = self.arrivals(source).hold.draw(&mut self.sources[source as usize].stream);
+        if span.is_zero() {
+            self.client_closes(place);
+        } else {
+            self.close_after(place, span);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Clients who transfer files one after the other: the thesis' FTP, and flows that never end.
+
+use std::time::Duration;
+
+use ackwise_link::Stream;
+use ackwise_tcp::Instant;
+
+use super::{Event, START, World, client::Ask};
+use crate::{
+    connection::{ENDLESS, Exchange, Owner},
+    measure::Document,
+    observe::Observer,
+    scenario::{Application, ApplicationKind, Bulk, BulkSender},
+};
+
+/// One client.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkClient {
+    application: u32,
+    left: Option<u32>,
+    /// Its open connection.
+    place: Option<u32>,
+    /// When the transfer of the present file began.
+    began: Instant,
+    stream: Stream,
+}
+
+/// How long a client waits after its connection failed, before it tries again: ours.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+impl<'a, O: Observer> World<'a, O> {
+    pub(super) fn add_bulk_clients(&mut self, place: u32, application: &Application, bulk: &Bulk) {
+        for _ in 0..bulk.clients.get() {
+            let mut stream = self.stream(application);
+            let start = START + application.start.draw(&mut stream);
+            let client = u32::try_from(self.bulk_clients.len()).expect("counted in 32 bits");
+            self.bulk_clients.push(BulkClient {
+                application: place,
+                left: bulk.files.map(u32::from),
+                place: None,
+                began: start,
+                stream,
+            });
+            self.unfinished += 1;
+            self.queue.push(start, Event::Bulk(client));
+        }
+    }
+
+    fn bulk(&self, client: u32) -> &'a Bulk {
+        let application = self.bulk_clients[client as usize].application;
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Bulk(bulk) => bulk,
+            kind => unreachable!("a bulk client has its own settings, not {kind:?}"),
+        }
+    }
+
+    /// A client begins with a file.
+    pub(super) fn bulk_client_is_due(&mut self, client: u32) {
+        let state = &mut self.bulk_clients[client as usize];
+        state.began = self.now;
+        let (application, known) = (state.application, state.place);
+        let opened = known.or_else(|| self.open(Owner::Bulk { client }, application));
+        let Some(place) = opened else { return };
+        let &Bulk { request, file, sender, .. } = self.bulk(client);
+        let file = file.map_or(ENDLESS, |octets| octets.0);
+        let (request, body) = match sender {
+            BulkSender::Server => (request.0, file),
+            BulkSender::Client => (file, 0),
+        };
+        self.bulk_clients[client as usize].place = match sender {
+            BulkSender::Server => Some(place),
+            // The end of the connection is the end of the file.
+            BulkSender::Client => {
+                self.connections[place as usize].client.closes = true;
+                None
+            }
+        };
+        let (parse, delay) = (Duration::ZERO, Duration::ZERO);
+        self.ask(place, Ask { request, head: 0, body, files: 1, first_file: 0, parse, delay });
+    }
+
+    /// A file has wholly arrived at whoever receives it.
+    pub(super) fn bulk_client_has_file(&mut self, client: u32, place: u32, exchange: Exchange) {
+        let bulk = self.bulk(client);
+        let octets = match bulk.sender {
+            BulkSender::Server => exchange.body,
+            BulkSender::Client => exchange.request_end,
+        };
+        let state = &mut self.bulk_clients[client as usize];
+        let time = self.now.since(state.began);
+        self.collector.document(state.application, Document { files: 1, octets, time });
+        state.left = state.left.map(|left| left - 1);
+        if state.left == Some(0) {
+            self.unfinished -= 1;
+            if state.place.take().is_some() {
+                self.client_closes(place);
+            }
+            return;
+        }
+        let span = bulk.pause.draw(&mut state.stream);
+        if span.is_zero() && state.place.is_some() {
+            self.bulk_client_is_due(client);
+        } else {
+            self.after(span, Event::Bulk(client));
+        }
+    }
+
+    pub(super) fn bulk_client_lost_connection(&mut self, client: u32) {
+        self.bulk_clients[client as usize].place = None;
+        self.after(PAUSE_AFTER_FAILURE, Event::Bulk(client));
+    }
+}

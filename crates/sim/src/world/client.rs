@@ -1,0 +1,202 @@
+//! What every client does with a connection: writes requests when it has worked long enough, sees
+//! which responses are whole, closes. Who it does this for is the connection's owner.
+
+use std::time::Duration;
+
+use super::{Event, World};
+use crate::{
+    connection::{Closing, Connection, Exchange, Owner},
+    observe::{Message, Observer, Side},
+};
+
+/// A request to send, and the response that the server will give.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    /// Octets of the request.
+    pub(super) request: u64,
+    /// Octets of the response's head, and of its body.
+    pub(super) head: u32,
+    pub(super) body: u64,
+    /// Files that the response carries, and the number of the first.
+    pub(super) files: u32,
+    pub(super) first_file: u32,
+    /// What the server needs to find out what to answer.
+    pub(super) parse: Duration,
+    /// What the client works before it writes.
+    pub(super) delay: Duration,
+}
+
+impl<O: Observer> World<'_, O> {
+    /// Has a request sent as soon as the connection is open.
+    pub(super) fn ask(&mut self, place: u32, ask: Ask) {
+        let connection = &mut self.connections[place as usize];
+        let client = &mut connection.client;
+        let message = Message {
+            connection: connection.id,
+            from: Side::Client,
+            offset: client.requests_end,
+            head: u32::try_from(ask.request).unwrap_or(u32::MAX),
+            body: 0,
+            file: ask.first_file,
+        };
+        client.requests_end += ask.request;
+        client.responses_end += u64::from(ask.head) + ask.body;
+        client.to_write += ask.request;
+        client.delay = client.delay.max(ask.delay);
+        connection.exchanges.push_back(Exchange {
+            request_end: client.requests_end,
+            response_end: client.responses_end,
+            head: ask.head,
+            body: ask.body,
+            files: ask.files,
+            first_file: ask.first_file,
+            parse: ask.parse,
+        });
+        let connected = client.connected;
+        self.observer.on_message(&message, self.now);
+        if connected {
+            self.client_works(place);
+        }
+    }
+
+    pub(super) fn client_is_connected(&mut self, place: u32) {
+        let client = &mut self.connections[place as usize].client;
+        client.connected = true;
+        if client.to_write > 0 {
+            self.client_works(place);
+        }
+    }
+
+    /// The client works, and then writes what it has to write.
+    fn client_works(&mut self, place: u32) {
+        let client = &mut self.connections[place as usize].client;
+        let due = self.now + std::mem::take(&mut client.delay);
+        if due > self.now {
+            client.due = due;
+            self.queue.push(due, Event::Client(place));
+        } else {
+            self.client_writes(place);
+        }
+    }
+
+    /// Lets `span` pass and then closes.
+    pub(super) fn close_after(&mut self, place: u32, span: Duration) {
+        let client = &mut self.connections[place as usize].client;
+        client.closes = true;
+        client.due = self.now + span;
+        self.queue.push(client.due, Event::Client(place));
+    }
+
+    /// The client has worked long enough.
+    pub(super) fn client_is_due(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.client.due != self.now {
+            return;
+        }
+        connection.client.due = ackwise_tcp::Instant::FAR_FUTURE;
+        self.client_writes(place);
+        self.forget_if_over(place);
+    }
+
+    /// Writes what the send buffer takes; closes if nothing is left and that was wanted.
+    fn client_writes(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let left = u32::try_from(connection.client.to_write).unwrap_or(u32::MAX);
+        let endpoint = &mut connection.ends[Side::Client as usize].endpoint;
+        if left > 0 {
+            connection.client.to_write -= u64::from(endpoint.write(left, self.now));
+            self.settle(place, Side::Client);
+        }
+        let client = &self.connections[place as usize].client;
+        if client.closes && client.to_write == 0 {
+            self.client_closes(place);
+        }
+    }
+
+    /// Closes the client's end now.
+    pub(super) fn client_closes(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.end_mut(Side::Client).endpoint.close(self.now);
+        self.settle(place, Side::Client);
+    }
+
+    /// Lets go of a connection: nobody is told of it any more, and it is reset.
+    pub(super) fn client_aborts(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.client.abandoned = true;
+        connection.end_mut(Side::Client).endpoint.abort(self.now);
+        self.settle(place, Side::Client);
+    }
+
+    /// Something has arrived at the client, or has left room to write.
+    pub(super) fn client_looks(&mut self, place: u32) {
+        let client = &self.connections[place as usize].client;
+        let works = client.due != ackwise_tcp::Instant::FAR_FUTURE;
+        if client.connected && client.to_write > 0 && !works {
+            self.client_writes(place);
+        }
+        while let Some(exchange) = self.take_answered(place) {
+            self.answered(place, exchange);
+        }
+    }
+
+    /// The oldest exchange, if its response has wholly arrived.
+    fn take_answered(&mut self, place: u32) -> Option<Exchange> {
+        let connection = &mut self.connections[place as usize];
+        let received = connection.end(Side::Client).endpoint.received();
+        let begun = connection.server.begun > 0;
+        let exchange =
+            connection.exchanges.pop_front_if(|it| begun && it.response_end <= received)?;
+        connection.server.begun -= 1;
+        (!connection.client.abandoned).then_some(exchange)
+    }
+
+    fn answered(&mut self, place: u32, exchange: Exchange) {
+        match self.connections[place as usize].owner {
+            Owner::User { user, slot } => self.user_has_response(user, slot, exchange),
+            Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),
+            Owner::Arrival { source } => self.arrival_has_response(source, place, exchange),
+        }
+    }
+
+    /// The server will send no more.
+    pub(super) fn server_has_closed(&mut self, place: u32) {
+        self.client_looks(place);
+        let connection = &self.connections[place as usize];
+        if !connection.exchanges.is_empty() {
+            self.client_gives_up(place);
+        }
+        let connection = &mut self.connections[place as usize];
+        connection.end_mut(Side::Client).endpoint.close(self.now);
+    }
+
+    /// The connection failed, or ended too early.
+    pub(super) fn client_gives_up(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if connection.client.abandoned || connection.exchanges.is_empty() {
+            return;
+        }
+        connection.client.abandoned = true;
+        connection.client.to_write = 0;
+        let (owner, application) = (connection.owner, connection.application);
+        self.collector.failed(application);
+        match owner {
+            Owner::User { user, slot } => self.user_lost_connection(user, slot),
+            Owner::Bulk { client } => self.bulk_client_lost_connection(client),
+            Owner::Arrival { .. } => {}
+        }
+    }
+
+    /// The server closes when it has answered.
+    pub(super) fn have_server_close(&mut self, place: u32) {
+        self.connections[place as usize].server.closing = Closing::AfterAnswer;
+    }
+
+    /// Nothing is left of a connection.
+    pub(super) fn connection_is_over(&mut self, connection: &Connection) {
+        if let Owner::User { user, .. } = connection.owner {
+            self.user_forgets(user, connection.id);
+        }
+    }
+}

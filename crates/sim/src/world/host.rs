@@ -1,0 +1,134 @@
+//! A host: its TCP, its processor, what it remembers of its peers, and its counts.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use ackwise_tcp::{
+    Config, Instant,
+    policy::{ControlBlocks, Sharing},
+};
+
+use super::{Event, World};
+use crate::{
+    connection::Counted,
+    measure::HostMeasures,
+    network::PacketId,
+    observe::Observer,
+    scenario::{CostModel, Node, NodeId},
+};
+
+/// A node with its state. A router's stays as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    pub(super) tcp: Option<Config>,
+    pub(super) cost: CostModel,
+    /// What it remembers of its connections to each peer (RFC 9040).
+    pub(super) peers: BTreeMap<NodeId, ControlBlocks>,
+    /// When its processor is free, if it has work.
+    busy_until: Instant,
+    /// Segments that wait for the processor, and when each will have been worked on.
+    waiting: VecDeque<(Instant, PacketId)>,
+    open: u64,
+    time_wait: u64,
+    measures: HostMeasures,
+}
+
+impl Host {
+    /// Segments that wait for the processor at most; further ones are dropped, as by a full ring of a
+    /// network card.
+    const MAX_WAITING: usize = 4_096;
+
+    pub(super) fn new(node: &Node) -> Self {
+        Self {
+            tcp: node.tcp,
+            cost: node.cost,
+            peers: BTreeMap::new(),
+            busy_until: Instant::EPOCH,
+            waiting: VecDeque::new(),
+            open: 0,
+            time_wait: 0,
+            measures: HostMeasures::default(),
+        }
+    }
+
+    pub(super) const fn measures(&self) -> HostMeasures {
+        self.measures
+    }
+
+    /// What a new connection takes over, if anything.
+    pub(super) fn sharing(&self) -> Option<Sharing> {
+        self.tcp.map(|tcp| tcp.policies.sharing).filter(|&sharing| sharing != Sharing::Off)
+    }
+
+    /// An end of a connection is counted otherwise than before.
+    pub(super) fn count(&mut self, before: Counted, after: Counted) {
+        match before {
+            Counted::Not => {}
+            Counted::Open => self.open -= 1,
+            Counted::TimeWait => self.time_wait -= 1,
+        }
+        match after {
+            Counted::Not => {}
+            Counted::Open => {
+                self.open += 1;
+                self.measures.connections_opened += 1;
+            }
+            Counted::TimeWait => self.time_wait += 1,
+        }
+        self.measures.most_open = self.measures.most_open.max(self.open);
+        self.measures.most_time_wait = self.measures.most_time_wait.max(self.time_wait);
+    }
+
+    /// A connection of which only TIME-WAIT was left has left that too.
+    pub(super) const fn time_wait_over(&mut self) {
+        self.time_wait -= 1;
+    }
+
+    /// When work of `cost` that comes at `now` will be done.
+    fn work(&mut self, cost: Duration, now: Instant) -> Instant {
+        self.busy_until = self.busy_until.max(now) + cost;
+        self.busy_until
+    }
+}
+
+impl<O: Observer> World<'_, O> {
+    /// A segment is at its host: at once, or when the processor gets to it. False if there is no room
+    /// for it to wait.
+    pub(super) fn reach_host(&mut self, node: NodeId, packet: PacketId) -> bool {
+        let host = &mut self.hosts[node.0 as usize];
+        let CostModel { per_segment, per_lookup, per_request: _ } = host.cost;
+        let cost = per_segment + per_lookup;
+        if cost.is_zero() {
+            self.receive(packet);
+            return true;
+        }
+        if host.waiting.len() >= Host::MAX_WAITING {
+            return false;
+        }
+        let done = host.work(cost, self.now);
+        host.waiting.push_back((done, packet));
+        if host.waiting.len() == 1 {
+            self.queue.push(done, Event::Host(node.0));
+        }
+        true
+    }
+
+    /// The processor has finished the segment that waited longest.
+    pub(super) fn processor_is_free(&mut self, node: u32) {
+        let host = &mut self.hosts[node as usize];
+        let Some((_, packet)) = host.waiting.pop_front() else { return };
+        if let Some(&(done, _)) = host.waiting.front() {
+            self.queue.push(done, Event::Host(node));
+        }
+        self.receive(packet);
+    }
+
+    /// How long a host takes to begin an answer, its other work included.
+    pub(super) fn request_cost(&mut self, node: NodeId) -> Duration {
+        let host = &mut self.hosts[node.0 as usize];
+        let cost = host.cost.per_request;
+        if cost.is_zero() { Duration::ZERO } else { host.work(cost, self.now).since(self.now) }
+    }
+}

@@ -1,0 +1,210 @@
+//! The world: takes events out of the queue and lets links, hosts and applications act on them.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `mod` | the loop, and what an event is |
+//! | `host` | a host's configuration, processor and counts |
+//! | `open` | a connection comes to be, and its place is given back |
+//! | `transfer` | segments leave and arrive, timers fire |
+//! | `server` | answers requests by a plan of writes |
+//! | `client` | writes requests, sees responses, whoever the client is |
+//! | `web`, `bulk`, `arrivals` | the applications |
+//! | `cause` | why an exchange takes the time it takes |
+
+mod arrivals;
+mod bulk;
+mod cause;
+mod client;
+mod host;
+mod open;
+mod server;
+mod transfer;
+mod web;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use ackwise_link::Stream;
+use ackwise_tcp::Instant;
+use slab::Slab;
+
+use crate::{
+    connection::Connection,
+    error::RunError,
+    measure::{Collector, Measures},
+    network::Network,
+    observe::{Observer, Side},
+    queue::Queue,
+    scenario::{Application, ApplicationKind, Scenario},
+    trace::TraceHash,
+};
+use arrivals::Source;
+use bulk::BulkClient;
+use host::Host;
+use web::User;
+
+/// When the clock starts: above zero, because a timestamp of zero means "none" to some.
+pub(crate) const START: Instant = Instant::from_nanos(1_000_000_000);
+
+/// How many events pass before the observer is asked whether to go on.
+const ASK_EVERY: u64 = 1 << 16;
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+///
+/// If the scenario cannot be run, runs away, or the observer ends it: see [`RunError`].
+pub fn run<O: Observer>(scenario: &Scenario, observer: &mut O) -> Result<Measures, RunError> {
+    scenario.check()?;
+    World::new(scenario, observer)?.run()
+}
+
+/// What can happen. Places are those of links, connections, users and so on in their tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// A packet may have come to the end of a link.
+    Link(u32),
+    /// A timer of the connecting end may be due.
+    ClientTimer(u32),
+    /// A timer of the listening end may be due.
+    ServerTimer(u32),
+    /// The client has worked long enough to write its requests, or to close.
+    Client(u32),
+    /// The server has thought.
+    Server(u32),
+    /// A host's processor has time for the next segment.
+    Host(u32),
+    /// A connection of a host leaves TIME-WAIT, when nothing else is left of it.
+    TimeWaitOver(u32),
+    /// A web user has thought.
+    User(u32),
+    /// A bulk client begins or goes on.
+    Bulk(u32),
+    /// The next connection of an application arrives.
+    Arrival(u32),
+    /// The warm-up is over.
+    WarmedUp,
+}
+
+pub(crate) struct World<'a, O> {
+    scenario: &'a Scenario,
+    observer: &'a mut O,
+    now: Instant,
+    queue: Queue<Event>,
+    network: Network,
+    hosts: Vec<Host>,
+    connections: Slab<Connection>,
+    users: Vec<User>,
+    bulk_clients: Vec<BulkClient>,
+    sources: Vec<Source>,
+    collector: Collector,
+    trace: TraceHash,
+    opened: u64,
+    /// Users, clients and sources so far, by their application's name.
+    numbers: BTreeMap<String, u32>,
+    /// Users, clients and sources that have not finished.
+    unfinished: u32,
+    /// What ends the run early.
+    failure: Option<RunError>,
+}
+
+impl<'a, O: Observer> World<'a, O> {
+    fn new(scenario: &'a Scenario, observer: &'a mut O) -> Result<Self, RunError> {
+        let mut world = Self {
+            scenario,
+            observer,
+            now: START,
+            queue: Queue::new(START),
+            network: Network::new(scenario),
+            hosts: scenario.nodes.iter().map(Host::new).collect(),
+            connections: Slab::new(),
+            users: Vec::new(),
+            bulk_clients: Vec::new(),
+            sources: Vec::new(),
+            collector: Collector::new(scenario),
+            trace: TraceHash::default(),
+            opened: 0,
+            numbers: BTreeMap::new(),
+            unfinished: 0,
+            failure: None,
+        };
+        world.queue.push(START + scenario.warm_up, Event::WarmedUp);
+        for (place, application) in (0..).zip(&scenario.applications) {
+            let hosts = [application.client, application.server];
+            let ways = [hosts, [hosts[1], hosts[0]]].map(|[from, to]| world.network.way(from, to));
+            if ways.contains(&None) {
+                return Err(RunError::NoWay { application: application.name.clone() });
+            }
+            match &application.kind {
+                ApplicationKind::Web(web) => world.add_users(place, application, web),
+                ApplicationKind::Bulk(bulk) => world.add_bulk_clients(place, application, bulk),
+                ApplicationKind::Arrivals(_) => world.add_source(place, application),
+            }
+        }
+        Ok(world)
+    }
+
+    fn run(mut self) -> Result<Measures, RunError> {
+        let end = START + self.scenario.duration;
+        let mut events = 0;
+        while let Some((now, event)) = self.queue.pop(end) {
+            self.now = now;
+            events += 1;
+            if events % ASK_EVERY == 0 {
+                self.may_go_on(events)?;
+            }
+            self.handle(event);
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            if self.unfinished == 0 && self.connections.is_empty() {
+                return Ok(self.finish(now, events));
+            }
+        }
+        Ok(self.finish(end, events))
+    }
+
+    fn may_go_on(&mut self, events: u64) -> Result<(), RunError> {
+        if events > self.scenario.max_events {
+            let since_start = self.now.since(START);
+            return Err(RunError::TooManyEvents { limit: self.scenario.max_events, since_start });
+        }
+        if self.observer.goes_on(self.now) { Ok(()) } else { Err(RunError::Stopped) }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Link(link) => self.link_is_due(link),
+            Event::ClientTimer(place) => self.timer_is_due(place, Side::Client),
+            Event::ServerTimer(place) => self.timer_is_due(place, Side::Server),
+            Event::Client(place) => self.client_is_due(place),
+            Event::Server(place) => self.server_has_thought(place),
+            Event::Host(node) => self.processor_is_free(node),
+            Event::TimeWaitOver(node) => self.hosts[node as usize].time_wait_over(),
+            Event::User(user) => self.user_is_due(user),
+            Event::Bulk(client) => self.bulk_client_is_due(client),
+            Event::Arrival(source) => self.connection_arrives(source),
+            Event::WarmedUp => self.collector.warmed_up(self.network.counters(), self.now),
+        }
+    }
+
+    fn finish(self, now: Instant, events: u64) -> Measures {
+        let Self { mut collector, network, hosts, trace, scenario, .. } = self;
+        collector.measures.work.events = events;
+        collector.measures.work.trace_hash = trace.value();
+        collector.finish(scenario, network.counters(), hosts.iter().map(Host::measures), now)
+    }
+
+    /// A stream of random numbers for the next user, client or source of an application: by the
+    /// application's name, so that others do not shift its dice.
+    fn stream(&mut self, application: &Application) -> Stream {
+        let number = self.numbers.entry(application.name.clone()).or_default();
+        *number += 1;
+        let seed = self.scenario.seed.named("application").named(&application.name);
+        seed.named(&number.to_string()).stream()
+    }
+
+    /// Asks for an event after `span`.
+    fn after(&mut self, span: Duration, event: Event) {
+        self.queue.push(self.now + span, event);
+    }
+}

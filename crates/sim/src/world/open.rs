@@ -1,0 +1,136 @@
+//! A connection comes to be, and its place is given back.
+
+use std::collections::VecDeque;
+
+use ackwise_http::behaviour::{Behaviour, Nagle};
+use ackwise_tcp::{Config, Endpoint, Instant, SeqNumber, State, Timer, policy::HoldPolicy};
+
+use super::{Event, START, World};
+use crate::{
+    connection::{Client, Connection, Counted, End, Owner, Server},
+    error::RunError,
+    network::Way,
+    observe::{ConnectionId, Observer, Side},
+    scenario::NodeId,
+};
+
+impl<O: Observer> World<'_, O> {
+    /// Opens a connection of an application; `None`, and the run ends, if there are too many.
+    ///
+    /// The listening end exists from now on, so that a SYN costs no look-up of a listener.
+    pub(super) fn open(&mut self, owner: Owner, application: u32) -> Option<u32> {
+        if self.connections.len() >= self.scenario.max_connections as usize {
+            let (limit, since_start) = (self.scenario.max_connections, self.now.since(START));
+            self.failure = Some(RunError::TooManyConnections { limit, since_start });
+            return None;
+        }
+        let place = u32::try_from(self.connections.vacant_key()).expect("below max_connections");
+        let id = ConnectionId(self.opened);
+        self.opened += 1;
+        let setting = &self.scenario.applications[application as usize];
+        let hosts = [setting.client, setting.server];
+        let configs = self.configs(application);
+        let ways = [hosts, [hosts[1], hosts[0]]]
+            .map(|[from, to]| self.network.way(from, to).expect("found when the run began"));
+        let mut client = Endpoint::connect(&configs[0], initial_sequence(id, 0), self.now);
+        let mut server = Endpoint::listen(&configs[1], initial_sequence(id, 1));
+        self.inherit(&mut client, place, hosts);
+        self.inherit(&mut server, place, [hosts[1], hosts[0]]);
+        self.connections.insert(Connection {
+            id,
+            ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
+            owner,
+            application,
+            under_way: 0,
+            client: Client::new(self.now),
+            exchanges: VecDeque::with_capacity(1),
+            server: Server::NEW,
+        });
+        self.collector.opened(application, self.connections.len());
+        self.settle(place, Side::Client);
+        Some(place)
+    }
+
+    /// What the two ends are created with.
+    fn configs(&self, application: u32) -> [Config; 2] {
+        let setting = &self.scenario.applications[application as usize];
+        let [client, mut server] = [setting.client, setting.server]
+            .map(|node| self.hosts[node.0 as usize].tcp.expect("the scenario was checked"));
+        let behaviour = setting.kind.behaviour();
+        server.policies.hold = self.server_hold(application, behaviour);
+        if let Some(octets) = behaviour.send_buffer {
+            server.send_buffer = u32::try_from(octets.get()).unwrap_or(u32::MAX);
+        }
+        [client, server]
+    }
+
+    /// When the server's end holds small segments: as its host does, unless Nagle is switched off.
+    pub(super) fn server_hold(&self, application: u32, behaviour: &Behaviour) -> HoldPolicy {
+        let server = self.scenario.applications[application as usize].server;
+        let host = self.hosts[server.0 as usize].tcp.expect("the scenario was checked");
+        match behaviour.nagle {
+            Nagle::On => host.policies.hold,
+            Nagle::Off => HoldPolicy::Off,
+        }
+    }
+
+    /// What a new end takes over from its host's other connections to the same peer.
+    fn inherit(&mut self, endpoint: &mut Endpoint, place: u32, [host, peer]: [NodeId; 2]) {
+        let host_state = &mut self.hosts[host.0 as usize];
+        let Some(sharing) = host_state.sharing() else { return };
+        let block = host_state.peers.entry(peer).or_default();
+        // What the concurrent ones have now: there are few, where anybody shares.
+        for (live, connection) in &self.connections {
+            if let Some(end) = connection.ends.iter().find(|end| end.host == host) {
+                block.update(live as u64, end.endpoint.heritage());
+            }
+        }
+        endpoint.inherit(&block.begin(u64::from(place), sharing));
+    }
+
+    /// Counts an end as what it has become.
+    pub(super) fn count(&mut self, place: u32, side: Side) {
+        let end = self.connections[place as usize].end_mut(side);
+        let counted = match end.endpoint.state() {
+            State::Closed | State::Listen => Counted::Not,
+            State::TimeWait => Counted::TimeWait,
+            _ => Counted::Open,
+        };
+        if counted != end.counted {
+            self.hosts[end.host.0 as usize].count(end.counted, counted);
+            end.counted = counted;
+        }
+    }
+
+    /// Gives the place of a connection back if nothing more can happen on it. What is left of one in
+    /// TIME-WAIT is a number at its host: no segment is under way that it could have to answer.
+    pub(super) fn forget_if_over(&mut self, place: u32) {
+        if !self.connections[place as usize].is_over() {
+            return;
+        }
+        let connection = self.connections.remove(place as usize);
+        let hosts = [connection.ends[0].host, connection.ends[1].host];
+        for (end, peer) in connection.ends.iter().zip([hosts[1], hosts[0]]) {
+            if let Some(block) = self.hosts[end.host.0 as usize].peers.get_mut(&peer) {
+                block.end(u64::from(place), end.endpoint.heritage());
+            }
+            match end.endpoint.poll_timeout() {
+                Some(deadline) if deadline.timer == Timer::TimeWait => {
+                    self.queue.push(deadline.at.max(self.now), Event::TimeWaitOver(end.host.0));
+                }
+                _ => self.hosts[end.host.0 as usize].count(end.counted, Counted::Not),
+            }
+        }
+        self.connection_is_over(&connection);
+    }
+}
+
+const fn end(endpoint: Endpoint, host: NodeId, way: Way) -> End {
+    End { endpoint, host, way, armed: Instant::FAR_FUTURE, counted: Counted::Not }
+}
+
+/// Spread over the circle, so that runs meet its end; nobody guesses numbers here.
+#[expect(clippy::cast_possible_truncation, reason = "the upper half of a product is its hash")]
+const fn initial_sequence(id: ConnectionId, side: u64) -> SeqNumber {
+    SeqNumber(((id.0 * 2 + side).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
+}

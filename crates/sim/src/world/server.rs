@@ -1,0 +1,171 @@
+//! The server: answers requests in order, each by its behaviour's plan of writes.
+
+use std::time::Duration;
+
+use ackwise_http::behaviour::{Behaviour, Gather, Tail, Write, WritePlan};
+use ackwise_tcp::policy::HoldPolicy;
+
+use super::{Event, World};
+use crate::{
+    connection::{Closing, Exchange, Thought},
+    observe::{Message, Observer, Side},
+};
+
+/// How long Linux holds what is corked (`tcp_output.c`).
+const CORK_RELEASE: Duration = Duration::from_millis(200);
+
+impl<'a, O: Observer> World<'a, O> {
+    /// The server may have something to do: more of an answer, the next request, or to close.
+    pub(super) fn server_looks(&mut self, place: u32) {
+        loop {
+            let server = &mut self.connections[place as usize].server;
+            if server.thought.is_some() {
+                return;
+            }
+            if server.blocked > 0 {
+                if !self.server_writes(place) {
+                    return;
+                }
+                continue;
+            }
+            let application = self.connections[place as usize].application;
+            let behaviour = self.behaviour(application);
+            let server = &mut self.connections[place as usize].server;
+            match server.plan.next_write(behaviour) {
+                Some(write) => self.server_thinks(place, &write),
+                None if self.server_begins(place) => {}
+                None => return self.server_may_close(place),
+            }
+        }
+    }
+
+    fn server_thinks(&mut self, place: u32, write: &Write) {
+        let octets = write.head.len() as u64 + (write.body.end - write.body.start);
+        let extra = std::mem::take(&mut self.connections[place as usize].server.extra);
+        let due = self.now + write.after + extra;
+        let thought = Thought { octets, corked: write.corked, due };
+        if due > self.now {
+            self.connections[place as usize].server.thought = Some(thought);
+            self.queue.push(due, Event::Server(place));
+        } else {
+            self.server_has_written(place, thought);
+        }
+    }
+
+    /// The server has thought long enough about its next write.
+    pub(super) fn server_has_thought(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        let Some(thought) = connection.server.thought.take_if(|it| it.due == self.now) else {
+            return;
+        };
+        self.server_has_written(place, thought);
+        self.act(place, Side::Server);
+        self.forget_if_over(place);
+    }
+
+    fn server_has_written(&mut self, place: u32, thought: Thought) {
+        let connection = &mut self.connections[place as usize];
+        if thought.corked {
+            let cork = HoldPolicy::Cork { release: CORK_RELEASE };
+            connection.end_mut(Side::Server).endpoint.set_hold(cork, self.now);
+        }
+        connection.server.blocked = thought.octets;
+        self.server_writes(place);
+    }
+
+    /// Writes what was blocked, as far as the send buffer takes it; whether that was all. A write is
+    /// a call of TCP's own, so what it allows leaves before the next one (4.4BSD `tcp_output`).
+    fn server_writes(&mut self, place: u32) -> bool {
+        let connection = &mut self.connections[place as usize];
+        let blocked = u32::try_from(connection.server.blocked).unwrap_or(u32::MAX);
+        let taken = connection.end_mut(Side::Server).endpoint.write(blocked, self.now);
+        connection.server.blocked -= u64::from(taken);
+        let done = connection.server.blocked == 0;
+        if taken > 0 {
+            self.settle(place, Side::Server);
+        }
+        done
+    }
+
+    /// Begins to answer the next request that has wholly arrived, or all of those; false if there is
+    /// none.
+    fn server_begins(&mut self, place: u32) -> bool {
+        let connection = &self.connections[place as usize];
+        let behaviour = self.behaviour(connection.application);
+        let begun = connection.server.begun;
+        let received = connection.end(Side::Server).endpoint.received();
+        let arrived = connection.exchanges.iter().skip(begun as usize);
+        let arrived = arrived.take_while(|exchange| exchange.request_end <= received);
+        let together: Vec<Exchange> = match behaviour.gather {
+            Gather::Pending => arrived.copied().collect(),
+            _ => arrived.take(1).copied().collect(),
+        };
+        let Some(&first) = together.first() else { return false };
+        if behaviour.tail == Tail::Corked {
+            self.uncork(place, behaviour);
+        }
+        for exchange in &together {
+            self.announce_response(place, exchange);
+        }
+        let node = self.connections[place as usize].end(Side::Server).host;
+        let costs = together.iter().map(|it| self.request_cost(node) + it.parse);
+        let extra = costs.max().unwrap_or_default();
+        let server = &mut self.connections[place as usize].server;
+        server.begun += u32::try_from(together.len()).expect("no more than were begun");
+        server.has_answered = true;
+        server.extra = extra;
+        server.plan = match &together[..] {
+            [one] => WritePlan::new(one.head as usize, one.body),
+            all => WritePlan::gathered(all.iter().map(Exchange::response).sum()),
+        };
+        if first.response() == 0 {
+            // An upload: that it has arrived is all there is to say.
+            self.client_looks(place);
+        }
+        true
+    }
+
+    fn announce_response(&mut self, place: u32, exchange: &Exchange) {
+        let message = Message {
+            connection: self.connections[place as usize].id,
+            from: Side::Server,
+            offset: exchange.response_end - exchange.response(),
+            head: exchange.head,
+            body: exchange.body,
+            file: exchange.first_file,
+        };
+        self.observer.on_message(&message, self.now);
+    }
+
+    fn behaviour(&self, application: u32) -> &'a Behaviour {
+        self.scenario.applications[application as usize].kind.behaviour()
+    }
+
+    /// The last response left the cork in.
+    fn uncork(&mut self, place: u32, behaviour: &Behaviour) {
+        let application = self.connections[place as usize].application;
+        let hold = self.server_hold(application, behaviour);
+        self.connections[place as usize].end_mut(Side::Server).endpoint.set_hold(hold, self.now);
+        self.settle(place, Side::Server);
+    }
+
+    fn server_may_close(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        let server = &connection.server;
+        let all_begun = server.begun as usize == connection.exchanges.len();
+        let closes = match server.closing {
+            Closing::No => false,
+            Closing::AfterAnswer => server.has_answered,
+            Closing::PeerGone => true,
+        };
+        if closes && all_begun {
+            connection.end_mut(Side::Server).endpoint.close(self.now);
+        }
+    }
+
+    /// The client will send no more.
+    pub(super) fn client_has_closed(&mut self, place: u32) {
+        self.connections[place as usize].server.closing = Closing::PeerGone;
+    }
+}

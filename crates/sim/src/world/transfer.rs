@@ -1,0 +1,185 @@
+//! Segments leave and arrive, timers fire: the driver's contract of an endpoint, in virtual time.
+
+use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
+
+use super::{Event, World};
+use crate::{
+    connection::Connection,
+    network::{Arm, Arrival, Packet, PacketId},
+    observe::{Observer, Side, Sighting},
+    trace::Sight,
+};
+
+impl<O: Observer> World<'_, O> {
+    /// Packets have come to the end of a link.
+    pub(super) fn link_is_due(&mut self, link: u32) {
+        if !self.network.is_armed(link, self.now) {
+            return;
+        }
+        while let Some((arrival, arm)) = self.network.poll(link, self.now) {
+            self.collector.measures.work.packet_hops += 1;
+            self.arm(arm);
+            match arrival {
+                Arrival::Forwarded => {}
+                Arrival::Dropped(packet) => self.dropped(&packet),
+                Arrival::Here(id) => {
+                    let packet = self.network.packet(id);
+                    let to = packet.from.other();
+                    let node = self.connections[packet.connection as usize].end(to).host;
+                    if !self.reach_host(node, id) {
+                        let packet = self.network.take(id);
+                        self.dropped(&packet);
+                    }
+                }
+            }
+        }
+        let arm = self.network.rearm(link);
+        self.arm(arm);
+    }
+
+    fn arm(&mut self, arm: Arm) {
+        if let Some((link, at)) = arm {
+            self.queue.push(at, Event::Link(link));
+        }
+    }
+
+    /// An endpoint takes a segment.
+    pub(super) fn receive(&mut self, id: PacketId) {
+        let packet = self.network.take(id);
+        let (place, side) = (packet.connection, packet.from.other());
+        self.see(Sight::Received, &packet);
+        let connection = &mut self.connections[place as usize];
+        connection.under_way -= 1;
+        let endpoint = &mut connection.end_mut(side).endpoint;
+        if endpoint.state() == State::Closed {
+            if let Some(segment) = refuse(&packet.transmit.segment) {
+                let reset = Transmit { segment, offset: 0, retransmission: false };
+                self.transmit(place, side, reset);
+            }
+        } else {
+            let _ = endpoint.handle_segment(&packet.transmit.segment, self.now);
+            self.act(place, side);
+        }
+        self.forget_if_over(place);
+    }
+
+    /// A timer of an end may be due.
+    pub(super) fn timer_is_due(&mut self, place: u32, side: Side) {
+        // Its connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        let end = connection.end_mut(side);
+        if end.armed != self.now {
+            return;
+        }
+        end.armed = Instant::FAR_FUTURE;
+        if end.endpoint.poll_timeout().is_some_and(|deadline| deadline.at <= self.now) {
+            end.endpoint.handle_timeout(self.now);
+            self.act(place, side);
+            self.forget_if_over(place);
+        } else {
+            self.arm_timer(place, side);
+        }
+    }
+
+    /// Lets the application and then the endpoint do what there is to do.
+    pub(super) fn act(&mut self, place: u32, side: Side) {
+        let end = self.connections[place as usize].end_mut(side);
+        // The reader takes what is there: what is read late is a receive window, not an application.
+        let readable = u32::try_from(end.endpoint.readable()).unwrap_or(u32::MAX);
+        if readable > 0 {
+            end.endpoint.read(readable, self.now);
+            self.collector.received(&self.connections[place as usize], side, readable);
+        }
+        while let Some(heard) = self.connections[place as usize].end_mut(side).endpoint.poll_event()
+        {
+            self.hear(place, side, heard);
+        }
+        match side {
+            Side::Client => self.client_looks(place),
+            Side::Server => self.server_looks(place),
+        }
+        self.settle(place, side);
+    }
+
+    fn hear(&mut self, place: u32, side: Side, heard: Heard) {
+        match (side, heard) {
+            (Side::Client, Heard::Connected) => self.client_is_connected(place),
+            (Side::Client, Heard::PeerClosed) => self.server_has_closed(place),
+            (Side::Client, Heard::Reset | Heard::TimedOut(_)) => self.client_gives_up(place),
+            (Side::Server, Heard::PeerClosed) => self.client_has_closed(place),
+            _ => {}
+        }
+    }
+
+    /// Puts on the wire what may leave now, and asks for an event when a timer is due.
+    pub(super) fn settle(&mut self, place: u32, side: Side) {
+        while let Some(transmit) =
+            self.connections[place as usize].end_mut(side).endpoint.poll_transmit(self.now)
+        {
+            self.transmit(place, side, transmit);
+        }
+        self.count(place, side);
+        self.arm_timer(place, side);
+        self.watch(place);
+    }
+
+    fn transmit(&mut self, place: u32, side: Side, transmit: Transmit) {
+        let connection = &mut self.connections[place as usize];
+        connection.under_way += 1;
+        let end = connection.end(side);
+        let congestion_window = end.endpoint.windows().congestion;
+        let (way, full) = (end.way, end.endpoint.segment_size());
+        self.collector.sent(&transmit.segment, full);
+        let sighting = sighting(connection, side, &transmit, congestion_window);
+        self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
+        self.observer.on_sent(&sighting, self.now);
+        let (dropped, arm) =
+            self.network.send(transmit, (place, side), congestion_window, way, self.now);
+        self.arm(arm);
+        if let Some(packet) = dropped {
+            self.dropped(&packet);
+        }
+    }
+
+    /// Timers are looked at when the event comes, not moved when they move: one that was put off asks
+    /// again.
+    fn arm_timer(&mut self, place: u32, side: Side) {
+        let end = self.connections[place as usize].end_mut(side);
+        let Some(deadline) = end.endpoint.poll_timeout() else { return };
+        if deadline.at < end.armed {
+            end.armed = deadline.at.max(self.now);
+            let event = match side {
+                Side::Client => Event::ClientTimer(place),
+                Side::Server => Event::ServerTimer(place),
+            };
+            self.queue.push(end.armed, event);
+        }
+    }
+
+    fn dropped(&mut self, packet: &Packet) {
+        self.see(Sight::Dropped, packet);
+        self.connections[packet.connection as usize].under_way -= 1;
+    }
+
+    fn see(&mut self, sight: Sight, packet: &Packet) {
+        let connection = &self.connections[packet.connection as usize];
+        let Packet { transmit, from, congestion_window, .. } = packet;
+        self.trace.see(sight, (connection.id.0, *from), &transmit.segment, self.now);
+        let sighting = sighting(connection, *from, transmit, *congestion_window);
+        match sight {
+            Sight::Sent => self.observer.on_sent(&sighting, self.now),
+            Sight::Received => self.observer.on_received(&sighting, self.now),
+            Sight::Dropped => self.observer.on_dropped(&sighting, self.now),
+        }
+    }
+}
+
+fn sighting<'a>(
+    connection: &Connection,
+    from: Side,
+    transmit: &'a Transmit,
+    congestion_window: u32,
+) -> Sighting<'a> {
+    let hosts = [connection.end(from).host, connection.end(from.other()).host];
+    Sighting { connection: connection.id, from, hosts, transmit, congestion_window }
+}

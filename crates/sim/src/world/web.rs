@@ -1,0 +1,286 @@
+//! Users who fetch pages: a plan from `ackwise-http` says what comes next, the user adds the pauses.
+
+use std::time::Duration;
+
+use ackwise_http::{
+    ConnectionOption,
+    page::{FirstConnection, Page, PageFetch, Pause, Step, Transfer},
+};
+use ackwise_link::Stream;
+use ackwise_tcp::{Instant, State};
+
+use super::{Event, START, World, client::Ask};
+use crate::{
+    connection::{Exchange, Owner},
+    measure::Document,
+    observe::{ConnectionId, Observer, Side},
+    scenario::{Application, ApplicationKind, Connections, ThinkScope, Web},
+};
+
+/// One user.
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    application: u32,
+    stream: Stream,
+    left: Option<u32>,
+    /// The page on its way.
+    fetch: Option<PageFetch>,
+    /// A step that comes after a pause, and when.
+    waiting: Option<Step>,
+    due: Instant,
+    /// The open connections of this page: the plan's number, whose, and where it is.
+    open: Vec<Open>,
+    document: Document,
+    /// When the user last began to wait for something; none while it thinks.
+    waits_since: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    slot: u32,
+    id: ConnectionId,
+    place: u32,
+}
+
+impl User {
+    /// The user begins to wait, unless it waits.
+    fn waits(&mut self, now: Instant) {
+        self.waits_since.get_or_insert(now);
+    }
+
+    /// The user thinks: what it has waited counts, what comes now does not.
+    fn thinks(&mut self, now: Instant) {
+        if let Some(since) = self.waits_since.take() {
+            self.document.time += now.since(since);
+        }
+    }
+}
+
+impl<'a, O: Observer> World<'a, O> {
+    pub(super) fn add_users(&mut self, place: u32, application: &Application, web: &Web) {
+        for _ in 0..web.users.get() {
+            let mut stream = self.stream(application);
+            let due = START + application.start.draw(&mut stream);
+            let user = u32::try_from(self.users.len()).expect("counted in 32 bits");
+            self.users.push(User {
+                application: place,
+                stream,
+                left: web.pages.map(u32::from),
+                fetch: None,
+                waiting: None,
+                due,
+                open: Vec::new(),
+                document: Document::default(),
+                waits_since: None,
+            });
+            self.unfinished += 1;
+            self.queue.push(due, Event::User(user));
+        }
+    }
+
+    /// The settings outlive the world's state: what they say may be read while it changes.
+    fn web(&self, user: u32) -> &'a Web {
+        let application = self.users[user as usize].application;
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Web(web) => web,
+            kind => unreachable!("a user has a web application's settings, not {kind:?}"),
+        }
+    }
+
+    /// A user has thought, or begins.
+    pub(super) fn user_is_due(&mut self, user: u32) {
+        let state = &mut self.users[user as usize];
+        if state.due != self.now {
+            return;
+        }
+        if state.fetch.is_none() {
+            self.draw_page(user);
+            // The first page of all begins when the application does.
+            let first = self.users[user as usize].fetch.as_mut().and_then(PageFetch::poll);
+            self.users[user as usize].waiting = first;
+        }
+        if let Some(step) = self.users[user as usize].waiting.take() {
+            self.take_step(user, step);
+        }
+        self.go_on(user);
+    }
+
+    fn draw_page(&mut self, user: u32) {
+        let web = self.web(user);
+        let first = self.first_connection(user);
+        let state = &mut self.users[user as usize];
+        let page: Page = web.workload.draw(&mut state.stream);
+        let stream = &mut state.stream;
+        let cached = |_| stream.below(1_000_000) < u64::from(web.cached_per_million);
+        state.fetch = Some(match web.cached_per_million {
+            0 => PageFetch::new(web.transfer, &page, first, |_| false),
+            _ => PageFetch::new(web.transfer, &page, first, cached),
+        });
+        state.document = Document::default();
+    }
+
+    /// A kept connection is good for another page while nobody has begun to close it.
+    fn first_connection(&mut self, user: u32) -> FirstConnection {
+        let open = std::mem::take(&mut self.users[user as usize].open);
+        let kept = open.into_iter().rev().find(|open| {
+            let connection = &self.connections[open.place as usize];
+            connection.end(Side::Client).endpoint.state() == State::Established
+        });
+        match kept {
+            Some(kept) if self.web(user).connections == Connections::Kept => {
+                self.rename(kept.place, 0);
+                self.users[user as usize].open = vec![Open { slot: 0, ..kept }];
+                FirstConnection::Kept
+            }
+            _ => FirstConnection::New,
+        }
+    }
+
+    fn rename(&mut self, place: u32, new: u32) {
+        if let Owner::User { slot, .. } = &mut self.connections[place as usize].owner {
+            *slot = new;
+        }
+    }
+
+    /// Does what the plan allows, until a pause or a response has to be waited for.
+    fn go_on(&mut self, user: u32) {
+        while self.users[user as usize].waiting.is_none() {
+            let Some(fetch) = &mut self.users[user as usize].fetch else { return };
+            if fetch.is_complete() {
+                return self.finish_document(user);
+            }
+            if fetch.has_failed() {
+                return self.abandon_document(user);
+            }
+            let Some(step) = fetch.poll() else { return };
+            if !self.pauses(user, &step) {
+                self.take_step(user, step);
+            }
+        }
+    }
+
+    /// Lets the pause before a step begin; false if there is none.
+    fn pauses(&mut self, user: u32, step: &Step) -> bool {
+        let web = self.web(user);
+        let (Step::Open { pause, .. } | Step::Request { pause, .. }) = step;
+        let state = &mut self.users[user as usize];
+        let span = match pause {
+            Pause::None => return false,
+            Pause::File if web.think_scope == ThinkScope::Document => return false,
+            Pause::Document | Pause::File => {
+                state.thinks(self.now);
+                web.think.draw(&mut state.stream)
+            }
+            Pause::OpenGap => web.open_gap.draw(&mut state.stream),
+        };
+        if span.is_zero() {
+            return false;
+        }
+        state.waiting = Some(step.clone());
+        state.due = self.now + span;
+        self.queue.push(state.due, Event::User(user));
+        true
+    }
+
+    fn take_step(&mut self, user: u32, step: Step) {
+        let state = &mut self.users[user as usize];
+        state.waits(self.now);
+        let application = state.application;
+        match step {
+            Step::Open { connection: slot, .. } => {
+                let Some(place) = self.open(Owner::User { user, slot }, application) else {
+                    return;
+                };
+                let id = self.connections[place as usize].id;
+                self.users[user as usize].open.push(Open { slot, id, place });
+            }
+            Step::Request { connection, files, response, option, .. } => {
+                let open = self.users[user as usize].open.iter().find(|it| it.slot == connection);
+                // Gone already: the plan is told when it is lost, and asks again.
+                let Some(&Open { place, .. }) = open else { return };
+                if option == ConnectionOption::Close {
+                    self.have_server_close(place);
+                }
+                let ask = self.ask_for(user, files.start, files.end - files.start, response);
+                self.ask(place, ask);
+            }
+        }
+    }
+
+    fn ask_for(&mut self, user: u32, first_file: u32, files: u32, body: u64) -> Ask {
+        let web = self.web(user);
+        let stream = &mut self.users[user as usize].stream;
+        let parse = match web.transfer {
+            Transfer::GetWeb => web.parse.draw(stream),
+            _ => Duration::ZERO,
+        };
+        let head = u32::try_from(web.response_head.0).unwrap_or(u32::MAX);
+        let delay = web.client_delay.draw(stream);
+        Ask { request: web.request.0, head, body, files, first_file, parse, delay }
+    }
+
+    pub(super) fn user_has_response(&mut self, user: u32, slot: u32, exchange: Exchange) {
+        let state = &mut self.users[user as usize];
+        state.document.files += exchange.files;
+        state.document.octets += exchange.body;
+        if let Some(fetch) = &mut state.fetch {
+            fetch.on_response(slot);
+        }
+        self.go_on(user);
+    }
+
+    fn finish_document(&mut self, user: u32) {
+        let state = &mut self.users[user as usize];
+        state.thinks(self.now);
+        self.collector.document(state.application, state.document);
+        self.next_document(user);
+    }
+
+    fn next_document(&mut self, user: u32) {
+        let web = self.web(user);
+        let state = &mut self.users[user as usize];
+        state.left = state.left.map(|left| left - 1);
+        let finished = state.left == Some(0);
+        if finished || web.connections == Connections::PerDocument {
+            self.close_all(user);
+        }
+        if finished {
+            self.users[user as usize].fetch = None;
+            self.unfinished -= 1;
+            return;
+        }
+        self.draw_page(user);
+        self.go_on(user);
+    }
+
+    /// Closes what the servers leave open.
+    fn close_all(&mut self, user: u32) {
+        for open in std::mem::take(&mut self.users[user as usize].open) {
+            self.client_closes(open.place);
+        }
+    }
+
+    /// A connection of the user's failed: the plan decides whether another one is worth a try.
+    pub(super) fn user_lost_connection(&mut self, user: u32, slot: u32) {
+        let state = &mut self.users[user as usize];
+        state.open.retain(|open| open.slot != slot);
+        if let Some(fetch) = &mut state.fetch {
+            fetch.on_close(slot);
+        }
+        self.go_on(user);
+    }
+
+    fn abandon_document(&mut self, user: u32) {
+        for open in std::mem::take(&mut self.users[user as usize].open) {
+            self.client_aborts(open.place);
+            self.forget_if_over(open.place);
+        }
+        self.users[user as usize].thinks(self.now);
+        self.next_document(user);
+    }
+
+    /// Nothing is left of a connection that was the user's.
+    pub(super) fn user_forgets(&mut self, user: u32, id: ConnectionId) {
+        self.users[user as usize].open.retain(|open| open.id != id);
+    }
+}

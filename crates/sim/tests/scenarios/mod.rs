@@ -1,0 +1,77 @@
+//! Scenarios that several tests use.
+
+use std::{borrow::Cow, num::NonZeroU32, time::Duration};
+
+use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_link::{LinkConfig, Queue, Rate, Seed};
+use ackwise_sim::{
+    Scenario,
+    scenario::{
+        Application, ApplicationKind, Connections, CostModel, DuplexLink, Node, NodeId, ThinkScope,
+        Web,
+    },
+    workload::{Pages, Span},
+};
+use ackwise_tcp::{Config, Octets, Policies};
+
+pub(crate) const CLIENT: NodeId = NodeId(0);
+pub(crate) const SERVER: NodeId = NodeId(1);
+
+pub(crate) fn host(name: &str, tcp: Config) -> Node {
+    Node { name: name.to_owned(), tcp: Some(tcp), cost: CostModel::default() }
+}
+
+pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) -> DuplexLink {
+    let direction = LinkConfig {
+        rate: Rate::bits_per_second(rate),
+        delay,
+        queue: Queue::packets(1_000).unwrap(),
+        ..LinkConfig::IDEAL
+    };
+    DuplexLink {
+        name: name.to_owned(),
+        ends,
+        directions: [direction.clone(), direction],
+        overhead: Octets(0),
+    }
+}
+
+/// The page of Heidemann 1997 over its Ethernet (section 2; frames have 38 octets beside IP).
+pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
+    let tcp =
+        Config { receive_buffer: 16_384, send_buffer: 16_384, ..Config::new(Policies::SUNOS_4_1) };
+    let mut ethernet = link("ethernet", [CLIENT, SERVER], 10_000_000, Duration::from_micros(50));
+    ethernet.overhead = Octets(38);
+    Scenario {
+        nodes: vec![host("client", tcp), host("server", tcp)],
+        links: vec![ethernet],
+        applications: vec![Application {
+            name: "web".to_owned(),
+            client: CLIENT,
+            server: SERVER,
+            start: Span::ZERO,
+            kind: ApplicationKind::Web(Web {
+                users: NonZeroU32::MIN,
+                pages: NonZeroU32::new(100),
+                workload: Pages::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) },
+                transfer,
+                connections: Connections::PerDocument,
+                request: Octets(52),
+                response_head: Octets(226),
+                think: Span::ZERO,
+                think_scope: ThinkScope::Document,
+                client_delay: Span::Fixed(Duration::from_micros(650)),
+                open_gap: Span::ZERO,
+                behaviour,
+                parse: Span::ZERO,
+                cached_per_million: 0,
+            }),
+        }],
+        duration: Duration::from_secs(1_000),
+        warm_up: Duration::ZERO,
+        watch_causes: false,
+        seed: Seed(1),
+        max_events: 10_000_000,
+        max_connections: 1_000,
+    }
+}
