@@ -7,7 +7,7 @@ mod keep_alive;
 mod plan;
 
 pub use keep_alive::{KeepAlivePolicy, Outlook};
-pub use plan::{Write, WritePlan};
+pub use plan::{Write, WritePlan, Writes};
 
 use core::{num::NonZeroU32, num::NonZeroUsize, time::Duration};
 
@@ -33,8 +33,12 @@ pub struct Behaviour {
     pub think: Duration,
     /// Time between the head and the first write of the body, if they are written apart.
     pub think_after_head: Duration,
+    /// Time between two writes of the body.
+    pub think_between_writes: Duration,
     /// What happens to requests that arrive together.
     pub pipelining: Pipelining,
+    /// Whether the answers to requests that arrive together share writes.
+    pub gather: Gather,
     /// What happens to a request that arrives in pieces.
     pub request_pieces: RequestPieces,
     /// What the server says.
@@ -47,7 +51,8 @@ impl Behaviour {
     /// Section 2.1: "Apache sends its headers as a separate segment"; 2.2: it "writes data at the
     /// application-layer in 4KB chunks", with Nagle "enabled by default"; section 1: HTTP/1.0 with
     /// `Connection: Keep-Alive`. Apache 1.1's manual has the idle time-out of 15 s. Its limit of 5
-    /// requests would cut measurements short; 100 is Apache 1.2's default.
+    /// requests would cut measurements short; 100 is Apache 1.2's default. How long its machine
+    /// thought is not a choice of the server: experiments say that themselves.
     pub const PAPER_1996: Self = Self {
         head_flush: HeadFlush::Apart,
         write_size: NonZeroUsize::new(4096),
@@ -70,15 +75,23 @@ impl Behaviour {
         keep_alive: KeepAlivePolicy::Silent { idle: Duration::from_secs(15), max_requests: None },
         think: Duration::ZERO,
         think_after_head: Duration::ZERO,
+        think_between_writes: Duration::ZERO,
         pipelining: Pipelining::InOrder,
+        gather: Gather::Each,
         request_pieces: RequestPieces::Awaited,
         answer: Answer::Document,
     };
 
     /// The writes that send a response of `head` and `body` octets.
     #[must_use]
-    pub const fn writes(&self, head: usize, body: u64) -> WritePlan {
-        WritePlan::new(self, head, body)
+    pub const fn writes(&self, head: usize, body: u64) -> Writes<'_> {
+        Writes::new(self, WritePlan::new(head, body))
+    }
+
+    /// The writes that send several responses as one stream of `octets`, heads and bodies.
+    #[must_use]
+    pub const fn gathered_writes(&self, octets: u64) -> Writes<'_> {
+        Writes::new(self, WritePlan::gathered(octets))
     }
 }
 
@@ -122,6 +135,17 @@ pub enum Pipelining {
     FirstOnly,
     /// Answered last first.
     Reversed,
+}
+
+/// Whether the answers to requests that arrive together share writes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Gather {
+    /// Each is written by itself, whatever else is to be answered.
+    Each,
+    /// All become one stream of writes, so that only its last segment is short, whatever TCP holds
+    /// back (Figure 4.6 of Gürkan's thesis). No head waits alone: [`HeadFlush`] is not looked at.
+    Pending,
 }
 
 /// What happens to a request that arrives in more than one segment.

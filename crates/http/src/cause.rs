@@ -4,6 +4,8 @@
 mod moment;
 mod name;
 mod party;
+#[cfg(test)]
+mod tests;
 
 pub use moment::{Moment, Phase, RepairedBy, UnderWay, Writer, cause};
 pub use name::{Cause, UnknownCause};

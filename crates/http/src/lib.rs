@@ -55,6 +55,7 @@ pub mod framing;
 mod head;
 mod keep_alive;
 mod message;
+mod padded;
 pub mod page;
 pub mod persistence;
 pub mod range;
@@ -71,6 +72,7 @@ pub use framing::{Framing, FramingError};
 pub use head::FIELD_LIMIT;
 pub use keep_alive::KeepAlive;
 pub use message::{Method, Version, reason_phrase};
+pub use padded::{padded_request_head, padded_response_head};
 pub use persistence::{CloseReason, ConnectionOptions, Persistence};
 pub use range::RangeRequest;
 pub use request::{

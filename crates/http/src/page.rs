@@ -22,6 +22,8 @@
 mod exchange;
 mod fetch;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use fetch::PageFetch;
 pub use step::{Pause, Step};

@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_http::{
     Behaviour, Request, RequestError, RequestParser,
-    behaviour::{Answer, Outlook, Pipelining, RequestPieces},
+    behaviour::{Answer, Gather, Outlook, Pipelining, RequestPieces},
 };
 
 use crate::{
@@ -60,17 +60,16 @@ impl Connection<'_> {
         let mut answered = 0;
         while let Some(batch) = self.read_batch(&mut parser, &mut buffer, answered)? {
             let Batch { requests, broken } = batch;
-            for request in in_order(requests, self.behaviour.pipelining) {
-                answered += 1;
-                let now = SystemTime::now();
-                let reply = Reply::to(&request, self.behaviour, answered, now);
-                self.answer(&reply)?;
-                if reply.outlook == Outlook::Closes {
+            let requests = in_order(requests, self.behaviour.pipelining);
+            for together in requests.chunks(self.answered_together()) {
+                let replies = self.replies(together, &mut answered);
+                self.answer(&replies)?;
+                if replies.last().is_some_and(|reply| reply.outlook == Outlook::Closes) {
                     return Ok(());
                 }
             }
             if let Some(error) = broken {
-                return self.answer(&Reply::to_error(&error.kind, SystemTime::now()));
+                return self.answer(&[Reply::to_error(&error.kind, SystemTime::now())]);
             }
         }
         Ok(())
@@ -109,10 +108,32 @@ impl Connection<'_> {
         }
     }
 
-    fn answer(&self, reply: &Reply) -> io::Result<()> {
+    /// How many requests at most are answered by one stream of writes.
+    fn answered_together(&self) -> usize {
+        if self.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
+    }
+
+    /// The replies to `requests`, up to one that closes the connection.
+    fn replies(&self, requests: &[Request], answered: &mut u32) -> Vec<Reply> {
+        let mut replies = Vec::with_capacity(requests.len());
+        for request in requests {
+            *answered += 1;
+            let reply = Reply::to(request, self.behaviour, *answered, SystemTime::now());
+            let closes = reply.outlook == Outlook::Closes;
+            replies.push(reply);
+            if closes {
+                break;
+            }
+        }
+        replies
+    }
+
+    fn answer(&self, replies: &[Reply]) -> io::Result<()> {
         let deadline = Instant::now() + self.limits.response;
-        send(self.stream, reply, self.behaviour, self.stop, deadline)?;
-        self.counters.count_answer();
+        send(self.stream, replies, self.behaviour, self.stop, deadline)?;
+        for _ in replies {
+            self.counters.count_answer();
+        }
         Ok(())
     }
 

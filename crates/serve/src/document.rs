@@ -79,7 +79,7 @@ const PERIOD: u64 = 94;
 const PERIODS: u64 = 700;
 
 /// Most slices in one gathering write, well below every system's `IOV_MAX`.
-const GATHER_LIMIT: usize = 64;
+pub(crate) const GATHER_LIMIT: usize = 64;
 
 /// The primary page of Heidemann 1996 and 1997.
 const FRONT_PAGE: u64 = 6651;

@@ -1,13 +1,13 @@
 //! From a request to what is sent: pure, but for the date it is given.
 
-use std::{ops::Range, time::SystemTime};
+use std::{io::IoSlice, ops::Range, time::SystemTime};
 
 use ackwise_http::{
     Behaviour, Method, RangeRequest, Request, RequestErrorKind, ResponseBuilder, Version,
     behaviour::{Answer, Outlook},
 };
 
-use crate::Document;
+use crate::{Document, document::GATHER_LIMIT};
 
 /// What is sent for one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -54,6 +54,30 @@ impl Reply {
         let outlook = Outlook::Closes;
         let head = common(Version::Http11, error.status(), now).field("Content-Length", "0");
         Self { head: encode(&outlook.announce(head)), content: None, outlook }
+    }
+
+    /// Octets of its content.
+    pub(crate) fn content_length(&self) -> u64 {
+        self.content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start)
+    }
+
+    /// Octets of its head and content.
+    pub(crate) fn length(&self) -> u64 {
+        self.head.len() as u64 + self.content_length()
+    }
+
+    /// Appends the octets in `range`, or as many as a call may gather, without copying them.
+    pub(crate) fn gather<'s>(&'s self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
+        let of_head =
+            |at| usize::try_from(at).map_or(self.head.len(), |at| at.min(self.head.len()));
+        let head = &self.head[of_head(range.start)..of_head(range.end)];
+        if !head.is_empty() && slices.len() < GATHER_LIMIT {
+            slices.push(IoSlice::new(head));
+        }
+        if let Some(Content { document, range: content }) = &self.content {
+            let of_content = |at: u64| content.start + at.saturating_sub(self.head.len() as u64);
+            document.gather(of_content(range.start)..of_content(range.end), slices);
+        }
     }
 }
 

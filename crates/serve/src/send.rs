@@ -9,36 +9,29 @@ use std::{
 
 use ackwise_http::{
     Behaviour,
-    behaviour::{self, Nagle, Tail},
+    behaviour::{self, Gather, Nagle, Tail, Writes},
 };
 
-use crate::{
-    Document,
-    reply::{Content, Reply},
-    stop::StopSignal,
-};
+use crate::{reply::Reply, stop::StopSignal};
 
 /// Sets what a behaviour says about the socket itself.
 pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result<()> {
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `reply` by `behaviour`'s plan before `deadline`.
+/// Sends `replies` before `deadline`: as one stream if `behaviour` gathers, else the one that there
+/// is, by its plan.
 pub(crate) fn send(
     stream: &TcpStream,
-    reply: &Reply,
+    replies: &[Reply],
     behaviour: &Behaviour,
     stop: &StopSignal,
     deadline: Instant,
 ) -> io::Result<()> {
-    let (document, content) = match &reply.content {
-        Some(Content { document, range }) => (Some(*document), range.clone()),
-        None => (None, 0..0),
-    };
     if behaviour.tail == Tail::Corked {
         set_cork(stream, false)?; // The last response left it in.
     }
-    for write in behaviour.writes(reply.head.len(), content.end - content.start) {
+    for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
         if !stop.sleep(after) {
             return Err(io::ErrorKind::Interrupted.into());
@@ -46,40 +39,54 @@ pub(crate) fn send(
         if corked {
             set_cork(stream, true)?;
         }
-        let body = content.start + body.start..content.start + body.end;
-        write_all(stream, &reply.head[head], document, body, deadline)?;
+        let range = head.start as u64 + body.start..head.end as u64 + body.end;
+        write_all(stream, replies, range, deadline)?;
     }
     Ok(())
 }
 
-/// Writes both parts by one gathering call, and the rest by further ones if the kernel stops short.
+fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
+    match replies {
+        [reply] if behaviour.gather != Gather::Pending => {
+            behaviour.writes(reply.head.len(), reply.content_length())
+        }
+        _ => behaviour.gathered_writes(replies.iter().map(Reply::length).sum()),
+    }
+}
+
+/// Writes `range` of the replies, one after the other, by one gathering call, and the rest by
+/// further ones if the kernel stops short.
 fn write_all(
     mut stream: &TcpStream,
-    mut head: &[u8],
-    document: Option<Document>,
-    mut body: Range<u64>,
+    replies: &[Reply],
+    mut range: Range<u64>,
     deadline: Instant,
 ) -> io::Result<()> {
-    while !head.is_empty() || !body.is_empty() {
+    while !range.is_empty() {
         stream.set_write_timeout(Some(left_until(deadline)?))?;
-        let mut slices = Vec::with_capacity(2);
-        if !head.is_empty() {
-            slices.push(IoSlice::new(head));
-        }
-        if let Some(document) = document {
-            document.gather(body.clone(), &mut slices);
-        }
-        let written = match stream.write_vectored(&slices) {
+        match stream.write_vectored(&gather(replies, range.clone())) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => written,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(written) => range.start += written as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
-        };
-        let of_head = written.min(head.len());
-        head = &head[of_head..];
-        body.start += (written - of_head) as u64;
+        }
     }
     Ok(())
+}
+
+/// The octets in `range`, or as many as a call may gather.
+fn gather(replies: &[Reply], range: Range<u64>) -> Vec<IoSlice<'_>> {
+    let mut slices = Vec::with_capacity(2);
+    let mut start = 0;
+    for reply in replies {
+        let end = start + reply.length();
+        let part = range.start.max(start)..range.end.min(end);
+        if !part.is_empty() {
+            reply.gather(part.start - start..part.end - start, &mut slices);
+        }
+        start = end;
+    }
+    slices
 }
 
 /// The time left until `deadline`, as a time-out for a socket, which must not be zero.

@@ -19,47 +19,81 @@ pub struct Write {
     pub corked: bool,
 }
 
-/// The writes of one response, in order: every octet once, none empty.
-#[derive(Clone, Debug)]
+/// What is left to be written of a response; every octet once, no write empty.
+///
+/// It is kept apart from the [`Behaviour`] that it follows because a simulated server has one of
+/// these for each connection, and one of those for all.
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WritePlan {
-    behaviour: Behaviour,
     head: Range<usize>,
     body: Range<u64>,
-    first: bool,
 }
 
 impl WritePlan {
-    pub(super) const fn new(behaviour: &Behaviour, head: usize, body: u64) -> Self {
-        Self { behaviour: *behaviour, head: 0..head, body: 0..body, first: true }
+    /// For a response of `head` and `body` octets.
+    #[must_use]
+    pub const fn new(head: usize, body: u64) -> Self {
+        Self { head: 0..head, body: 0..body }
+    }
+
+    /// For several responses as one stream of `octets`: all of it counts as body.
+    #[must_use]
+    pub const fn gathered(octets: u64) -> Self {
+        Self::new(0, octets)
+    }
+
+    /// Whether there is nothing left to write.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.head.start == self.head.end && self.body.start == self.body.end
+    }
+
+    /// The next write of a server that behaves so; `None` if there is nothing left.
+    pub fn next_write(&mut self, behaviour: &Behaviour) -> Option<Write> {
+        if self.is_done() {
+            return None;
+        }
+        let size = behaviour.write_size.map_or(usize::MAX, usize::from);
+        let after = self.thought(behaviour);
+        let head = take_front(&mut self.head, size);
+        let head_alone = behaviour.head_flush == HeadFlush::Apart && !head.is_empty();
+        let room = if head_alone { 0 } else { (size - head.len()) as u64 };
+        let body = take_front_octets(&mut self.body, room);
+        let corked = self.is_done() && behaviour.tail == Tail::Corked;
+        Some(Write { after, head, body, corked })
     }
 
     /// How long to think before the next write.
-    fn thought(&self) -> Duration {
-        let Behaviour { head_flush, think, think_after_head, .. } = self.behaviour;
-        match head_flush {
-            _ if self.first => think,
-            HeadFlush::Apart if self.body.start == 0 && self.head.is_empty() => think_after_head,
-            _ => Duration::ZERO,
+    fn thought(&self, behaviour: &Behaviour) -> Duration {
+        let Behaviour { head_flush, think, think_after_head, think_between_writes, .. } = behaviour;
+        match (self.head.start, self.body.start) {
+            (0, 0) => *think,
+            (_, 0) if !self.head.is_empty() => Duration::ZERO,
+            (_, 0) if *head_flush == HeadFlush::Apart => *think_after_head,
+            (_, 0) => Duration::ZERO,
+            _ => *think_between_writes,
         }
     }
 }
 
-impl Iterator for WritePlan {
+/// The writes of a plan, in order.
+#[derive(Clone, Debug)]
+pub struct Writes<'b> {
+    behaviour: &'b Behaviour,
+    plan: WritePlan,
+}
+
+impl<'b> Writes<'b> {
+    pub(super) const fn new(behaviour: &'b Behaviour, plan: WritePlan) -> Self {
+        Self { behaviour, plan }
+    }
+}
+
+impl Iterator for Writes<'_> {
     type Item = Write;
 
     fn next(&mut self) -> Option<Write> {
-        if self.head.is_empty() && self.body.is_empty() {
-            return None;
-        }
-        let size = self.behaviour.write_size.map_or(usize::MAX, usize::from);
-        let after = self.thought();
-        let head = take_front(&mut self.head, size);
-        let head_alone = self.behaviour.head_flush == HeadFlush::Apart && !head.is_empty();
-        let room = if head_alone { 0 } else { (size - head.len()) as u64 };
-        let body = take_front_octets(&mut self.body, room);
-        let last = self.head.is_empty() && self.body.is_empty();
-        self.first = false;
-        Some(Write { after, head, body, corked: last && self.behaviour.tail == Tail::Corked })
+        self.plan.next_write(self.behaviour)
     }
 }
 
@@ -112,14 +146,32 @@ mod tests {
     }
 
     #[test]
-    fn thinking_comes_before_the_head_and_before_the_body() {
-        let [ten, forty] = [10, 40].map(Duration::from_millis);
-        let slow = |behaviour| Behaviour { think: ten, think_after_head: forty, ..behaviour };
-        let waits = |behaviour: Behaviour| {
-            behaviour.writes(226, 6651).map(|write| write.after).collect::<Vec<_>>()
+    fn thinking_comes_before_the_head_before_the_body_and_between_its_writes() {
+        let [two, ten, forty] = [2, 10, 40].map(Duration::from_millis);
+        let none = Duration::ZERO;
+        let slow = |behaviour| Behaviour {
+            think: ten,
+            think_after_head: forty,
+            think_between_writes: two,
+            ..behaviour
         };
-        assert_eq!(waits(slow(Behaviour::PAPER_1996)), [ten, forty, Duration::ZERO]);
-        assert_eq!(waits(slow(Behaviour::FIXED)), [ten]);
+        let waits = |behaviour: Behaviour, head, body| {
+            slow(behaviour).writes(head, body).map(|write| write.after).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(Behaviour::PAPER_1996, 226, 9000), [ten, forty, two, two]);
+        assert_eq!(waits(Behaviour::PAPER_1996, 5000, 1), [ten, none, forty]);
+        assert_eq!(waits(JOINED_4096, 226, 9000), [ten, two, two]);
+        assert_eq!(waits(JOINED_4096, 4096, 9), [ten, none]);
+        assert_eq!(waits(Behaviour::FIXED, 226, 6651), [ten]);
+        let gathered = slow(Behaviour::PAPER_1996);
+        let gathered: Vec<_> =
+            gathered.gathered_writes(5000).map(|write| (write.after, write.body)).collect();
+        assert_eq!(gathered, [(ten, 0..4096), (two, 4096..5000)]);
+    }
+
+    #[test]
+    fn a_plan_is_as_small_as_its_two_ranges() {
+        assert_eq!(size_of::<WritePlan>(), 2 * size_of::<Range<u64>>());
     }
 
     #[test]

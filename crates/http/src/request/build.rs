@@ -96,7 +96,7 @@ impl RequestBuilder {
 }
 
 impl ConnectionOption {
-    const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::KeepAlive => "Keep-Alive",
             Self::Close => "close",

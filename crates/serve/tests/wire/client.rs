@@ -82,6 +82,16 @@ impl Client {
         time
     }
 
+    /// Sends requests together, and says how long it took until the last was answered.
+    pub(crate) fn time_together(&mut self, requests: &[RequestBuilder]) -> Duration {
+        let start = Instant::now();
+        self.send(requests);
+        for _ in requests {
+            self.receive();
+        }
+        start.elapsed()
+    }
+
     /// What comes until the server closes; panics if it resets or does not close.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.leftover);

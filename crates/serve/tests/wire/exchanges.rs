@@ -8,13 +8,21 @@ use std::{
 
 use ackwise_http::{
     Behaviour, CloseReason, ConnectionOption, KeepAlive, Method, Persistence, RequestBuilder,
-    Version, behaviour::KeepAlivePolicy,
+    Version,
+    behaviour::{Gather, KeepAlivePolicy},
 };
 use ackwise_serve::{Config, Document, Server};
 
 use crate::client::{Client, Fetched, eventually};
 
 const BOTH: [Behaviour; 2] = [Behaviour::PAPER_1996, Behaviour::FIXED];
+
+/// Its writes begin and end anywhere in heads and bodies.
+const GATHERED: Behaviour = Behaviour {
+    gather: Gather::Pending,
+    write_size: NonZeroUsize::new(100),
+    ..Behaviour::PAPER_1996
+};
 
 fn get(path: &str) -> RequestBuilder {
     RequestBuilder::get("localhost", path)
@@ -39,7 +47,7 @@ fn documents_of_every_size_arrive_whole_on_one_connection() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    for behaviour in BOTH {
+    for behaviour in [Behaviour::PAPER_1996, Behaviour::FIXED, GATHERED] {
         let server = start(behaviour);
         let mut client = Client::connect(&server);
         let head = RequestBuilder::new(Method::Head, "localhost", "/77");
@@ -53,6 +61,21 @@ fn pipelined_requests_are_answered_in_order() {
         assert_eq!((part.response.head.status, part.content.len()), (206, 10));
         assert!(Document::new(300).unwrap().has(10, &part.content));
     }
+}
+
+#[test]
+fn gathered_answers_that_need_many_slices_arrive_whole() {
+    let server = start(Behaviour { write_size: None, ..GATHERED });
+    let mut client = Client::connect(&server);
+    for lengths in [vec![300, 5_000_000, 6651], (1..=70).collect()] {
+        let requests: Vec<_> = lengths.iter().map(|length| get(&format!("/{length}"))).collect();
+        client.send(&requests);
+        for length in lengths {
+            let document = Document::new(length).unwrap();
+            assert!(document.has(0, &client.receive().content), "{length}");
+        }
+    }
+    eventually("all are counted", || server.stats().answered == 73);
 }
 
 #[test]

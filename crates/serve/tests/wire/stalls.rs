@@ -4,8 +4,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use ackwise_http::{
-    Behaviour,
-    behaviour::{HeadFlush, Nagle, Tail},
+    Behaviour, RequestBuilder,
+    behaviour::{Gather, HeadFlush, Nagle, Tail},
 };
 use ackwise_serve::{Config, Server};
 
@@ -18,6 +18,16 @@ fn median(behaviour: Behaviour, path: &str) -> Duration {
     let server = Server::start(Config::loopback(behaviour)).unwrap();
     let mut client = Client::connect(&server);
     let mut times: Vec<_> = (0..12).map(|_| client.time(path)).skip(3).collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// The median time of three small documents that are asked for at once.
+fn median_of_three_pipelined(behaviour: Behaviour) -> Duration {
+    let server = Server::start(Config::loopback(behaviour)).unwrap();
+    let mut client = Client::connect(&server);
+    let requests = ["/300", "/200", "/100"].map(|path| RequestBuilder::get("localhost", path));
+    let mut times: Vec<_> = (0..12).map(|_| client.time_together(&requests)).skip(3).collect();
     times.sort();
     times[times.len() / 2]
 }
@@ -47,6 +57,16 @@ fn an_odd_final_segment_under_nagle_waits() {
     println!("one write {whole:?}, two writes {odd:?}");
     assert!(odd > Duration::from_millis(20), "{odd:?}");
     assert!(whole < odd / 5, "{whole:?} against {odd:?}");
+}
+
+#[test]
+fn pipelined_answers_under_nagle_wait_unless_they_are_gathered() {
+    let each = Behaviour { nagle: Nagle::On, ..Behaviour::FIXED };
+    let gathered = Behaviour { gather: Gather::Pending, ..each };
+    let [each, gathered] = [each, gathered].map(median_of_three_pipelined);
+    println!("each by itself {each:?}, gathered {gathered:?}");
+    assert!(each > Duration::from_millis(20), "{each:?}");
+    assert!(gathered < each / 5, "{gathered:?} against {each:?}");
 }
 
 #[test]

@@ -1,0 +1,216 @@
+//! The whole product of waits, delayed acknowledgements and phases, drawn as tables.
+
+use super::*;
+use Cause::*;
+use ackwise_tcp::{AckWait, Instant, Wait};
+use core::time::Duration;
+
+/// A message whose sender's program is done, while no link is busy with it and nothing of it is
+/// lost: by the sender's wait, the cause while data travels; when it has arrived and its
+/// acknowledgement is on the way; and when the acknowledgement is delayed.
+#[rustfmt::skip]
+const HELD: [(Wait, [Cause; 3]); 13] = [
+    (Wait::Application,                         [Propagation,           ApplicationLimited,    ApplicationLimited]),
+    (Wait::Handshake,                           [Handshake,             Handshake,             Handshake]),
+    (Wait::SlowStart,                           [SlowStart,             SlowStart,             ShortInitialSegment]),
+    (Wait::CongestionWindow,                    [CongestionWindow,      CongestionWindow,      ShortInitialSegment]),
+    (Wait::ReceiveWindow { probing: false },    [ReceiveWindow,         ReceiveWindow,         ReceiveWindow]),
+    (Wait::ReceiveWindow { probing: true },     [ReceiveWindow,         ReceiveWindow,         ReceiveWindow]),
+    (Wait::Nagle,                               [NagleRtt,              NagleRtt,              NagleDelayedAck]),
+    (Wait::Minshall,                            [NagleRtt,              NagleRtt,              NagleDelayedAck]),
+    (Wait::Cork,                                [CorkTimer,             CorkTimer,             CorkTimer]),
+    (Wait::SillyWindow,                         [SillyWindow,           SillyWindow,           SillyWindow]),
+    (Wait::Recovery,                            [LossRecovery,          LossRecovery,          LossRecovery]),
+    (Wait::RetransmissionTimeout,               [RetransmissionTimeout, RetransmissionTimeout, RetransmissionTimeout]),
+    (Wait::Closed,                              [Propagation,           ApplicationLimited,    ApplicationLimited]),
+];
+
+const EPOCH: Instant = Instant::EPOCH;
+
+const DELAYS: [AckWait; 4] = [
+    AckWait::Delayed { since: EPOCH, until: EPOCH },
+    AckWait::HostTick { since: EPOCH, until: EPOCH },
+    AckWait::Interarrival { since: EPOCH, until: EPOCH },
+    AckWait::Withheld { since: EPOCH, until: EPOCH },
+];
+
+const PHASES: [Phase; 7] = [
+    Phase::Handshake,
+    Phase::Tls(Direction::ToServer),
+    Phase::Tls(Direction::ToClient),
+    Phase::Request,
+    Phase::ServerThink,
+    Phase::Response,
+    Phase::HeadOfLine,
+];
+
+/// A response whose program is done.
+const RESPONSE: Moment = Moment {
+    phase: Phase::Response,
+    wait: Wait::Application,
+    ack_wait: None,
+    under_way: UnderWay::Nothing,
+    writer: Writer::Done,
+    cut_by_idle: false,
+    paced: false,
+};
+
+/// What a phase makes of a cause that the sender's wait gives in the response.
+fn in_phase(phase: Phase, of_response: Cause) -> Cause {
+    match (phase, of_response) {
+        (Phase::Handshake, LossRecovery | RetransmissionTimeout) => of_response,
+        (Phase::Handshake, _) => Handshake,
+        (Phase::ServerThink, _) => ServerThink,
+        (Phase::HeadOfLine, _) => HeadOfLine,
+        (Phase::Request, Transmission) => RequestUpload,
+        (Phase::Tls(_), Transmission | Propagation | ApplicationLimited) => TlsHandshake,
+        (Phase::Tls(_) | Phase::Request | Phase::Response, _) => of_response,
+    }
+}
+
+#[test]
+fn every_wait_has_a_cause_in_every_phase() {
+    let ack_waits = DELAYS.map(Some).into_iter().chain([None]);
+    for (ack_wait, phase) in ack_waits.flat_map(|ack_wait| PHASES.map(|phase| (ack_wait, phase))) {
+        for (wait, [travelling, arrived, delayed]) in HELD {
+            for (under_way, expected) in [
+                (UnderWay::Propagating, travelling),
+                (UnderWay::Nothing, if ack_wait.is_some() { delayed } else { arrived }),
+                (UnderWay::Transmitting, Transmission),
+            ] {
+                let expected = match phase {
+                    Phase::Handshake => Handshake,
+                    _ => in_phase(phase, expected),
+                };
+                let moment = Moment { phase, wait, ack_wait, under_way, ..RESPONSE };
+                assert_eq!(cause(&moment), expected, "{moment:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loss_is_the_cause_until_its_repair_is_under_way() {
+    for (phase, (wait, _)) in PHASES.into_iter().flat_map(|phase| HELD.map(|held| (phase, held))) {
+        for repaired_by in [RepairedBy::Recovery, RepairedBy::Timeout] {
+            let expected = match (repaired_by, wait) {
+                (RepairedBy::Timeout, _) | (_, Wait::RetransmissionTimeout) => {
+                    RetransmissionTimeout
+                }
+                (RepairedBy::Recovery, _) => LossRecovery,
+            };
+            let under_way = UnderWay::Lost(repaired_by);
+            let moment = Moment { phase, wait, under_way, paced: true, ..RESPONSE };
+            assert_eq!(cause(&moment), in_phase(phase, expected), "{moment:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_has_more_to_say_is_waited_for_when_tcp_has_nothing() {
+    for (writer, expected) in [
+        (Writer::Working, ApplicationLimited),
+        (Writer::SendBufferFull, SendBuffer),
+        (Writer::FlowControlled, H2FlowControl),
+    ] {
+        for under_way in [UnderWay::Propagating, UnderWay::Nothing] {
+            for (wait, [travelling, arrived, _]) in HELD {
+                let of_wait = if under_way == UnderWay::Nothing { arrived } else { travelling };
+                let expected = if wait == Wait::Application { expected } else { of_wait };
+                let moment = Moment { wait, under_way, writer, ..RESPONSE };
+                assert_eq!(cause(&moment), expected, "{moment:?}");
+            }
+        }
+        let busy = Moment { under_way: UnderWay::Transmitting, writer, ..RESPONSE };
+        assert_eq!(cause(&busy), Transmission, "the program keeps up with the link");
+    }
+}
+
+#[test]
+fn a_window_cut_while_idle_is_blamed_unless_a_delayed_acknowledgement_is_waited_for() {
+    for (wait, [_, arrived, delayed]) in HELD {
+        let closed = matches!(wait, Wait::SlowStart | Wait::CongestionWindow);
+        let moment = Moment { wait, cut_by_idle: true, ..RESPONSE };
+        assert_eq!(cause(&moment), if closed { IdleRestart } else { arrived }, "{wait:?}");
+        let moment = Moment { ack_wait: Some(DELAYS[0]), ..moment };
+        assert_eq!(cause(&moment), delayed, "{wait:?}");
+    }
+}
+
+#[test]
+fn pacing_is_blamed_only_when_the_link_would_have_been_free() {
+    for (wait, _) in HELD {
+        for (under_way, expected) in [
+            (UnderWay::Propagating, Pacing),
+            (UnderWay::Nothing, Pacing),
+            (UnderWay::Transmitting, Transmission),
+        ] {
+            let moment = Moment { wait, under_way, paced: true, ..RESPONSE };
+            assert_eq!(cause(&moment), expected, "{moment:?}");
+        }
+    }
+}
+
+#[test]
+fn the_tables_have_every_wait() {
+    /// A new wait stops the build here; then the table wants a row for it.
+    const fn row(wait: Wait) -> usize {
+        match wait {
+            Wait::Application => 0,
+            Wait::Handshake => 1,
+            Wait::SlowStart => 2,
+            Wait::CongestionWindow => 3,
+            Wait::ReceiveWindow { probing: false } => 4,
+            Wait::ReceiveWindow { probing: true } => 5,
+            Wait::Nagle => 6,
+            Wait::Minshall => 7,
+            Wait::Cork => 8,
+            Wait::SillyWindow => 9,
+            Wait::Recovery => 10,
+            Wait::RetransmissionTimeout => 11,
+            Wait::Closed => 12,
+        }
+    }
+    for (place, (wait, _)) in HELD.into_iter().enumerate() {
+        assert_eq!(row(wait), place, "{wait:?}");
+    }
+}
+
+#[test]
+fn a_delayed_acknowledgement_counts_only_when_nothing_is_coming() {
+    let ack_wait =
+        Some(AckWait::Delayed { since: EPOCH, until: EPOCH + Duration::from_millis(40) });
+    let moment = Moment { wait: Wait::Nagle, ack_wait, ..RESPONSE };
+    assert_eq!(cause(&moment), NagleDelayedAck);
+    let another_comes = Moment { under_way: UnderWay::Propagating, ..moment };
+    assert_eq!(cause(&another_comes), NagleRtt, "the second segment makes the receiver answer");
+}
+
+#[test]
+fn each_cause_has_a_party() {
+    use Direction::{ToClient, ToServer};
+    for found in Cause::ALL {
+        let parties = [ToServer, ToClient].map(|direction| found.party(direction));
+        let expected = match found {
+            ServerThink => [Some(Party::Server); 2],
+            HeadOfLine => [Some(Party::Client); 2],
+            Handshake
+            | TlsHandshake
+            | RequestUpload
+            | Propagation
+            | Transmission
+            | CongestionWindow
+            | LossRecovery
+            | RetransmissionTimeout => [Some(Party::Path); 2],
+            SillyWindow | ReceiveWindow | H2FlowControl => {
+                [Some(Party::Server), Some(Party::Client)]
+            }
+            Unknown => [None; 2],
+            _ => [Some(Party::Client), Some(Party::Server)],
+        };
+        assert_eq!(parties, expected, "{found}");
+    }
+    let held = Moment { phase: Phase::Request, wait: Wait::Nagle, ..RESPONSE };
+    let party = cause(&held).party(held.phase.direction());
+    assert_eq!(party, Some(Party::Client), "a client stuck behind its own Nagle stalls itself");
+}

@@ -1,0 +1,104 @@
+//! Heads of an exact size: for captures of simulated runs, where only the size was ever there.
+
+use alloc::{format, string::String, vec::Vec};
+
+use crate::{ConnectionOption, EncodeError, RequestBuilder, ResponseBuilder, Version};
+
+/// The head of a GET of `target` that is exactly `size` octets long.
+///
+/// `None` if `size` is too small, or if `target` cannot stand in a head.
+///
+/// ```
+/// let head = ackwise_http::padded_request_head("/", 210).expect("there is room for a `/`");
+/// assert_eq!(head.len(), 210);
+/// assert!(head.starts_with(b"GET / HTTP/1.1\r\nHost: "));
+/// assert_eq!(ackwise_http::padded_request_head("/", 10), None);
+/// ```
+#[must_use]
+pub fn padded_request_head(target: &str, size: usize) -> Option<Vec<u8>> {
+    padded(size, |few, field| {
+        let request = RequestBuilder::get(format!("h{}", "o".repeat(few)), target);
+        match field {
+            Some(padding) => request.field(PADDING, padding).encode(),
+            None => request.encode(),
+        }
+    })
+}
+
+/// The head of a response with `body` octets of content that is exactly `size` octets long; it says
+/// whether the connection persists.
+///
+/// `None` if `size` is too small.
+#[must_use]
+pub fn padded_response_head(body: u64, size: usize, persists: bool) -> Option<Vec<u8>> {
+    padded(size, |few, field| {
+        // Leading zeros are digits like others: RFC 9110, section 8.6, "Content-Length = 1*DIGIT".
+        let length = format!("{}{body}", "0".repeat(few));
+        let head = ResponseBuilder::new(Version::Http11, 200).field("Content-Length", length);
+        let head = match persists {
+            true => head,
+            false => head.field("Connection", ConnectionOption::Close.as_str()),
+        };
+        match field {
+            Some(padding) => head.field(PADDING, padding).encode(),
+            None => head.encode(),
+        }
+    })
+}
+
+/// Finds what makes a head `size` octets long. A padding field with its name takes a few octets at
+/// least; fewer go where `head` can put any number.
+fn padded(
+    size: usize,
+    head: impl Fn(usize, Option<String>) -> Result<Vec<u8>, EncodeError>,
+) -> Option<Vec<u8>> {
+    let missing = size.checked_sub(head(0, None).ok()?.len())?;
+    let padded = match missing.checked_sub(PADDING.len() + ": \r\n".len()) {
+        Some(value) => head(0, Some(".".repeat(value))),
+        None => head(missing, None),
+    };
+    padded.ok()
+}
+
+const PADDING: &str = "X-Padding";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Framing, Persistence, RequestParser, response::responses};
+
+    #[test]
+    fn every_size_from_the_smallest_on_is_met_and_parsed() {
+        let smallest = b"GET /6651 HTTP/1.1\r\nHost: h\r\n\r\n".len();
+        assert_eq!(padded_request_head("/6651", smallest - 1), None);
+        for size in smallest..400 {
+            let head = padded_request_head("/6651", size).unwrap();
+            assert_eq!(head.len(), size);
+            let request = RequestParser::new().advance(&mut &head[..]).unwrap().unwrap();
+            assert_eq!((request.end, request.target.as_str()), (size as u64, "/6651"));
+        }
+        for persists in [true, false] {
+            for size in 58..400 {
+                let mut stream = padded_response_head(12, size, persists).unwrap();
+                assert_eq!(stream.len(), size);
+                stream.extend_from_slice(&[0; 12]);
+                let response = responses(&stream).unwrap().remove(0);
+                assert_eq!(response.head.end, size as u64);
+                assert_eq!(response.head.framing, Framing::Length(12));
+                assert_eq!(response.head.persistence == Persistence::Persists, persists);
+            }
+        }
+        assert_eq!(padded_response_head(12, 39, true).map(|head| head.len()), Some(39));
+        assert_eq!(padded_response_head(12, 38, true), None);
+    }
+
+    #[test]
+    fn a_target_that_is_none_gets_no_head() {
+        assert_eq!(padded_request_head("/ HTTP/1.1\r\nX: y", 400), None);
+    }
+
+    #[test]
+    fn the_largest_simulated_head_is_met_too() {
+        assert_eq!(padded_response_head(u64::MAX, 100_000, true).unwrap().len(), 100_000);
+    }
+}

@@ -1,0 +1,266 @@
+//! Every plan's steps. `open 1`, `ask 1: 2..3 of 300, close` and `had 1` are a step, a step, and a
+//! response; a pause stands in brackets before the step.
+
+use super::*;
+use crate::ConnectionOption;
+use alloc::{format, string::String, vec};
+use core::fmt::Write;
+
+#[test]
+fn plans_take_these_steps() {
+    let table: &[(&str, Transfer, &str)] = &[
+        (
+            "serial",
+            Transfer::Serial,
+            "[document] open 0; ask 0: 0..1 of 5000, close; had 0;
+             [file] open 1; ask 1: 1..2 of 300, close; had 1;
+             [file] open 2; ask 2: 2..3 of 0, close; had 2;
+             [file] open 3; ask 3: 3..4 of 4000, close; had 3;",
+        ),
+        (
+            "parallel, as many connections as inlines",
+            parallel(3),
+            "[document] open 0; ask 0: 0..1 of 5000, close; had 0;
+             [file] open 1; ask 1: 1..2 of 300, close;
+             [gap] open 2; ask 2: 2..3 of 0, close;
+             [gap] open 3; ask 3: 3..4 of 4000, close; had 1; had 2; had 3;",
+        ),
+        (
+            "parallel, fewer connections than inlines",
+            parallel(2),
+            "[document] open 0; ask 0: 0..1 of 5000, close; had 0;
+             [file] open 1; ask 1: 1..2 of 300, close;
+             [gap] open 2; ask 2: 2..3 of 0, close; had 1;
+             [file] open 3; ask 3: 3..4 of 4000, close; had 2; had 3;",
+        ),
+        (
+            "persistent",
+            Transfer::Persistent,
+            "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
+             [file] ask 0: 1..2 of 300, keep; had 0;
+             [file] ask 0: 2..3 of 0, keep; had 0;
+             [file] ask 0: 3..4 of 4000, keep; had 0;",
+        ),
+        (
+            "pipelined",
+            Transfer::Pipelined,
+            "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
+             [file] ask 0: 1..2 of 300, keep; ask 0: 2..3 of 0, keep; ask 0: 3..4 of 4000, keep;
+             had 0; had 0; had 0;",
+        ),
+        (
+            "segment-filled",
+            segment_filled(1460),
+            "[document] open 0; ask 0: 0..1 of 4380, keep; had 0;
+             [file] ask 0: 1..4 of 4300, keep; had 0;",
+        ),
+        (
+            "segment-filled, a primary of less than a segment",
+            segment_filled(8192),
+            "[document] open 0; ask 0: 0..1 of 8192, keep; had 0;
+             [file] ask 0: 1..4 of 4300, keep; had 0;",
+        ),
+        ("GETWEB", Transfer::GetWeb, "[document] open 0; ask 0: 0..4 of 9300, keep; had 0;"),
+    ];
+    for (name, transfer, expected) in table {
+        let fetch = PageFetch::new(*transfer, &three_inlines(), FirstConnection::New, |_| false);
+        assert_eq!(steps(fetch), words(expected), "{name}");
+    }
+}
+
+#[test]
+fn a_kept_connection_needs_no_opening() {
+    for (transfer, expected) in [
+        (Transfer::GetWeb, "[document] ask 0: 0..4 of 9300, keep; had 0;"),
+        (
+            Transfer::Pipelined,
+            "[document] ask 0: 0..1 of 5000, keep; had 0;
+             [file] ask 0: 1..2 of 300, keep; ask 0: 2..3 of 0, keep; ask 0: 3..4 of 4000, keep;
+             had 0; had 0; had 0;",
+        ),
+    ] {
+        let fetch = PageFetch::new(transfer, &three_inlines(), FirstConnection::Kept, |_| false);
+        assert_eq!(steps(fetch), words(expected), "{transfer:?}");
+    }
+}
+
+#[test]
+fn a_page_without_inlines_is_its_primary() {
+    let page = Page { primary: 2000, inlines: vec![] };
+    for transfer in ALL {
+        let says = if transfer.closes_after_response() { "close" } else { "keep" };
+        let octets = if transfer == segment_filled(1460) { 1460 } else { 2000 };
+        let fetch = PageFetch::new(transfer, &page, FirstConnection::New, |_| false);
+        let expected = format!("[document] open 0; ask 0: 0..1 of {octets}, {says}; had 0;");
+        assert_eq!(steps(fetch), words(&expected), "{transfer:?}");
+    }
+}
+
+#[test]
+fn cached_files_are_not_asked_for() {
+    #[rustfmt::skip]
+    let table: &[(&[usize], Transfer, &str)] = &[
+        (&[1, 2], Transfer::GetWeb,     "[document] open 0; ask 0: 0..4 of 9000, keep; had 0;"),
+        (&[0],    Transfer::GetWeb,     "[document] open 0; ask 0: 0..4 of 4300, keep; had 0;"),
+        (&[2],    segment_filled(1000), "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
+                                         [file] ask 0: 1..4 of 4300, keep; had 0;"),
+        (&[0],    segment_filled(1000), "[document] open 0; ask 0: 1..4 of 4300, keep; had 0;"),
+        (&[1, 3], Transfer::Persistent, "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
+                                         [file] ask 0: 2..3 of 0, keep; had 0;"),
+        // Whose primary is cached knows the inlines at once.
+        (&[0, 2], Transfer::Pipelined,  "[document] open 0; ask 0: 1..2 of 300, keep;
+                                         ask 0: 3..4 of 4000, keep; had 0; had 0;"),
+        (&[0, 2], parallel(2),          "[document] open 0; ask 0: 1..2 of 300, close;
+                                         [gap] open 1; ask 1: 3..4 of 4000, close; had 0; had 1;"),
+    ];
+    for (cached, transfer, expected) in table {
+        let cached = |file| cached.contains(&file);
+        let fetch = PageFetch::new(*transfer, &three_inlines(), FirstConnection::New, cached);
+        assert_eq!(steps(fetch), words(expected), "{transfer:?}");
+    }
+    for transfer in ALL {
+        let fetch = PageFetch::new(transfer, &three_inlines(), FirstConnection::New, |_| true);
+        assert!(fetch.is_complete(), "{transfer:?}: there is nothing to fetch");
+        assert_eq!(steps(fetch), words(""));
+    }
+}
+
+#[test]
+fn parallel_responses_complete_in_any_order() {
+    let page = three_inlines();
+    let mut fetch = PageFetch::new(parallel(3), &page, FirstConnection::New, |_| false);
+    let mut log = String::new();
+    take(&mut fetch, &mut log);
+    fetch.on_response(0);
+    take(&mut fetch, &mut log);
+    for connection in [3, 1, 1, 7, 2] {
+        assert!(!fetch.is_complete());
+        fetch.on_response(connection); // Connections 1 and 7 owe nothing then.
+        assert_eq!(fetch.poll(), None);
+    }
+    assert!(fetch.is_complete() && !fetch.has_failed());
+}
+
+#[test]
+fn what_a_proven_connection_owes_is_asked_for_on_another() {
+    let page = three_inlines();
+    let mut fetch = PageFetch::new(Transfer::Pipelined, &page, FirstConnection::Kept, |_| false);
+    let mut log = String::new();
+    fetch.on_close(0); // It has idled too long.
+    take(&mut fetch, &mut log);
+    fetch.on_response(1);
+    take(&mut fetch, &mut log);
+    fetch.on_response(1);
+    fetch.on_close(1);
+    take(&mut fetch, &mut log);
+    fetch.on_response(2);
+    fetch.on_response(2);
+    take(&mut fetch, &mut log);
+    let expected = "[document] open 1; ask 1: 0..1 of 5000, keep;
+        [file] ask 1: 1..2 of 300, keep; ask 1: 2..3 of 0, keep; ask 1: 3..4 of 4000, keep;
+        [file] open 2; ask 2: 2..3 of 0, keep; ask 2: 3..4 of 4000, keep;";
+    assert_eq!(words(&log), words(expected));
+    assert!(fetch.is_complete() && !fetch.has_failed());
+}
+
+#[test]
+fn a_connection_that_closes_after_its_response_changes_nothing() {
+    for transfer in [Transfer::Serial, parallel(2)] {
+        let page = three_inlines();
+        let mut fetch = PageFetch::new(transfer, &page, FirstConnection::New, |_| false);
+        let mut log = String::new();
+        for connection in 0..4 {
+            take(&mut fetch, &mut log);
+            fetch.on_response(connection);
+            fetch.on_close(connection);
+        }
+        assert!(fetch.is_complete() && !fetch.has_failed(), "{transfer:?}");
+    }
+}
+
+#[test]
+fn a_server_that_closes_unanswered_fails_the_page() {
+    for transfer in ALL {
+        for first in [FirstConnection::New, FirstConnection::Kept] {
+            let mut fetch = PageFetch::new(transfer, &three_inlines(), first, |_| false);
+            let mut log = String::new();
+            for connection in 0..2 {
+                take(&mut fetch, &mut log);
+                fetch.on_close(connection);
+            }
+            assert!(fetch.has_failed() && !fetch.is_complete(), "{transfer:?}, {first:?}");
+            assert_eq!(fetch.poll(), None);
+        }
+    }
+}
+
+const ALL: [Transfer; 6] = [
+    Transfer::Serial,
+    parallel(4),
+    Transfer::Persistent,
+    Transfer::Pipelined,
+    segment_filled(1460),
+    Transfer::GetWeb,
+];
+
+fn three_inlines() -> Page {
+    Page { primary: 5000, inlines: vec![300, 0, 4000] }
+}
+
+const fn parallel(connections: u16) -> Transfer {
+    Transfer::Parallel { connections: NonZeroU16::new(connections).unwrap() }
+}
+
+const fn segment_filled(segment: u32) -> Transfer {
+    Transfer::SegmentFilled { segment: NonZeroU32::new(segment).unwrap() }
+}
+
+/// All steps, with the response that was asked for first coming when there is no other step.
+fn steps(mut fetch: PageFetch) -> Vec<String> {
+    let mut log = String::new();
+    let mut owing = Vec::new();
+    loop {
+        owing.extend(take(&mut fetch, &mut log));
+        if owing.is_empty() {
+            break;
+        }
+        let connection = owing.remove(0);
+        fetch.on_response(connection);
+        write!(log, "had {connection}; ").unwrap();
+    }
+    assert!(fetch.is_complete() && !fetch.has_failed());
+    words(&log)
+}
+
+/// Takes all steps there are, and returns the connections of the requests among them.
+fn take(fetch: &mut PageFetch, log: &mut String) -> Vec<u32> {
+    let mut asked = Vec::new();
+    while let Some(step) = fetch.poll() {
+        let (Step::Open { pause, .. } | Step::Request { pause, .. }) = &step;
+        log.push_str(match pause {
+            Pause::None => "",
+            Pause::Document => "[document] ",
+            Pause::File => "[file] ",
+            Pause::OpenGap => "[gap] ",
+        });
+        match step {
+            Step::Open { connection, .. } => write!(log, "open {connection}; "),
+            Step::Request { connection, files, response, option, .. } => {
+                asked.push(connection);
+                let option = match option {
+                    ConnectionOption::Close => "close",
+                    ConnectionOption::KeepAlive => "keep",
+                };
+                write!(log, "ask {connection}: {files:?} of {response}, {option}; ")
+            }
+        }
+        .unwrap();
+    }
+    asked
+}
+
+/// One step each, whatever the white space.
+fn words(steps: &str) -> Vec<String> {
+    let steps = steps.split(';').map(|step| step.split_whitespace().collect::<Vec<_>>().join(" "));
+    steps.filter(|step| !step.is_empty()).collect()
+}
