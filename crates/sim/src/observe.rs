@@ -74,6 +74,10 @@ pub trait Observer {
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
 
+    /// A connection is over, and nothing of it is under way: it will not be heard of again. One that
+    /// is alive at the end of the run never is.
+    fn on_over(&mut self, _connection: ConnectionId, _now: Instant) {}
+
     /// Asked now and then: whether the run is to go on.
     fn goes_on(&mut self, _now: Instant) -> bool {
         true

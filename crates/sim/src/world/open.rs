@@ -109,6 +109,7 @@ impl<O: Observer> World<'_, O> {
             return;
         }
         let connection = self.connections.remove(place as usize);
+        self.observer.on_over(connection.id, self.now);
         let hosts = [connection.ends[0].host, connection.ends[1].host];
         for (end, peer) in connection.ends.iter().zip([hosts[1], hosts[0]]) {
             if let Some(block) = self.hosts[end.host.0 as usize].peers.get_mut(&peer) {
