@@ -31,6 +31,7 @@
 
 mod contents;
 pub mod frame;
+mod messages;
 pub mod pcap;
 mod positions;
 mod segments;
