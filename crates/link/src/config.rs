@@ -4,7 +4,7 @@ use core::{num::NonZeroU32, time::Duration};
 
 use ackwise_tcp::Octets;
 
-use crate::{pick::Pick, rate::Rate, seed::Seed};
+use crate::{pick::Pick, rate::Rate, red::Red, seed::Seed};
 
 /// What one direction of a link is like.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -39,6 +39,8 @@ impl LinkConfig {
 pub enum Queue {
     /// First come, first served; what finds no room is dropped.
     DropTail(Limit),
+    /// First come, first served; the more that has waited of late, the more is dropped.
+    Red(Red),
 }
 
 impl Queue {

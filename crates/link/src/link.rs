@@ -1,11 +1,16 @@
 //! Packets in, packets out at their time, and counts.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::{boxed::Box, collections::VecDeque};
 use core::time::Duration;
 
 use ackwise_tcp::{Instant, Octets};
 
-use crate::{config::LinkConfig, pick::Picker, transmitter::Transmitter};
+use crate::{
+    config::LinkConfig,
+    faulty::Faulty,
+    transmitter::Transmitter,
+    verdict::{Counters, DropReason, Verdict},
+};
 
 /// One direction of a link, for packets of type `T`.
 ///
@@ -15,14 +20,11 @@ use crate::{config::LinkConfig, pick::Picker, transmitter::Transmitter};
 pub struct Link<T> {
     transmitter: Transmitter,
     delay: Duration,
-    lateness: Duration,
-    loss: Picker,
-    duplication: Picker,
-    reordering: Picker,
     /// Under way, by arrival, which is also the order in which they came.
     in_order: VecDeque<(Instant, T)>,
-    /// Under way and late, by arrival, then by number.
-    late: BTreeMap<(Instant, u64), T>,
+    /// What goes wrong, if anything does.
+    faulty: Option<Box<Faulty<T>>>,
+    /// What is not counted elsewhere: see [`counters`](Self::counters).
     counters: Counters,
 }
 
@@ -36,14 +38,10 @@ impl<T> Link<T> {
     pub fn new(config: LinkConfig) -> Self {
         let LinkConfig { rate, delay, queue, faults, seed } = config;
         Self {
-            transmitter: Transmitter::new(rate, queue),
+            transmitter: Transmitter::new(rate, queue, seed.named("red")),
             delay,
-            lateness: faults.lateness,
-            loss: Picker::new(faults.loss, seed.named("loss")),
-            duplication: Picker::new(faults.duplication, seed.named("duplication")),
-            reordering: Picker::new(faults.reordering, seed.named("reordering")),
             in_order: VecDeque::new(),
-            late: BTreeMap::new(),
+            faulty: Faulty::new(faults, seed).map(Box::new),
             counters: Counters::default(),
         }
     }
@@ -51,120 +49,104 @@ impl<T> Link<T> {
     /// When the next packet arrives; after every [`push`](Self::push) and [`poll`](Self::poll) it may
     /// have changed.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let in_order = self.in_order.front().map(|(arrives, _)| *arrives);
-        let late = self.late.first_key_value().map(|((arrives, _), _)| *arrives);
-        in_order.into_iter().chain(late).min()
+        match &self.faulty {
+            None => in_order,
+            Some(faulty) => in_order.into_iter().chain(faulty.next_late()).min(),
+        }
     }
 
     /// The next packet that has arrived by `now`. Of two that arrive at once, the one that is not
     /// late comes first.
     #[must_use]
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<T> {
-        let arrives = self.poll_timeout().filter(|arrives| *arrives <= now)?;
-        self.counters.delivered += 1;
-        if let Some((_, packet)) = self.in_order.pop_front_if(|(first, _)| *first == arrives) {
+        let late = self.faulty.as_ref().and_then(|faulty| faulty.next_late());
+        let until = late.map_or(now, |late| late.min(now));
+        if let Some((_, packet)) = self.in_order.pop_front_if(|(arrives, _)| *arrives <= until) {
             return Some(packet);
         }
-        self.late.pop_first().map(|(_, packet)| packet)
+        late.filter(|late| *late <= now)?;
+        self.faulty.as_mut().and_then(|faulty| faulty.pop_late())
     }
 
     /// What has happened so far.
     #[must_use]
-    pub const fn counters(&self) -> Counters {
-        self.counters
+    pub fn counters(&self) -> Counters {
+        let taken = self.counters.queued + self.counters.duplicated;
+        Counters {
+            busy: self.transmitter.busy(),
+            delivered: taken - self.under_way() as u64,
+            ..self.counters
+        }
     }
 
     /// Packets under way, waiting ones included.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.in_order.len() + self.late.len()
+        self.in_order.len() + self.faulty.as_ref().map_or(0, |faulty| faulty.late())
+    }
+
+    /// When a packet of `size` octets that is sent now arrives, if it is not late; and counts it.
+    #[inline]
+    fn take(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {
+        // A duplicate needs a second place.
+        if self.under_way() + 2 > Self::MAX_UNDER_WAY {
+            return Err(DropReason::UnderWayFull);
+        }
+        let departs = self.transmitter.offer(size, now)?;
+        self.counters.queued += 1;
+        self.counters.octets = self.counters.octets.saturating_add(size.0);
+        Ok(departs + self.delay)
+    }
+
+    #[cold]
+    fn drop_packet(&mut self, reason: DropReason) -> Verdict {
+        self.counters.count_drop(reason);
+        Verdict::Dropped(reason)
     }
 }
 
 impl<T: Clone> Link<T> {
     /// Offers a packet of `size` octets, link headers included, to the link.
+    #[inline]
     pub fn push(&mut self, packet: T, size: Octets, now: Instant) -> Verdict {
-        // Each fault throws its dice for every packet: what happens to one does not shift the others.
-        let lost = self.loss.next();
-        let twice = self.duplication.next();
-        let late = self.reordering.next();
-        if lost {
+        if self.faulty.is_some() {
+            return self.push_at_risk(packet, size, now);
+        }
+        match self.take(size, now) {
+            Ok(arrives) => {
+                self.in_order.push_back((arrives, packet));
+                Verdict::Queued
+            }
+            Err(reason) => self.drop_packet(reason),
+        }
+    }
+
+    fn push_at_risk(&mut self, packet: T, size: Octets, now: Instant) -> Verdict {
+        let fate = self.faulty.as_mut().map(|faulty| faulty.next());
+        if fate.is_some_and(|fate| fate.lost) {
             return self.drop_packet(DropReason::Loss);
         }
-        // A duplicate needs a second place.
-        if self.under_way() + 2 > Self::MAX_UNDER_WAY {
-            return self.drop_packet(DropReason::UnderWayFull);
-        }
-        let Some(departs) = self.transmitter.offer(size, now) else {
-            return self.drop_packet(DropReason::QueueFull);
+        let arrives = match self.take(size, now) {
+            Ok(arrives) => arrives,
+            Err(reason) => return self.drop_packet(reason),
         };
-        let arrives = departs + self.delay;
-        self.counters.queued += 1;
-        self.counters.octets += size.0;
-        if twice {
+        if fate.is_some_and(|fate| fate.twice) {
             self.counters.duplicated += 1;
             self.in_order.push_back((arrives, packet.clone()));
         }
-        if late {
-            self.counters.reordered += 1;
-            self.late.insert((arrives + self.lateness, self.counters.queued), packet);
-        } else {
-            self.in_order.push_back((arrives, packet));
+        match &mut self.faulty {
+            Some(faulty) if fate.is_some_and(|fate| fate.late) => {
+                self.counters.reordered += 1;
+                faulty.delay(packet, self.counters.queued, arrives);
+            }
+            _ => self.in_order.push_back((arrives, packet)),
         }
         Verdict::Queued
     }
-
-    const fn drop_packet(&mut self, reason: DropReason) -> Verdict {
-        match reason {
-            DropReason::QueueFull => self.counters.dropped_queue_full += 1,
-            DropReason::Loss => self.counters.dropped_loss += 1,
-            DropReason::UnderWayFull => self.counters.dropped_under_way_full += 1,
-        }
-        Verdict::Dropped(reason)
-    }
-}
-
-/// What becomes of a packet that is offered.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Verdict {
-    /// It will arrive.
-    Queued,
-    /// It will not.
-    Dropped(DropReason),
-}
-
-/// Why a packet will not arrive.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum DropReason {
-    /// The queue has no room.
-    QueueFull,
-    /// The fault [`loss`](crate::Faults::loss) hit it.
-    Loss,
-    /// [`Link::MAX_UNDER_WAY`] packets are under way.
-    UnderWayFull,
-}
-
-/// What has happened on a link.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Counters {
-    /// Packets taken; each will arrive, or has.
-    pub queued: u64,
-    /// Octets of the packets taken.
-    pub octets: u64,
-    /// Packets that found the queue full.
-    pub dropped_queue_full: u64,
-    /// Packets hit by the fault loss.
-    pub dropped_loss: u64,
-    /// Packets that found [`Link::MAX_UNDER_WAY`] of them under way.
-    pub dropped_under_way_full: u64,
-    /// Packets taken that arrive twice.
-    pub duplicated: u64,
-    /// Packets taken that arrive late.
-    pub reordered: u64,
-    /// Packets that have arrived, duplicates included.
-    pub delivered: u64,
 }
 
 #[cfg(test)]

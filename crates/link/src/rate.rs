@@ -30,18 +30,50 @@ impl Rate {
     /// last longer than 584 years lasts 584 years.
     #[must_use]
     pub fn serialization_delay(self, size: Octets) -> Duration {
+        Duration::from_nanos(self.nanos(size))
+    }
+
+    fn nanos(self, size: Octets) -> u64 {
         const NANOBITS: u64 = 8_000_000_000;
         let rate = self.bits_per_second.get();
         // A division in 128 bits costs ten times as much, and packets are small.
-        let nanos = match size.0.checked_mul(NANOBITS) {
+        match size.0.checked_mul(NANOBITS) {
             Some(bits) => bits.div_ceil(rate),
             None => {
                 let nanos = (u128::from(size.0) * u128::from(NANOBITS)).div_ceil(rate.into());
                 u64::try_from(nanos).unwrap_or(u64::MAX)
             }
-        };
-        Duration::from_nanos(nanos)
+        }
     }
+}
+
+/// A rate, or none, that remembers the delays of the last small and the last large packet: most packets
+/// of a link have one of two sizes, and a division takes longer than all the rest of a push.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    rate: Option<Rate>,
+    /// Size and delay in nanoseconds.
+    known: [(u64, u64); 2],
+}
+
+impl Pace {
+    pub(crate) const fn new(rate: Option<Rate>) -> Self {
+        // Nothing takes no time, at any rate.
+        Self { rate, known: [(0, 0); 2] }
+    }
+
+    /// [`Rate::serialization_delay`] in nanoseconds; none without a rate.
+    #[inline]
+    pub(crate) fn serialization_nanos(&mut self, size: Octets) -> u64 {
+        let known = &mut self.known[usize::from(size.0 >= Self::LARGE)];
+        if known.0 != size.0 {
+            *known = (size.0, self.rate.map_or(0, |rate| rate.nanos(size)));
+        }
+        known.1
+    }
+
+    /// Where acknowledgements end and data begins.
+    const LARGE: u64 = 256;
 }
 
 #[cfg(test)]
@@ -67,5 +99,16 @@ mod tests {
             assert_eq!(delay, Duration::from_nanos(nanos), "{size} octets at {rate} bit/s");
         }
         assert_eq!(Rate::bits_per_second(0), None);
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_is_computed() {
+        for rate in [Rate::bits_per_second(1_500_000), Rate::bits_per_second(3), None] {
+            let mut pace = Pace::new(rate);
+            for size in [0, 1_500, 40, 1_500, 255, 256, 40, 256, 0, u64::MAX, 255].map(Octets) {
+                let delay = rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(size));
+                assert_eq!(Duration::from_nanos(pace.serialization_nanos(size)), delay);
+            }
+        }
     }
 }

@@ -1,63 +1,123 @@
 //! One packet at a time at a rate; the others wait or are dropped.
 //!
 //! It holds no packets. First come, first served means that a packet's departure is known when it
-//! arrives, so only sizes and departures are kept, for as long as they fill the queue.
+//! arrives, so only departures are kept, for as long as they fill the queue.
 
-use alloc::collections::VecDeque;
+use alloc::{boxed::Box, collections::VecDeque};
+use core::time::Duration;
 
 use ackwise_tcp::{Instant, Octets};
 
 use crate::{
     config::{Limit, Queue},
-    rate::Rate,
+    rate::{Pace, Rate},
+    red::EarlyDetection,
+    seed::Seed,
+    verdict::DropReason,
 };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
-    rate: Option<Rate>,
-    queue: Queue,
-    /// What has not left wholly: when it will have, and its size.
-    waiting: VecDeque<(Instant, Octets)>,
-    waiting_octets: u64,
+    pace: Pace,
+    discipline: Discipline,
+    /// When each packet that has not left wholly will have.
+    waiting: VecDeque<Instant>,
     free_at: Instant,
+    busy_nanos: u64,
+}
+
+/// A [`Queue`] with what it has to remember.
+#[derive(Clone, Debug)]
+enum Discipline {
+    Packets(usize),
+    Octets(Box<WaitingOctets>),
+    Red(Box<EarlyDetection>),
+}
+
+#[derive(Clone, Debug)]
+struct WaitingOctets {
+    limit: u64,
+    total: u64,
+    /// Of each packet that waits.
+    sizes: VecDeque<u64>,
 }
 
 impl Transmitter {
-    pub(crate) const fn new(rate: Option<Rate>, queue: Queue) -> Self {
-        Self { rate, queue, waiting: VecDeque::new(), waiting_octets: 0, free_at: Instant::EPOCH }
-    }
-
-    /// When the last bit of a packet that comes at `now` will have left, or `None`: there is no room.
-    pub(crate) fn offer(&mut self, size: Octets, now: Instant) -> Option<Instant> {
-        self.forget_departed(now);
-        if !self.has_room(size) {
-            return None;
-        }
-        let begins = now.max(self.free_at);
-        let departs = self.rate.map_or(begins, |rate| begins + rate.serialization_delay(size));
-        self.free_at = departs;
-        if departs > now {
-            self.waiting.push_back((departs, size));
-            self.waiting_octets += size.0;
-        }
-        Some(departs)
-    }
-
-    fn has_room(&self, size: Octets) -> bool {
-        match self.queue {
+    /// `seed` is for what a queue does at random.
+    pub(crate) fn new(rate: Option<Rate>, queue: Queue, seed: Seed) -> Self {
+        let discipline = match queue {
             Queue::DropTail(Limit::Packets(limit)) => {
-                self.waiting.len() < usize::try_from(limit.get()).unwrap_or(usize::MAX)
+                Discipline::Packets(usize::try_from(limit.get()).unwrap_or(usize::MAX))
             }
-            Queue::DropTail(Limit::Octets(limit)) => {
-                self.waiting_octets.checked_add(size.0).is_some_and(|octets| octets <= limit.0)
-            }
+            Queue::DropTail(Limit::Octets(limit)) => Discipline::Octets(Box::new(WaitingOctets {
+                limit: limit.0,
+                total: 0,
+                sizes: VecDeque::new(),
+            })),
+            Queue::Red(red) => Discipline::Red(Box::new(EarlyDetection::new(red, rate, seed))),
+        };
+        Self {
+            pace: Pace::new(rate),
+            discipline,
+            waiting: VecDeque::new(),
+            free_at: Instant::EPOCH,
+            busy_nanos: 0,
         }
     }
 
-    fn forget_departed(&mut self, now: Instant) {
-        while let Some((_, size)) = self.waiting.pop_front_if(|(departs, _)| *departs <= now) {
-            self.waiting_octets -= size.0;
+    /// When the last bit of a packet that comes at `now` will have left, or why it will not leave.
+    #[inline]
+    pub(crate) fn offer(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {
+        self.forget_departed(now);
+        self.admit(size, now)?;
+        let begins = now.max(self.free_at);
+        let sending = self.pace.serialization_nanos(size);
+        self.busy_nanos = self.busy_nanos.saturating_add(sending);
+        self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
+        if self.free_at > now {
+            self.wait(size);
         }
+        Ok(self.free_at)
+    }
+
+    /// The serialization delays of all packets that were not refused.
+    pub(crate) const fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy_nanos)
+    }
+
+    #[inline]
+    fn admit(&mut self, size: Octets, now: Instant) -> Result<(), DropReason> {
+        let waiting = self.waiting.len();
+        let has_room = match &mut self.discipline {
+            Discipline::Packets(limit) => waiting < *limit,
+            Discipline::Octets(octets) => octets.has_room(size),
+            Discipline::Red(red) => return red.admit(waiting, self.free_at, now),
+        };
+        if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
+    }
+
+    #[inline]
+    fn wait(&mut self, size: Octets) {
+        self.waiting.push_back(self.free_at);
+        if let Discipline::Octets(octets) = &mut self.discipline {
+            octets.total += size.0;
+            octets.sizes.push_back(size.0);
+        }
+    }
+
+    #[inline]
+    fn forget_departed(&mut self, now: Instant) {
+        while self.waiting.pop_front_if(|departs| *departs <= now).is_some() {
+            if let Discipline::Octets(octets) = &mut self.discipline {
+                octets.total -= octets.sizes.pop_front().unwrap_or(0);
+            }
+        }
+    }
+}
+
+impl WaitingOctets {
+    fn has_room(&self, size: Octets) -> bool {
+        self.total.checked_add(size.0).is_some_and(|octets| octets <= self.limit)
     }
 }
 
@@ -71,13 +131,13 @@ mod tests {
 
     /// 8 Mb/s: an octet takes a microsecond.
     fn transmitter(queue: Queue) -> Transmitter {
-        Transmitter::new(Rate::bits_per_second(8_000_000), queue)
+        Transmitter::new(Rate::bits_per_second(8_000_000), queue, Seed(1))
     }
 
     /// Rows of (comes, size, departs), in microseconds and octets.
     fn walk(mut transmitter: Transmitter, rows: &[(u64, u64, Option<u64>)]) {
         for &(comes, size, departs) in rows {
-            let result = transmitter.offer(Octets(size), us(comes));
+            let result = transmitter.offer(Octets(size), us(comes)).ok();
             assert_eq!(result, departs.map(us), "{size} octets at {comes} us");
         }
     }
@@ -112,7 +172,7 @@ mod tests {
     #[test]
     fn at_infinite_rate_nothing_waits() {
         #[rustfmt::skip]
-        walk(Transmitter::new(None, Queue::packets(1).unwrap()), &[
+        walk(Transmitter::new(None, Queue::packets(1).unwrap(), Seed(1)), &[
             (5, 1_000_000, Some(5)),
             (5, 1_000_000, Some(5)),
             (6,         1, Some(6)),

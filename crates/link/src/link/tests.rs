@@ -43,9 +43,16 @@ fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)>
 fn a_burst_is_spread_and_cut() {
     let mut link = Link::new(config(Faults::NONE));
     assert_eq!(send(&mut link, 6, ms(0)), [(11, 1), (12, 2), (13, 3), (14, 4)]);
-    let expected =
-        Counters { queued: 4, dropped_queue_full: 2, delivered: 4, ..Counters::default() };
+    let expected = Counters {
+        queued: 4,
+        octets: 4_000,
+        busy: ms(4),
+        dropped_queue_full: 2,
+        delivered: 4,
+        ..Counters::default()
+    };
     assert_eq!(link.counters(), expected);
+    assert_eq!((expected.dropped(), expected.offered()), (2, 6));
 }
 
 #[test]
@@ -64,6 +71,8 @@ fn scripted_faults_hit_the_nth_packet_offered() {
     ]);
     let expected = Counters {
         queued: 6,
+        octets: 6_000,
+        busy: ms(6),
         dropped_loss: 1,
         duplicated: 2,
         reordered: 2,

@@ -1,0 +1,76 @@
+//! What becomes of packets, one by one and in all.
+
+use core::time::Duration;
+
+/// What becomes of a packet that is offered.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Verdict {
+    /// It will arrive.
+    Queued,
+    /// It will not.
+    Dropped(DropReason),
+}
+
+/// Why a packet will not arrive.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The queue has no room.
+    QueueFull,
+    /// The queue has room, but [`Red`](crate::Red) tells the senders that it grows.
+    EarlyDrop,
+    /// The fault [`loss`](crate::Faults::loss) hit it.
+    Loss,
+    /// [`Link::MAX_UNDER_WAY`](crate::Link::MAX_UNDER_WAY) packets are under way.
+    UnderWayFull,
+}
+
+/// What has happened on a link since it was made. Nothing resets them: who wants to know about a while
+/// subtracts what they were at its beginning.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Packets taken; each will arrive, or has.
+    pub queued: u64,
+    /// Octets of the packets taken.
+    pub octets: u64,
+    /// How long the packets taken keep the link sending: the sum of their serialization delays, of
+    /// those that still wait too. Without a rate there is none.
+    pub busy: Duration,
+    /// Packets that found the queue full.
+    pub dropped_queue_full: u64,
+    /// Packets that [`Red`](crate::Red) dropped although there was room.
+    pub dropped_red: u64,
+    /// Packets hit by the fault loss.
+    pub dropped_loss: u64,
+    /// Packets that found [`Link::MAX_UNDER_WAY`](crate::Link::MAX_UNDER_WAY) of them under way.
+    pub dropped_under_way_full: u64,
+    /// Packets taken that arrive twice.
+    pub duplicated: u64,
+    /// Packets taken that arrive late.
+    pub reordered: u64,
+    /// Packets that have arrived, duplicates included.
+    pub delivered: u64,
+}
+
+impl Counters {
+    /// Packets dropped, for whatever reason.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped_queue_full + self.dropped_red + self.dropped_loss + self.dropped_under_way_full
+    }
+
+    /// Packets offered: taken or dropped.
+    #[must_use]
+    pub const fn offered(&self) -> u64 {
+        self.queued + self.dropped()
+    }
+
+    pub(crate) const fn count_drop(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::QueueFull => self.dropped_queue_full += 1,
+            DropReason::EarlyDrop => self.dropped_red += 1,
+            DropReason::Loss => self.dropped_loss += 1,
+            DropReason::UnderWayFull => self.dropped_under_way_full += 1,
+        }
+    }
+}
