@@ -1,4 +1,6 @@
 //! The front of Ackwise: the commands, as a library.
 
 pub mod check;
+pub mod experiment;
 pub mod reproduce;
+pub mod run;

@@ -1,0 +1,197 @@
+//! `[application.NAME]`: who talks to whom, and about what.
+
+use std::num::{NonZeroU16, NonZeroU32};
+
+use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_sim::{
+    scenario::{
+        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Connections, Node, NodeId,
+        ThinkScope, Web,
+    },
+    workload::Span,
+};
+use ackwise_tcp::Octets;
+
+use super::{
+    behaviour::behaviour,
+    distribution::span,
+    document::{Entry, Value},
+    error::ExperimentError,
+    group::{Members, member, pairs},
+    pages::pages,
+    quantity::{Quantity, Share},
+    reader::{Field, Reader},
+    topology::{Nodes, sections},
+};
+
+/// Reads all applications: one for each pair of hosts, those of a group with the group's name.
+pub(crate) fn applications(
+    field: &Field<'_>,
+    nodes: &Nodes,
+) -> Result<Vec<Application>, ExperimentError> {
+    let mut all = Vec::new();
+    for (entry, path) in sections(field)? {
+        let field = Field { item: &entry.item, path };
+        if RESERVED.contains(&entry.key.as_str()) {
+            let what = "measures of other things have this name, choose another one";
+            return Err(field.contradiction(what));
+        }
+        group(entry, &field, nodes, &mut all)?;
+    }
+    Ok(all)
+}
+
+/// Measures begin with the application's name, or with one of these.
+const RESERVED: &[&str] = &["link", "host", "cause", "work", "segments"];
+
+fn group(
+    entry: &Entry,
+    field: &Field<'_>,
+    nodes: &Nodes,
+    all: &mut Vec<Application>,
+) -> Result<(), ExperimentError> {
+    let Value::Table(table) = &entry.item.value else { return Err(field.wrong("a table")) };
+    let mut reader = field.table("a table")?;
+    let clients = hosts(reader.required("client", HOST)?, nodes)?;
+    let servers = hosts(reader.required("server", HOST)?, nodes)?;
+    let count = pairs([&clients, &servers], &entry.place, &field.path)?;
+    for number in 0..count {
+        let own = member(table, &field.path, number, count)?;
+        let mut reader = Reader::new(&own, &entry.place, &field.path);
+        let _ = (reader.optional("client"), reader.optional("server"));
+        all.push(Application {
+            name: entry.key.clone(),
+            client: clients.of(number),
+            server: servers.of(number),
+            start: reader.or("start", Span::ZERO, span)?,
+            kind: kind(&mut reader)?,
+        });
+        reader.finish()?;
+    }
+    Ok(())
+}
+
+const HOST: &str = "the name of a host, or of a group of them";
+
+fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentError> {
+    let members = nodes.members(&field)?;
+    let mut nodes = members.iter().map(|id| &nodes.list[id.0 as usize]);
+    match nodes.find(|node| node.tcp.is_none()) {
+        None => Ok(members.clone()),
+        Some(Node { name, .. }) => {
+            Err(field.contradiction(format!("\"{name}\" is a router, expected {HOST}")))
+        }
+    }
+}
+
+fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
+    let kind = reader.required("kind", "\"web\", \"bulk\" or \"arrivals\"")?;
+    match kind.choice(&[("web", 0), ("bulk", 1), ("arrivals", 2)])? {
+        0 => web(reader).map(ApplicationKind::Web),
+        1 => bulk(reader).map(ApplicationKind::Bulk),
+        _ => arrivals(reader).map(ApplicationKind::Arrivals),
+    }
+}
+
+fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
+    Ok(Web {
+        users: reader.or("users", NonZeroU32::MIN, at_least_one)?,
+        pages: reader.optional("pages").map(at_least_one).transpose()?,
+        workload: pages(reader.required("workload", "the name of a workload, or a table")?)?,
+        transfer: transfer(&reader.required("transfer", "how a page's files travel")?)?,
+        connections: reader
+            .or("connections", Connections::PerDocument, |f| f.choice(CONNECTIONS))?,
+        request: size(reader, "request", REQUEST)?,
+        response_head: size(reader, "response_head", Octets(0))?,
+        think: reader.or("think", Span::ZERO, span)?,
+        think_scope: reader.or("think_scope", ThinkScope::Document, |f| f.choice(THINK_SCOPE))?,
+        client_delay: reader.or("client_delay", Span::ZERO, span)?,
+        open_gap: reader.or("open_gap", Span::ZERO, span)?,
+        behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
+        parse: reader.or("parse", Span::ZERO, span)?,
+        cached_per_million: reader.or("cached", 0, |f| f.quantity().map(share))?,
+    })
+}
+
+fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
+    let (name, variant) = field.variant(TRANSFER)?;
+    match name {
+        "serial" => variant.bare(Transfer::Serial),
+        "persistent" => variant.bare(Transfer::Persistent),
+        "pipelined" => variant.bare(Transfer::Pipelined),
+        "get-web" => variant.bare(Transfer::GetWeb),
+        "parallel" => {
+            let mut reader = variant.table("{ parallel = { connections = 4 } }")?;
+            let connections = reader.required("connections", "how many at once")?;
+            let connections = connections.integer(1..=u16::MAX)?;
+            reader.finish()?;
+            let connections = NonZeroU16::new(connections).expect("the range begins at 1");
+            Ok(Transfer::Parallel { connections })
+        }
+        _ => {
+            let mut reader = variant.table("{ segment-filled = { segment = \"1460 B\" } }")?;
+            let segment = reader.required("segment", Octets::EXPECTED)?;
+            let fits = |size: &Octets| (1..=u64::from(u16::MAX)).contains(&size.0);
+            let Octets(segment) = segment.quantity_in(&fits, "from 1 B to 65535 B")?;
+            reader.finish()?;
+            let segment = u32::try_from(segment).ok().and_then(NonZeroU32::new);
+            Ok(Transfer::SegmentFilled { segment: segment.expect("the range is one of 16 bits") })
+        }
+    }
+}
+
+fn bulk(reader: &mut Reader<'_>) -> Result<Bulk, ExperimentError> {
+    Ok(Bulk {
+        clients: reader.or("clients", NonZeroU32::MIN, at_least_one)?,
+        request: size(reader, "request", REQUEST)?,
+        file: reader.optional("file").map(|field| field.quantity()).transpose()?,
+        files: reader.optional("files").map(at_least_one).transpose()?,
+        pause: reader.or("pause", Span::ZERO, span)?,
+        behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
+        sender: reader.or("sender", BulkSender::Server, |field| field.choice(SENDER))?,
+    })
+}
+
+fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
+    Ok(Arrivals {
+        interarrival: span(reader.required("interarrival", "a duration or a distribution")?)?,
+        request: size(reader, "request", REQUEST)?,
+        response: reader.required("response", Octets::EXPECTED)?.quantity()?,
+        hold: reader.or("hold", Span::ZERO, span)?,
+        limit: reader.optional("limit").map(at_least_one).transpose()?,
+    })
+}
+
+/// A browser's request in the middle nineties (Mah 1997: a median of about 240 octets; the thesis takes
+/// 210).
+const REQUEST: Octets = Octets(210);
+
+fn size(
+    reader: &mut Reader<'_>,
+    key: &'static str,
+    default: Octets,
+) -> Result<Octets, ExperimentError> {
+    let fits = |size: &Octets| size.0 <= 1 << 20;
+    reader.or(key, default, |field| field.quantity_in(&fits, "at most 1 MiB"))
+}
+
+fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
+    let number = field.integer(1..=u32::MAX)?;
+    Ok(NonZeroU32::new(number).expect("the range begins at 1"))
+}
+
+const fn share(share: Share) -> u32 {
+    share.per_million
+}
+
+const TRANSFER: &[&str] =
+    &["serial", "parallel", "persistent", "pipelined", "segment-filled", "get-web"];
+
+const CONNECTIONS: &[(&str, Connections)] =
+    &[("per-document", Connections::PerDocument), ("kept", Connections::Kept)];
+
+const THINK_SCOPE: &[(&str, ThinkScope)] =
+    &[("document", ThinkScope::Document), ("file", ThinkScope::File)];
+
+const SENDER: &[(&str, BulkSender)] =
+    &[("server", BulkSender::Server), ("client", BulkSender::Client)];

@@ -1,0 +1,225 @@
+//! A TOML document in which everything knows where it was written.
+
+use std::{fmt, sync::Arc};
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ExperimentError, Problem};
+
+/// Where something was written: in a file, or on the command line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// The file's name, or the option with its value.
+    pub source: Arc<str>,
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.source, self.line, self.column)
+    }
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+/// What TOML can say, less dates.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Flag(bool),
+    List(Vec<Item>),
+    Table(Table),
+}
+
+/// Entries in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Where the key was written.
+    pub(crate) place: Place,
+    pub(crate) item: Item,
+}
+
+impl Table {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
+        self.entry(key).map(|entry| &entry.item)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
+    }
+
+    /// Replaces the value of `key`, or adds it at the end.
+    pub(crate) fn insert(&mut self, key: &str, item: Item) {
+        match self.get_mut(key) {
+            Some(old) => *old = item,
+            None => {
+                let place = item.place.clone();
+                self.entries.push(Entry { key: key.to_owned(), place, item });
+            }
+        }
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.key.as_str())
+    }
+
+    /// This table with the entries of `other` laid over it.
+    pub(crate) fn overlaid(&self, other: &Self) -> Self {
+        let mut result = self.clone();
+        for entry in &other.entries {
+            result.insert(&entry.key, entry.item.clone());
+        }
+        result
+    }
+}
+
+impl Item {
+    /// Reads a whole file.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
+        let source = Source::new(name, text);
+        let table = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
+        let place = source.place(0);
+        Ok(Self { value: Value::Table(source.table(table.get_ref())?), place })
+    }
+
+    /// Reads one value, as written on the command line: what is not a value of TOML is text.
+    pub(crate) fn parse_value(name: &str, text: &str) -> Result<Self, ExperimentError> {
+        let source = Source::new(name, text);
+        match DeValue::parse(text) {
+            Ok(value) => source.item(value.get_ref(), 0),
+            Err(error) if text.starts_with(['{', '[', '"', '\'']) => Err(source.syntax(&error)),
+            Err(_) => Ok(Self { value: Value::Text(text.to_owned()), place: source.place(0) }),
+        }
+    }
+
+    /// What kind of value this is, for messages.
+    pub(crate) fn describe(&self) -> String {
+        match &self.value {
+            Value::List(items) => format!("a list of {}", items.len()),
+            Value::Table(_) => "a table".to_owned(),
+            _ => self.to_string(),
+        }
+    }
+}
+
+/// As TOML on one line: for cases, for messages and for the hash.
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Number(number) => write!(f, "{number:?}"),
+            Value::Flag(flag) => write!(f, "{flag}"),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (number, item) in items.iter().enumerate() {
+                    let comma = if number == 0 { "" } else { ", " };
+                    write!(f, "{comma}{item}")?;
+                }
+                f.write_str("]")
+            }
+            Value::Table(table) => write!(f, "{table}"),
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{ ")?;
+        for (number, entry) in self.entries.iter().enumerate() {
+            let comma = if number == 0 { "" } else { ", " };
+            write!(f, "{comma}{} = {}", entry.key, entry.item)?;
+        }
+        f.write_str(" }")
+    }
+}
+
+/// A text on its way into a document.
+struct Source<'a> {
+    name: Arc<str>,
+    text: &'a str,
+    /// Where its lines begin.
+    lines: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    fn new(name: &str, text: &'a str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { name: name.into(), text, lines: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let line = self.lines.partition_point(|&start| start <= offset).max(1);
+        let start = self.lines[line - 1];
+        let before = self.text.get(start..offset).unwrap_or_default();
+        Place { source: self.name.clone(), line, column: before.chars().count() + 1 }
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> ExperimentError {
+        let offset = error.span().map_or(0, |span| span.start);
+        let problem = Problem::Syntax { what: error.message().replace('\n', ", ") };
+        ExperimentError::new(self.place(offset), "", problem)
+    }
+
+    fn table(&self, table: &DeTable<'_>) -> Result<Table, ExperimentError> {
+        let entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+            let key: &toml::Spanned<toml::de::DeString<'_>> = key;
+            Ok(Entry {
+                key: key.get_ref().clone().into_owned(),
+                place: self.place(key.span().start),
+                item: self.item(value.get_ref(), value.span().start)?,
+            })
+        };
+        Ok(Table { entries: table.iter().map(entry).collect::<Result<_, _>>()? })
+    }
+
+    fn item(&self, value: &DeValue<'_>, offset: usize) -> Result<Item, ExperimentError> {
+        let place = self.place(offset);
+        let wrong = |found: String, expected: &str| {
+            let problem = Problem::Wrong { found, expected: expected.to_owned() };
+            ExperimentError::new(place.clone(), "", problem)
+        };
+        let value = match value {
+            DeValue::String(text) => Value::Text(text.clone().into_owned()),
+            DeValue::Integer(digits) => {
+                let integer = i64::from_str_radix(digits.as_str(), digits.radix());
+                let expected = "an integer of at most 63 bits";
+                Value::Integer(integer.map_err(|_| wrong(digits.to_string(), expected))?)
+            }
+            DeValue::Float(digits) => match digits.as_str().parse::<f64>() {
+                Ok(number) if number.is_finite() => Value::Number(number),
+                _ => return Err(wrong(digits.to_string(), "a finite number")),
+            },
+            DeValue::Boolean(flag) => Value::Flag(*flag),
+            DeValue::Datetime(date) => {
+                return Err(wrong(format!("the date {date}"), "no key takes a date"));
+            }
+            DeValue::Array(items) => {
+                let items = items.iter().map(|item| self.item(item.get_ref(), item.span().start));
+                Value::List(items.collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => Value::Table(self.table(table)?),
+        };
+        Ok(Item { value, place })
+    }
+}

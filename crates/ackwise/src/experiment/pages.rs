@@ -1,0 +1,58 @@
+//! `workload`: what a page consists of. A published one by name, files of fixed lengths, or
+//! distributions.
+
+use std::borrow::Cow;
+
+use ackwise_sim::workload::{Pages, Size};
+use ackwise_tcp::Octets;
+
+use super::{
+    distribution::{count, size, usable},
+    document::Value,
+    error::ExperimentError,
+    quantity::Quantity,
+    reader::{Field, Reader},
+};
+
+/// Reads the name of a published workload, or a table.
+pub(crate) fn pages(field: Field<'_>) -> Result<Pages, ExperimentError> {
+    let pages = if let Value::Text(name) = &field.item.value {
+        published(&field, name)?
+    } else {
+        let mut reader = field.table("the name of a workload, or { primary, inline, inlines }")?;
+        let pages = own(&mut reader)?;
+        reader.finish()?;
+        pages
+    };
+    usable(&field, pages.check()).map(|()| pages)
+}
+
+fn published(field: &Field<'_>, name: &str) -> Result<Pages, ExperimentError> {
+    let found = PUBLISHED.iter().find(|(known, _)| *known == name);
+    let names = || PUBLISHED.iter().map(|(known, _)| *known);
+    found.map(|(_, pages)| pages.clone()).ok_or_else(|| field.unknown("workload", name, names()))
+}
+
+/// `inlines` is a list of lengths, or says how many there are of those that `inline` draws.
+fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
+    let primary = size(reader.required("primary", Octets::EXPECTED)?)?;
+    let inlines = reader.required("inlines", "a list of sizes, or how many there are")?;
+    let Value::List(_) = inlines.item.value else {
+        let inline = size(reader.required("inline", Octets::EXPECTED)?)?;
+        return Ok(Pages::Drawn { primary, inline, inlines: count(inlines)? });
+    };
+    let Size::Fixed(Octets(primary)) = primary else {
+        let what = "a list of inlines goes with one size of the primary, not with a distribution";
+        return Err(inlines.contradiction(what));
+    };
+    let sizes = inlines.list("a list of sizes")?;
+    let sizes = sizes.iter().map(|size| size.quantity::<Octets>().map(|size| size.0));
+    Ok(Pages::Fixed { primary, inlines: Cow::Owned(sizes.collect::<Result<_, _>>()?) })
+}
+
+const PUBLISHED: &[(&str, Pages)] = &[
+    ("heidemann", Pages::HEIDEMANN),
+    ("mah", Pages::MAH),
+    ("surge", Pages::SURGE),
+    ("webstone-2", Pages::WEBSTONE_2),
+];

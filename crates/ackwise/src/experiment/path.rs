@@ -1,0 +1,132 @@
+//! The path of a key in a document, and setting what stands there.
+
+use super::{
+    document::{Item, Place, Table, Value},
+    error::{ExperimentError, Problem},
+};
+
+/// The keys from the top of the document to a value.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Path {
+    keys: Vec<String>,
+}
+
+impl Path {
+    /// Reads `link.bottleneck.rate`; a key that has dots stands in double quotes.
+    pub(crate) fn parse(text: &str, place: &Place) -> Result<Self, ExperimentError> {
+        let wrong = || {
+            let expected = "a path of keys such as link.bottleneck.rate".to_owned();
+            let problem = Problem::Wrong { found: format!("{text:?}"), expected };
+            ExperimentError::new(place.clone(), "", problem)
+        };
+        let mut keys = Vec::new();
+        let mut rest = text;
+        loop {
+            let (key, after) = match rest.strip_prefix('"') {
+                Some(quoted) => quoted.split_once('"').ok_or_else(wrong)?,
+                None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+            };
+            if key.is_empty() {
+                return Err(wrong());
+            }
+            keys.push(key.to_owned());
+            match after.strip_prefix('.') {
+                Some(after) => rest = after,
+                None if after.is_empty() => return Ok(Self { keys }),
+                None => return Err(wrong()),
+            }
+        }
+    }
+
+    /// Puts `item` into `document`. Tables on the way are made, but neither hosts, links and
+    /// applications nor axes of the grid: that would be a misspelt name.
+    pub(crate) fn set(&self, document: &mut Table, item: Item) -> Result<(), ExperimentError> {
+        let (last, way) = self.keys.split_last().expect("a path has a key");
+        let mut table = document;
+        for (depth, key) in way.iter().enumerate() {
+            let named = depth == 1 && NAMED.contains(&self.keys[0].as_str());
+            if named && table.get(key).is_none() {
+                let place = (&item.place, self.keys[0].as_str());
+                return Err(ExperimentError::unknown(place, "name", key, table.keys()));
+            }
+            table = self.step(table, depth, &item.place)?;
+        }
+        table.insert(last, item);
+        Ok(())
+    }
+
+    /// The table under the key of this depth.
+    fn step<'a>(
+        &self,
+        table: &'a mut Table,
+        depth: usize,
+        place: &Place,
+    ) -> Result<&'a mut Table, ExperimentError> {
+        let key = &self.keys[depth];
+        if table.get(key).is_none() {
+            let empty = Value::Table(Table::default());
+            table.insert(key, Item { value: empty, place: place.clone() });
+        }
+        let item = table.get_mut(key).expect("it is there by now");
+        if let (Value::Text(_), true) = (&item.value, SHORT.contains(&key.as_str())) {
+            let mut long = Table::default();
+            long.insert("preset", item.clone());
+            item.value = Value::Table(long);
+        }
+        let path = self.keys[..=depth].join(".");
+        let what = format!("{path} is {}, not a table", item.describe());
+        match &mut item.value {
+            Value::Table(table) => Ok(table),
+            _ => Err(ExperimentError::contradiction(place, &self.to_string(), what)),
+        }
+    }
+}
+
+/// Does what `--set path=value` asks for.
+pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentError> {
+    let source = format!("--set {setting}");
+    let whole = Item::parse_value(&source, "\"\"")?.place;
+    let Some((path, value)) = setting.split_once('=') else {
+        let expected = "path=value such as link.bottleneck.delay=\"20 ms\"".to_owned();
+        let problem = Problem::Wrong { found: format!("{setting:?}"), expected };
+        return Err(ExperimentError::new(whole, "", problem));
+    };
+    let path = Path::parse(path.trim(), &whole)?;
+    let item = Item::parse_value(&source, value.trim())?;
+    let Value::Table(table) = &mut document.value else { return Ok(()) };
+    if let Some(Item { value: Value::Table(grid), .. }) = table.get("grid")
+        && path.is_varied_by(grid)
+    {
+        let what = "the grid varies this; set its values instead, as in grid.NAME=[…]";
+        return Err(ExperimentError::contradiction(&whole, &path.to_string(), what));
+    }
+    path.set(table, item)
+}
+
+impl Path {
+    /// Whether an axis of the grid sets this, or a part of it, or what it is a part of.
+    fn is_varied_by(&self, grid: &Table) -> bool {
+        let related = |key: &str| {
+            Self::parse(key, &Place { source: "".into(), line: 1, column: 1 }).is_ok_and(|path| {
+                let common = self.keys.iter().zip(&path.keys);
+                self.keys[0] != "grid" && common.into_iter().all(|(a, b)| a == b)
+            })
+        };
+        grid.entries.iter().any(|axis| match &axis.item.value {
+            Value::Table(table) => table.keys().any(related),
+            _ => related(&axis.key),
+        })
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.keys.join("."))
+    }
+}
+
+/// Sections whose keys are names that the author gives.
+const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];
+
+/// Tables for which the name of a preset may stand.
+const SHORT: [&str; 3] = ["tcp", "behaviour", "workload"];

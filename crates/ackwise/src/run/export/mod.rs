@@ -1,0 +1,78 @@
+//! Rows for people and for programs: a table shows what was asked for, the other formats have
+//! everything.
+
+mod csv;
+mod json;
+mod table;
+
+pub use csv::csv;
+pub use json::json;
+pub use table::table;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{measures::matches, row::Row};
+use crate::experiment::Experiment;
+
+/// Which measures a table shows.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Shown {
+    patterns: Vec<String>,
+    /// Beginnings of names that are left out unless a pattern names them.
+    hidden: Vec<String>,
+}
+
+impl Shown {
+    /// What an experiment says, or all but the hosts and links that are many of one kind.
+    #[must_use]
+    pub fn of(experiment: &Experiment) -> Self {
+        let (patterns, hidden) = (experiment.show().to_vec(), experiment.counted().to_vec());
+        Self { patterns, hidden }
+    }
+
+    /// Those that fit one of these patterns, in their order.
+    #[must_use]
+    pub fn patterns(patterns: Vec<String>) -> Self {
+        Self { patterns, hidden: Vec::new() }
+    }
+
+    /// The measures of `rows` to show.
+    fn measures(&self, rows: &[Row]) -> Vec<String> {
+        let known = measures(rows);
+        if self.patterns.is_empty() {
+            let hidden = |name: &str| self.hidden.iter().any(|start| name.starts_with(start));
+            return known.into_iter().filter(|name| !hidden(name)).map(str::to_owned).collect();
+        }
+        let mut shown: Vec<String> = Vec::new();
+        for pattern in &self.patterns {
+            let found = known.iter().filter(|name| matches(pattern, name));
+            for name in found.map(|name| (*name).to_owned()) {
+                if !shown.contains(&name) {
+                    shown.push(name);
+                }
+            }
+        }
+        shown
+    }
+}
+
+/// The names of all measures that a row has.
+fn measures(rows: &[Row]) -> BTreeSet<&str> {
+    rows.iter().flat_map(|row| row.measures.keys().map(String::as_str)).collect()
+}
+
+/// The names of all labels, in the order of the grid.
+fn labels(rows: &[Row]) -> Vec<&str> {
+    rows.first().map_or_else(Vec::new, |row| row.case.iter().map(|(name, _)| name).collect())
+}
+
+/// The columns that say where a row comes from.
+fn origin(row: &Row) -> BTreeMap<&'static str, String> {
+    [
+        ("experiment", row.experiment.clone()),
+        ("hash", row.hash.clone()),
+        ("version", row.version.clone()),
+        ("trace", row.trace.clone()),
+    ]
+    .into()
+}

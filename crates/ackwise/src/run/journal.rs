@@ -1,0 +1,178 @@
+//! Finished rows in a file, one line of JSON each, so that nothing is run twice.
+//!
+//! A line is written when its row is finished. A program that is killed leaves at most one torn line at
+//! the end, which is dropped.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use super::row::{Place, Row, VERSION};
+use crate::experiment::Experiment;
+
+/// The journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The system says no.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Another run writes to it.
+    #[error("{}: another run is writing to this file", .0.display())]
+    InUse(PathBuf),
+    /// A line is no row.
+    #[error("{}:{line}: not a row: {error}", path.display())]
+    NotARow {
+        /// The journal.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// It has rows, but not of this experiment.
+    #[error(
+        "{}:{line}: a row of another experiment or version ({found}), expected {expected}; \
+         choose another file, or remove this one",
+        path.display()
+    )]
+    Other {
+        /// The journal.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Name, hash and version of the row.
+        found: String,
+        /// What this run would write.
+        expected: String,
+    },
+}
+
+/// A file that rows are appended to.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Opens the file, or makes it. It stays locked for as long as it is open.
+    pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
+        let options = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = options.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), file }),
+            Err(TryLockError::WouldBlock) => Err(JournalError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => {
+                Err(JournalError::Io { path: path.to_owned(), error })
+            }
+        }
+    }
+
+    /// The rows that are there already, with their places in `experiment`. What is torn at the end is
+    /// cut off; rows that have other places now (there are more seeds) are written again.
+    pub(super) fn rows_of(
+        &mut self,
+        experiment: &Experiment,
+    ) -> Result<BTreeMap<Place, Row>, JournalError> {
+        let text = self.text()?;
+        let (mut rows, mut others) = (BTreeMap::new(), Vec::new());
+        let mut stale = !text.is_empty() && !text.ends_with('\n');
+        let places = places(experiment);
+        for (number, row) in rows_in(&self.path, &text)?.into_iter().enumerate() {
+            self.expect_same(experiment, &row, number + 1)?;
+            let place = places.get(&(row.case.clone(), row.seed)).copied();
+            let Some(place) = place else {
+                // A seed that is not asked for any more: the row stays in the file.
+                others.push(row);
+                continue;
+            };
+            let now = place.row(experiment);
+            let of = places.len();
+            stale |= (row.row, row.of) != (now, of);
+            rows.insert(place, Row { row: now, of, ..row });
+        }
+        if stale {
+            self.rewrite(rows.values().chain(&others))?;
+        }
+        Ok(rows)
+    }
+
+    /// Adds a row.
+    pub(super) fn append(&mut self, row: &Row) -> Result<(), JournalError> {
+        let line = format!("{}\n", to_line(row));
+        self.file.write_all(line.as_bytes()).map_err(|error| self.io(error))
+    }
+
+    fn text(&mut self) -> Result<String, JournalError> {
+        let mut text = String::new();
+        let read = self.file.seek(SeekFrom::Start(0));
+        read.and_then(|_| self.file.read_to_string(&mut text)).map_err(|error| self.io(error))?;
+        Ok(text)
+    }
+
+    fn rewrite<'a>(&mut self, rows: impl Iterator<Item = &'a Row>) -> Result<(), JournalError> {
+        let text: String = rows.map(|row| format!("{}\n", to_line(row))).collect();
+        let written = self.file.set_len(0).and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| self.io(error))
+    }
+
+    fn expect_same(
+        &self,
+        experiment: &Experiment,
+        row: &Row,
+        line: usize,
+    ) -> Result<(), JournalError> {
+        let hash = experiment.hash();
+        if (row.hash.as_str(), row.version.as_str()) == (hash, VERSION) {
+            return Ok(());
+        }
+        let path = self.path.clone();
+        let found = format!("{} {}, {}", row.experiment, row.hash, row.version);
+        let expected = format!("{} {hash}, {VERSION}", experiment.name());
+        Err(JournalError::Other { path, line, found, expected })
+    }
+
+    fn io(&self, error: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), error }
+    }
+}
+
+/// All whole lines of a text as rows. A last line without an end is torn if it cannot be read.
+pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError> {
+    let mut rows = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        match serde_json::from_str(line) {
+            Ok(row) => rows.push(row),
+            Err(_) if !line.ends_with('\n') => {}
+            Err(error) => {
+                return Err(JournalError::NotARow {
+                    path: path.to_owned(),
+                    line: number + 1,
+                    error,
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn places(experiment: &Experiment) -> BTreeMap<(crate::experiment::Labels, u64), Place> {
+    let key = |place: Place| {
+        (experiment.cases()[place.case].labels.clone(), experiment.seeds()[place.seed])
+    };
+    Place::all(experiment).map(|place| (key(place), place)).collect()
+}
+
+fn to_line(row: &Row) -> String {
+    serde_json::to_string(row).expect("a row is strings and finite numbers")
+}

@@ -1,0 +1,117 @@
+//! The rows of several machines, put together.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use super::{
+    journal::{JournalError, rows_in},
+    row::Row,
+};
+
+/// Rows cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// A file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// A file has something else than rows.
+    #[error(transparent)]
+    NotRows(#[from] JournalError),
+    /// No file has a row.
+    #[error("there are no rows")]
+    Nothing,
+    /// The rows are not of one experiment and one version.
+    #[error("{}: rows of {found}, others are of {expected}", path.display())]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+        /// Name, hash, version and number of rows.
+        found: String,
+        /// Those of the first row.
+        expected: String,
+    },
+    /// One row was run twice, with different results.
+    #[error("{}: row {row} is here and elsewhere, and not the same", path.display())]
+    Differs {
+        /// The file.
+        path: PathBuf,
+        /// From 0.
+        row: usize,
+    },
+    /// Rows are missing.
+    #[error(
+        "{missing} of {of} rows are missing, row {first} first: was every shard run to its end?"
+    )]
+    Incomplete {
+        /// How many.
+        missing: usize,
+        /// How many there should be.
+        of: usize,
+        /// The first that is missing, from 0.
+        first: usize,
+    },
+}
+
+/// Reads rows (`--rows` files or `--json` documents) and puts them in the experiment's order.
+///
+/// # Errors
+///
+/// Files that cannot be read, rows that do not belong together, and, unless `partial`, missing rows.
+pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
+    let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
+    for path in files {
+        for row in read(path)? {
+            if let Some((_, first)) = rows.first_key_value() {
+                expect_same(path, first, &row)?;
+            }
+            let number = row.row;
+            if rows.get(&number).is_some_and(|other| *other != row) {
+                return Err(MergeError::Differs { path: path.clone(), row: number });
+            }
+            rows.insert(number, row);
+        }
+    }
+    let of = rows.values().next().ok_or(MergeError::Nothing)?.of;
+    if rows.len() < of && !partial {
+        let first = (0..of).find(|number| !rows.contains_key(number)).unwrap_or(of);
+        return Err(MergeError::Incomplete { missing: of - rows.len(), of, first });
+    }
+    Ok(rows.into_values().collect())
+}
+
+fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| MergeError::Io { path: path.to_owned(), error })?;
+    match serde_json::from_str::<Document>(&text) {
+        Ok(document) => Ok(document.rows),
+        Err(_) => Ok(rows_in(path, &text)?),
+    }
+}
+
+/// What `--json` prints.
+#[derive(Deserialize)]
+struct Document {
+    rows: Vec<Row>,
+}
+
+fn expect_same(path: &Path, first: &Row, row: &Row) -> Result<(), MergeError> {
+    let whose =
+        |row: &Row| format!("{} {}, {}, {} rows", row.experiment, row.hash, row.version, row.of);
+    let key = |row: &Row| (row.hash.clone(), row.version.clone(), row.of);
+    if key(first) == key(row) {
+        return Ok(());
+    }
+    Err(MergeError::Mixed { path: path.to_owned(), found: whose(row), expected: whose(first) })
+}

@@ -1,0 +1,34 @@
+//! Runs the cases of an [`Experiment`](crate::experiment::Experiment), each with each seed, on all cores.
+//!
+//! What comes out does not depend on how many threads there are, on how often the work was interrupted,
+//! or on how many machines shared it: a row is one case with one seed, and rows are in the experiment's
+//! order.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `row` | a case, a seed, and what was measured |
+//! | [`measures`] | measures by name |
+//! | `work` | which rows are to be run, and who runs them |
+//! | `shard` | a part of the rows, for one machine of several |
+//! | `journal` | finished rows in a file, so that nothing is run twice |
+//! | `merge` | the rows of several machines |
+//! | `summary` | means over seeds, and how far they can be trusted |
+//! | [`export`] | tables, CSV, JSON, Parquet |
+
+pub mod export;
+mod journal;
+pub mod measures;
+mod merge;
+mod row;
+mod shard;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod work;
+
+pub use journal::JournalError;
+pub use merge::{MergeError, merge};
+pub use row::Row;
+pub use shard::{Shard, ShardError};
+pub use summary::{Estimate, Summary, summaries};
+pub use work::{Options, RunAllError, Step, run_all, run_one};

@@ -1,0 +1,79 @@
+//! One case with one seed, and what was measured.
+
+use std::collections::BTreeMap;
+
+use ackwise_sim::Measures;
+use serde::{Deserialize, Serialize};
+
+use super::measures::flatten;
+use crate::experiment::{Experiment, Labels};
+
+/// One case with one seed, and what was measured.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Row {
+    /// The experiment's file.
+    pub experiment: String,
+    /// [`Experiment::hash`].
+    pub hash: String,
+    /// Of this program.
+    pub version: String,
+    /// The row's place among all rows of the experiment, from 0.
+    pub row: usize,
+    /// How many rows the experiment has.
+    pub of: usize,
+    /// By what the case differs from the others.
+    pub case: Labels,
+    /// Where the random streams began.
+    pub seed: u64,
+    /// The hash of all that happened, in 16 hexadecimal digits.
+    pub trace: String,
+    /// By name: [`measures::names`](super::measures::names).
+    pub measures: BTreeMap<String, f64>,
+}
+
+impl Row {
+    /// The row of case `case` with seed number `seed`, both by their places in the experiment.
+    pub(super) fn new(experiment: &Experiment, place: Place, measures: &Measures) -> Self {
+        Self {
+            experiment: experiment.name().to_owned(),
+            hash: experiment.hash().to_owned(),
+            version: VERSION.to_owned(),
+            row: place.row(experiment),
+            of: experiment.cases().len() * experiment.seeds().len(),
+            case: experiment.cases()[place.case].labels.clone(),
+            seed: experiment.seeds()[place.seed],
+            trace: format!("{:016x}", measures.work.trace_hash),
+            measures: flatten(measures),
+        }
+    }
+
+    /// The value of a measure, if the run had it.
+    #[must_use]
+    pub fn measure(&self, name: &str) -> Option<f64> {
+        self.measures.get(name).copied()
+    }
+}
+
+/// A case and a seed by their places in the experiment.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Place {
+    pub(super) case: usize,
+    pub(super) seed: usize,
+}
+
+impl Place {
+    /// All of them, in order: the seeds of a case follow one another.
+    pub(super) fn all(experiment: &Experiment) -> impl Iterator<Item = Self> {
+        let seeds = experiment.seeds().len();
+        (0..experiment.cases().len())
+            .flat_map(move |case| (0..seeds).map(move |seed| Self { case, seed }))
+    }
+
+    pub(super) fn row(self, experiment: &Experiment) -> usize {
+        self.case * experiment.seeds().len() + self.seed
+    }
+}
+
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
