@@ -1,12 +1,13 @@
-//! The event queue: a radix heap, made for a clock that never goes back.
+//! The event queue: a hierarchy of wheels, made for a clock that never goes back.
 //!
-//! An event lies in the bucket of the highest bit in which its time differs from the last time taken.
-//! When the clock reaches a bucket, its events move to lower ones; an event moves at most 64 times, in
-//! practice a few, and always through memory in order. (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem", 1990.)
+//! Times are read as digits of six bits. An event lies on the wheel of the highest digit in which its
+//! time differs from the clock's, in the slot of its own digit there. When the clock reaches a slot,
+//! its events move to lower wheels: at most ten times, in practice two or three, and without copying,
+//! because a slot is a list of places in one table. (Varghese and Lauck, "Hashed and hierarchical
+//! timing wheels", 1987; with the lowest wheel turning in nanoseconds, it is exact.)
 //!
-//! Events of one time come out in the order in which they went in, without a number to say so: a
-//! bucket is in order of insertion, and emptying one keeps that order.
+//! Events of one time come out in the order in which they went in, without a number to say so: a slot
+//! is in order of insertion, and emptying one keeps that order.
 
 use ackwise_tcp::Instant;
 
@@ -15,26 +16,46 @@ use ackwise_tcp::Instant;
 pub(crate) struct Queue<T> {
     /// The last time taken; nothing in the queue is earlier.
     now: u64,
-    /// Events at `now`, from `taken` on.
-    current: Vec<T>,
-    taken: usize,
-    /// Bucket b holds times that differ from `now` in bit b and in no higher one.
-    buckets: [Vec<(u64, T)>; BUCKETS],
-    /// Bit b says that bucket b is not empty.
+    wheels: [Wheel; WHEELS],
+    /// Bit w says that wheel w is not empty.
+    filled: u16,
+    nodes: Vec<Node<T>>,
+    /// The first of the nodes that are not in use.
+    free: u32,
+}
+
+/// An event in a slot's list, or a node that is not in use.
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    at: u64,
+    event: T,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wheel {
+    slots: [Slot; SLOTS],
+    /// Bit s says that slot s is not empty.
     filled: u64,
 }
 
-const BUCKETS: usize = 64;
+/// The first and the last node of a list; what they are in an empty one does not matter.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    first: u32,
+    last: u32,
+}
+
+const DIGIT: u32 = 6;
+const SLOTS: usize = 1 << DIGIT;
+const WHEELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
+const NONE: u32 = u32::MAX;
 
 impl<T: Copy> Queue<T> {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self {
-            now: now.as_nanos(),
-            current: Vec::new(),
-            taken: 0,
-            buckets: [const { Vec::new() }; BUCKETS],
-            filled: 0,
-        }
+    pub(crate) const fn new(now: Instant) -> Self {
+        let slots = [Slot { first: NONE, last: NONE }; SLOTS];
+        let wheels = [Wheel { slots, filled: 0 }; WHEELS];
+        Self { now: now.as_nanos(), wheels, filled: 0, nodes: Vec::new(), free: NONE }
     }
 
     /// # Panics
@@ -43,52 +64,114 @@ impl<T: Copy> Queue<T> {
     pub(crate) fn push(&mut self, at: Instant, event: T) {
         let at = at.as_nanos();
         assert!(at >= self.now, "an event at {at} ns, when {} ns is past", self.now);
-        match (at ^ self.now).checked_ilog2() {
-            None => self.current.push(event),
-            Some(bit) => {
-                self.buckets[bit as usize].push((at, event));
-                self.filled |= 1 << bit;
+        let node = Node { at, event, next: NONE };
+        let place = self.free;
+        let place = match self.nodes.get_mut(place as usize) {
+            Some(unused) => {
+                self.free = unused.next;
+                *unused = node;
+                place
             }
+            None => {
+                self.nodes.push(node);
+                u32::try_from(self.nodes.len() - 1).expect("events number fewer than 2^32")
+            }
+        };
+        self.link(place);
+    }
+
+    /// Appends a node to the slot of its time.
+    fn link(&mut self, place: u32) {
+        let at = self.nodes[place as usize].at;
+        let wheel_number = (at ^ self.now).checked_ilog2().unwrap_or(0) / DIGIT;
+        let slot_number = digit(at, wheel_number);
+        let wheel = &mut self.wheels[wheel_number as usize];
+        let slot = &mut wheel.slots[slot_number];
+        if wheel.filled & 1 << slot_number == 0 {
+            wheel.filled |= 1 << slot_number;
+            self.filled |= 1 << wheel_number;
+            slot.first = place;
+        } else {
+            self.nodes[slot.last as usize].next = place;
         }
+        slot.last = place;
+        self.nodes[place as usize].next = NONE;
     }
 
     /// The next event, unless it comes after `limit`.
     pub(crate) fn pop(&mut self, limit: Instant) -> Option<(Instant, T)> {
-        if self.taken == self.current.len() && !self.advance(limit.as_nanos()) {
+        let limit = limit.as_nanos();
+        while self.filled & 1 == 0 {
+            if !self.turn(limit) {
+                return None;
+            }
+        }
+        let wheel = &mut self.wheels[0];
+        let slot_number = wheel.filled.trailing_zeros() as usize;
+        let at = self.now & !(SLOTS as u64 - 1) | slot_number as u64;
+        if at > limit {
             return None;
         }
-        let event = self.current[self.taken];
-        self.taken += 1;
-        Some((Instant::from_nanos(self.now), event))
+        self.now = at;
+        let slot = &mut wheel.slots[slot_number];
+        let place = slot.first;
+        let node = &mut self.nodes[place as usize];
+        slot.first = std::mem::replace(&mut node.next, self.free);
+        self.free = place;
+        if slot.first == NONE {
+            wheel.filled &= !(1 << slot_number);
+            self.filled &= !u16::from(wheel.filled == 0);
+        }
+        Some((Instant::from_nanos(at), node.event))
     }
 
-    /// Empties the lowest bucket into those below it; false if nothing comes until `limit`.
-    fn advance(&mut self, limit: u64) -> bool {
+    /// Empties the next slot of the lowest wheel that is not empty into those below it; false if
+    /// nothing comes until `limit`.
+    fn turn(&mut self, limit: u64) -> bool {
         if self.filled == 0 {
             return false;
         }
-        let bit = self.filled.trailing_zeros() as usize;
-        let bucket = &self.buckets[bit];
-        let next = bucket.iter().map(|(at, _)| *at).min().expect("a filled bucket is not empty");
-        if next > limit {
+        let wheel_number = self.filled.trailing_zeros();
+        let wheel = &mut self.wheels[wheel_number as usize];
+        let slot_number = wheel.filled.trailing_zeros();
+        let mut place = wheel.slots[slot_number as usize].first;
+        // The slot's first moment: its digit here, the clock's above, and nothing below.
+        let below = wheel_number * DIGIT;
+        let above = u64::MAX.checked_shl(below + DIGIT).unwrap_or(0);
+        let first = self.now & above | u64::from(slot_number) << below;
+        let last = first + ((1 << below) - 1);
+        if limit < last && limit < self.earliest(place) {
             return false;
         }
-        self.now = next;
-        self.current.clear();
-        self.taken = 0;
-        self.filled &= !(1 << bit);
-        let (below, from) = self.buckets.split_at_mut(bit);
-        for (at, event) in from[0].drain(..) {
-            match (at ^ next).checked_ilog2() {
-                None => self.current.push(event),
-                Some(bit) => {
-                    below[bit as usize].push((at, event));
-                    self.filled |= 1 << bit;
-                }
-            }
+        let wheel = &mut self.wheels[wheel_number as usize];
+        wheel.filled &= !(1 << slot_number);
+        if wheel.filled == 0 {
+            self.filled &= !(1 << wheel_number);
+        }
+        self.now = first;
+        while place != NONE {
+            let next = self.nodes[place as usize].next;
+            self.link(place);
+            place = next;
         }
         true
     }
+
+    /// The earliest time in a list.
+    fn earliest(&self, mut place: u32) -> u64 {
+        let mut earliest = u64::MAX;
+        while let Some(node) = self.nodes.get(place as usize) {
+            earliest = earliest.min(node.at);
+            place = node.next;
+        }
+        earliest
+    }
+}
+
+/// The digit of a time that decides its slot on a wheel.
+#[expect(clippy::cast_possible_truncation, reason = "a digit is below 64")]
+const fn digit(at: u64, wheel: u32) -> usize {
+    (at >> (wheel * DIGIT)) as usize & (SLOTS - 1)
 }
 
 #[cfg(test)]

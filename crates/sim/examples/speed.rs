@@ -1,0 +1,132 @@
+//! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed -- flows|arrivals|idle`.
+//!
+//! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files.
+
+use std::{env, num::NonZeroU32, time::Duration};
+
+use ackwise_http::Behaviour;
+use ackwise_link::{LinkConfig, Queue, Rate, Seed};
+use ackwise_sim::{
+    Nobody, Scenario, run,
+    scenario::{
+        Application, ApplicationKind, Arrivals, Bulk, BulkSender, CostModel, DuplexLink, Node,
+        NodeId,
+    },
+    workload::Span,
+};
+use ackwise_tcp::{
+    Config, Octets, Policies,
+    policy::{AckPolicy, CongestionPolicy, HoldPolicy, Offer, TimerPolicy},
+};
+
+fn main() {
+    let scenario = match env::args().nth(1).as_deref() {
+        Some("arrivals") => arrivals(Duration::from_secs(5), Span::ZERO, 100),
+        Some("idle") => arrivals(Duration::from_secs(10), Span::Fixed(Duration::from_secs(60)), 10),
+        _ => flows(Duration::from_secs(60)),
+    };
+    match run(&scenario, &mut Nobody) {
+        Ok(measures) => println!("{:?}", measures.work),
+        Err(error) => eprintln!("{error}"),
+    }
+}
+
+fn tcp() -> Config {
+    let policies = Policies {
+        ack: AckPolicy::EverySegment,
+        hold: HoldPolicy::Off,
+        congestion: CongestionPolicy::NewReno,
+        timers: TimerPolicy::Linux,
+        offer: Offer { sack: false, timestamps: false, window_scale: true },
+        ..Policies::RFC
+    };
+    Config { receive_buffer: 1_460_000, send_buffer: 1_460_000, ..Config::new(policies) }
+}
+
+fn link(name: String, ends: [NodeId; 2], rate: u64, delay: u64, queue: u32) -> DuplexLink {
+    let direction = LinkConfig {
+        rate: Rate::bits_per_second(rate),
+        delay: Duration::from_millis(delay),
+        queue: Queue::packets(queue).expect("not 0"),
+        ..LinkConfig::IDEAL
+    };
+    let directions = [direction.clone(), direction];
+    DuplexLink { name, ends, directions, overhead: Octets(0) }
+}
+
+fn node(name: String, tcp: Option<Config>) -> Node {
+    Node { name, tcp, cost: CostModel::default() }
+}
+
+/// 100 long flows each way through one bottleneck.
+fn flows(duration: Duration) -> Scenario {
+    let (mut nodes, mut links, mut applications) = (Vec::new(), Vec::new(), Vec::new());
+    nodes.push(node("left".to_owned(), None));
+    nodes.push(node("right".to_owned(), None));
+    let routers = [NodeId(0), NodeId(1)];
+    links.push(link("bottleneck".to_owned(), routers, 100_000_000, 20, 250));
+    for pair in 0..200_u32 {
+        let ends = [NodeId(2 + 2 * pair), NodeId(3 + 2 * pair)];
+        for (end, router) in ends.into_iter().zip(routers) {
+            nodes.push(node(format!("host{}", end.0), Some(tcp())));
+            links.push(link(format!("access{}", end.0), [end, router], 1_000_000_000, 1, 1_000));
+        }
+        let [client, server] = if pair % 2 == 0 { ends } else { [ends[1], ends[0]] };
+        applications.push(Application {
+            name: "flow".to_owned(),
+            client,
+            server,
+            start: Span::Uniform { from: Duration::ZERO, to: Duration::from_secs(1) },
+            kind: ApplicationKind::Bulk(Bulk {
+                clients: NonZeroU32::MIN,
+                request: Octets(100),
+                file: None,
+                files: None,
+                pause: Span::ZERO,
+                behaviour: Behaviour::FIXED,
+                sender: BulkSender::Server,
+            }),
+        });
+    }
+    scenario(nodes, links, applications, duration)
+}
+
+/// Short connections, one every `interarrival` microseconds, kept open for `hold`.
+fn arrivals(duration: Duration, hold: Span, interarrival: u64) -> Scenario {
+    let nodes = vec![node("client".to_owned(), Some(tcp())), node("server".to_owned(), Some(tcp()))];
+    let ends = [NodeId(0), NodeId(1)];
+    let links = vec![link("line".to_owned(), ends, 10_000_000_000, 1, 10_000)];
+    let applications = vec![Application {
+        name: "arrivals".to_owned(),
+        client: ends[0],
+        server: ends[1],
+        start: Span::ZERO,
+        kind: ApplicationKind::Arrivals(Arrivals {
+            interarrival: Span::Fixed(Duration::from_micros(interarrival)),
+            request: Octets(100),
+            response: Octets(12_000),
+            hold,
+            limit: None,
+        }),
+    }];
+    scenario(nodes, links, applications, duration)
+}
+
+fn scenario(
+    nodes: Vec<Node>,
+    links: Vec<DuplexLink>,
+    applications: Vec<Application>,
+    duration: Duration,
+) -> Scenario {
+    Scenario {
+        nodes,
+        links,
+        applications,
+        duration,
+        warm_up: Duration::ZERO,
+        watch_causes: false,
+        seed: Seed(1),
+        max_events: 10_000_000_000,
+        max_connections: 2_000_000,
+    }
+}
