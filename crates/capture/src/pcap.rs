@@ -111,7 +111,7 @@ impl<W> fmt::Debug for PcapWriter<W> {
 #[non_exhaustive]
 pub enum PcapError {
     /// The output takes no more.
-    #[error("cannot write the capture after {frames} frames")]
+    #[error("cannot write the capture after {frames} frames: {source}")]
     Output {
         /// How many are in the file.
         frames: u64,
@@ -166,7 +166,10 @@ mod tests {
         let mut writer = PcapWriter::new(&mut disk[..], WHOLE_FRAMES).unwrap();
         writer.write(b"abc", b"", Instant::EPOCH).unwrap();
         let error = writer.write(b"abc", b"", Instant::EPOCH).unwrap_err();
-        assert_eq!(error.to_string(), "cannot write the capture after 1 frames");
+        assert!(
+            error.to_string().starts_with("cannot write the capture after 1 frames: "),
+            "{error}"
+        );
         assert!(PcapWriter::new(&mut disk[..23], WHOLE_FRAMES).is_err());
     }
 

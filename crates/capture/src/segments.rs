@@ -70,7 +70,7 @@ pub enum SegmentError {
     #[error(transparent)]
     File(#[from] PcapError),
     /// The caller's segment does not make a packet.
-    #[error("no packet can hold the segment at {at} s")]
+    #[error("no packet can hold the segment at {at} s: {source}")]
     Packet {
         /// What is wrong with it.
         source: wire::WriteError,

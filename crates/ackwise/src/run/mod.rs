@@ -14,12 +14,20 @@
 //! | `merge` | the rows of several machines |
 //! | `summary` | means over seeds, and how far they can be trusted |
 //! | [`export`] | tables, CSV, JSON, Parquet |
+//! | [`record`] | files that one run leaves behind: which, and where |
+//! | [`pcap`] | a capture, as tcpdump would take it at one host |
+//! | [`series`] | sequence numbers over time |
+//! | `live` | what such observers keep of a connection |
 
 pub mod export;
 mod journal;
+mod live;
 pub mod measures;
 mod merge;
+pub mod pcap;
+pub mod record;
 mod row;
+pub mod series;
 mod shard;
 mod summary;
 #[cfg(test)]
