@@ -1,7 +1,6 @@
 //! Packets in, packets out at their time, and counts.
 
 use alloc::{boxed::Box, collections::VecDeque};
-use core::time::Duration;
 
 use ackwise_tcp::{Instant, Octets};
 
@@ -19,7 +18,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Link<T> {
     transmitter: Transmitter,
-    delay: Duration,
+    /// Propagation: a `Duration` would be multiplied out for each packet.
+    delay_nanos: u64,
     /// Under way, by arrival, which is also the order in which they came.
     in_order: VecDeque<(Instant, T)>,
     /// What goes wrong, if anything does.
@@ -39,7 +39,7 @@ impl<T> Link<T> {
         let LinkConfig { rate, delay, queue, faults, seed } = config;
         Self {
             transmitter: Transmitter::new(rate, queue, seed.named("red")),
-            delay,
+            delay_nanos: u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX),
             in_order: VecDeque::new(),
             faulty: Faulty::new(faults, seed).map(Box::new),
             counters: Counters::default(),
@@ -83,6 +83,12 @@ impl<T> Link<T> {
         }
     }
 
+    /// When the last bit of what was taken so far will have left.
+    #[must_use]
+    pub const fn busy_until(&self) -> Instant {
+        self.transmitter.free_at()
+    }
+
     /// Packets under way, waiting ones included.
     #[must_use]
     pub fn under_way(&self) -> usize {
@@ -99,7 +105,7 @@ impl<T> Link<T> {
         let departs = self.transmitter.offer(size, now)?;
         self.counters.queued += 1;
         self.counters.octets = self.counters.octets.saturating_add(size.0);
-        Ok(departs + self.delay)
+        Ok(Instant::from_nanos(departs.as_nanos().saturating_add(self.delay_nanos)))
     }
 
     #[cold]

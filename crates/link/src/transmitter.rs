@@ -65,6 +65,11 @@ impl Transmitter {
         }
     }
 
+    /// When the last bit of what was taken so far will have left.
+    pub(crate) const fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
     /// When the last bit of a packet that comes at `now` will have left, or why it will not leave.
     #[inline]
     pub(crate) fn offer(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {

@@ -13,6 +13,7 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Side},
     scenario::NodeId,
+    watch::Watched,
 };
 
 /// A request and its response, as ranges of the two streams.
@@ -68,6 +69,8 @@ pub(crate) struct Connection {
     /// Requests without a whole response, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
     pub(crate) server: Server,
+    /// Why its exchanges take their time, if the scenario wants to know.
+    pub(crate) watched: Option<Box<Watched>>,
 }
 
 /// One end.

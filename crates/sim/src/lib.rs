@@ -11,6 +11,7 @@
 //! | `connection` | two endpoints, and what the applications above them know |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
+//! | `watch` | what is known of a connection to say why it waits |
 //! | `trace` | a hash of all that happened |
 //!
 //! A run has one thread and no clock; many runs at once are the caller's business.
@@ -24,6 +25,7 @@ pub mod observe;
 mod queue;
 pub mod scenario;
 mod trace;
+mod watch;
 pub mod workload;
 mod world;
 

@@ -67,7 +67,7 @@ pub(crate) enum Arrival {
     /// It is where it was sent.
     Here(PacketId),
     /// The next link took it.
-    Forwarded,
+    Forwarded { id: PacketId, link: u32 },
     /// The next link dropped it.
     Dropped(Packet),
 }
@@ -212,14 +212,25 @@ impl Network {
         if self.ways[packet.place as usize] == Next::ARRIVED {
             return Some((Arrival::Here(id), None));
         }
+        let link = self.ways[packet.place as usize].0;
         let (dropped, arm) = self.push(id, now);
-        Some((dropped.map_or(Arrival::Forwarded, Arrival::Dropped), arm))
+        Some((dropped.map_or(Arrival::Forwarded { id, link }, Arrival::Dropped), arm))
     }
 
     /// Nothing more has arrived on `link`: when to look again.
     pub(crate) fn rearm(&mut self, link: u32) -> Arm {
         self.hops[link as usize].armed = Instant::FAR_FUTURE;
         self.arm(link)
+    }
+
+    /// When the last bit of what a link has taken so far will have left.
+    pub(crate) fn busy_until(&self, link: u32) -> Instant {
+        self.hops[link as usize].link.busy_until()
+    }
+
+    /// The link with which a way begins.
+    pub(crate) fn first_link(&self, way: Way) -> u32 {
+        self.ways[way.0 as usize].0
     }
 
     pub(crate) fn packet(&self, id: PacketId) -> &Packet {

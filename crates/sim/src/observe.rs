@@ -1,5 +1,8 @@
 //! Who watches a run: captures, plots and traces are observers, not features of the world.
 
+use std::time::Duration;
+
+use ackwise_http::Cause;
 use ackwise_tcp::{Instant, Transmit};
 
 use crate::scenario::NodeId;
@@ -73,6 +76,10 @@ pub trait Observer {
 
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
+
+    /// The oldest exchange of a connection has not got on for `span`, up to `now`, because of `cause`;
+    /// only if the scenario has causes watched.
+    fn on_blame(&mut self, _at: ConnectionId, _cause: Cause, _span: Duration, _now: Instant) {}
 
     /// A connection is over, and nothing of it is under way: it will not be heard of again. One that
     /// is alive at the end of the run never is.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use ackwise_http::Cause;
 use ackwise_link::{Counters, LinkConfig};
 use ackwise_tcp::{Instant, Segment};
 
@@ -87,6 +88,13 @@ impl Collector {
         let tally = &mut self.tallies[connection.application as usize];
         if self.warm && tally.receives == side {
             tally.received += u64::from(octets);
+        }
+    }
+
+    /// An exchange has waited.
+    pub(crate) fn blame(&mut self, cause: Cause, span: Duration) {
+        if self.warm {
+            *self.measures.causes.entry(cause).or_default() += span;
         }
     }
 
@@ -204,7 +212,7 @@ fn direction(
     before: &Counters,
     seconds: f64,
 ) -> DirectionMeasures {
-    let dropped = dropped(after) - dropped(before);
+    let dropped = after.dropped() - before.dropped();
     let offered = after.queued - before.queued + dropped;
     let octets = after.octets - before.octets;
     let capacity = config.rate.map(|rate| rate.get() as f64 / 8.0 * seconds);
@@ -215,8 +223,4 @@ fn direction(
         utilization: capacity.filter(|&most| most > 0.0).map(|most| octets as f64 / most),
         drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
     }
-}
-
-const fn dropped(counters: &Counters) -> u64 {
-    counters.dropped_queue_full + counters.dropped_loss + counters.dropped_under_way_full
 }

@@ -1,10 +1,115 @@
-//! Why an exchange takes the time it takes.
+//! Asks, at each event, why the oldest exchange of a connection does not go on.
+//!
+//! Each moment of a connection on which something is asked for counts once, for its oldest exchange:
+//! what waits behind that one is not counted again.
+
+use ackwise_http::cause::{Moment, Phase, UnderWay, Writer};
+use ackwise_tcp::{Instant, State, Transmit, Wait};
 
 use super::World;
-use crate::observe::Observer;
+use crate::{
+    connection::{Connection, Exchange},
+    observe::{Observer, Side},
+    watch::Watched,
+};
 
 impl<O: Observer> World<'_, O> {
-    /// Something may have changed on a connection.
-    #[expect(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "next step")]
-    pub(super) const fn watch(&mut self, _place: u32) {}
+    /// Something may have changed on a connection: what has passed is accounted for, and what is true
+    /// from now on is found out.
+    pub(super) fn watch(&mut self, place: u32) {
+        if self.connections[place as usize].watched.is_none() {
+            return;
+        }
+        self.change_watched(place, |_| {});
+        let connection = &mut self.connections[place as usize];
+        let moment = connection.exchanges.front().map(|it| moment(connection, it, self.now));
+        if let Some(watched) = &mut connection.watched {
+            watched.now_is(moment);
+        }
+    }
+
+    /// Accounts for the time that has passed, and then lets the watcher know of something.
+    pub(super) fn change_watched(&mut self, place: u32, change: impl FnOnce(&mut Watched)) {
+        let connection = &mut self.connections[place as usize];
+        let Some(watched) = &mut connection.watched else { return };
+        let (collector, observer, id) = (&mut self.collector, &mut self.observer, connection.id);
+        watched.account(self.now, |cause, span| {
+            collector.blame(cause, span);
+            observer.on_blame(id, cause, span, self.now);
+        });
+        change(watched);
+    }
+
+    /// A segment has left; its first link is busy with it, and what came before it, until `free_at`.
+    pub(super) fn watch_sent(
+        &mut self,
+        place: u32,
+        side: Side,
+        transmit: &Transmit,
+        free_at: Instant,
+    ) {
+        let endpoint = &self.connections[place as usize].end(side).endpoint;
+        let alone = endpoint.flight() == transmit.segment.sequence_length();
+        let window = endpoint.windows().congestion;
+        self.change_watched(place, |watched| {
+            watched.sent(side, transmit, free_at);
+            if side == Side::Server && transmit.segment.len > 0 {
+                watched.window_is(window, alone && !transmit.retransmission);
+            }
+        });
+    }
+
+    pub(super) fn watch_dropped(&mut self, place: u32, side: Side, transmit: &Transmit) {
+        let endpoint = &self.connections[place as usize].end(side).endpoint;
+        let sent_end = 1 + endpoint.acknowledged() + u64::from(endpoint.flight());
+        let mss = endpoint.segment_size();
+        self.change_watched(place, |watched| watched.dropped(side, transmit, sent_end, mss));
+    }
+}
+
+fn moment(connection: &Connection, exchange: &Exchange, now: Instant) -> Moment {
+    let phase = phase(connection, exchange);
+    let sender = match phase {
+        Phase::Handshake | Phase::Request => Side::Client,
+        _ => Side::Server,
+    };
+    Moment {
+        phase,
+        wait: connection.end(sender).endpoint.wait(now).unwrap_or(Wait::Application),
+        ack_wait: connection.end(sender.other()).endpoint.ack_wait(),
+        under_way: UnderWay::Nothing,
+        writer: writer(connection, exchange, phase),
+        cut_by_idle: false,
+        paced: false,
+    }
+}
+
+fn phase(connection: &Connection, exchange: &Exchange) -> Phase {
+    let server = &connection.end(Side::Server).endpoint;
+    let response_start = exchange.response_end - exchange.response();
+    match connection.end(Side::Client).endpoint.state() {
+        State::SynSent | State::SynReceived => Phase::Handshake,
+        _ if server.received() < exchange.request_end => Phase::Request,
+        _ if server.written() <= response_start => Phase::ServerThink,
+        _ => Phase::Response,
+    }
+}
+
+fn writer(connection: &Connection, exchange: &Exchange, phase: Phase) -> Writer {
+    let (done, blocked) = match phase {
+        Phase::Handshake | Phase::Request => {
+            let written = connection.end(Side::Client).endpoint.written();
+            let works = connection.client.due != Instant::FAR_FUTURE;
+            (written >= exchange.request_end, !works && connection.client.to_write > 0)
+        }
+        _ => {
+            let written = connection.end(Side::Server).endpoint.written();
+            (written >= exchange.response_end, connection.server.blocked > 0)
+        }
+    };
+    match (done, blocked) {
+        (true, _) => Writer::Done,
+        (false, true) => Writer::SendBufferFull,
+        (false, false) => Writer::Working,
+    }
 }

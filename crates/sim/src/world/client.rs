@@ -57,6 +57,7 @@ impl<O: Observer> World<'_, O> {
         if connected {
             self.client_works(place);
         }
+        self.watch(place);
     }
 
     pub(super) fn client_is_connected(&mut self, place: u32) {

@@ -12,6 +12,7 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Observer, Side},
     scenario::NodeId,
+    watch::Watched,
 };
 
 impl<O: Observer> World<'_, O> {
@@ -45,6 +46,7 @@ impl<O: Observer> World<'_, O> {
             client: Client::new(self.now),
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,
+            watched: self.scenario.watch_causes.then(|| Box::new(Watched::new(self.now))),
         });
         self.collector.opened(application, self.connections.len());
         self.settle(place, Side::Client);

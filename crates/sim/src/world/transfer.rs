@@ -20,8 +20,11 @@ impl<O: Observer> World<'_, O> {
             self.collector.measures.work.packet_hops += 1;
             self.arm(arm);
             match arrival {
-                Arrival::Forwarded => {}
-                Arrival::Dropped(packet) => self.dropped(&packet),
+                Arrival::Forwarded { id, link } => self.forwarded(id, link),
+                Arrival::Dropped(packet) => {
+                    self.dropped(&packet);
+                    self.forget_if_over(packet.connection);
+                }
                 Arrival::Here(id) => {
                     let packet = self.network.packet(id);
                     let to = packet.from.other();
@@ -29,12 +32,21 @@ impl<O: Observer> World<'_, O> {
                     if !self.reach_host(node, id) {
                         let packet = self.network.take(id);
                         self.dropped(&packet);
+                        self.forget_if_over(packet.connection);
                     }
                 }
             }
         }
         let arm = self.network.rearm(link);
         self.arm(arm);
+    }
+
+    fn forwarded(&mut self, id: PacketId, link: u32) {
+        if self.scenario.watch_causes {
+            let (packet, free_at) = (*self.network.packet(id), self.network.busy_until(link));
+            let Packet { connection, from, transmit, .. } = &packet;
+            self.change_watched(*connection, |it| it.forwarded(*from, transmit, free_at));
+        }
     }
 
     fn arm(&mut self, arm: Arm) {
@@ -48,6 +60,9 @@ impl<O: Observer> World<'_, O> {
         let packet = self.network.take(id);
         let (place, side) = (packet.connection, packet.from.other());
         self.see(Sight::Received, &packet);
+        if self.scenario.watch_causes {
+            self.change_watched(place, |it| it.received(packet.from, &packet.transmit));
+        }
         let connection = &mut self.connections[place as usize];
         connection.under_way -= 1;
         let endpoint = &mut connection.end_mut(side).endpoint;
@@ -136,6 +151,10 @@ impl<O: Observer> World<'_, O> {
         let (dropped, arm) =
             self.network.send(transmit, (place, side), congestion_window, way, self.now);
         self.arm(arm);
+        if self.scenario.watch_causes {
+            let free_at = self.network.busy_until(self.network.first_link(way));
+            self.watch_sent(place, side, &transmit, free_at);
+        }
         if let Some(packet) = dropped {
             self.dropped(&packet);
         }
@@ -158,6 +177,9 @@ impl<O: Observer> World<'_, O> {
 
     fn dropped(&mut self, packet: &Packet) {
         self.see(Sight::Dropped, packet);
+        if self.scenario.watch_causes {
+            self.watch_dropped(packet.connection, packet.from, &packet.transmit);
+        }
         self.connections[packet.connection as usize].under_way -= 1;
     }
 
