@@ -143,8 +143,8 @@ pub enum Pipelining {
 pub enum Gather {
     /// Each is written by itself, whatever else is to be answered.
     Each,
-    /// All become one stream of writes, so that only its last segment is short, whatever TCP holds
-    /// back (Figure 4.6 of Gürkan's thesis). No head waits alone: [`HeadFlush`] is not looked at.
+    /// Several become one stream of writes, so that only its last segment is short, whatever TCP
+    /// holds back (Figure 4.6 of Gürkan's thesis). [`HeadFlush`] counts for a single one only.
     Pending,
 }
 

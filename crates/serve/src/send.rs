@@ -9,7 +9,7 @@ use std::{
 
 use ackwise_http::{
     Behaviour,
-    behaviour::{self, Gather, Nagle, Tail, Writes},
+    behaviour::{self, Nagle, Tail, Writes},
 };
 
 use crate::{reply::Reply, stop::StopSignal};
@@ -19,8 +19,7 @@ pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `replies` before `deadline`: as one stream if `behaviour` gathers, else the one that there
-/// is, by its plan.
+/// Sends `replies` by `behaviour`'s plan before `deadline`: several as one stream.
 pub(crate) fn send(
     stream: &TcpStream,
     replies: &[Reply],
@@ -47,9 +46,7 @@ pub(crate) fn send(
 
 fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
     match replies {
-        [reply] if behaviour.gather != Gather::Pending => {
-            behaviour.writes(reply.head.len(), reply.content_length())
-        }
+        [reply] => behaviour.writes(reply.head.len(), reply.content_length()),
         _ => behaviour.gathered_writes(replies.iter().map(Reply::length).sum()),
     }
 }

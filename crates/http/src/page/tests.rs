@@ -5,6 +5,12 @@ use super::*;
 use crate::ConnectionOption;
 use alloc::{format, string::String, vec};
 use core::fmt::Write;
+use proptest::prelude::*;
+
+#[test]
+fn a_fetch_is_small() {
+    assert!(size_of::<PageFetch>() <= 80, "{}", size_of::<PageFetch>());
+}
 
 #[test]
 fn plans_take_these_steps() {
@@ -192,6 +198,44 @@ fn a_server_that_closes_unanswered_fails_the_page() {
             assert_eq!(fetch.poll(), None);
         }
     }
+}
+
+proptest! {
+    /// Connection numbers are small, so that many of them are ones that exist.
+    #[test]
+    fn whatever_a_server_does_a_fetch_ends(
+        transfer in prop::sample::select(&ALL[..]),
+        kept: bool,
+        inlines in prop::collection::vec(0..10_u64, 0..8),
+        cached: [bool; 9],
+        happenings in prop::collection::vec((any::<bool>(), 0..12_u32), 0..40),
+    ) {
+        let files = 1 + inlines.len();
+        let page = Page { primary: 1, inlines };
+        let first = if kept { FirstConnection::Kept } else { FirstConnection::New };
+        let mut fetch = PageFetch::new(transfer, &page, first, |file| cached[file]);
+        let mut log = String::new();
+        let mut asked = take(&mut fetch, &mut log).len();
+        for (response, connection) in happenings {
+            if response { fetch.on_response(connection) } else { fetch.on_close(connection) }
+            asked += take(&mut fetch, &mut log).len();
+        }
+        while let (false, Some(open)) = (fetch.has_failed(), (0..20).find(|&it| owes(&fetch, it))) {
+            fetch.on_response(open);
+            take(&mut fetch, &mut log);
+        }
+        prop_assert!(fetch.is_complete() != fetch.has_failed(), "{fetch:?}");
+        prop_assert!(log.matches("open").count() <= files + 1, "{log}");
+        prop_assert!(asked <= files * (files + 1), "{log}");
+    }
+}
+
+/// Whether a response is awaited on `connection`.
+fn owes(fetch: &PageFetch, connection: u32) -> bool {
+    let before = format!("{fetch:?}");
+    let mut fetch = fetch.clone();
+    fetch.on_response(connection);
+    format!("{fetch:?}") != before
 }
 
 const ALL: [Transfer; 6] = [
