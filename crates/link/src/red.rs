@@ -154,3 +154,127 @@ impl EarlyDetection {
         left <= p_b || self.stream.unit() * left < p_b
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// 5 and 15 packets, max_p 1/10, w_q 1/4, 100 packets; mean packets take a millisecond.
+    fn red(beyond_max: BeyondMax) -> Red {
+        Red {
+            max_probability: Probability::per_million(100_000).unwrap(),
+            weight_per_million: 250_000,
+            beyond_max,
+            mean_packet: Octets(1_000),
+            ..Red::floyd_jacobson_1993(NonZeroU32::new(100).unwrap())
+        }
+    }
+
+    fn at_work(red: Red) -> EarlyDetection {
+        EarlyDetection::new(red, Rate::bits_per_second(8_000_000), Seed(1).named("red"))
+    }
+
+    const fn us(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    #[test]
+    fn the_average_follows_the_length_and_decays_while_idle() {
+        let mut queue = at_work(red(BeyondMax::DropAll));
+        // Comes (us), finds waiting, the queue was last left at (us), average afterwards.
+        #[rustfmt::skip]
+        let table = [
+            (     0,  0,     0, 0.0),
+            (   100,  4,     0, 1.0),         // 3/4 * 0 + 1/4 * 4
+            (   200,  4,     0, 1.75),
+            (   300,  2,     0, 1.812_5),
+            ( 5_000,  0, 5_000, 1.812_5),     // empty at this moment: m = 0
+            ( 6_000,  0, 5_000, 1.359_375),   // m = 1
+            ( 7_000,  2, 5_000, 1.519_531_25),
+            (12_000,  0, 9_500, 1.519_531_25 * 0.487_139_289_628_747_3), // (3/4)^2.5
+        ];
+        for (comes, waiting, idle_since, average) in table {
+            let _ = queue.admit(waiting, us(idle_since), us(comes));
+            assert!((queue.average - average).abs() < 1e-12, "{comes} us: {}", queue.average);
+        }
+    }
+
+    #[test]
+    fn the_probability_has_the_two_slopes_of_the_papers() {
+        #[rustfmt::skip]
+        let table = [
+            // average, all dropped beyond max_th, gentle
+            ( 0.0, 0.0,  0.0),
+            ( 4.9, 0.0,  0.0),
+            ( 5.0, 0.0,  0.0),
+            (10.0, 0.05, 0.05),
+            (15.0, 1.0,  0.1),
+            (22.5, 1.0,  0.55),
+            (30.0, 1.0,  1.0),
+            (99.0, 1.0,  1.0),
+        ];
+        for (average, drop_all, gentle) in table {
+            let found = [BeyondMax::DropAll, BeyondMax::Gentle]
+                .map(|beyond_max| red(beyond_max).probability(average));
+            assert!((found[0] - drop_all).abs() < 1e-12, "{average}: {found:?}");
+            assert!((found[1] - gentle).abs() < 1e-12, "{average}: {found:?}");
+        }
+    }
+
+    /// How many packets are let in before each drop, at a constant length.
+    fn let_in_between_drops(red: Red, waiting: usize, packets: u32) -> Vec<u32> {
+        let mut queue = at_work(Red { weight_per_million: 1_000_000, ..red });
+        let (mut runs, mut run) = (Vec::new(), 0);
+        for _ in 0..packets {
+            match queue.admit(waiting, us(0), us(1)) {
+                Ok(()) => run += 1,
+                Err(DropReason::EarlyDrop) => runs.push(core::mem::take(&mut run)),
+                Err(reason) => panic!("{reason:?}"),
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn nothing_is_dropped_below_the_lower_threshold_and_all_from_the_upper_on() {
+        let red = red(BeyondMax::DropAll);
+        assert!(let_in_between_drops(red, 4, 10_000).is_empty());
+        assert_eq!(let_in_between_drops(red, 15, 10_000), [0; 10_000]);
+    }
+
+    #[test]
+    fn drops_are_spaced_uniformly() {
+        // p_b = 1/20: from 0 to 19 packets between two drops, each number as often as another.
+        let runs = let_in_between_drops(red(BeyondMax::DropAll), 10, 210_000);
+        let mut counts = [0_u32; 20];
+        for run in &runs {
+            counts[usize::try_from(*run).unwrap()] += 1;
+        }
+        // 20,000 drops: five standard deviations around 1,000 for each.
+        assert!(runs.len().abs_diff(20_000) < 400, "{}", runs.len());
+        assert!(counts.iter().all(|count| count.abs_diff(1_000) < 155), "{counts:?}");
+    }
+
+    #[test]
+    fn the_limit_holds_even_if_the_average_is_low() {
+        let mut queue = at_work(Red { weight_per_million: 0, ..red(BeyondMax::Gentle) });
+        assert_eq!(queue.admit(99, us(0), us(1)), Ok(()));
+        assert_eq!(queue.admit(100, us(0), us(1)), Err(DropReason::QueueFull));
+    }
+
+    #[test]
+    fn odd_parameters_mean_something() {
+        // The upper threshold is not above the lower: nothing below the lower, all from there on.
+        let odd = Red { min_threshold: 7, max_threshold: 3, ..red(BeyondMax::DropAll) };
+        assert!(let_in_between_drops(odd, 6, 100).is_empty());
+        assert_eq!(let_in_between_drops(odd, 7, 100).len(), 100);
+        let zero = Red { min_threshold: 0, max_threshold: 0, ..red(BeyondMax::Gentle) };
+        assert_eq!(let_in_between_drops(zero, 1, 100).len(), 100);
+        // Without a rate nothing ever waits.
+        let mut queue = EarlyDetection::new(red(BeyondMax::DropAll), None, Seed(1));
+        assert_eq!(queue.admit(0, us(0), us(5)), Ok(()));
+        assert_eq!(queue.average, 0.0);
+    }
+}

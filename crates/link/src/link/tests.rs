@@ -1,9 +1,10 @@
 use alloc::{vec, vec::Vec};
+use core::{num::NonZeroU32, time::Duration};
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Faults, Pick, Probability, Queue, Rate, Seed};
+use crate::{BeyondMax, Faults, Pick, Probability, Queue, Rate, Red, Seed};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -134,6 +135,37 @@ fn what_is_under_way_is_bounded() {
     assert!(link.counters().dropped_under_way_full >= 10);
     let verdict = link.push((), Octets(1), Instant::EPOCH);
     assert_eq!(verdict, Verdict::Dropped(DropReason::UnderWayFull));
+}
+
+/// Three packets come while two leave: drop-tail lets the queue fill, RED keeps its average between the
+/// thresholds and never fills it.
+#[test]
+fn red_keeps_a_queue_from_filling() {
+    let overload = |queue: Queue, seed: Seed| {
+        let mut link = Link::new(LinkConfig { queue, seed, ..config(Faults::NONE) });
+        let mut verdicts = Vec::new();
+        for packet in 0..30_000u64 {
+            let now = Instant::EPOCH + Duration::from_micros(667) * u32::try_from(packet).unwrap();
+            while link.poll(now).is_some() {}
+            verdicts.push(link.push(packet, Octets(1_000), now));
+        }
+        (link.counters(), verdicts)
+    };
+    let limit = NonZeroU32::new(50).unwrap();
+    let gentle = Red {
+        max_probability: Probability::per_million(100_000).unwrap(),
+        beyond_max: BeyondMax::Gentle,
+        ..Red::floyd_jacobson_1993(limit)
+    };
+    let (tail, _) = overload(Queue::packets(50).unwrap(), Seed(1));
+    assert!(tail.dropped_queue_full > 9_000 && tail.dropped_red == 0, "{tail:?}");
+    let (red, verdicts) = overload(Queue::Red(gentle), Seed(1));
+    // Only before the average has noticed: it takes 1 / w_q = 500 packets.
+    assert!(red.dropped_red > 9_000 && red.dropped_queue_full < 300, "{red:?}");
+    assert_eq!(red.offered(), 30_000);
+    assert_eq!(red.busy, ms(1) * u32::try_from(red.queued).unwrap());
+    assert_eq!(verdicts, overload(Queue::Red(gentle), Seed(1)).1);
+    assert_ne!(verdicts, overload(Queue::Red(gentle), Seed(2)).1);
 }
 
 proptest! {
