@@ -93,7 +93,8 @@ fn flows(duration: Duration) -> Scenario {
 
 /// Short connections, one every `interarrival` microseconds, kept open for `hold`.
 fn arrivals(duration: Duration, hold: Span, interarrival: u64) -> Scenario {
-    let nodes = vec![node("client".to_owned(), Some(tcp())), node("server".to_owned(), Some(tcp()))];
+    let nodes =
+        vec![node("client".to_owned(), Some(tcp())), node("server".to_owned(), Some(tcp()))];
     let ends = [NodeId(0), NodeId(1)];
     let links = vec![link("line".to_owned(), ends, 10_000_000_000, 1, 10_000)];
     let applications = vec![Application {

@@ -63,8 +63,6 @@ pub(crate) struct Connection {
     pub(crate) owner: Owner,
     /// The application, by its place in the scenario.
     pub(crate) application: u32,
-    /// Packets under way: its place is not given to another before there are none.
-    pub(crate) under_way: u32,
     pub(crate) client: Client,
     /// Requests without a whole response, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
@@ -149,6 +147,8 @@ pub(crate) struct Server {
     pub(crate) thought: Option<Thought>,
     /// It has begun to answer at least one request.
     pub(crate) has_answered: bool,
+    /// It has not been without work since it began its last answer.
+    pub(crate) goes_on: bool,
     pub(crate) closing: Closing,
 }
 
@@ -160,6 +160,7 @@ impl Server {
         blocked: 0,
         thought: None,
         has_answered: false,
+        goes_on: false,
         closing: Closing::No,
     };
 }
@@ -193,9 +194,9 @@ impl Connection {
         &mut self.ends[side as usize]
     }
 
-    /// Nothing will happen here any more, TIME-WAIT excepted.
+    /// Neither end does anything by itself any more, TIME-WAIT excepted.
     pub(crate) fn is_over(&self) -> bool {
-        self.under_way == 0 && self.ends.iter().all(End::is_over)
+        self.ends.iter().all(End::is_over)
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) type Arm = Option<(u32, Instant)>;
 pub(crate) struct Network {
     hops: Vec<Hop>,
     packets: Slab<Packet>,
+    /// By connection: how many of them are its.
+    under_way: Vec<u32>,
     /// All ways in use, one after the other, each ended by [`Next::ARRIVED`].
     ways: Vec<Next>,
     known: BTreeMap<(NodeId, NodeId), Option<Way>>,
@@ -107,8 +109,9 @@ impl Network {
                 });
             }
         }
-        let (packets, ways, known) = (Slab::new(), Vec::new(), BTreeMap::new());
-        Self { hops, packets, ways, known, neighbours, delays }
+        let (packets, under_way) = (Slab::new(), Vec::new());
+        let (ways, known) = (Vec::new(), BTreeMap::new());
+        Self { hops, packets, under_way, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -158,11 +161,25 @@ impl Network {
         let place = way.0;
         let packet =
             Packet { transmit, connection, from, copies: 1, congestion_window, size, place };
-        let id = PacketId(index(self.packets.insert(packet)));
+        let id = self.insert(packet);
         if self.ways[place as usize] == Next::ARRIVED {
             unreachable!("a host does not send to itself: the scenario was checked");
         }
         self.push(id, now)
+    }
+
+    fn insert(&mut self, packet: Packet) -> PacketId {
+        let connection = packet.connection as usize;
+        if self.under_way.len() <= connection {
+            self.under_way.resize(connection + 1, 0);
+        }
+        self.under_way[connection] += 1;
+        PacketId(index(self.packets.insert(packet)))
+    }
+
+    /// Packets of a connection that are under way.
+    pub(crate) fn under_way(&self, connection: u32) -> u32 {
+        self.under_way.get(connection as usize).copied().unwrap_or(0)
     }
 
     /// Offers a packet to the link at its place.
@@ -203,7 +220,7 @@ impl Network {
         let id = if packet.copies > 1 {
             packet.copies -= 1;
             let twin = Packet { copies: 1, ..*packet };
-            PacketId(index(self.packets.insert(twin)))
+            self.insert(twin)
         } else {
             id
         };
@@ -239,7 +256,9 @@ impl Network {
 
     /// Takes a packet out of the table.
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
-        self.packets.remove(id.0 as usize)
+        let packet = self.packets.remove(id.0 as usize);
+        self.under_way[packet.connection as usize] -= 1;
+        packet
     }
 
     /// What has happened on each direction of each link, in the scenario's order.

@@ -13,11 +13,10 @@ use ackwise_http::{
 };
 use ackwise_link::{Faults, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
-    Measures, Nobody, Observer, RunError, Scenario, run,
+    Measures, Nobody, Observer, RunError, Scenario,
     observe::{ConnectionId, Sighting},
-    scenario::{
-        ApplicationKind, Arrivals, Bulk, BulkSender, Connections, CostModel, Web,
-    },
+    run,
+    scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Connections, CostModel, Web},
     workload::Span,
 };
 use ackwise_tcp::{Instant, Octets, Policies};
@@ -56,10 +55,13 @@ fn measured(scenario: &Scenario) -> Measures {
 
 #[test]
 fn every_plan_opens_the_connections_it_says_and_fetches_every_file() {
-    for (transfer, connections, host) in plans().into_iter().zip([3, 3, 1, 1, 1, 1]).map(|(a, b)| (a, b, b)) {
+    for (transfer, connections, host) in
+        plans().into_iter().zip([3, 3, 1, 1, 1, 1]).map(|(a, b)| (a, b, b))
+    {
         let measures = measured(&ethernet(transfer, Behaviour::FIXED));
         let web = &measures.applications["web"];
-        let rounded = if matches!(transfer, Transfer::SegmentFilled { .. }) { 6_651 % 1_460 } else { 0 };
+        let rounded =
+            if matches!(transfer, Transfer::SegmentFilled { .. }) { 6_651 % 1_460 } else { 0 };
         assert_eq!((web.documents, web.files), (100, 300), "{transfer:?}");
         assert_eq!(web.octets, 100 * (PAGE - rounded), "{transfer:?}");
         assert_eq!(web.connections_opened, 100 * connections, "{transfer:?}");
@@ -94,7 +96,10 @@ fn nothing_is_retrieved_faster_than_light_and_serialization_allow() {
         let fastest = measures.applications["web"].percentile(0.0).unwrap();
         assert!(fastest > least, "{transfer:?}: {fastest:?}");
         let [_, back] = measures.links["ethernet"];
-        assert!(back.utilization.unwrap() <= 1.0 && back.drop_rate == 0.0, "{transfer:?}: {back:?}");
+        assert!(
+            back.utilization.unwrap() <= 1.0 && back.drop_rate == 0.0,
+            "{transfer:?}: {back:?}"
+        );
     }
 }
 
@@ -131,7 +136,8 @@ fn the_server_parses_before_it_answers_getweb() {
     let before = measured(&scenario).applications["web"].mean_time().unwrap();
     web(&mut scenario).parse = Span::Fixed(Duration::from_millis(30));
     let after = measured(&scenario).applications["web"].mean_time().unwrap();
-    assert_eq!(after, before + Duration::from_millis(30));
+    // Not to the nanosecond: later, a tick of the client falls at another place.
+    assert!(after.abs_diff(before + Duration::from_millis(30)) < Duration::from_micros(500));
 }
 
 #[test]
@@ -215,7 +221,10 @@ fn a_scenario_that_makes_no_sense_is_refused() {
         break_it(&mut scenario);
         run(&scenario, &mut Nobody).unwrap_err().to_string()
     };
-    assert_eq!(refusal(|it| it.nodes[1].tcp = None), "application \"web\": \"server\" is a router: a host has a TCP");
+    assert_eq!(
+        refusal(|it| it.nodes[1].tcp = None),
+        "application \"web\": \"server\" is a router: a host has a TCP"
+    );
     assert_eq!(
         refusal(|it| it.applications[0].server = it.applications[0].client),
         "application \"web\": client and server are one host"

@@ -42,7 +42,6 @@ impl<O: Observer> World<'_, O> {
             ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
             owner,
             application,
-            under_way: 0,
             client: Client::new(self.now),
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,
@@ -107,7 +106,8 @@ impl<O: Observer> World<'_, O> {
     /// Gives the place of a connection back if nothing more can happen on it. What is left of one in
     /// TIME-WAIT is a number at its host: no segment is under way that it could have to answer.
     pub(super) fn forget_if_over(&mut self, place: u32) {
-        if !self.connections[place as usize].is_over() {
+        let over = self.connections[place as usize].is_over();
+        if !over || self.network.under_way(place) > 0 {
             return;
         }
         let connection = self.connections.remove(place as usize);

@@ -102,7 +102,8 @@ impl<'a, O: Observer> World<'a, O> {
             _ => arrived.take(1).copied().collect(),
         };
         let Some(&first) = together.first() else { return false };
-        if behaviour.tail == Tail::Corked {
+        let goes_on = self.connections[place as usize].server.goes_on;
+        if behaviour.tail == Tail::Corked && !goes_on {
             self.uncork(place, behaviour);
         }
         for exchange in &together {
@@ -114,6 +115,7 @@ impl<'a, O: Observer> World<'a, O> {
         let server = &mut self.connections[place as usize].server;
         server.begun += u32::try_from(together.len()).expect("no more than were begun");
         server.has_answered = true;
+        server.goes_on = true;
         server.extra = extra;
         server.plan = match &together[..] {
             [one] => WritePlan::new(one.head as usize, one.body),
@@ -142,7 +144,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.scenario.applications[application as usize].kind.behaviour()
     }
 
-    /// The last response left the cork in.
+    /// The last response left the cork in. One that follows right behind it shares its segments.
     fn uncork(&mut self, place: u32, behaviour: &Behaviour) {
         let application = self.connections[place as usize].application;
         let hold = self.server_hold(application, behaviour);
@@ -152,6 +154,7 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn server_may_close(&mut self, place: u32) {
         let connection = &mut self.connections[place as usize];
+        connection.server.goes_on = false;
         let server = &connection.server;
         let all_begun = server.begun as usize == connection.exchanges.len();
         let closes = match server.closing {

@@ -64,7 +64,6 @@ impl<O: Observer> World<'_, O> {
             self.change_watched(place, |it| it.received(packet.from, &packet.transmit));
         }
         let connection = &mut self.connections[place as usize];
-        connection.under_way -= 1;
         let endpoint = &mut connection.end_mut(side).endpoint;
         if endpoint.state() == State::Closed {
             if let Some(segment) = refuse(&packet.transmit.segment) {
@@ -140,7 +139,6 @@ impl<O: Observer> World<'_, O> {
 
     fn transmit(&mut self, place: u32, side: Side, transmit: Transmit) {
         let connection = &mut self.connections[place as usize];
-        connection.under_way += 1;
         let end = connection.end(side);
         let congestion_window = end.endpoint.windows().congestion;
         let (way, full) = (end.way, end.endpoint.segment_size());
@@ -180,7 +178,6 @@ impl<O: Observer> World<'_, O> {
         if self.scenario.watch_causes {
             self.watch_dropped(packet.connection, packet.from, &packet.transmit);
         }
-        self.connections[packet.connection as usize].under_way -= 1;
     }
 
     fn see(&mut self, sight: Sight, packet: &Packet) {

@@ -11,7 +11,7 @@ use ackwise_tcp::{Instant, State};
 
 use super::{Event, START, World, client::Ask};
 use crate::{
-    connection::{Exchange, Owner},
+    connection::{Closing, Exchange, Owner},
     measure::Document,
     observe::{ConnectionId, Observer, Side},
     scenario::{Application, ApplicationKind, Connections, ThinkScope, Web},
@@ -253,10 +253,13 @@ impl<'a, O: Observer> World<'a, O> {
         self.go_on(user);
     }
 
-    /// Closes what the servers leave open.
+    /// Closes what the server leaves open.
     fn close_all(&mut self, user: u32) {
         for open in std::mem::take(&mut self.users[user as usize].open) {
-            self.client_closes(open.place);
+            let server = &self.connections[open.place as usize].server;
+            if server.closing != Closing::AfterAnswer {
+                self.client_closes(open.place);
+            }
         }
     }
 
