@@ -1,4 +1,5 @@
-//! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed -- flows|arrivals|idle`.
+//! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed -- flows|arrivals|idle
+//! [SECONDS]`.
 //!
 //! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files.
 
@@ -20,10 +21,12 @@ use ackwise_tcp::{
 };
 
 fn main() {
+    let seconds = env::args().nth(2).and_then(|seconds| seconds.parse().ok());
+    let duration = |default| Duration::from_secs(seconds.unwrap_or(default));
     let scenario = match env::args().nth(1).as_deref() {
-        Some("arrivals") => arrivals(Duration::from_secs(5), Span::ZERO, 100),
-        Some("idle") => arrivals(Duration::from_secs(10), Span::Fixed(Duration::from_secs(60)), 10),
-        _ => flows(Duration::from_secs(60)),
+        Some("arrivals") => arrivals(duration(5), Span::ZERO, 100),
+        Some("idle") => arrivals(duration(10), Span::Fixed(Duration::from_secs(60)), 10),
+        _ => flows(duration(60)),
     };
     match run(&scenario, &mut Nobody) {
         Ok(measures) => println!("{:?}", measures.work),

@@ -101,53 +101,59 @@ impl<T: Copy> Queue<T> {
     /// The next event, unless it comes after `limit`.
     pub(crate) fn pop(&mut self, limit: Instant) -> Option<(Instant, T)> {
         let limit = limit.as_nanos();
-        while self.filled & 1 == 0 {
-            if !self.turn(limit) {
+        loop {
+            let wheel_number = self.filled.trailing_zeros();
+            let wheel = self.wheels.get(wheel_number as usize)?;
+            let slot_number = wheel.filled.trailing_zeros();
+            let place = wheel.slots[slot_number as usize].first;
+            let node = self.nodes[place as usize];
+            // On the lowest wheel, a slot is one moment; elsewhere, an event alone in the next slot
+            // to come is the next event.
+            if wheel_number == 0 || node.next == NONE {
+                if node.at > limit {
+                    return None;
+                }
+                self.unlink_first(wheel_number, slot_number, place);
+                self.now = node.at;
+                return Some((Instant::from_nanos(node.at), node.event));
+            }
+            if !self.turn(wheel_number, slot_number, limit) {
                 return None;
             }
         }
-        let wheel = &mut self.wheels[0];
-        let slot_number = wheel.filled.trailing_zeros() as usize;
-        let at = self.now & !(SLOTS as u64 - 1) | slot_number as u64;
-        if at > limit {
-            return None;
-        }
-        self.now = at;
-        let slot = &mut wheel.slots[slot_number];
-        let place = slot.first;
-        let node = &mut self.nodes[place as usize];
-        slot.first = std::mem::replace(&mut node.next, self.free);
-        self.free = place;
-        if slot.first == NONE {
-            wheel.filled &= !(1 << slot_number);
-            self.filled &= !u16::from(wheel.filled == 0);
-        }
-        Some((Instant::from_nanos(at), node.event))
     }
 
-    /// Empties the next slot of the lowest wheel that is not empty into those below it; false if
-    /// nothing comes until `limit`.
-    fn turn(&mut self, limit: u64) -> bool {
-        if self.filled == 0 {
-            return false;
+    fn unlink_first(&mut self, wheel_number: u32, slot_number: u32, place: u32) {
+        let next = std::mem::replace(&mut self.nodes[place as usize].next, self.free);
+        self.free = place;
+        if next == NONE {
+            self.empty(wheel_number, slot_number);
+        } else {
+            self.wheels[wheel_number as usize].slots[slot_number as usize].first = next;
         }
-        let wheel_number = self.filled.trailing_zeros();
-        let wheel = &mut self.wheels[wheel_number as usize];
-        let slot_number = wheel.filled.trailing_zeros();
-        let mut place = wheel.slots[slot_number as usize].first;
-        // The slot's first moment: its digit here, the clock's above, and nothing below.
-        let below = wheel_number * DIGIT;
-        let above = u64::MAX.checked_shl(below + DIGIT).unwrap_or(0);
-        let first = self.now & above | u64::from(slot_number) << below;
-        let last = first + ((1 << below) - 1);
-        if limit < last && limit < self.earliest(place) {
-            return false;
-        }
+    }
+
+    const fn empty(&mut self, wheel_number: u32, slot_number: u32) {
         let wheel = &mut self.wheels[wheel_number as usize];
         wheel.filled &= !(1 << slot_number);
         if wheel.filled == 0 {
             self.filled &= !(1 << wheel_number);
         }
+    }
+
+    /// Empties the next slot of the lowest wheel that is not empty into those below it; false if
+    /// nothing comes until `limit`.
+    fn turn(&mut self, wheel_number: u32, slot_number: u32, limit: u64) -> bool {
+        // The slot's first moment: its digit here, the clock's above, and nothing below.
+        let below = wheel_number * DIGIT;
+        let above = u64::MAX.checked_shl(below + DIGIT).unwrap_or(0);
+        let first = self.now & above | u64::from(slot_number) << below;
+        let last = first + ((1 << below) - 1);
+        let mut place = self.wheels[wheel_number as usize].slots[slot_number as usize].first;
+        if limit < last && limit < self.earliest(place) {
+            return false;
+        }
+        self.empty(wheel_number, slot_number);
         self.now = first;
         while place != NONE {
             let next = self.nodes[place as usize].next;

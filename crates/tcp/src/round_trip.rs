@@ -9,8 +9,8 @@ use crate::policy::TimerPolicy;
 
 /// Jacobson's estimator (SIGCOMM '88, appendix A; RFC 6298) with its back-off.
 ///
-/// One integer recurrence serves all policies: BSD runs it in ticks of 500 ms, the others in
-/// nanoseconds, where it is RFC 6298 to the rounding.
+/// One integer recurrence serves all policies: BSD runs it in ticks of 500 ms, ns-2 in ticks of 100 ms,
+/// the others in nanoseconds, where it is RFC 6298 to the rounding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RoundTrip {
     policy: TimerPolicy,
@@ -39,7 +39,7 @@ impl RoundTrip {
     pub const fn new(policy: TimerPolicy) -> Self {
         let rttvar_4 = match policy {
             TimerPolicy::Bsd => BSD_INITIAL_RTTVAR_4,
-            TimerPolicy::Rfc6298 | TimerPolicy::Linux => 0,
+            TimerPolicy::Rfc6298 | TimerPolicy::Linux | TimerPolicy::Ns2 => 0,
         };
         Self { policy, srtt_8: 0, rttvar_4, back_off: 0, syn: Syn::Outstanding }
     }
@@ -59,9 +59,10 @@ impl RoundTrip {
     ///
     /// RFC 6298, section 2.3: "RTTVAR <- (1 - beta) * RTTVAR + beta * |SRTT - R'|", then the same for
     /// SRTT, with alpha = 1/8 and beta = 1/4. BSD counts the ticks that pass; we take the whole ticks
-    /// in `sample`, as if it began at one.
+    /// in `sample`, as if it began at one. ns-2 counts one tick at least.
     pub fn on_sample(&mut self, sample: Duration) {
-        let r = nanos(sample.min(LONGEST_SAMPLE)) / unit(self.policy);
+        let whole = nanos(sample.min(LONGEST_SAMPLE)) / unit(self.policy);
+        let r = if self.policy == TimerPolicy::Ns2 { whole.max(1) } else { whole };
         if self.srtt_8 == 0 {
             // `t_rtt` in BSD starts at 1, which only the first sample does not take off again.
             let first = if self.policy == TimerPolicy::Bsd { r + 1 } else { r };
@@ -81,15 +82,16 @@ impl RoundTrip {
     /// The retransmission time-out, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        let ceiling = self.policy.max_rto();
-        let backed_off = nanos(self.base()).saturating_mul(1 << self.back_off);
-        Duration::from_nanos(backed_off).clamp(self.minimum(), ceiling)
+        // In nanoseconds until the end: every ACK asks, and a `Duration` is dear to compute with.
+        let backed_off = self.base().saturating_mul(1 << self.back_off);
+        Duration::from_nanos(backed_off.clamp(self.minimum(), nanos(self.policy.max_rto())))
     }
 
     /// RFC 6298, section 5.5: "the host MUST set RTO <- RTO * 2 ("back off the timer")".
     pub fn back_off(&mut self) {
         self.back_off = (self.back_off + 1).min(MAX_BACK_OFF);
-        if self.policy == TimerPolicy::Bsd && self.back_off == BSD_CLOBBER {
+        let clobbers = matches!(self.policy, TimerPolicy::Bsd | TimerPolicy::Ns2);
+        if clobbers && self.back_off == BSD_CLOBBER {
             self.forget_srtt();
         }
     }
@@ -134,41 +136,44 @@ impl RoundTrip {
         self.back_off
     }
 
-    /// The time-out without back-off.
-    fn base(&self) -> Duration {
+    /// The time-out without back-off, in nanoseconds.
+    fn base(&self) -> u64 {
         let measured = self.srtt_8 > 0;
         match self.policy {
             // 4.4BSD's first SYN waits for (3 s * 4) / 2 = 6 s, the second for 2 * 12 s: 6 and 30 s
             // (`tcp_newtcpcb`, `TCP_REXMTVAL`).
-            TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => BSD_FIRST_SYN,
-            TimerPolicy::Bsd => self.duration(self.srtt_8 / 8 + self.rttvar_4, 1),
+            TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => nanos(BSD_FIRST_SYN),
+            // Not so after a clobbering, where the estimate has moved to the variance.
+            TimerPolicy::Ns2 if !measured && self.rttvar_4 == 0 => nanos(NS2_INITIAL),
+            TimerPolicy::Bsd | TimerPolicy::Ns2 => self.nanos(self.srtt_8 / 8 + self.rttvar_4, 1),
             TimerPolicy::Rfc6298 | TimerPolicy::Linux if !measured => self.unmeasured(),
             // Rounded up before it is backed off; BSD does it afterwards.
             TimerPolicy::Rfc6298 => {
-                self.duration(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
+                self.nanos(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
             }
             // The minimum is one of the variance's term (`tcp_rtt_estimator`, `__tcp_set_rto`).
             // Not copied: Linux takes the largest mean deviation of a round trip (`mdev_max`).
             TimerPolicy::Linux => {
-                self.duration(self.srtt_8 / 8, 1)
-                    + self.duration(self.rttvar_4, 1).max(LINUX_MIN_VARIANCE)
+                self.nanos(self.srtt_8 / 8, 1)
+                    + self.nanos(self.rttvar_4, 1).max(nanos(LINUX_MIN_VARIANCE))
             }
         }
     }
 
     /// RFC 6298, section 2.1: "the sender SHOULD set RTO <- 1 second".
-    fn unmeasured(&self) -> Duration {
+    fn unmeasured(&self) -> u64 {
         let after_loss = self.policy.rto_after_lost_syn();
-        after_loss.filter(|_| self.syn == Syn::AcknowledgedLate).unwrap_or(INITIAL)
+        nanos(after_loss.filter(|_| self.syn == Syn::AcknowledgedLate).unwrap_or(INITIAL))
     }
 
     /// RFC 6298, section 2.4: "if the computed RTO is less than 1 second, then the RTO SHOULD be
     /// rounded up to 1 second". BSD: `TCPTV_MIN`, two ticks.
-    const fn minimum(&self) -> Duration {
-        match self.policy {
+    const fn minimum(&self) -> u64 {
+        nanos(match self.policy {
             TimerPolicy::Bsd | TimerPolicy::Rfc6298 => Duration::from_secs(1),
             TimerPolicy::Linux => LINUX_MIN_VARIANCE,
-        }
+            TimerPolicy::Ns2 => NS2_MINIMUM,
+        })
     }
 
     /// "Our srtt estimate is probably bogus" (4.4BSD `tcp_timers`, after a quarter of the possible
@@ -179,7 +184,12 @@ impl RoundTrip {
     }
 
     fn duration(&self, scaled: u64, scale: u64) -> Duration {
-        Duration::from_nanos(scaled.saturating_mul(unit(self.policy)) / scale)
+        Duration::from_nanos(self.nanos(scaled, scale))
+    }
+
+    /// What the estimator counts, in nanoseconds.
+    fn nanos(&self, scaled: u64, scale: u64) -> u64 {
+        scaled.saturating_mul(unit(self.policy)) / scale
     }
 }
 
@@ -187,20 +197,26 @@ impl RoundTrip {
 fn unit(policy: TimerPolicy) -> u64 {
     match policy {
         TimerPolicy::Bsd => nanos(TimerPolicy::BSD_TICK),
+        TimerPolicy::Ns2 => nanos(TimerPolicy::NS2_TICK),
         TimerPolicy::Rfc6298 | TimerPolicy::Linux => 1,
     }
 }
 
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+/// What overflows is longer than anything here waits.
+const fn nanos(span: Duration) -> u64 {
+    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
 }
 
 const INITIAL: Duration = Duration::from_secs(1);
 const LINUX_MIN_VARIANCE: Duration = Duration::from_millis(200);
 const BSD_FIRST_SYN: Duration = Duration::from_secs(6);
+/// `rtxcur_init_` until 2006.
+const NS2_INITIAL: Duration = Duration::from_secs(6);
+/// "timeout < 2 * tcp_tick_"; there was no `minrto_` until 2001.
+const NS2_MINIMUM: Duration = Duration::from_millis(200);
 /// `tcp_rttdflt * PR_SLOWHZ << 2`: 12 s in ticks.
 const BSD_INITIAL_RTTVAR_4: u64 = 24;
-/// `t_rxtshift > TCP_MAXRXTSHIFT / 4`.
+/// `t_rxtshift > TCP_MAXRXTSHIFT / 4`; ns-2: `t_backoff_ > 8`.
 const BSD_CLOBBER: u8 = 4;
 /// `TCP_MAXRXTSHIFT`; every policy's maximum RTO is reached before.
 const MAX_BACK_OFF: u8 = 12;
@@ -245,6 +261,9 @@ mod tests {
             // 2.2 s are four ticks: (5 + 10) ticks, then srtt 39 and rttvar 9: 4 + 9.
             (Bsd,     &[2_200, 2_200],    &[7_500, 6_500]),
             (Bsd,     &[40_000],          &[64_000]),
+            // One tick: (1 + 2) ticks, for ever; two ticks: 2 + 4, then srtt 16 and rttvar 3: 2 + 3.
+            (Ns2,     &[0, 100, 199],     &[300, 300, 300]),
+            (Ns2,     &[200, 200],        &[600, 500]),
         ];
         for &(policy, samples, expected) in table {
             assert_eq!(rtos(policy, samples), expected, "{policy:?} after {samples:?} ms");
@@ -289,11 +308,12 @@ mod tests {
         assert_eq!(syns(Linux), [0, 1, 3, 7, 15, 31, 63, 127]);
         // "6 and 30 s" (Banga and Druschel 1997).
         assert_eq!(syns(Bsd), [0, 6, 30, 78]);
+        assert_eq!(syns(Ns2), [0, 6, 18, 42, 90, 154]);
     }
 
     #[test]
     fn after_a_lost_syn_the_time_out_is_three_seconds() {
-        for (policy, rto) in [(Rfc6298, 3), (Linux, 3), (Bsd, 48)] {
+        for (policy, rto) in [(Rfc6298, 3), (Linux, 3), (Bsd, 48), (Ns2, 24)] {
             let mut round_trip = RoundTrip::new(policy);
             round_trip.on_syn_timeout();
             round_trip.on_syn_timeout();
@@ -313,7 +333,9 @@ mod tests {
 
     #[test]
     fn backing_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
-        for (policy, first, last) in [(Rfc6298, 1_000, 60), (Linux, 240, 120), (Bsd, 1_500, 64)] {
+        for (policy, first, last) in
+            [(Rfc6298, 1_000, 60), (Linux, 240, 120), (Bsd, 1_500, 64), (Ns2, 300, 64)]
+        {
             let mut round_trip = RoundTrip::new(policy);
             round_trip.on_sample(ms(40));
             assert_eq!(round_trip.rto(), ms(first));
@@ -347,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_is_inherited_is_not_measured_again() {
-        for policy in [Rfc6298, Linux, Bsd] {
+        for policy in [Rfc6298, Linux, Bsd, Ns2] {
             let round_trip = RoundTrip::inherited(policy, ms(1_000), ms(500));
             assert_eq!(round_trip.srtt(), Some(ms(1_000)), "{policy:?}");
             assert_eq!(round_trip.variance(), Some(ms(500)), "{policy:?}");
@@ -361,7 +383,7 @@ mod tests {
             samples in proptest::collection::vec(0u64..u64::MAX, 0..40),
             backed_off in 0u8..20,
         ) {
-            for policy in [Rfc6298, Linux, Bsd] {
+            for policy in [Rfc6298, Linux, Bsd, Ns2] {
                 let mut round_trip = RoundTrip::new(policy);
                 samples.iter().for_each(|nanos| round_trip.on_sample(Duration::from_nanos(*nanos)));
                 (0..backed_off).for_each(|_| round_trip.back_off());

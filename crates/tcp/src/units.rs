@@ -50,7 +50,8 @@ impl Add<Duration> for Instant {
 
     /// Saturates at [`Instant::FAR_FUTURE`], 584 years after the beginning.
     fn add(self, span: Duration) -> Self {
-        let span = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let span =
+            span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos().into());
         Self { nanos: self.nanos.saturating_add(span) }
     }
 }

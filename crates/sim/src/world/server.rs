@@ -18,15 +18,9 @@ impl<'a, O: Observer> World<'a, O> {
     /// The server may have something to do: more of an answer, the next request, or to close.
     pub(super) fn server_looks(&mut self, place: u32) {
         loop {
-            let server = &mut self.connections[place as usize].server;
-            if server.thought.is_some() {
+            let server = &self.connections[place as usize].server;
+            if server.thought.is_some() || server.blocked > 0 && !self.server_writes(place) {
                 return;
-            }
-            if server.blocked > 0 {
-                if !self.server_writes(place) {
-                    return;
-                }
-                continue;
             }
             let application = self.connections[place as usize].application;
             let behaviour = self.behaviour(application);

@@ -79,7 +79,7 @@ impl Endpoint {
         let last_send = self.timers.last_send;
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
-            self.round_trip.on_sample(now.since(sent));
+            self.round_trip.on_sample(self.config.policies.timers.sample(sent, now));
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
             self.round_trip.on_sample(now.since(last_send));
         } else if self.config.policies.timers == TimerPolicy::Linux {

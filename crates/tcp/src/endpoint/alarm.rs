@@ -21,6 +21,10 @@ impl Alarm {
         self.is_on() && self.0 <= now
     }
 
+    pub(super) fn is_before(self, other: Self) -> bool {
+        self.0 < other.0
+    }
+
     pub(super) fn due(self) -> Option<Instant> {
         self.is_on().then_some(self.0)
     }

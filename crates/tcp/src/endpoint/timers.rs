@@ -62,15 +62,16 @@ impl Timers {
         self.waiting.is_on() && self.waiting_for == timer
     }
 
+    /// The timer that is due first; of those due at once, the first of these.
     pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
-        [
-            (self.retransmission, Timer::Retransmission),
-            (self.waiting, self.waiting_for),
-            (acknowledger.due, Timer::DelayedAck),
-        ]
-        .into_iter()
-        .filter_map(|(alarm, timer)| alarm.due().map(|at| Deadline { at, timer }))
-        .min_by_key(|deadline| deadline.at)
+        let (mut first, mut timer) = (self.retransmission, Timer::Retransmission);
+        if self.waiting.is_before(first) {
+            (first, timer) = (self.waiting, self.waiting_for);
+        }
+        if acknowledger.due.is_before(first) {
+            (first, timer) = (acknowledger.due, Timer::DelayedAck);
+        }
+        first.due().map(|at| Deadline { at, timer })
     }
 }
 

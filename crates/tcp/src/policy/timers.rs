@@ -14,20 +14,26 @@ pub enum TimerPolicy {
     Rfc6298,
     /// Linux: minimum 200 ms, initial 1 s (`TCP_RTO_MIN`, `TCP_TIMEOUT_INIT`).
     Linux,
+    /// ns-2 as it was in 1998 (`tcp.cc` 1.59, `tcp-full.cc` 1.30): BSD's estimator in ticks of 100 ms,
+    /// minimum two ticks, 6 s without a sample. Later versions have other defaults.
+    Ns2,
 }
 
 impl TimerPolicy {
     /// BSD's slow timer: `PR_SLOWHZ` is 2.
     pub const BSD_TICK: Duration = Duration::from_millis(500);
 
+    /// ns-2's clock for round trips until 2002: `tcpTick_` is 0.1.
+    pub const NS2_TICK: Duration = Duration::from_millis(100);
+
     /// The largest RTO, back-off included.
     ///
     /// RFC 6298, section 2.5: "A maximum value MAY be placed on RTO provided it is at least 60
-    /// seconds". BSD: `TCPTV_REXMTMAX`. Linux: `TCP_RTO_MAX`.
+    /// seconds". BSD: `TCPTV_REXMTMAX`. Linux: `TCP_RTO_MAX`. ns-2: `maxrto_`.
     #[must_use]
     pub const fn max_rto(self) -> Duration {
         Duration::from_secs(match self {
-            Self::Bsd => 64,
+            Self::Bsd | Self::Ns2 => 64,
             Self::Rfc6298 => 60,
             Self::Linux => 120,
         })
@@ -35,11 +41,11 @@ impl TimerPolicy {
 
     /// The RTO without a sample, after a SYN that was lost: RFC 6298, section 5.7, "the RTO MUST be
     /// re-initialized to 3 seconds when data transmission begins". Linux: `TCP_TIMEOUT_FALLBACK`.
-    /// BSD has no such rule; its estimate without a sample is 12 s from the start.
+    /// BSD has no such rule; its estimate without a sample is 12 s from the start. Nor has ns-2.
     #[must_use]
     pub const fn rto_after_lost_syn(self) -> Option<Duration> {
         match self {
-            Self::Bsd => None,
+            Self::Bsd | Self::Ns2 => None,
             Self::Rfc6298 | Self::Linux => Some(Duration::from_secs(3)),
         }
     }
@@ -48,7 +54,8 @@ impl TimerPolicy {
     ///
     /// BSD counts down whole ticks of one clock for all connections of a host (`tcp_slowtimo`), so
     /// a timer of n ticks fires at the nth tick from now: up to one tick early. Ticks stand at
-    /// multiples of 500 ms from the beginning of the run; that phase is our choice.
+    /// multiples of 500 ms from the beginning of the run; that phase is our choice. ns-2 counts round
+    /// trips in ticks, but its timers fire at their time.
     #[must_use]
     pub fn expiry(self, now: Instant, span: Duration) -> Instant {
         match self {
@@ -59,13 +66,29 @@ impl TimerPolicy {
                     (now.as_nanos() / tick).saturating_add(count).saturating_mul(tick),
                 )
             }
-            Self::Rfc6298 | Self::Linux => now + span,
+            Self::Rfc6298 | Self::Linux | Self::Ns2 => now + span,
+        }
+    }
+
+    /// How long the round trip of what was sent at `sent` took, for the estimator.
+    ///
+    /// ns-2 counts the ticks in between (`rtt_update`), by a clock that stands at a multiple of 100 ms
+    /// at the beginning of the run; its own clocks are shifted by a random phase each (`boot_time_`).
+    #[must_use]
+    pub fn sample(self, sent: Instant, now: Instant) -> Duration {
+        match self {
+            Self::Ns2 => {
+                let tick = nanos(Self::NS2_TICK);
+                let ticks = (now.as_nanos() / tick).saturating_sub(sent.as_nanos() / tick);
+                Duration::from_nanos(ticks.saturating_mul(tick))
+            }
+            Self::Bsd | Self::Rfc6298 | Self::Linux => now.since(sent),
         }
     }
 }
 
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+const fn nanos(span: Duration) -> u64 {
+    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
 }
 
 #[cfg(test)]
@@ -86,9 +109,25 @@ mod tests {
             (TimerPolicy::Bsd, 700, 0, 1_000),
             (TimerPolicy::Rfc6298, 700, 1_200, 1_900),
             (TimerPolicy::Linux, 700, 201, 901),
+            (TimerPolicy::Ns2, 750, 300, 1_050),
         ] {
             let fires = policy.expiry(Instant::EPOCH + ms(now), ms(span));
             assert_eq!(fires, Instant::EPOCH + ms(expiry), "{policy:?}, {span} ms from {now} ms");
+        }
+    }
+
+    #[test]
+    fn ns_2_counts_the_ticks_of_a_round_trip_and_the_others_measure_it() {
+        for (policy, sent, now, sample) in [
+            (TimerPolicy::Ns2, 0, 99, 0),
+            (TimerPolicy::Ns2, 99, 203, 200),
+            (TimerPolicy::Ns2, 100, 203, 100),
+            (TimerPolicy::Bsd, 99, 203, 104),
+            (TimerPolicy::Rfc6298, 99, 203, 104),
+            (TimerPolicy::Linux, 99, 203, 104),
+        ] {
+            let measured = policy.sample(Instant::EPOCH + ms(sent), Instant::EPOCH + ms(now));
+            assert_eq!(measured, ms(sample), "{policy:?}, {sent} to {now} ms");
         }
     }
 

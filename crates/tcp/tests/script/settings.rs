@@ -162,6 +162,7 @@ fn timers(value: &str) -> Option<TimerPolicy> {
         "bsd" => TimerPolicy::Bsd,
         "rfc" => TimerPolicy::Rfc6298,
         "linux" => TimerPolicy::Linux,
+        "ns-2" => TimerPolicy::Ns2,
         _ => return None,
     })
 }
