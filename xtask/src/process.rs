@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -98,11 +99,23 @@ pub(crate) fn stop_children_on_signal() -> io::Result<()> {
 /// If the kernel refuses `getrusage`, which it never does for this request.
 pub(crate) fn children_cpu_time() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let micros = |time: nix::sys::time::TimeVal| {
-        u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000
-            + u64::try_from(time.tv_usec()).unwrap_or(0)
-    };
-    Ok(Duration::from_micros(micros(usage.user_time()) + micros(usage.system_time())))
+    Ok(duration(usage.user_time()) + duration(usage.system_time()))
+}
+
+/// User time of all our children that have ended: what they computed, without what the kernel did for
+/// them.
+///
+/// # Errors
+///
+/// As [`children_cpu_time`].
+pub(crate) fn children_user_time() -> anyhow::Result<Duration> {
+    Ok(duration(getrusage(UsageWho::RUSAGE_CHILDREN)?.user_time()))
+}
+
+fn duration(time: TimeVal) -> Duration {
+    let micros = u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000
+        + u64::try_from(time.tv_usec()).unwrap_or(0);
+    Duration::from_micros(micros)
 }
 
 enum Message {

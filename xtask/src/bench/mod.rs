@@ -6,7 +6,9 @@
 
 mod machine;
 mod page;
+mod program;
 mod rounds;
+mod sim;
 mod spread;
 
 use std::num::NonZeroUsize;
@@ -67,6 +69,7 @@ pub(crate) fn list() {
     for benchmark in all() {
         println!("{:<10} {}", benchmark.name(), benchmark.question());
     }
+    println!("{:<10} {}", sim::NAME, sim::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints what it found.
@@ -75,6 +78,9 @@ pub(crate) fn list() {
 ///
 /// If there is no such benchmark, or it could not be measured.
 pub(crate) fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+    if name == sim::NAME {
+        return sim::run(rounds);
+    }
     let mut benchmark = all()
         .into_iter()
         .find(|benchmark| benchmark.name() == name)
@@ -95,7 +101,7 @@ pub(crate) fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// The registry: a new benchmark is one file and one line here.
+/// The registry: a new benchmark of two sides is one file and one line here.
 fn all() -> Vec<Box<dyn Benchmark>> {
     vec![Box::new(page::Page::default())]
 }

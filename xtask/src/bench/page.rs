@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use serde_json::Value;
 
-use super::{Benchmark, Side};
+use super::{Benchmark, Side, program};
 use crate::install::needs::Package;
-use crate::process::{self, End, Output};
+use crate::process::{self, Output};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -51,14 +51,7 @@ impl Benchmark for Page {
     }
 
     fn prepare(&mut self) -> anyhow::Result<()> {
-        let mut program = None;
-        let mut look = |line: &str| program = executable(line).or_else(|| program.take());
-        let mut build = Command::new("cargo");
-        build.args(["build", "--release", "--package", "ackwise", "--message-format"]);
-        build.arg("json-render-diagnostics");
-        let end = process::run(&mut build, Output::Take(&mut look), BUILD_LIMIT)?;
-        ensure!(end == End::Succeeded, "ackwise does not build");
-        self.program = program.context("cargo did not say where it put ackwise")?;
+        self.program = program::build()?;
         Ok(())
     }
 
@@ -75,12 +68,6 @@ impl Benchmark for Page {
     }
 }
 
-/// The program that a line of `cargo build --message-format json` names, if it is such a line.
-fn executable(line: &str) -> Option<PathBuf> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    message.get("executable")?.as_str().map(PathBuf::from)
-}
-
 /// The median time of the page of [`DOCUMENTS`] from `server`.
 fn page_ms(report: &Value, server: &str) -> Option<f64> {
     let pages = report.get("pages")?.as_array()?;
@@ -93,7 +80,6 @@ fn page_ms(report: &Value, server: &str) -> Option<f64> {
 /// Sizes in octets of the page of small documents, nearly all of whose time is waiting.
 const DOCUMENTS: [u32; 3] = [500, 300, 200];
 
-const BUILD_LIMIT: Duration = Duration::from_secs(600);
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -116,13 +102,5 @@ mod tests {
         for report in [serde_json::json!({}), serde_json::json!({"pages": [{"server": "1996"}]})] {
             assert_eq!(page_ms(&report, "1996"), None, "{report}");
         }
-    }
-
-    #[test]
-    fn cargo_says_where_the_program_is() {
-        let line = r#"{"reason":"compiler-artifact","executable":"target/release/ackwise"}"#;
-        assert_eq!(executable(line), Some(PathBuf::from("target/release/ackwise")));
-        assert_eq!(executable(r#"{"reason":"build-finished","success":true}"#), None);
-        assert_eq!(executable(r#"{"executable":null}"#), None);
     }
 }

@@ -1,0 +1,99 @@
+//! Ours: `ackwise run` with an experiment of the repository and the TCP that the scripts for the others
+//! ask for.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::simulator::{Simulator, Watch};
+use super::work::{Counts, Seconds, Work};
+
+/// The program, built.
+#[derive(Debug)]
+pub(super) struct Ours {
+    pub(super) program: PathBuf,
+}
+
+impl Ours {
+    /// Runs `experiment` on one thread, with some of its values replaced.
+    pub(super) fn run(&self, experiment: &str, settings: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["run", experiment, "--json", "--threads", "1"]);
+        command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+        command
+    }
+}
+
+impl Simulator for Ours {
+    fn name(&self) -> &'static str {
+        "ackwise"
+    }
+
+    /// Packets are always counted.
+    fn command(&self, work: Work, seconds: Seconds, _watch: Watch) -> Command {
+        let experiment = match work {
+            Work::Dumbbell => "experiments/dumbbell.toml",
+            Work::Connections => "experiments/arrivals.toml",
+        };
+        // A run of no time is refused, as the mistake that it is elsewhere.
+        let duration = match seconds {
+            Seconds(0) => "duration=\"1 us\"".to_owned(),
+            Seconds(seconds) => format!("duration=\"{seconds} s\""),
+        };
+        let mut settings = vec![duration.as_str()];
+        settings.extend(SAME_TCP);
+        self.run(experiment, &settings)
+    }
+
+    fn counts(&self, _work: Work, output: &str) -> Option<Counts> {
+        let measures = measures(output)?;
+        let number = |name: &str| measures.get(name).and_then(whole);
+        Some(Counts {
+            packet_hops: number("work.packet_hops")?,
+            connections: number("short.documents"),
+        })
+    }
+}
+
+/// The measures of the first row.
+pub(super) fn measures(json: &str) -> Option<Value> {
+    let report: Value = serde_json::from_str(json).ok()?;
+    report.get("rows")?.get(0)?.get("measures").cloned()
+}
+
+/// Counts are written as numbers, maybe with a point.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count that was whole and below 2^53 when it was written"
+    )]
+    value.as_u64().or_else(|| value.as_f64().map(|value| value as u64))
+}
+
+/// What the scripts for ns-2 and ns-3 set, where a preset would choose otherwise.
+pub(super) const SAME_TCP: [&str; 7] = [
+    "tcp.ack=\"every-segment\"",
+    "tcp.congestion=\"new-reno\"",
+    "tcp.hold=\"off\"",
+    "tcp.initial_window=10",
+    "tcp.timers=\"linux\"",
+    "tcp.sack=false",
+    "tcp.timestamps=false",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_are_those_of_the_first_row() {
+        let ours = Ours { program: PathBuf::new() };
+        let json = r#"{"rows":[{"case":{},"seed":1,"measures":
+            {"work.packet_hops":4538815.0,"short.documents":49900}}]}"#;
+        let counts = Counts { packet_hops: 4_538_815, connections: Some(49_900) };
+        assert_eq!(ours.counts(Work::Connections, json), Some(counts));
+        assert_eq!(ours.counts(Work::Dumbbell, r#"{"rows":[]}"#), None);
+    }
+}
