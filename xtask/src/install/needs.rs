@@ -54,6 +54,7 @@ pub(crate) const DEBIAN: &[Package] = &[
     package("ethtool", "offloads off"),
     package("tcpdump", "captures of what the tests saw"),
     package("procps", "sysctl in a namespace"),
+    package("tshark", "finds nothing wrong in the captures that we write"),
 ];
 
 pub(crate) const CARGO_DENY: Tool = Tool {

@@ -24,7 +24,7 @@ impl<T: Default> Live<T> {
         let segment = &sighting.transmit.segment;
         if segment.flags.syn {
             let end = conversation.end(sighting.from);
-            end.positions.get_or_insert(Positions::after_syn(segment.seq));
+            end.positions.get_or_insert_with(|| Positions::after_syn(segment.seq));
             end.window_scale = segment.options.window_scale;
         }
         conversation
