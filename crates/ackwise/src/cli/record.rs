@@ -1,0 +1,97 @@
+//! The options of `ackwise run` that record one run: as a capture, and as sequence numbers over time.
+
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use ackwise::{
+    experiment::Experiment,
+    run::{
+        Row, RunAllError,
+        record::{RecordError, Recorder, Recording},
+        run_one,
+    },
+};
+use clap::Args;
+
+use super::outcome::Failure;
+
+/// What is recorded, of which row.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Record one run")]
+#[group(id = "recording", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
+pub(crate) struct Record {
+    /// Write a capture for Wireshark: what one host sends and receives
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+
+    /// The host where --pcap is taken [default: the client of the first application]
+    #[arg(long, value_name = "HOST", requires = "pcap")]
+    vantage: Option<String>,
+
+    /// Leave out of --pcap what is beyond so many octets of a frame; 128 leaves the headers
+    #[arg(long, value_name = "OCTETS", requires = "pcap")]
+    snap_length: Option<u32>,
+
+    /// Write sequence numbers, ACKs and windows over time: a line of CSV for each segment at each end
+    #[arg(long, value_name = "FILE")]
+    time_sequence: Option<PathBuf>,
+
+    /// Which case is recorded, by its number in --list, with its first seed
+    #[arg(long, value_name = "N")]
+    case: Option<NonZeroUsize>,
+}
+
+impl Record {
+    /// Runs one row and writes its files, if files are wanted. `stop` ends it, but for the files'
+    /// beginning: what is there by then can be read.
+    pub(crate) fn run(
+        &self,
+        experiment: &Experiment,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<Row>, Failure> {
+        if self.pcap.is_none() && self.time_sequence.is_none() {
+            return match self.case {
+                Some(_) => Err(Failure::Usage("--case goes with --pcap or --time-sequence".into())),
+                None => Ok(None),
+            };
+        }
+        let case = self.case_of(experiment)?;
+        let mut recorder =
+            Recorder::begin(&self.recording(stop), &experiment.cases()[case].scenario)?;
+        let row = run_one(experiment, case, 0, &mut recorder);
+        // It knows why a run was stopped, if it was not the user.
+        recorder.finish()?;
+        let (row, _) = row?;
+        Ok(Some(row))
+    }
+
+    fn recording(&self, stop: &Arc<AtomicBool>) -> Recording {
+        let whole = Recording::default();
+        Recording {
+            pcap: self.pcap.clone(),
+            vantage: self.vantage.clone(),
+            snap_length: self.snap_length.unwrap_or(whole.snap_length),
+            time_sequence: self.time_sequence.clone(),
+            stop: Arc::clone(stop),
+        }
+    }
+
+    /// Its place in the experiment.
+    fn case_of(&self, experiment: &Experiment) -> Result<usize, Failure> {
+        let cases = experiment.cases().len();
+        match self.case {
+            Some(number) if number.get() <= cases => Ok(number.get() - 1),
+            Some(number) => {
+                Err(Failure::Usage(format!("there are {cases} cases, and no {number}")))
+            }
+            None if cases == 1 => Ok(0),
+            None => Err(Failure::Usage(format!(
+                "a recording is of one run, and there are {cases} cases: choose one with --case N \
+                 (--list numbers them)"
+            ))),
+        }
+    }
+}
