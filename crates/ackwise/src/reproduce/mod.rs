@@ -1,6 +1,75 @@
-//! The papers' results beside ours.
+//! The papers' results beside ours: every published value, and every claim, from experiment files.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | [`published`] | the papers' tables, as printed |
+//! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
+//! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
+//! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
+//! | [`stalls`], [`packets`] | observers |
+//! | [`analytic`] | the papers' model, as equations |
+//! | [`paper`], [`heidemann`] | which papers, one folder each |
+//! | [`report`] | text, Markdown, JSON |
 
 pub mod analytic;
 pub mod claim;
+pub mod heidemann;
+pub mod inputs;
+pub mod lab;
+pub mod packets;
+pub mod paper;
 pub mod published;
+pub mod report;
+pub mod stalls;
+pub mod study;
 pub mod table;
+
+use ackwise_sim::RunError;
+
+use crate::experiment::ExperimentError;
+use paper::Paper;
+use published::PublishedError;
+use report::Reproduction;
+
+/// Reproduces `papers`, one after the other. `progress` hears of each before it begins.
+///
+/// # Errors
+///
+/// If an experiment file or a run fails. The files are part of the program, so it is at fault.
+pub fn reproduce(
+    papers: &[Paper],
+    progress: &mut dyn FnMut(Paper),
+) -> Result<Reproduction, ReproduceError> {
+    let mut reproduction = Reproduction::default();
+    for &paper in papers {
+        progress(paper);
+        reproduction.papers.push(paper.reproduce()?);
+    }
+    Ok(reproduction)
+}
+
+/// A paper cannot be reproduced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReproduceError {
+    /// An experiment file is none.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// A run failed.
+    #[error("{experiment}: {source}")]
+    Run {
+        /// The experiment file.
+        experiment: String,
+        /// Why.
+        source: RunError,
+    },
+    /// A published table is not there.
+    #[error(transparent)]
+    Published(#[from] PublishedError),
+    /// The experiment file has no such case, although the comparison wants it.
+    #[error("no case of the experiment has {case}")]
+    NoCase {
+        /// The names and values that were looked for.
+        case: String,
+    },
+}

@@ -10,12 +10,14 @@
 
 mod network;
 mod path;
+mod scenario;
 mod slow_start;
 mod transport;
 mod workload;
 
 pub use network::{Confidence, Network};
 pub use path::{Exchange, Path};
-pub use slow_start::{Acks, Rounds, Start, Windows};
+pub use scenario::of_scenario;
+pub use slow_start::{Acks, Round, Rounds, Schedule, Start};
 pub use transport::{Transport, page_time};
 pub use workload::Workload;

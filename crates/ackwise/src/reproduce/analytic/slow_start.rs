@@ -7,33 +7,46 @@ use super::path::Path;
 pub enum Acks {
     /// Every segment.
     EverySegment,
-    /// Every second segment. One that stays alone waits for a timer.
+    /// Every second segment, and the odd one of each round too: the paper's way to count. A segment
+    /// that is alone waits for a timer.
     EverySecond {
         /// How long, in seconds: on BSD anything up to 0.2, so 0.1 on average.
+        lone_wait: f64,
+    },
+    /// The same, but the odd segment of a round is acknowledged with the first of the next, as TCPs
+    /// do. The window grows later by that.
+    EverySecondCounted {
+        /// As above.
         lone_wait: f64,
     },
 }
 
 impl Acks {
-    /// The window of the next round after one of `window` segments: each ACK adds one.
-    #[must_use]
-    pub const fn grown(self, window: u64) -> u64 {
+    /// How many ACKs come back for `sent` segments and those that are `unacknowledged` already, and
+    /// how many of them stay unacknowledged.
+    const fn answer(self, sent: u64, unacknowledged: u64) -> (u64, u64) {
+        let all = sent + unacknowledged;
         match self {
-            Self::EverySegment => window.saturating_mul(2),
-            Self::EverySecond { .. } => window.saturating_add(window.div_ceil(2)),
+            Self::EverySegment => (all, 0),
+            Self::EverySecondCounted { .. } if all > 1 => (all / 2, all % 2),
+            Self::EverySecond { .. } | Self::EverySecondCounted { .. } => (all.div_ceil(2), 0),
         }
     }
 
-    /// How long the sender waits after `window` segments for the first ACK to come back.
+    /// How long the sender waits after a round until the first ACK comes back.
     #[expect(clippy::cast_precision_loss, reason = "a window has not 2^53 segments")]
-    fn stall(self, window: u64, path: Path) -> f64 {
-        let (segment, ahead) = (path.segment_time(), window as f64 * path.segment_time());
-        let first_ack = match self {
-            Self::EverySegment => path.rtt + segment,
-            Self::EverySecond { lone_wait } if window < 2 => path.rtt + segment + lone_wait,
-            Self::EverySecond { .. } => path.rtt + 2.0 * segment,
+    fn stall(self, round: Round, path: Path) -> f64 {
+        let segment = path.segment_time();
+        let awaited = match self {
+            Self::EverySegment => segment,
+            Self::EverySecond { lone_wait } | Self::EverySecondCounted { lone_wait } => {
+                match round.sent + round.unacknowledged {
+                    0 | 1 => segment + lone_wait,
+                    _ => segment * (2 - round.unacknowledged.min(1)) as f64,
+                }
+            }
         };
-        (first_ack - ahead).max(0.0)
+        (path.rtt + awaited - round.sent as f64 * segment).max(0.0)
     }
 }
 
@@ -46,29 +59,42 @@ pub struct Start {
     pub acks: Acks,
 }
 
-/// The windows of the rounds, one after the other.
+/// One round of a sender that has enough to send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Round {
+    /// The congestion window, in segments.
+    pub window: u64,
+    /// What leaves.
+    pub sent: u64,
+    /// What the round before has left unacknowledged: it takes up a part of the window.
+    pub unacknowledged: u64,
+}
+
+/// The rounds, one after the other, without end.
 #[derive(Clone, Copy, Debug)]
-pub struct Windows {
-    next: u64,
+pub struct Schedule {
+    next: Round,
     acks: Acks,
 }
 
-impl Windows {
-    /// The windows from `start` on.
+impl Schedule {
+    /// The rounds from `start` on.
     #[must_use]
-    pub const fn new(start: Start) -> Self {
-        let next = if start.window == 0 { 1 } else { start.window };
-        Self { next, acks: start.acks }
+    pub fn new(start: Start) -> Self {
+        let window = start.window.max(1);
+        Self { next: Round { window, sent: window, unacknowledged: 0 }, acks: start.acks }
     }
 }
 
-impl Iterator for Windows {
-    type Item = u64;
+impl Iterator for Schedule {
+    type Item = Round;
 
-    fn next(&mut self) -> Option<u64> {
-        let window = self.next;
-        self.next = self.acks.grown(window);
-        Some(window)
+    fn next(&mut self) -> Option<Round> {
+        let round = self.next;
+        let (acks, unacknowledged) = self.acks.answer(round.sent, round.unacknowledged);
+        let window = round.window.saturating_add(acks);
+        self.next = Round { window, sent: window - unacknowledged, unacknowledged };
+        Some(round)
     }
 }
 
@@ -90,21 +116,20 @@ impl Rounds {
     pub fn of(segments: u64, start: Start, path: Path) -> Self {
         let mut rounds = Self { stalled: 0.0, stalls: 0, window: start.window.max(1) };
         let mut left = segments;
-        for window in Windows::new(start) {
-            rounds.window = window;
-            if left <= window {
+        for round in Schedule::new(start) {
+            if left <= round.sent {
+                // It earns what its own segments are acknowledged by, the last with the next request.
+                let all = left + round.unacknowledged;
+                let (acks, odd) = start.acks.answer(all, 0);
+                rounds.window = round.window.saturating_add(acks + odd);
                 break;
             }
-            let stall = start.acks.stall(window, path);
-            // The pipe is full. Nothing stalls any more, and the window goes on growing as it would.
-            if stall > 0.0 {
-                rounds.stalled += stall;
-                rounds.stalls += 1;
-            }
-            left -= window;
+            // Once the pipe is full nothing stalls, and the window goes on growing.
+            let stall = start.acks.stall(round, path);
+            rounds.stalled += stall;
+            rounds.stalls += u32::from(stall > 0.0);
+            left -= round.sent;
         }
-        // The last round is rarely full: it earns what its own segments are acknowledged by.
-        rounds.window += start.acks.grown(left) - left;
         rounds
     }
 }
@@ -115,20 +140,29 @@ mod tests {
 
     const EVERY_SECOND: Acks = Acks::EverySecond { lone_wait: 0.1 };
 
+    const COUNTED: Acks = Acks::EverySecondCounted { lone_wait: 0.1 };
+
     #[test]
     fn windows_follow_their_recurrences() {
         let table = [
-            (Acks::EverySegment, 1, [1, 2, 4, 8, 16, 32]),
-            (Acks::EverySegment, 2, [2, 4, 8, 16, 32, 64]),
-            (EVERY_SECOND, 1, [1, 2, 3, 5, 8, 12]),
-            (EVERY_SECOND, 2, [2, 3, 5, 8, 12, 18]),
+            (Acks::EverySegment, 1, [1, 2, 4, 8, 16, 32, 64, 128]),
+            (Acks::EverySegment, 2, [2, 4, 8, 16, 32, 64, 128, 256]),
+            (EVERY_SECOND, 1, [1, 2, 3, 5, 8, 12, 18, 27]),
+            (EVERY_SECOND, 2, [2, 3, 5, 8, 12, 18, 27, 41]),
+            (COUNTED, 1, [1, 2, 3, 4, 6, 9, 13, 19]),
         ];
         for (acks, window, expected) in table {
             let start = Start { window, acks };
-            assert_eq!(Windows::new(start).take(6).collect::<Vec<_>>(), expected, "{start:?}");
+            let windows: Vec<_> = Schedule::new(start).take(8).map(|round| round.window).collect();
+            assert_eq!(windows, expected, "{start:?}");
         }
-        let start = Start { window: 2, acks: EVERY_SECOND };
-        assert_eq!(Windows::new(start).take(8).last(), Some(41));
+    }
+
+    #[test]
+    fn an_odd_segment_is_acknowledged_with_the_next_round() {
+        let rounds: Vec<_> =
+            Schedule::new(Start { window: 2, acks: COUNTED }).take(4).map(|it| it.sent).collect();
+        assert_eq!(rounds, [2, 3, 3, 6]);
     }
 
     #[test]

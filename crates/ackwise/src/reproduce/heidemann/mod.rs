@@ -1,0 +1,47 @@
+//! Heidemann, "Performance Interactions Between P-HTTP and TCP Implementations", 1996 and 1997.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `table_1` | the retrieval times, beside ours and the model's |
+//! | `figures` | the packets of Figures 2 and 4 |
+//! | `wan` | Table 1's rows over wide-area paths, and the model there |
+//! | `studies` | experiments about claims |
+//! | `claims` | what the papers say in words |
+
+mod claims;
+mod figures;
+mod studies;
+mod table_1;
+mod wan;
+
+use super::{ReproduceError, paper::Paper, report::PaperResults};
+use figures::Figures;
+use studies::Studies;
+
+/// Everything that was run.
+struct Runs {
+    table_1: table_1::Results,
+    figures: Figures,
+    wan: wan::Results,
+    studies: Studies,
+}
+
+/// Runs all of the papers' experiments and compares.
+///
+/// # Errors
+///
+/// If an experiment file or a run fails.
+pub fn reproduce() -> Result<PaperResults, ReproduceError> {
+    let runs = Runs {
+        table_1: table_1::run()?,
+        figures: figures::run()?,
+        wan: wan::run()?,
+        studies: studies::run()?,
+    };
+    let claims = claims::all(&runs)?;
+    let Runs { table_1, figures, wan, studies } = runs;
+    let mut tables = vec![table_1.table, figures.figure_2.table, figures.figure_4.table];
+    tables.extend(studies.into_tables());
+    tables.extend([wan.table, wan.model]);
+    Ok(PaperResults { paper: Paper::Heidemann, tables, claims })
+}

@@ -1,0 +1,138 @@
+//! A table's rows as a grid of cells: a line for each case, a column for each measure.
+
+use crate::reproduce::table::{Row, Table};
+
+/// A grid of words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Grid {
+    pub(crate) header: Vec<String>,
+    pub(crate) lines: Vec<Vec<String>>,
+    /// The first columns say which case it is; the others are values.
+    pub(crate) keys: usize,
+}
+
+/// What a value's cell looks like.
+pub(crate) const LEGEND: &str = "published → ours (error); = where they are equal; \
+    ! where ours is further away than it must be; model: the analytic model's (its error from ours)";
+
+impl Grid {
+    pub(crate) fn of(table: &Table) -> Self {
+        let mut keys: Vec<&str> = Vec::new();
+        let mut measures: Vec<&str> = Vec::new();
+        for row in &table.rows {
+            let names = row.case.0.iter().map(|(name, _)| name.as_str());
+            names.for_each(|name| push_new(&mut keys, name));
+            push_new(&mut measures, &row.measure);
+        }
+        let mut lines: Vec<(&Row, Vec<String>)> = Vec::new();
+        for row in &table.rows {
+            let place = lines.iter().position(|(first, _)| first.case == row.case);
+            let place = place.unwrap_or_else(|| {
+                let blank = vec![String::new(); keys.len() + measures.len()];
+                lines.push((row, with_case(blank, row, &keys)));
+                lines.len() - 1
+            });
+            let column = measures.iter().position(|measure| *measure == row.measure);
+            lines[place].1[keys.len() + column.unwrap_or_default()] = cell(row);
+        }
+        Self {
+            header: keys.iter().chain(&measures).map(|&name| name.to_owned()).collect(),
+            lines: lines.into_iter().map(|(_, line)| line).collect(),
+            keys: keys.len(),
+        }
+    }
+}
+
+fn push_new<'a>(names: &mut Vec<&'a str>, name: &'a str) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+fn with_case(mut line: Vec<String>, row: &Row, keys: &[&str]) -> Vec<String> {
+    for (name, value) in &row.case.0 {
+        if let Some(column) = keys.iter().position(|key| key == name) {
+            line[column] = value.to_string();
+        }
+    }
+    line
+}
+
+fn cell(row: &Row) -> String {
+    let mut cell = match (row.published, row.ours) {
+        (Some(published), Some(ours)) if published == ours => format!("{} =", number(ours)),
+        (Some(published), Some(ours)) => {
+            let error = row.error().map(|error| format!(" ({})", percent(error)));
+            format!("{} → {}{}", number(published), number(ours), error.unwrap_or_default())
+        }
+        (Some(published), None) => format!("{} → none", number(published)),
+        (None, Some(ours)) => number(ours),
+        (None, None) => String::new(),
+    };
+    if row.is_within() == Some(false) {
+        cell.push_str(" !");
+    }
+    if let Some(model) = row.model {
+        let error = row.model_error().map(|error| format!(" ({})", percent(error)));
+        cell.push_str(&format!("; model {}{}", number(model), error.unwrap_or_default()));
+    }
+    cell
+}
+
+fn percent(share: f64) -> String {
+    let (percent, sign) = (share.abs() * 100.0, if share < 0.0 { "−" } else { "+" });
+    if percent < 0.05 {
+        return "±0.0 %".to_owned();
+    }
+    format!("{sign}{percent:.1} %")
+}
+
+/// As many decimals as tell values of this size apart.
+pub(crate) fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        _ if value.fract() == 0.0 => 0,
+        size if size >= 10_000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        size if size >= 1.0 => 3,
+        _ => 6,
+    };
+    let number = format!("{value:.decimals$}");
+    if decimals < 6 {
+        return number;
+    }
+    number.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::table::{Case, CaseValue, Limit};
+
+    fn row(case: &str, measure: &str, published: Option<f64>, ours: Option<f64>) -> Row {
+        let case = Case(vec![("case".to_owned(), CaseValue::from(case))]);
+        Row { case, measure: measure.to_owned(), published, ours, ..Row::default() }
+    }
+
+    #[test]
+    fn rows_of_one_case_share_a_line() {
+        let rows = vec![
+            row("a", "mean_ms", Some(605.0), Some(600.0)),
+            row("b", "mean_ms", None, Some(26.25)),
+            row("a", "stalls", Some(3.0), Some(3.0)),
+        ];
+        let grid = Grid::of(&Table { rows, ..Table::default() });
+        assert_eq!(grid.header, ["case", "mean_ms", "stalls"]);
+        assert_eq!(grid.lines, [["a", "605 → 600 (−0.8 %)", "3 ="], ["b", "26.25", ""]]);
+    }
+
+    #[test]
+    fn cells_say_what_is_too_far_away_and_what_the_model_says() {
+        let far = Row {
+            limit: Some(Limit::Share(0.1)),
+            model: Some(45.0),
+            ..row("a", "mean_ms", Some(43.0), Some(50.0))
+        };
+        assert_eq!(cell(&far), "43 → 50 (+16.3 %) !; model 45 (−10.0 %)");
+    }
+}
