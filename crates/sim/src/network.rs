@@ -3,7 +3,7 @@
 //! A packet is a handle into one table, and carries a place in a list of ways: a hop is one look-up
 //! and one push, whatever the topology. Not here: what hosts do with what arrives (`world`).
 
-use std::collections::{BTreeMap, BinaryHeap, btree_map::Entry};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, time::Duration};
 
 use ackwise_link::{Counters, Link, Pick, Seed, Verdict};
@@ -131,17 +131,23 @@ impl Network {
 
     /// Dijkstra's algorithm; ties go to the smaller node, so that every machine finds the same way.
     fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
-        let mut reached: BTreeMap<NodeId, (u32, NodeId)> = BTreeMap::new();
+        // By node: the link that leads there, and from where.
+        let mut reached: Vec<Option<(u32, NodeId)>> = vec![None; self.neighbours.len()];
         let mut candidates = BinaryHeap::from([Reverse((Duration::ZERO, 0, from, from, u32::MAX))]);
         while let Some(Reverse((delay, links, node, before, link))) = candidates.pop() {
-            let Entry::Vacant(place) = reached.entry(node) else { continue };
-            place.insert((link, before));
+            let place = &mut reached[node.0 as usize];
+            if place.is_some() {
+                continue;
+            }
+            *place = Some((link, before));
             if node == to {
                 return Some(walk_back(&reached, from, to));
             }
             for &(link, next) in &self.neighbours[node.0 as usize] {
-                let delay = delay + self.delays[link as usize];
-                candidates.push(Reverse((delay, links + 1, next, node, link)));
+                if reached[next.0 as usize].is_none() {
+                    let delay = delay + self.delays[link as usize];
+                    candidates.push(Reverse((delay, links + 1, next, node, link)));
+                }
             }
         }
         None
@@ -271,10 +277,10 @@ fn link_seed(run: Seed, name: &str, direction: usize) -> Seed {
     run.named("link").named(name).named(["there", "back"][direction])
 }
 
-fn walk_back(reached: &BTreeMap<NodeId, (u32, NodeId)>, from: NodeId, mut to: NodeId) -> Vec<u32> {
+fn walk_back(reached: &[Option<(u32, NodeId)>], from: NodeId, mut to: NodeId) -> Vec<u32> {
     let mut links = Vec::new();
     while to != from {
-        let (link, before) = reached[&to];
+        let (link, before) = reached[to.0 as usize].expect("a way leads here");
         links.push(link);
         to = before;
     }

@@ -14,13 +14,28 @@ use crate::{
 /// How long Linux holds what is corked (`tcp_output.c`).
 const CORK_RELEASE: Duration = Duration::from_millis(200);
 
+/// How much of what was to be written the send buffer took.
+enum Written {
+    All,
+    Some,
+    Nothing,
+}
+
 impl<'a, O: Observer> World<'a, O> {
-    /// The server may have something to do: more of an answer, the next request, or to close.
-    pub(super) fn server_looks(&mut self, place: u32) {
+    /// The server may have something to do: more of an answer, the next request, or to close. True if
+    /// what it did last was a write, so that its end is settled.
+    pub(super) fn server_looks(&mut self, place: u32) -> bool {
         loop {
             let server = &self.connections[place as usize].server;
-            if server.thought.is_some() || server.blocked > 0 && !self.server_writes(place) {
-                return;
+            if server.thought.is_some() {
+                return false;
+            }
+            if server.blocked > 0 {
+                match self.server_writes(place) {
+                    Written::All => {}
+                    Written::Some => return true,
+                    Written::Nothing => return false,
+                }
             }
             let application = self.connections[place as usize].application;
             let behaviour = self.behaviour(application);
@@ -28,7 +43,10 @@ impl<'a, O: Observer> World<'a, O> {
             match server.plan.next_write(behaviour) {
                 Some(write) => self.server_thinks(place, &write),
                 None if self.server_begins(place) => {}
-                None => return self.server_may_close(place),
+                None => {
+                    self.server_may_close(place);
+                    return false;
+                }
             }
         }
     }
@@ -68,18 +86,19 @@ impl<'a, O: Observer> World<'a, O> {
         self.server_writes(place);
     }
 
-    /// Writes what was blocked, as far as the send buffer takes it; whether that was all. A write is
-    /// a call of TCP's own, so what it allows leaves before the next one (4.4BSD `tcp_output`).
-    fn server_writes(&mut self, place: u32) -> bool {
+    /// Writes what was blocked, as far as the send buffer takes it. A write is a call of TCP's own, so
+    /// what it allows leaves before the next one (4.4BSD `tcp_output`).
+    fn server_writes(&mut self, place: u32) -> Written {
         let connection = &mut self.connections[place as usize];
         let blocked = u32::try_from(connection.server.blocked).unwrap_or(u32::MAX);
         let taken = connection.end_mut(Side::Server).endpoint.write(blocked, self.now);
         connection.server.blocked -= u64::from(taken);
-        let done = connection.server.blocked == 0;
-        if taken > 0 {
-            self.settle(place, Side::Server);
+        let left = connection.server.blocked;
+        if taken == 0 {
+            return Written::Nothing;
         }
-        done
+        self.settle(place, Side::Server);
+        if left == 0 { Written::All } else { Written::Some }
     }
 
     /// Begins to answer the next request that has wholly arrived, or all of those; false if there is

@@ -108,11 +108,16 @@ impl<O: Observer> World<'_, O> {
         {
             self.hear(place, side, heard);
         }
-        match side {
-            Side::Client => self.client_looks(place),
+        let settled = match side {
+            Side::Client => {
+                self.client_looks(place);
+                false
+            }
             Side::Server => self.server_looks(place),
+        };
+        if !settled {
+            self.settle(place, side);
         }
-        self.settle(place, side);
     }
 
     fn hear(&mut self, place: u32, side: Side, heard: Heard) {
