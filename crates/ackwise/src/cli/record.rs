@@ -9,22 +9,23 @@ use std::{
 use ackwise::{
     experiment::Experiment,
     run::{
-        Row, RunAllError,
-        record::{RecordError, Recorder, Recording},
+        Row,
+        record::{Recorder, Recording},
         run_one,
     },
 };
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::outcome::Failure;
 
 /// What is recorded, of which row.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Record one run")]
-#[group(id = "recording", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
+#[command(group = ArgGroup::new("recorded").multiple(true))]
+#[group(id = "record", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
 pub(crate) struct Record {
     /// Write a capture for Wireshark: what one host sends and receives
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "recorded")]
     pcap: Option<PathBuf>,
 
     /// The host where --pcap is taken [default: the client of the first application]
@@ -36,36 +37,33 @@ pub(crate) struct Record {
     snap_length: Option<u32>,
 
     /// Write sequence numbers, ACKs and windows over time: a line of CSV for each segment at each end
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "recorded")]
     time_sequence: Option<PathBuf>,
 
     /// Which case is recorded, by its number in --list, with its first seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "recorded")]
     case: Option<NonZeroUsize>,
 }
 
 impl Record {
-    /// Runs one row and writes its files, if files are wanted. `stop` ends it, but for the files'
-    /// beginning: what is there by then can be read.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.pcap.is_some() || self.time_sequence.is_some()
+    }
+
+    /// Runs one row and writes its files. After a stop they hold what there was until then.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Option<Row>, Failure> {
-        if self.pcap.is_none() && self.time_sequence.is_none() {
-            return match self.case {
-                Some(_) => Err(Failure::Usage("--case goes with --pcap or --time-sequence".into())),
-                None => Ok(None),
-            };
-        }
+    ) -> Result<Row, Failure> {
         let case = self.case_of(experiment)?;
-        let mut recorder =
-            Recorder::begin(&self.recording(stop), &experiment.cases()[case].scenario)?;
+        let scenario = &experiment.cases()[case].scenario;
+        let mut recorder = Recorder::begin(&self.recording(stop), scenario)?;
         let row = run_one(experiment, case, 0, &mut recorder);
-        // It knows why a run was stopped, if it was not the user.
+        // It knows why the run was stopped, if nobody wanted that.
         recorder.finish()?;
         let (row, _) = row?;
-        Ok(Some(row))
+        Ok(row)
     }
 
     fn recording(&self, stop: &Arc<AtomicBool>) -> Recording {
