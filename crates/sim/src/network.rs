@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, time::Duration};
 
-use ackwise_link::{Counters, Link, Pick, Seed, Verdict};
+use ackwise_link::{Counters, Faults, Link, Seed, Verdict};
 use ackwise_tcp::{Instant, Octets, Transmit};
 use slab::Slab;
 
@@ -44,7 +44,8 @@ pub(crate) struct Packet {
 struct Hop {
     link: Link<PacketId>,
     overhead: u32,
-    duplicates: bool,
+    /// Whether packets may overtake each other or come twice.
+    faulty: bool,
     /// When the event queue will look at this link; a busy link has one event.
     armed: Instant,
 }
@@ -61,15 +62,17 @@ impl Next {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Way(u32);
 
-/// What became of a packet that came to the end of a link.
+/// What came to the end of a link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Arrival {
-    /// It is where it was sent.
+pub(crate) enum Polled {
+    /// A packet that is where it was sent.
     Here(PacketId),
-    /// The next link took it.
-    Forwarded { id: PacketId, link: u32 },
-    /// The next link dropped it.
+    /// A packet that the next link took.
+    Forwarded { id: PacketId, link: u32, arm: Arm },
+    /// A packet that the next link dropped.
     Dropped(Packet),
+    /// Nothing more by now.
+    Later(Arm),
 }
 
 /// A link whose first packet arrives at a time that the event queue does not know yet.
@@ -102,7 +105,7 @@ impl Network {
                 let mut config = config.clone();
                 config.seed = link_seed(scenario.seed, &link.name, direction);
                 hops.push(Hop {
-                    duplicates: config.faults.duplication != Pick::Never,
+                    faulty: config.faults != Faults::NONE,
                     link: Link::new(config),
                     overhead: u32::try_from(link.overhead.0).unwrap_or(u32::MAX),
                     armed: Instant::FAR_FUTURE,
@@ -193,10 +196,10 @@ impl Network {
         let packet = &mut self.packets[id.0 as usize];
         let link = self.ways[packet.place as usize].0;
         let hop = &mut self.hops[link as usize];
-        let before = if hop.duplicates { hop.link.counters().duplicated } else { 0 };
+        let before = if hop.faulty { hop.link.counters().duplicated } else { 0 };
         match hop.link.push(id, Octets(u64::from(packet.size + hop.overhead)), now) {
             Verdict::Queued => {
-                if hop.duplicates && hop.link.counters().duplicated > before {
+                if hop.faulty && hop.link.counters().duplicated > before {
                     packet.copies += 1;
                 }
                 (None, self.arm(link))
@@ -208,6 +211,10 @@ impl Network {
     /// Whether the event queue must look at a link earlier than it knows.
     fn arm(&mut self, link: u32) -> Arm {
         let hop = &mut self.hops[link as usize];
+        if hop.armed != Instant::FAR_FUTURE && !hop.faulty {
+            // What comes later arrives later.
+            return None;
+        }
         let due = hop.link.poll_timeout().filter(|due| *due < hop.armed)?;
         hop.armed = due;
         Some((link, due))
@@ -218,9 +225,17 @@ impl Network {
         self.hops[link as usize].armed == now
     }
 
-    /// A packet that has come to the end of `link` by `now`, and what became of it there.
-    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Option<(Arrival, Arm)> {
-        let id = self.hops[link as usize].link.poll(now)?;
+    /// What comes to the end of `link` next: a packet by `now`, or else when the event queue must look
+    /// again.
+    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Polled {
+        let hop = &mut self.hops[link as usize];
+        let id = match hop.link.poll_timeout() {
+            Some(due) if due <= now => hop.link.poll(now).expect("it is due"),
+            later => {
+                hop.armed = later.unwrap_or(Instant::FAR_FUTURE);
+                return Polled::Later(later.map(|due| (link, due)));
+            }
+        };
         let packet = &mut self.packets[id.0 as usize];
         // A duplicate goes on by itself from here: the two are at different places.
         let id = if packet.copies > 1 {
@@ -232,18 +247,14 @@ impl Network {
         };
         let packet = &mut self.packets[id.0 as usize];
         packet.place += 1;
-        if self.ways[packet.place as usize] == Next::ARRIVED {
-            return Some((Arrival::Here(id), None));
+        let next = self.ways[packet.place as usize];
+        if next == Next::ARRIVED {
+            return Polled::Here(id);
         }
-        let link = self.ways[packet.place as usize].0;
-        let (dropped, arm) = self.push(id, now);
-        Some((dropped.map_or(Arrival::Forwarded { id, link }, Arrival::Dropped), arm))
-    }
-
-    /// Nothing more has arrived on `link`: when to look again.
-    pub(crate) fn rearm(&mut self, link: u32) -> Arm {
-        self.hops[link as usize].armed = Instant::FAR_FUTURE;
-        self.arm(link)
+        match self.push(id, now) {
+            (None, arm) => Polled::Forwarded { id, link: next.0, arm },
+            (Some(dropped), _) => Polled::Dropped(dropped),
+        }
     }
 
     /// When the last bit of what a link has taken so far will have left.

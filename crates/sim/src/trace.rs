@@ -31,11 +31,10 @@ impl TraceHash {
             | u64::from(segment.flags.psh) << 3;
         let numbers =
             u64::from(segment.seq.0) << 32 | u64::from(segment.ack.map_or(0, |ack| ack.0));
-        let rest = u64::from(segment.len) << 32 | u64::from(segment.window) << 8 | flags << 4;
-        self.add(now.as_nanos());
-        self.add(connection << 1 | from as u64);
-        self.add(numbers);
-        self.add(rest | sight as u64);
+        let rest = u64::from(segment.len) << 32 | u64::from(segment.window) << 4 | flags;
+        let who = connection << 3 | (sight as u64) << 1 | from as u64;
+        self.add(now.as_nanos() ^ who.rotate_right(20));
+        self.add(numbers ^ rest.rotate_right(16));
     }
 
     const fn add(&mut self, word: u64) {

@@ -5,7 +5,7 @@ use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
 use super::{Event, World};
 use crate::{
     connection::Connection,
-    network::{Arm, Arrival, Packet, PacketId},
+    network::{Arm, Packet, PacketId, Polled},
     observe::{Observer, Side, Sighting},
     trace::Sight,
 };
@@ -16,29 +16,31 @@ impl<O: Observer> World<'_, O> {
         if !self.network.is_armed(link, self.now) {
             return;
         }
-        while let Some((arrival, arm)) = self.network.poll(link, self.now) {
-            self.collector.measures.work.packet_hops += 1;
-            self.arm(arm);
-            match arrival {
-                Arrival::Forwarded { id, link } => self.forwarded(id, link),
-                Arrival::Dropped(packet) => {
+        loop {
+            match self.network.poll(link, self.now) {
+                Polled::Later(arm) => return self.arm(arm),
+                Polled::Forwarded { id, link, arm } => {
+                    self.arm(arm);
+                    self.forwarded(id, link);
+                }
+                Polled::Dropped(packet) => {
                     self.dropped(&packet);
                     self.forget_if_over(packet.connection);
                 }
-                Arrival::Here(id) => {
-                    let packet = self.network.packet(id);
-                    let to = packet.from.other();
-                    let node = self.connections[packet.connection as usize].end(to).host;
-                    if !self.reach_host(node, id) {
-                        let packet = self.network.take(id);
-                        self.dropped(&packet);
-                        self.forget_if_over(packet.connection);
-                    }
-                }
+                Polled::Here(id) => self.arrived(id),
             }
+            self.collector.measures.work.packet_hops += 1;
         }
-        let arm = self.network.rearm(link);
-        self.arm(arm);
+    }
+
+    fn arrived(&mut self, id: PacketId) {
+        let packet = self.network.packet(id);
+        let node = self.connections[packet.connection as usize].end(packet.from.other()).host;
+        if !self.reach_host(node, id) {
+            let packet = self.network.take(id);
+            self.dropped(&packet);
+            self.forget_if_over(packet.connection);
+        }
     }
 
     fn forwarded(&mut self, id: PacketId, link: u32) {
