@@ -7,9 +7,13 @@ mod check;
 mod colour;
 mod duration;
 mod interrupt;
+mod merge;
 mod outcome;
 mod output;
 mod progress;
+mod record;
+mod rows;
+mod run;
 
 use clap::{Parser, Subcommand};
 
@@ -26,12 +30,16 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Check),
+    Run(run::Run),
+    Merge(merge::Merge),
 }
 
 /// Does what the command line asks for.
 pub(crate) fn run() -> Result<Outcome, Failure> {
     match Cli::parse().command {
         Command::Check(check) => check::run(check),
+        Command::Run(run) => run::run(&run),
+        Command::Merge(merge) => merge::run(&merge),
     }
 }
 

@@ -1,8 +1,12 @@
 //! How a command ends, and the exit code that says so.
 
-use std::{io, process::ExitCode};
+use std::{io, path::PathBuf, process::ExitCode};
 
-use ackwise::check::{CheckError, builtin::BuiltInError};
+use ackwise::{
+    check::{CheckError, builtin::BuiltInError},
+    experiment::ExperimentError,
+    run::{MergeError, RunAllError, record::RecordError},
+};
 
 /// A command ran to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +33,20 @@ pub(crate) enum Failure {
     Check(#[from] CheckError),
     #[error(transparent)]
     BuiltIn(#[from] BuiltInError),
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    #[error(transparent)]
+    Run(#[from] RunAllError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("{0}")]
+    Usage(String),
+    #[error("interrupted after {finished} of {of} rows; {}", resumption(kept.as_ref()))]
+    Stopped { signal: u8, finished: usize, of: usize, kept: Option<PathBuf> },
     #[error("cannot write the results: {0}")]
     Output(#[source] io::Error),
     #[error("cannot watch for Ctrl-C: {0}")]
@@ -41,8 +59,21 @@ impl Failure {
     /// 2, or what a shell expects of a program that a signal has ended.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Interrupted { signal } => ExitCode::from(128 + signal),
+            Self::Interrupted { signal } | Self::Stopped { signal, .. } => {
+                ExitCode::from(128 + signal)
+            }
             _ => ExitCode::from(2),
         }
+    }
+}
+
+/// Where the finished rows are.
+fn resumption(kept: Option<&PathBuf>) -> String {
+    match kept {
+        Some(path) => {
+            let path = path.display();
+            format!("they are in {path}, and the same command goes on from there")
+        }
+        None => "with --rows FILE they would have been kept".to_owned(),
     }
 }

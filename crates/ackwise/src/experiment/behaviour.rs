@@ -63,7 +63,7 @@ fn keep_alive(field: Field<'_>) -> Result<KeepAlivePolicy, ExperimentError> {
     if name == "never" {
         return variant.bare(KeepAlivePolicy::Never);
     }
-    let mut reader = variant.table("{ idle, max_requests }")?;
+    let mut reader = variant.table("{ silent = { idle = \"15 s\" } }, or announced")?;
     let idle = reader.required("idle", Duration::EXPECTED)?.quantity()?;
     let max_requests = reader.optional("max_requests");
     let max_requests = max_requests.map(|field| field.integer(1..=u32::MAX)).transpose()?;

@@ -11,15 +11,18 @@ use super::error::{ExperimentError, Problem};
 pub struct Place {
     /// The file's name, or the option with its value.
     pub source: Arc<str>,
-    /// From 1.
+    /// From 1; 0 on the command line.
     pub line: usize,
-    /// In characters, from 1.
+    /// In characters, from 1; 0 on the command line.
     pub column: usize,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.source, self.line, self.column)
+        match self.line {
+            0 => f.write_str(&self.source),
+            line => write!(f, "{}:{line}:{}", self.source, self.column),
+        }
     }
 }
 
@@ -93,6 +96,13 @@ impl Table {
     }
 }
 
+impl Place {
+    /// On the command line.
+    pub(crate) fn option(text: &str) -> Self {
+        Self { source: text.into(), line: 0, column: 0 }
+    }
+}
+
 impl Item {
     /// Reads a whole file.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
@@ -102,9 +112,9 @@ impl Item {
         Ok(Self { value: Value::Table(source.table(table.get_ref())?), place })
     }
 
-    /// Reads one value, as written on the command line: what is not a value of TOML is text.
-    pub(crate) fn parse_value(name: &str, text: &str) -> Result<Self, ExperimentError> {
-        let source = Source::new(name, text);
+    /// Reads one value of an option: what is not a value of TOML is text.
+    pub(crate) fn parse_value(option: &str, text: &str) -> Result<Self, ExperimentError> {
+        let source = Source { name: option.into(), text, lines: Vec::new() };
         match DeValue::parse(text) {
             Ok(value) => source.item(value.get_ref(), 0),
             Err(error) if text.starts_with(['{', '[', '"', '\'']) => Err(source.syntax(&error)),
@@ -158,7 +168,7 @@ impl fmt::Display for Table {
 struct Source<'a> {
     name: Arc<str>,
     text: &'a str,
-    /// Where its lines begin.
+    /// Where its lines begin; an option has none.
     lines: Vec<usize>,
 }
 
@@ -169,8 +179,10 @@ impl<'a> Source<'a> {
     }
 
     fn place(&self, offset: usize) -> Place {
-        let line = self.lines.partition_point(|&start| start <= offset).max(1);
-        let start = self.lines[line - 1];
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let Some(&start) = line.checked_sub(1).and_then(|line| self.lines.get(line)) else {
+            return Place::option(&self.name);
+        };
         let before = self.text.get(start..offset).unwrap_or_default();
         Place { source: self.name.clone(), line, column: before.chars().count() + 1 }
     }
@@ -212,7 +224,10 @@ impl<'a> Source<'a> {
             },
             DeValue::Boolean(flag) => Value::Flag(*flag),
             DeValue::Datetime(date) => {
-                return Err(wrong(format!("the date {date}"), "no key takes a date"));
+                return Err(wrong(
+                    format!("the date {date}"),
+                    "text, a number or a list, since no key takes a date",
+                ));
             }
             DeValue::Array(items) => {
                 let items = items.iter().map(|item| self.item(item.get_ref(), item.span().start));

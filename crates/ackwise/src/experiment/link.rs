@@ -2,13 +2,13 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use ackwise_link::{Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate};
+use ackwise_link::{BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, Red};
 use ackwise_tcp::Octets;
 
 use super::{
     document::{Table, Value},
     error::ExperimentError,
-    quantity::{Packets, Share, parse},
+    quantity::{Packets, Quantity, Share, parse},
     reader::{Field, Reader},
 };
 
@@ -50,16 +50,57 @@ fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
 }
 
 fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
+    const EXPECTED: &str =
+        "packets such as \"25 packets\", a size such as \"64 KB\", or { red = … }";
     if let Value::Text(text) = &field.item.value {
-        if let Some(Packets(limit)) = parse(text) {
-            return Ok(Queue::DropTail(Limit::Packets(limit)));
-        }
-        if let Some(limit) = parse::<Octets>(text).filter(|limit| limit.0 > 0) {
-            return Ok(Queue::octets(limit.0));
-        }
+        let packets = parse(text).map(|Packets(limit)| Queue::DropTail(Limit::Packets(limit)));
+        let octets = || parse::<Octets>(text).filter(|limit| limit.0 > 0);
+        let queue = packets.or_else(|| octets().map(|limit| Queue::octets(limit.0)));
+        return queue.ok_or_else(|| field.wrong(EXPECTED));
     }
-    Err(field.wrong("a number of packets such as \"25 packets\", or a size such as \"64 KB\""))
+    let mut reader = field.table(EXPECTED)?;
+    let red = reader.required("red", "{ limit, … }")?;
+    reader.finish()?;
+    red_queue(red.table("{ limit, … }")?).map(Queue::Red)
 }
+
+/// What is not said is as in the simulations of Floyd and Jacobson 1993.
+fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
+    let Packets(limit) = reader.required("limit", Packets::EXPECTED)?.quantity()?;
+    let Red {
+        min_threshold,
+        max_threshold,
+        max_probability,
+        weight_per_million,
+        beyond_max,
+        limit,
+        mean_packet,
+    } = Red::floyd_jacobson_1993(limit);
+    let packets = |field: Field<'_>| field.quantity().map(|Packets(packets)| packets.get());
+    let share = |field: Field<'_>| field.quantity().map(|Share { per_million }| per_million);
+    let min_threshold = reader.or("min_threshold", min_threshold, packets)?;
+    let max_field = reader.optional("max_threshold");
+    let max_threshold = max_field.clone().map_or(Ok(max_threshold), packets)?;
+    if let Some(field) = max_field.filter(|_| max_threshold <= min_threshold) {
+        return Err(field.contradiction("max_threshold must be above min_threshold"));
+    }
+    let probability = max_probability.as_per_million();
+    let probability = reader.or("max_probability", probability, share)?;
+    let red = Red {
+        min_threshold,
+        max_threshold,
+        max_probability: Probability::per_million(probability).unwrap_or(max_probability),
+        weight_per_million: reader.or("weight", weight_per_million, share)?,
+        beyond_max: reader.or("beyond_max", beyond_max, |field| field.choice(BEYOND_MAX))?,
+        limit,
+        mean_packet: reader.or("mean_packet", mean_packet, |field| field.quantity())?,
+    };
+    reader.finish()?;
+    Ok(red)
+}
+
+const BEYOND_MAX: &[(&str, BeyondMax)] =
+    &[("drop-all", BeyondMax::DropAll), ("gentle", BeyondMax::Gentle)];
 
 /// Which packets a fault hits: a share of them at random, or those of a list.
 fn pick(field: Field<'_>) -> Result<Pick, ExperimentError> {

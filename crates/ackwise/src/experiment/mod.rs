@@ -18,9 +18,11 @@
 //! | `topology`, `link`, `tcp` | nodes and links |
 //! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
+//! | `built_in` | experiments that come with the program |
 
 mod application;
 mod behaviour;
+mod built_in;
 mod case;
 mod distribution;
 mod document;
@@ -40,6 +42,7 @@ mod topology;
 
 use std::num::NonZeroU64;
 
+pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
 pub use document::Place;
 pub use error::{ExperimentError, Problem};

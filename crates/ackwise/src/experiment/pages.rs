@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use ackwise_link::Probability;
 use ackwise_sim::workload::{Pages, Size};
 use ackwise_tcp::Octets;
 
@@ -10,7 +11,7 @@ use super::{
     distribution::{count, size, usable},
     document::Value,
     error::ExperimentError,
-    quantity::Quantity,
+    quantity::{Quantity, Share},
     reader::{Field, Reader},
 };
 
@@ -28,13 +29,29 @@ pub(crate) fn pages(field: Field<'_>) -> Result<Pages, ExperimentError> {
 }
 
 fn published(field: &Field<'_>, name: &str) -> Result<Pages, ExperimentError> {
+    if name == SPECWEB96 {
+        return Ok(Pages::specweb96());
+    }
     let found = PUBLISHED.iter().find(|(known, _)| *known == name);
-    let names = || PUBLISHED.iter().map(|(known, _)| *known);
+    let names = || PUBLISHED.iter().map(|(known, _)| *known).chain([SPECWEB96]);
     found.map(|(_, pages)| pages.clone()).ok_or_else(|| field.unknown("workload", name, names()))
+}
+
+/// The thesis' pages, whose tables differ in two parameters.
+fn gurkan(field: &Field<'_>) -> Result<Pages, ExperimentError> {
+    let mut reader = field.table("{ inline_shape, small_files }")?;
+    let shape = reader.required("inline_shape", "a number such as 1.24")?.number(0.0..=100.0)?;
+    let Share { per_million } = reader.required("small_files", Share::EXPECTED)?.quantity()?;
+    reader.finish()?;
+    let share = Probability::per_million(per_million).expect("a share is at most a million");
+    Ok(Pages::gurkan(shape, share))
 }
 
 /// `inlines` is a list of lengths, or says how many there are of those that `inline` draws.
 fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
+    if let Some(field) = reader.optional("gurkan") {
+        return gurkan(&field);
+    }
     let primary = size(reader.required("primary", Octets::EXPECTED)?)?;
     let inlines = reader.required("inlines", "a list of sizes, or how many there are")?;
     let Value::List(_) = inlines.item.value else {
@@ -50,9 +67,12 @@ fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
     Ok(Pages::Fixed { primary, inlines: Cow::Owned(sizes.collect::<Result<_, _>>()?) })
 }
 
+const SPECWEB96: &str = "specweb96";
+
 const PUBLISHED: &[(&str, Pages)] = &[
     ("heidemann", Pages::HEIDEMANN),
     ("mah", Pages::MAH),
     ("surge", Pages::SURGE),
+    ("surge-requested", Pages::SURGE_REQUESTED),
     ("webstone-2", Pages::WEBSTONE_2),
 ];

@@ -85,7 +85,7 @@ impl Path {
 /// Does what `--set path=value` asks for.
 pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentError> {
     let source = format!("--set {setting}");
-    let whole = Item::parse_value(&source, "\"\"")?.place;
+    let whole = Place::option(&source);
     let Some((path, value)) = setting.split_once('=') else {
         let expected = "path=value such as link.bottleneck.delay=\"20 ms\"".to_owned();
         let problem = Problem::Wrong { found: format!("{setting:?}"), expected };
@@ -107,7 +107,7 @@ impl Path {
     /// Whether an axis of the grid sets this, or a part of it, or what it is a part of.
     fn is_varied_by(&self, grid: &Table) -> bool {
         let related = |key: &str| {
-            Self::parse(key, &Place { source: "".into(), line: 1, column: 1 }).is_ok_and(|path| {
+            Self::parse(key, &Place::option("")).is_ok_and(|path| {
                 let common = self.keys.iter().zip(&path.keys);
                 self.keys[0] != "grid" && common.into_iter().all(|(a, b)| a == b)
             })
@@ -129,4 +129,4 @@ impl std::fmt::Display for Path {
 const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];
 
 /// Tables for which the name of a preset may stand.
-const SHORT: [&str; 3] = ["tcp", "behaviour", "workload"];
+const SHORT: [&str; 2] = ["tcp", "behaviour"];

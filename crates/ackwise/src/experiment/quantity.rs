@@ -9,6 +9,8 @@ use ackwise_tcp::Octets;
 pub(crate) trait Quantity: Sized {
     /// For messages: what it is, its units and an example.
     const EXPECTED: &'static str;
+    /// For messages: which of them there are.
+    const RANGE: &'static str;
     /// How many base units each unit is.
     const UNITS: &'static [(&'static str, u64)];
 
@@ -17,8 +19,8 @@ pub(crate) trait Quantity: Sized {
 }
 
 impl Quantity for Duration {
-    const EXPECTED: &'static str =
-        "a duration in ns, us, ms, s or min such as \"50 ms\", at most \"1000000 s\"";
+    const EXPECTED: &'static str = "a duration in ns, us, ms, s or min such as \"50 ms\"";
+    const RANGE: &'static str = "at most \"1000000 s\"";
     const UNITS: &'static [(&'static str, u64)] = &[
         ("ns", 1),
         ("us", 1_000),
@@ -34,8 +36,8 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Rate {
-    const EXPECTED: &'static str =
-        "a rate in b/s, kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\", at most \"1000 Gb/s\"";
+    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\"";
+    const RANGE: &'static str = "more than 0, at most \"1000 Gb/s\"";
     const UNITS: &'static [(&'static str, u64)] =
         &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)];
 
@@ -47,6 +49,7 @@ impl Quantity for Rate {
 impl Quantity for Octets {
     const EXPECTED: &'static str =
         "a size in B, KB (1000 B), KiB (1024 B), MB, MiB, GB or GiB such as \"64 KiB\"";
+    const RANGE: &'static str = "in whole octets";
     const UNITS: &'static [(&'static str, u64)] = &[
         ("B", 1),
         ("kB", 1_000),
@@ -69,6 +72,7 @@ pub(crate) struct Packets(pub(crate) NonZeroU32);
 
 impl Quantity for Packets {
     const EXPECTED: &'static str = "a number of packets such as \"25 packets\"";
+    const RANGE: &'static str = "at least one";
     const UNITS: &'static [(&'static str, u64)] = &[("packets", 1), ("packet", 1)];
 
     fn from_base(base: u64) -> Option<Self> {
@@ -82,6 +86,7 @@ pub(crate) struct Segments(pub(crate) u32);
 
 impl Quantity for Segments {
     const EXPECTED: &'static str = "a number of segments such as \"13 segments\"";
+    const RANGE: &'static str = "in 32 bits";
     const UNITS: &'static [(&'static str, u64)] = &[("segments", 1), ("segment", 1)];
 
     fn from_base(base: u64) -> Option<Self> {
@@ -96,7 +101,8 @@ pub(crate) struct Share {
 }
 
 impl Quantity for Share {
-    const EXPECTED: &'static str = "a share in % such as \"0.5 %\", at most four decimals";
+    const EXPECTED: &'static str = "a share in % such as \"0.5 %\"";
+    const RANGE: &'static str = "from 0 % to 100 %, with at most four decimals";
     const UNITS: &'static [(&'static str, u64)] = &[("%", 10_000)];
 
     fn from_base(base: u64) -> Option<Self> {

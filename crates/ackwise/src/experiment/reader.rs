@@ -147,7 +147,7 @@ impl<'a> Field<'a> {
 
     /// A number with a unit, within the type's own range.
     pub(crate) fn quantity<Q: Quantity>(&self) -> Result<Q, ExperimentError> {
-        self.quantity_in(&|_| true, "")
+        self.quantity_in(&|_| true, Q::RANGE)
     }
 
     /// A number with a unit that `fits`; `range` says in words what does.
@@ -160,10 +160,7 @@ impl<'a> Field<'a> {
             Value::Text(text) => parse(text).filter(fits),
             _ => None,
         };
-        let expected = || {
-            let comma = if range.is_empty() { "" } else { ", " };
-            format!("{}{comma}{range}", Q::EXPECTED)
-        };
+        let expected = || format!("{}, {range}", Q::EXPECTED);
         quantity.ok_or_else(|| self.wrong(expected()))
     }
 
@@ -238,11 +235,21 @@ impl<'a> Variant<'a> {
         self.field.ok_or_else(|| self.whole.wrong(expected))
     }
 
+    /// The table that belongs to it, which may be left out if it would say nothing.
+    pub(crate) fn table_or_word(self, expected: &str) -> Result<Reader<'a>, ExperimentError> {
+        match self.field {
+            Some(field) => field.table(expected),
+            None => Ok(Reader::new(&NOTHING, self.whole.place(), &self.whole.path)),
+        }
+    }
+
     /// The table that belongs to it.
     pub(crate) fn table(self, expected: &str) -> Result<Reader<'a>, ExperimentError> {
         self.value(expected)?.table(expected)
     }
 }
+
+static NOTHING: Table = Table { entries: Vec::new() };
 
 /// `path.key`.
 pub(crate) fn join(path: &str, key: &str) -> String {

@@ -85,7 +85,7 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
         "linux-quick-ack" => variant.bare(AckPolicy::LinuxQuickAck),
         "interarrival" => variant.bare(AckPolicy::Interarrival),
         "delayed" => {
-            let mut reader = variant.table("{ every, delay }")?;
+            let mut reader = variant.table_or_word("{ every, delay }")?;
             let every = reader.or("every", 2, |field| field.integer(1..=u8::MAX))?;
             let every = NonZeroU8::new(every).expect("the range begins at 1");
             let delay = reader.or("delay", AckDelay::MILLIS_200, ack_delay)?;
@@ -93,14 +93,14 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
             Ok(AckPolicy::Delayed { every, delay })
         }
         "host-tick" => {
-            let mut reader = variant.table("{ period, phase }")?;
+            let mut reader = variant.table_or_word("{ period, phase }")?;
             let period = reader.or("period", AckDelay::MILLIS_200, ack_delay)?;
             let phase = reader.or("phase", AckDelay::ZERO, ack_delay)?;
             reader.finish()?;
             Ok(AckPolicy::HostTick { period, phase })
         }
         _ => {
-            let mut reader = variant.table("{ delay }")?;
+            let mut reader = variant.table("{ withheld = { delay = \"100 ms\" } }")?;
             let delay = ack_delay(reader.required("delay", Duration::EXPECTED)?)?;
             reader.finish()?;
             Ok(AckPolicy::Withheld { delay })
@@ -122,7 +122,7 @@ fn hold(field: Field<'_>) -> Result<HoldPolicy, ExperimentError> {
         "bsd-nagle" => variant.bare(HoldPolicy::BsdNagle),
         "minshall" => variant.bare(HoldPolicy::Minshall),
         _ => {
-            let mut reader = variant.table("{ release }")?;
+            let mut reader = variant.table("{ cork = { release = \"200 ms\" } }")?;
             let release = reader.required("release", Duration::EXPECTED)?.quantity()?;
             reader.finish()?;
             Ok(HoldPolicy::Cork { release })

@@ -205,7 +205,8 @@ impl Team<'_> {
         let threads = threads.get().min(self.missing.len());
         let given_up = AtomicBool::new(false);
         let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
-        let (send, receive) = mpsc::channel();
+        // A thread goes on when its last row is taken: what is not in the journal yet stays little.
+        let (send, receive) = mpsc::sync_channel(0);
         thread::scope(|scope| {
             for clock in &clocks {
                 let send = send.clone();
@@ -213,7 +214,7 @@ impl Team<'_> {
                 scope.spawn(move || self.one_after_the_other(clock, given_up, &send));
             }
             drop(send);
-            let outcome = self.listen(&receive, &clocks, tell);
+            let outcome = self.listen(receive, &clocks, tell);
             given_up.store(true, Ordering::Relaxed);
             outcome
         })
@@ -223,7 +224,7 @@ impl Team<'_> {
         &self,
         clock: &AtomicU64,
         given_up: &AtomicBool,
-        send: &mpsc::Sender<Result<(Place, Box<Row>), RunAllError>>,
+        send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             let mut watch = Watch { stop: [self.stop, given_up], clock };
@@ -239,9 +240,11 @@ impl Team<'_> {
         }
     }
 
+    /// Listens until all threads have ended, or to the first failure: then it hangs up, which no thread
+    /// waits for.
     fn listen(
         &self,
-        receive: &mpsc::Receiver<Result<(Place, Box<Row>), RunAllError>>,
+        receive: mpsc::Receiver<Result<(Place, Box<Row>), RunAllError>>,
         clocks: &[AtomicU64],
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {

@@ -3,10 +3,14 @@
 
 mod csv;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod table;
 
 pub use csv::csv;
 pub use json::json;
+#[cfg(feature = "parquet")]
+pub use parquet::{ParquetError, parquet};
 pub use table::table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +34,8 @@ impl Shown {
         Self { patterns, hidden }
     }
 
-    /// Those that fit one of these patterns, in their order.
+    /// Those that fit one of these patterns, in their order; a name without a star is shown even if no
+    /// row has it.
     #[must_use]
     pub fn patterns(patterns: Vec<String>) -> Self {
         Self { patterns, hidden: Vec::new() }
@@ -46,9 +51,10 @@ impl Shown {
         let mut shown: Vec<String> = Vec::new();
         for pattern in &self.patterns {
             let found = known.iter().filter(|name| matches(pattern, name));
-            for name in found.map(|name| (*name).to_owned()) {
-                if !shown.contains(&name) {
-                    shown.push(name);
+            let asked = Some(pattern.as_str()).filter(|pattern| !pattern.contains('*'));
+            for name in found.copied().chain(asked) {
+                if !shown.iter().any(|other| other == name) {
+                    shown.push(name.to_owned());
                 }
             }
         }

@@ -58,22 +58,27 @@ fn across(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Ve
 fn cell(summary: &Summary, name: &str) -> String {
     match summary.measures.get(name) {
         None => "-".to_owned(),
-        Some(Estimate { mean, ci95: None, .. }) => number(*mean),
+        Some(Estimate { mean, ci95: None, .. }) => number(*mean, decimals(*mean)),
         Some(Estimate { mean, ci95: Some(half), .. }) => {
-            format!("{} ± {}", number(*mean), number(*half))
+            let decimals = if mean.fract() == 0.0 { decimals(*half) } else { decimals(*mean) };
+            format!("{} ± {}", number(*mean, decimals), number(*half, decimals))
         }
     }
 }
 
-/// Whole numbers as they are; of others, five digits that count.
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return format!("{value:.0}");
+fn number(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
+}
+
+/// None for whole numbers; of others, five digits count.
+fn decimals(value: f64) -> usize {
+    // The mean of equal numbers may be off in its last bit.
+    if value.abs() < 1e-9 || (value - value.round()).abs() < 1e-12 * value.abs() {
+        return 0;
     }
     #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a double is below 400")]
     let magnitude = value.abs().log10().floor() as i32;
-    let decimals = usize::try_from((4 - magnitude).clamp(0, 12)).unwrap_or(0);
-    format!("{value:.decimals$}")
+    usize::try_from((4 - magnitude).clamp(0, 12)).unwrap_or(0)
 }
 
 /// Columns as wide as their widest cell, the first `left` of them to the left, numbers to the right.
@@ -107,8 +112,9 @@ mod tests {
             (15_576.823, "15577"),
             (0.001_234_567, "0.0012346"),
             (-98.765_432, "-98.765"),
+            (1e-13, "0"),
         ] {
-            assert_eq!(number(value), text);
+            assert_eq!(number(value, decimals(value)), text);
         }
     }
 }

@@ -1,0 +1,232 @@
+//! `ackwise run EXPERIMENT`: an experiment in, rows out.
+
+use std::{
+    fs,
+    io::{self, IsTerminal},
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use ackwise::{
+    experiment::{Experiment, built_in, built_in_names},
+    run::{Options, Row, RunAllError, Shard, Step, export::Shown, run_all},
+};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
+};
+
+use super::{
+    outcome::{Failure, Outcome},
+    output,
+    record::Record,
+    rows::{Formats, beside},
+};
+
+/// Run an experiment in virtual time: each of its cases with each of its seeds, on all cores
+///
+/// An experiment is a TOML file that says who talks to whom over which network, what is varied and what
+/// is shown; docs/experiments.md describes it. The same file, version and seed give the same rows on any
+/// machine and any number of threads.
+///
+/// Ctrl-C keeps the rows that are finished, if --rows, --csv or another file says where; the same
+/// command then goes on from there.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Run {
+    /// The experiment: a file, or the name of a built-in one
+    #[arg(long_help = experiment_help())]
+    experiment: PathBuf,
+
+    /// Set or replace a value of the experiment (repeat it), as in link.bottleneck.delay="20 ms"
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+
+    /// Run each case with the seeds 1 to N, whatever the experiment says
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+
+    /// Show only these measures in the table; * stands for anything
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    show: Vec<String>,
+
+    /// List the cases instead of running them
+    #[arg(long)]
+    list: bool,
+
+    /// How many rows to run at once [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Run only every Nth row, from the Ith on: one machine's part
+    #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
+    shard: Shard,
+
+    /// Keep finished rows in this file, one line of JSON each, and do not run those again that are there
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+
+    #[command(flatten)]
+    formats: Formats,
+
+    #[command(flatten)]
+    record: Record,
+}
+
+/// Reads, runs, prints.
+pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
+    let experiment = arguments.read()?;
+    if arguments.list {
+        return output::print(&list(&experiment, arguments.formats.json()), Outcome::Good);
+    }
+    let journal = arguments.journal();
+    let signal = Arc::new(AtomicUsize::new(0));
+    let stop = watch_signals(&signal).map_err(Failure::Signals)?;
+    if arguments.record.is_wanted() {
+        let row = arguments.record.run(&experiment, &stop);
+        let row = row.map_err(|error| match signal.load(Ordering::Relaxed) {
+            0 => error,
+            signal => Failure::Interrupted { signal: u8::try_from(signal).unwrap_or(0) },
+        })?;
+        return arguments.formats.export(&[row], &Shown::of(&experiment));
+    }
+    let mut options =
+        Options { shard: arguments.shard, journal: journal.clone(), stop, ..Options::default() };
+    options.threads = arguments.threads.unwrap_or(options.threads);
+    let rows = with_progress(&experiment, &options).map_err(|error| match error {
+        RunAllError::Stopped { finished, of } => Failure::Stopped {
+            signal: u8::try_from(signal.load(Ordering::Relaxed)).unwrap_or(0),
+            finished: finished.len(),
+            of,
+            kept: journal.clone(),
+        },
+        error => error.into(),
+    })?;
+    let outcome = arguments.formats.export(&rows, &Shown::of(&experiment))?;
+    if let (None, Some(path)) = (&arguments.rows, journal) {
+        // Everything in it is in the result by now.
+        fs::remove_file(&path).map_err(|error| Failure::File { path, error })?;
+    }
+    Ok(outcome)
+}
+
+impl Run {
+    fn read(&self) -> Result<Experiment, Failure> {
+        let name = self.experiment.to_string_lossy();
+        let text = match fs::read_to_string(&self.experiment) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match built_in(&name) {
+                Some(text) => text.to_owned(),
+                None => return Err(Failure::Usage(no_such_experiment(&name))),
+            },
+            Err(error) => return Err(Failure::File { path: self.experiment.clone(), error }),
+        };
+        let experiment = Experiment::parse(&name, &text)?;
+        let mut settings = self.set.clone();
+        settings.extend(self.seeds.map(|seeds| format!("seeds={seeds}")));
+        if !self.show.is_empty() {
+            settings.push(format!("show={:?}", self.show));
+        }
+        if settings.is_empty() {
+            return Ok(experiment);
+        }
+        Ok(experiment.with_all_set(settings.iter().map(String::as_str))?)
+    }
+
+    /// Where finished rows are kept: if nobody says, beside the first file that they end up in.
+    fn journal(&self) -> Option<PathBuf> {
+        let beside_result = || self.formats.first_file().map(|path| beside(path, ".rows"));
+        self.rows.clone().or_else(beside_result)
+    }
+}
+
+fn no_such_experiment(name: &str) -> String {
+    let known = built_in_names().collect::<Vec<_>>().join(", ");
+    format!("{name}: there is no such file, and the built-in experiments are {known}")
+}
+
+/// Becomes true at the first signal; a second one ends the process at once.
+fn watch_signals(which: &Arc<AtomicUsize>) -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+        flag::register_usize(signal, Arc::clone(which), usize::try_from(signal).unwrap_or(0))?;
+    }
+    Ok(stop)
+}
+
+/// One bar on standard error for as long as rows are run, if somebody watches.
+fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>, RunAllError> {
+    let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template(BAR).expect("the template is one of indicatif's");
+    bar.set_style(style);
+    let mut rows = 0;
+    let result = run_all(experiment, options, &mut |step| match step {
+        Step::Planned(rows) => bar.set_length(PARTS * u64::try_from(rows).unwrap_or(0)),
+        Step::Finished(row) => {
+            rows += 1;
+            bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share for a progress bar"
+        )]
+        Step::UnderWay(done) => bar.set_position((done * PARTS as f64) as u64),
+        _ => {}
+    });
+    bar.finish_and_clear();
+    result
+}
+
+const BAR: &str = "{elapsed_precise} [{bar:30}] {percent} %, {eta} left; {msg}";
+
+/// Of a row, for the progress bar.
+const PARTS: u64 = 1_000;
+
+/// The cases, one line each, with their numbers.
+fn list(experiment: &Experiment, json: bool) -> String {
+    if json {
+        let cases: Vec<_> = experiment.cases().iter().map(|case| &case.labels).collect();
+        let list = serde_json::json!({
+            "experiment": experiment.name(), "title": experiment.title(), "hash": experiment.hash(),
+            "seeds": experiment.seeds(), "cases": cases,
+        });
+        return format!("{list:#}\n");
+    }
+    let mut text = String::new();
+    for (number, case) in experiment.cases().iter().enumerate() {
+        let labels = if case.labels.is_empty() {
+            "the only case".to_owned()
+        } else {
+            case.labels.to_string()
+        };
+        text.push_str(&format!("{:>4}  {labels}\n", number + 1));
+    }
+    let (cases, seeds) = (experiment.cases().len(), experiment.seeds().len());
+    text.push_str(&format!("{cases} cases, {seeds} seeds: {} rows\n", cases * seeds));
+    text
+}
+
+fn experiment_help() -> String {
+    let names = built_in_names().collect::<Vec<_>>().join(", ");
+    format!("The experiment: a file, or the name of a built-in one: {names}")
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise run stalls                          a built-in experiment, as a table
+  ackwise run sweep.toml --list               which cases are there?
+  ackwise run sweep.toml --seeds 10 --csv sweep.csv
+      means over ten seeds with confidence intervals, and every row in a file
+  ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
+  ackwise run sweep.toml --shard 2/8 --rows part2.rows
+      the second of eight parts of the work; `ackwise merge` puts the parts together";

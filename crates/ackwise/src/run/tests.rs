@@ -1,0 +1,238 @@
+//! Rows do not depend on threads, interruptions or machines.
+
+use std::{
+    env, fs,
+    num::NonZeroUsize,
+    path::PathBuf,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use super::{
+    export::{Shown, csv, json, table},
+    *,
+};
+use crate::experiment::Experiment;
+
+const SWEEP: &str = r#"
+duration = "5 s"
+seeds = 2
+show = ["web.documents", "web.page_time_mean_ms"]
+
+[host]
+client = {}
+server = {}
+
+[link.wire]
+ends = ["client", "server"]
+rate = "1.5 Mb/s"
+delay = "50 ms"
+queue = "25 packets"
+loss = "1 %"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+users = 2
+workload = "heidemann"
+transfer = "persistent"
+think = { uniform = { from = "100 ms", to = "200 ms" } }
+
+[grid]
+"application.web.transfer" = ["serial", "persistent"]
+"link.wire.delay" = ["10 ms", "50 ms", "100 ms"]
+"#;
+
+fn sweep() -> Experiment {
+    Experiment::parse("sweep.toml", SWEEP).unwrap()
+}
+
+fn with_threads(threads: usize) -> Options {
+    Options { threads: NonZeroUsize::new(threads).unwrap(), ..Options::default() }
+}
+
+fn all(experiment: &Experiment, options: &Options) -> Vec<Row> {
+    run_all(experiment, options, &mut |_| {}).unwrap()
+}
+
+/// A path that nothing else uses, removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(env::temp_dir().join(format!("ackwise-{}-{count}-{name}", process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let one = all(&sweep(), &with_threads(1));
+    let two = all(&sweep(), &with_threads(2));
+    assert_eq!(one, two);
+    assert_eq!(one.len(), 12);
+    assert!(one.iter().enumerate().all(|(number, row)| row.row == number && row.of == 12));
+    let mut traces: Vec<_> = one.iter().map(|row| row.trace.clone()).collect();
+    traces.sort();
+    traces.dedup();
+    assert_eq!(traces.len(), 12, "cases and seeds differ in what happens");
+    assert!(one.iter().all(|row| row.measure("web.documents") > Some(0.0)), "{one:#?}");
+}
+
+#[test]
+fn what_is_interrupted_goes_on() {
+    let journal = Scratch::new("rows");
+    let stop = Arc::new(AtomicBool::new(false));
+    let options =
+        Options { journal: Some(journal.0.clone()), stop: Arc::clone(&stop), ..with_threads(1) };
+    let mut count = 0;
+    let stopped = run_all(&sweep(), &options, &mut |step| {
+        count += usize::from(matches!(step, Step::Finished(_)));
+        stop.store(count >= 5, Ordering::Relaxed);
+    });
+    let Err(RunAllError::Stopped { finished, of: 12 }) = stopped else {
+        panic!("{:?}", stopped.map(|rows| rows.len()));
+    };
+    assert!((5..12).contains(&finished.len()), "{} rows", finished.len());
+
+    // Killed in the middle of a line.
+    let text = fs::read_to_string(&journal.0).unwrap();
+    assert_eq!(text.lines().count(), finished.len());
+    fs::write(&journal.0, &text[..text.len() - 100]).unwrap();
+
+    let mut run = 0;
+    let options = Options { stop: Arc::default(), ..options };
+    let rows = run_all(&sweep(), &options, &mut |step| {
+        run += usize::from(matches!(step, Step::Finished(_)));
+    });
+    assert_eq!(rows.unwrap(), all(&sweep(), &Options::default()));
+    assert_eq!(run, 12, "all rows are told of");
+    assert_eq!(fs::read_to_string(&journal.0).unwrap().lines().count(), 12);
+}
+
+#[test]
+fn more_seeds_need_only_their_own_runs() {
+    let journal = Scratch::new("rows");
+    let options = Options { journal: Some(journal.0.clone()), ..Options::default() };
+    let _ = all(&sweep(), &options);
+    let three = sweep().with_set("seeds=3").unwrap();
+    let rows = all(&three, &options);
+    assert_eq!(rows, all(&three, &Options::default()));
+    assert_eq!(merge(std::slice::from_ref(&journal.0), false).unwrap(), rows);
+}
+
+#[test]
+fn another_experiment_does_not_mix() {
+    let journal = Scratch::new("rows");
+    let options = Options { journal: Some(journal.0.clone()), ..Options::default() };
+    let _ = all(&sweep(), &options);
+    let other = sweep().with_set("duration=4s").unwrap();
+    let error =
+        run_all(&other, &options, &mut |_| {}).map(|rows| rows.len()).unwrap_err().to_string();
+    assert!(error.contains(":1: a row of another experiment"), "{error}");
+}
+
+#[test]
+fn shards_make_the_same_rows() {
+    let whole = all(&sweep(), &Options::default());
+    let journals: Vec<_> = ["1/3", "2/3", "3/3"].map(|shard| (shard, Scratch::new("rows"))).into();
+    for (shard, journal) in &journals {
+        let shard = shard.parse().unwrap();
+        let options = Options { shard, journal: Some(journal.0.clone()), ..Options::default() };
+        assert_eq!(all(&sweep(), &options).len(), 4);
+    }
+    let files: Vec<_> = journals.iter().map(|(_, journal)| journal.0.clone()).collect();
+    let merged = merge(&files, false).unwrap();
+    assert_eq!(merged, whole);
+    assert_eq!(json(&merged), json(&whole));
+    assert_eq!(csv(&merged), csv(&whole));
+
+    let error = merge(&files[..2], false).unwrap_err().to_string();
+    assert!(error.starts_with("4 of 12 rows are missing, row 2 first"), "{error}");
+    assert_eq!(merge(&files[..2], true).unwrap().len(), 8);
+
+    // What `--json` prints can be merged as well.
+    let document = Scratch::new("json");
+    fs::write(&document.0, json(&whole)).unwrap();
+    assert_eq!(merge(std::slice::from_ref(&document.0), false).unwrap(), whole);
+}
+
+#[test]
+fn one_row_is_the_same_by_itself() {
+    let rows = all(&sweep(), &Options::default());
+    let (row, measures) = run_one(&sweep(), 4, 1, &mut ackwise_sim::Nobody).unwrap();
+    assert_eq!(row, rows[9]);
+    assert_eq!(row.trace, format!("{:016x}", measures.work.trace_hash));
+}
+
+#[test]
+fn json_has_the_promised_shape() {
+    let rows = all(&sweep(), &Options::default());
+    let document: serde_json::Value = serde_json::from_str(&json(&rows)).unwrap();
+    let row = &document["rows"][3];
+    assert_eq!(row["case"]["application.web.transfer"], "serial");
+    assert_eq!(row["case"]["link.wire.delay"], "50 ms");
+    assert_eq!(row["seed"], 2);
+    assert_eq!(row["hash"], sweep().hash());
+    assert_eq!(row["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(row["measures"]["web.documents"].as_f64(), rows[3].measure("web.documents"));
+    let summary = &document["summaries"][1];
+    assert_eq!(summary["case"], row["case"]);
+    assert_eq!(summary["seeds"], serde_json::json!([1, 2]));
+    assert!(summary["measures"]["web.page_time_mean_ms"]["ci95"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn all_measures_are_known_by_name() {
+    let experiment = sweep().with_set("watch_causes=true").unwrap();
+    let known = measures::names(&experiment.cases()[0].scenario);
+    for name in all(&experiment, &Options::default())[0].measures.keys() {
+        assert!(known.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn a_table_shows_what_was_asked_for() {
+    let rows = all(&sweep(), &Options::default());
+    let text = table(&rows, &Shown::of(&sweep()));
+    let head = text.lines().next().unwrap_or_default();
+    let columns: Vec<_> = head.split_whitespace().collect();
+    let expected =
+        ["application.web.transfer", "link.wire.delay", "web.documents", "web.page_time_mean_ms"];
+    assert_eq!(columns, expected);
+    assert_eq!(text.lines().count(), 1 + 6 + 2, "{text}");
+    assert!(text.contains(" ± "), "{text}");
+    let everything = Shown::patterns(vec!["*".to_owned()]);
+    assert!(table(&rows[..1], &everything).contains("work.events"), "one case: a line each");
+}
+
+#[test]
+fn csv_has_a_line_for_each_row() {
+    let rows = all(&sweep(), &Options::default());
+    let text = csv(&rows);
+    let head = text.lines().next().unwrap_or_default();
+    assert!(head.starts_with("application.web.transfer,link.wire.delay,seed,"), "{head}");
+    assert!(head.ends_with("experiment,hash,trace,version"), "{head}");
+    assert_eq!(text.lines().count(), 13);
+}
+
+#[test]
+fn a_run_that_gets_nowhere_says_which() {
+    // Limits are looked at now and then only.
+    let tiny = sweep().with_all_set(["max_events=10", "duration=1000s"]).unwrap();
+    let rows = run_all(&tiny, &with_threads(2), &mut |_| {}).map(|rows| rows.len());
+    let error = rows.unwrap_err().to_string();
+    assert!(error.starts_with("sweep.toml: application.web.transfer = serial, "), "{error}");
+    assert!(error.contains("more than 10 events"), "{error}");
+}
