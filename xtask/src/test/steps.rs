@@ -58,6 +58,13 @@ pub(crate) const STEPS: &[Step] = &[
         &[Need::DebianPackages],
         minutes(20),
     ),
+    // The traces that the debug build gave must be those of a release build.
+    cargo(
+        "release",
+        &["test", "--release", "--package", "ackwise-sim", "--test", "same_trace"],
+        &[],
+        minutes(10),
+    ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..cargo(

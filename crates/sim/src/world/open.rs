@@ -133,7 +133,6 @@ const fn end(endpoint: Endpoint, host: NodeId, way: Way) -> End {
 }
 
 /// Spread over the circle, so that runs meet its end; nobody guesses numbers here.
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of a product is its hash")]
 const fn initial_sequence(id: ConnectionId, side: u64) -> SeqNumber {
     SeqNumber(((id.0 * 2 + side).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
 }
