@@ -2,7 +2,7 @@
 #
 # Written to be fast: no trace files, no headers but those that TCP needs, the fastest of the TCPs
 # that keep the link busy (Newreno, Sack1, Reno, Linux were tried) with the fastest scheduler
-# (Calendar, Splay, Heap, Map). Queues are watched only if COUNT is 1, which changes no packet.
+# (of Splay, Calendar, Heap, Map). Queues are watched only if COUNT is 1, which changes no packet.
 
 set seconds [lindex $argv 0]
 set count [lindex $argv 1]
@@ -13,7 +13,7 @@ set spread 0.1
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 set ns [new Simulator]
-$ns use-scheduler Calendar
+$ns use-scheduler Splay
 
 Agent/TCP set packetSize_ 1460
 Agent/TCP set window_ 1000

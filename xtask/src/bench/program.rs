@@ -21,7 +21,7 @@ pub(crate) fn build() -> anyhow::Result<PathBuf> {
     build.args(["build", "--release", "--package", "ackwise", "--message-format"]);
     build.arg("json-render-diagnostics");
     let end = process::run(&mut build, Output::Take(&mut look), BUILD_LIMIT)?;
-    ensure!(end == End::Succeeded, "ackwise does not build");
+    ensure!(end == End::Succeeded, "ackwise was not built: {end:?}");
     program.context("cargo did not say where it put ackwise")
 }
 
@@ -31,7 +31,8 @@ fn executable(line: &str) -> Option<PathBuf> {
     message.get("executable")?.as_str().map(PathBuf::from)
 }
 
-const BUILD_LIMIT: Duration = Duration::from_secs(600);
+/// Half a minute on a quiet machine.
+const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 
 #[cfg(test)]
 mod tests {
