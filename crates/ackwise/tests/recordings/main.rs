@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
+mod command;
 mod messages;
 mod scenario;
 mod tool;

@@ -1,0 +1,57 @@
+//! The options of `ackwise run` that record.
+
+use std::{fs, process::Command};
+
+use crate::Temporary;
+
+fn ackwise_run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+    let output = command.arg("run").args(arguments).output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    (output.status.code(), out, err)
+}
+
+#[test]
+fn one_case_leaves_its_files_and_its_row() {
+    let (pcap, csv) = (Temporary::new("run.pcap"), Temporary::new("run.csv"));
+    let files = [&pcap, &csv].map(|file| file.0.to_str().unwrap());
+    let (code, out, err) = ackwise_run(&[
+        "stalls",
+        "--case",
+        "1",
+        "--pcap",
+        files[0],
+        "--vantage",
+        "server",
+        "--snap-length",
+        "128",
+        "--time-sequence",
+        files[1],
+    ]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(out.contains("web.documents"), "{out}");
+    assert!(fs::read(&pcap.0).unwrap().starts_with(&0xa1b2_3c4d_u32.to_le_bytes()));
+    assert!(fs::read_to_string(&csv.0).unwrap().starts_with("time_s,connection,"));
+}
+
+#[test]
+fn what_is_not_one_case_is_refused_before_anything_runs() {
+    let file = Temporary::new("never.pcap");
+    let path = file.0.to_str().unwrap();
+    for (arguments, reason) in [
+        (&["stalls", "--pcap", path][..], "there are 3 cases: choose one with --case N"),
+        (&["stalls", "--pcap", path, "--case", "4"], "there are 3 cases, and no 4"),
+        (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
+        (&["stalls", "--vantage", "client"], "--pcap <FILE>"),
+        (&["stalls", "--pcap", path, "--case", "1", "--shard", "1/2"], "cannot be used with"),
+        (
+            &["stalls", "--pcap", path, "--case", "1", "--vantage", "nobody"],
+            "no host is called \"nobody\"; there are client, server",
+        ),
+    ] {
+        let (code, _, err) = ackwise_run(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}");
+        assert!(err.contains(reason), "{arguments:?}: {err}");
+        assert!(!file.0.exists(), "{arguments:?}");
+    }
+}
