@@ -67,8 +67,8 @@ impl<T> Conversation<T> {
 
     /// The window that a segment offers, in octets.
     ///
-    /// RFC 7323, section 2.2: "The window field in a segment where the SYN bit is set (i.e., a <SYN>
-    /// or <SYN,ACK>) MUST NOT be scaled"; and none is unless both SYNs offer it.
+    /// RFC 7323, section 2.2: "The window field in a segment where the SYN bit is set (i.e., a
+    /// \<SYN\> or \<SYN,ACK\>) MUST NOT be scaled"; and none is unless both SYNs offer it.
     pub(super) fn window(&mut self, sighting: &Sighting<'_>) -> u64 {
         let segment = &sighting.transmit.segment;
         let both = self.end(sighting.from.other()).window_scale.is_some();
