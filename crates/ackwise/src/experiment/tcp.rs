@@ -201,8 +201,12 @@ const IDLE_RESTART: &[(&str, IdleRestart)] = &[
     ("rfc-2861", IdleRestart::Rfc2861),
 ];
 
-const TIMERS: &[(&str, TimerPolicy)] =
-    &[("bsd", TimerPolicy::Bsd), ("rfc-6298", TimerPolicy::Rfc6298), ("linux", TimerPolicy::Linux)];
+const TIMERS: &[(&str, TimerPolicy)] = &[
+    ("bsd", TimerPolicy::Bsd),
+    ("rfc-6298", TimerPolicy::Rfc6298),
+    ("linux", TimerPolicy::Linux),
+    ("ns-2", TimerPolicy::Ns2),
+];
 
 const SHARING: &[(&str, Sharing)] =
     &[("off", Sharing::Off), ("temporal", Sharing::Temporal), ("ensemble", Sharing::Ensemble)];
