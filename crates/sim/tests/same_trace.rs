@@ -19,8 +19,11 @@ use ackwise_sim::{
 use ackwise_tcp::{Octets, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};
 
-const TRACES: [(u64, u64); 3] =
-    [(1, 5_604_290_452_243_648_433), (2, 1_743_021_633_398_863_001), (3, 234_436_924_557_203_993)];
+const TRACES: [(u64, u64); 3] = [
+    (1, 1_841_850_885_249_226_247),
+    (2, 14_831_773_816_963_288_221),
+    (3, 8_194_990_550_081_404_305),
+];
 
 /// Users with SURGE's pages and a bulk client, through RED, loss and reordering.
 fn busy(seed: u64) -> Scenario {

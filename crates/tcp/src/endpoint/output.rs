@@ -326,7 +326,7 @@ impl Endpoint {
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
             true => self.receiver.window_of_syn(),
-            false => self.receiver.advertise(self.sender.mss),
+            false => self.receiver.advertise(self.config.policies.ack, self.sender.mss),
         };
         let options = Options {
             timestamps: self.receiver.timestamps.then(|| self.clock(now)),

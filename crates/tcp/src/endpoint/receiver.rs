@@ -6,7 +6,7 @@ use super::{
     ranges::RangeSet,
     sender::{unwrap, wrap},
 };
-use crate::{seq::SeqNumber, units::Instant};
+use crate::{policy::AckPolicy, seq::SeqNumber, units::Instant};
 
 /// The receive side: what has arrived, what was read, what may come.
 #[derive(Clone, Debug)]
@@ -164,16 +164,13 @@ impl Receiver {
         self.possible_edge().saturating_sub(self.edge)
     }
 
-    /// Moves the edge if that is not silly, and returns the window for the header, scaled.
-    ///
-    /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge RCV.NXT+RCV.WND in small
-    /// increments": by at least min(half of the buffer, one full segment) (MUST-39). What scaling
+    /// Moves the edge if that is not silly, and returns the window for the header, scaled. What scaling
     /// rounds off stays acceptable: RFC 7323, section 2.4, "The receiver MUST honor, as in window, any
     /// segment that would have been in window for any \<ACK\> sent by the receiver".
-    pub(super) fn advertise(&mut self, mss: u32) -> u16 {
+    pub(super) fn advertise(&mut self, policy: AckPolicy, mss: u32) -> u16 {
         let shift = u32::from(self.window_shift);
-        if self.window_gain() >= u64::from(mss.min(self.buffer / 2).max(1)) {
-            let window = self.possible_edge() - self.next;
+        let window = self.possible_edge().saturating_sub(self.next);
+        if policy.advances_edge(self.window_gain(), window, mss, self.buffer) {
             self.edge = self.edge.max(self.next + (window >> shift << shift));
         }
         u16::try_from(self.window() >> shift).unwrap_or(u16::MAX)

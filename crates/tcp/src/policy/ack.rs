@@ -111,6 +111,23 @@ impl AckPolicy {
     }
 }
 
+impl AckPolicy {
+    /// Whether a segment that leaves tells of a window that is larger by `gain`: `window` octets of a
+    /// `buffer`.
+    ///
+    /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge RCV.NXT+RCV.WND in small
+    /// increments": by at least min(half of the buffer, one full segment) (MUST-39). BSD tells of all
+    /// there is, unless that is less than a quarter of the buffer and than a segment (4.4BSD
+    /// `tcp_output`).
+    #[must_use]
+    pub fn advances_edge(self, gain: u64, window: u64, mss: u32, buffer: u32) -> bool {
+        match self {
+            Self::HostTick { .. } => gain > 0 && window >= u64::from(mss.min(buffer / 4)),
+            _ => gain >= u64::from(mss.min(buffer / 2).max(1)),
+        }
+    }
+}
+
 /// The first tick after `now`.
 fn next_tick(period: AckDelay, phase: AckDelay, now: Instant) -> Instant {
     let period = u64::from(period.nanos).max(1);
@@ -264,6 +281,30 @@ mod tests {
             let told = [AckPolicy::RFC, AckPolicy::BSD_TICK, AckPolicy::LinuxQuickAck, withheld]
                 .map(|policy| policy.on_read(reading));
             assert_eq!(told, [rfc, bsd, linux, false], "{reading:?}");
+        }
+    }
+
+    #[test]
+    fn a_segment_tells_of_a_larger_window() {
+        // Gain, window, buffer, then whose segments tell of it: RFC and Linux, BSD.
+        #[rustfmt::skip]
+        let table = [
+            (0,     16_384, 16_384, [false, false]),
+            (52,    16_384, 16_384, [false, true]),
+            (1_460, 16_384, 16_384, [true,  true]),
+            (1_459,  1_459, 16_384, [false, false]),
+            (1_000,  1_000,  2_048, [false, true]),
+            (1_024,  1_024,  2_048, [true,  true]),
+        ];
+        for (gain, window, buffer, [others, bsd]) in table {
+            let tells = |policy: AckPolicy| policy.advances_edge(gain, window, 1_460, buffer);
+            let row = (gain, window, buffer);
+            assert_eq!(
+                [AckPolicy::RFC, AckPolicy::LinuxQuickAck].map(tells),
+                [others; 2],
+                "{row:?}"
+            );
+            assert_eq!(tells(AckPolicy::BSD_TICK), bsd, "{row:?}");
         }
     }
 
