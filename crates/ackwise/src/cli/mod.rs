@@ -12,6 +12,7 @@ mod outcome;
 mod output;
 mod progress;
 mod record;
+mod reproduce;
 mod rows;
 mod run;
 
@@ -32,6 +33,7 @@ enum Command {
     Check(check::Check),
     Run(run::Run),
     Merge(merge::Merge),
+    Reproduce(reproduce::Reproduce),
 }
 
 /// Does what the command line asks for.
@@ -40,6 +42,7 @@ pub(crate) fn run() -> Result<Outcome, Failure> {
         Command::Check(check) => check::run(check),
         Command::Run(run) => run::run(&run),
         Command::Merge(merge) => merge::run(&merge),
+        Command::Reproduce(reproduce) => reproduce::run(reproduce),
     }
 }
 

@@ -5,6 +5,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use ackwise::{
     check::{CheckError, builtin::BuiltInError},
     experiment::ExperimentError,
+    reproduce::ReproduceError,
     run::{MergeError, RunAllError, record::RecordError},
 };
 
@@ -41,6 +42,8 @@ pub(crate) enum Failure {
     Record(#[from] RecordError),
     #[error(transparent)]
     Merge(#[from] MergeError),
+    #[error(transparent)]
+    Reproduce(#[from] ReproduceError),
     #[error("{}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
     #[error("{0}")]

@@ -1,7 +1,8 @@
-//! What was put into an experiment without a source: its file says so in comments, reports repeat it.
+//! What was put into an experiment without a source: its file says so in comments, reports repeat
+//! it.
 //!
-//! A comment that begins with a word in brackets says where a value is from: `# [printed] …`,
-//! `# [derived] …`, `# [input] …` (read off the result that is to be reproduced), `# [fitted] …`, or
+//! A comment that begins with a word in brackets says where a value is from: `# [printed] …`, `#
+//! [derived] …`, `# [input] …` (read off the result that is to be reproduced), `# [fitted] …`, or
 //! `# [ours] …` (a choice). Lines of comment right below go on with it.
 
 /// The comments of `text` about values that no source prints, each with the line's own setting.

@@ -1,7 +1,7 @@
 //! Runs a paper's experiment, with an observer of ours for each case.
 //!
-//! [`run_all`](crate::run::run_all) does that for long experiments, and resumes; here runs are short,
-//! and what is looked at is more than measures.
+//! [`run_all`](crate::run::run_all) does that for long experiments, and resumes; here runs are
+//! short, and what is looked at is more than measures.
 
 use std::{
     num::NonZeroUsize,

@@ -25,8 +25,8 @@ pub struct Packet {
 
 /// Keeps the packets of a run, in the order in which TCP sent them; at most [`Packets::MOST`].
 ///
-/// On an Ethernet of 1996 that was their order on the wire, which took one packet at a time, whatever
-/// its direction. Our links take one in each direction.
+/// On an Ethernet of 1996 that was their order on the wire, which took one packet at a time,
+/// whatever its direction. Our links take one in each direction.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
     /// One after the other.

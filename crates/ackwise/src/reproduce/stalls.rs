@@ -130,3 +130,30 @@ impl Observer for Stalls {
         self.drops += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{experiment_file, reproduce::lab};
+
+    /// The stalls of each case, and pages.
+    fn stalls(file: crate::reproduce::study::File) -> Vec<(u64, u64)> {
+        let outcomes = lab::run(file, |_| Stalls::of(Side::Server)).unwrap();
+        let pages = |measures: &ackwise_sim::Measures| measures.applications["web"].documents;
+        outcomes.iter().map(|outcome| (outcome.seen.count, pages(&outcome.measures))).collect()
+    }
+
+    #[test]
+    fn a_stall_is_found_where_a_figure_shows_one() {
+        // Figure 2's first reply has both problems, Figure 4's second reply the second.
+        assert_eq!(stalls(experiment_file!("heidemann_figure_2.toml")), [(2, 1)]);
+        assert_eq!(stalls(experiment_file!("heidemann_figure_4.toml")), [(1, 1)]);
+    }
+
+    #[test]
+    fn thinking_is_no_stall() {
+        // Both fixes: clients and servers think, and the client's clock ticks.
+        let counts = stalls(experiment_file!("heidemann_readings.toml"));
+        assert_eq!([counts[2], counts[6]], [(0, 100), (0, 100)]);
+    }
+}

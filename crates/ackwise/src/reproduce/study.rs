@@ -138,7 +138,8 @@ pub fn stalls_per_page(outcome: &Outcome<Stalls>) -> Option<f64> {
     per_page(outcome, outcome.seen.count)
 }
 
-/// What an exchange's time was lost to, in milliseconds for each page; only if the run watched causes.
+/// What an exchange's time was lost to, in milliseconds for each page; only if the run watched
+/// causes.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "there are not 2^53 pages")]
 pub fn cause_ms(outcome: &Outcome<Stalls>, cause: Cause) -> Option<f64> {

@@ -1,9 +1,10 @@
 //! HTTP over several transports, as equations.
 //!
 //! After Heidemann, Obraczka and Touch, "Modeling the Performance of HTTP Over Several Transport
-//! Protocols", IEEE/ACM Transactions on Networking 5(5), 1997, whose equations are rebuilt here from
-//! its abstract and from what Heidemann 1996 and 1997 say about it: the round trips and the octets of
-//! each exchange, and TCP's set-up and slow start on top. Times are seconds, rates octets a second.
+//! Protocols", IEEE/ACM Transactions on Networking 5(5), 1997, whose equations are rebuilt here
+//! from its abstract and from what Heidemann 1996 and 1997 say about it: the round trips and the
+//! octets of each exchange, and TCP's set-up and slow start on top. Times are seconds, rates octets
+//! a second.
 //!
 //! Not here: loss, queues, Nagle, delayed-ACK stalls after the first segment. Where a simulated run
 //! differs, one of these is the reason.

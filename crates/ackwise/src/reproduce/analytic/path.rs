@@ -5,16 +5,16 @@
 pub struct Path {
     /// Round-trip time of a minimal packet without queues, in seconds.
     pub rtt: f64,
-    /// What the bottleneck carries of user data, in octets a second. Headers are counted here or not
-    /// at all: [`user_level`](Self::user_level) takes them off a link's rate.
+    /// What the bottleneck carries of user data, in octets a second. Headers are counted here or
+    /// not at all: [`user_level`](Self::user_level) takes them off a link's rate.
     pub bandwidth: f64,
     /// Data octets of a full segment.
     pub mss: u32,
 }
 
 impl Path {
-    /// The path over a link of `rate` bits a second, where each full segment takes `overhead` octets
-    /// for its headers and frame.
+    /// The path over a link of `rate` bits a second, where each full segment takes `overhead`
+    /// octets for its headers and frame.
     #[must_use]
     pub fn user_level(rate: f64, rtt: f64, mss: u32, overhead: u32) -> Self {
         let share = f64::from(mss) / f64::from(mss + overhead);

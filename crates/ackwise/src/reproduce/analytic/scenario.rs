@@ -13,8 +13,9 @@ use super::{
     transport::{Transport, page_time},
 };
 
-/// The page time of the first application of `scenario`, in seconds, if the model has an answer: a web
-/// user on one link between two hosts, pages that are always the same, connections for each page.
+/// The page time of the first application of `scenario`, in seconds, if the model has an answer: a
+/// web user on one link between two hosts, pages that are always the same, connections for each
+/// page.
 #[must_use]
 pub fn of_scenario(scenario: &Scenario, acks: Acks) -> Option<f64> {
     let application = scenario.applications.first()?;

@@ -110,15 +110,16 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// The rounds that `segments` take from `start` on: until the window fills the pipe or nothing is
-    /// left.
+    /// The rounds that `segments` take from `start` on: until the window fills the pipe or nothing
+    /// is left.
     #[must_use]
     pub fn of(segments: u64, start: Start, path: Path) -> Self {
         let mut rounds = Self { stalled: 0.0, stalls: 0, window: start.window.max(1) };
         let mut left = segments;
         for round in Schedule::new(start) {
             if left <= round.sent {
-                // It earns what its own segments are acknowledged by, the last with the next request.
+                // It earns what its own segments are acknowledged by, the last with the next
+                // request.
                 let all = left + round.unacknowledged;
                 let (acks, odd) = start.acks.answer(all, 0);
                 rounds.window = round.window.saturating_add(acks + odd);
@@ -184,8 +185,8 @@ mod tests {
         assert_eq!(window(5, 2, EVERY_SECOND), 5);
     }
 
-    /// The textbook's latency of a static-window sender with slow start (Kurose and Ross): O bits of
-    /// an object, S of a segment, R bit/s.
+    /// The textbook's latency of a static-window sender with slow start (Kurose and Ross): O bits
+    /// of an object, S of a segment, R bit/s.
     fn textbook(segments: u32, segment_time: f64, rtt: f64) -> f64 {
         let needed = (f64::from(segments) + 1.0).log2().ceil();
         let idle = (1.0 + rtt / segment_time).log2().floor() + 1.0;

@@ -22,11 +22,12 @@ pub enum Transport {
     TransactionCached,
     /// Request and response over UDP, as with the Prospero project's ARDP.
     Ardp {
-        /// Its packet window; the paper's is not known. `None` is the lower bound of all transports.
+        /// Its packet window; the paper's is not known. `None` is the lower bound of all
+        /// transports.
         window: Option<NonZeroU32>,
     },
-    /// The first file on one connection, then the others over so many at once. First order: each has
-    /// its share of the bottleneck.
+    /// The first file on one connection, then the others over so many at once. First order: each
+    /// has its share of the bottleneck.
     Parallel {
         /// How many.
         connections: NonZeroU32,
@@ -129,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_page_of_two_files_by_every_transport() {
-        // Least time: 1 + 100 + 1 + 2 + 40 = 144 and 1 + 100 + 1 + 2 + 20 = 124 ms. Set-up: 108 ms. The
-        // first file is 4 segments of 10 ms: 2, then a stall of 100 + 10 - 20 = 90 ms, then 2.
+        // Least time: 1 + 100 + 1 + 2 + 40 = 144 and 1 + 100 + 1 + 2 + 20 = 124 ms. Set-up: 108 ms.
+        // The first file is 4 segments of 10 ms: 2, then a stall of 100 + 10 - 20 = 90 ms, then 2.
         let page = [file(400), file(200)];
         let window = NonZeroU32::new(2);
         let table = [
@@ -153,7 +154,8 @@ mod tests {
     fn two_at_once_have_half_the_bottleneck_each() {
         let page = [file(100), file(100), file(200)];
         let connections = NonZeroU32::new(2).unwrap();
-        // Alone: 108 + 114. The larger of the two at 5 octets a millisecond: 116 + 1 + 100 + 2 + 2 + 40.
+        // Alone: 108 + 114. The larger of the two at 5 octets a millisecond: 116 + 1 + 100 + 2 + 2
+        // + 40.
         let expected = 222.0 + 261.0;
         assert_eq!(milliseconds(Transport::Parallel { connections }, &page), expected);
     }

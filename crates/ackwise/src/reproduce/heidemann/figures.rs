@@ -25,11 +25,13 @@ pub(super) struct Figures {
 /// One figure.
 pub(super) struct Figure {
     pub(super) table: Table,
-    /// Packets whose sender, data, acknowledgement and flags are those of the packet in the same place.
+    /// Packets whose sender, data, acknowledgement and flags are those of the packet in the same
+    /// place.
     pub(super) same: usize,
     /// Printed packets.
     pub(super) printed: usize,
-    /// From the last packet before the stall to the first after it, printed and ours, in milliseconds.
+    /// From the last packet before the stall to the first after it, printed and ours, in
+    /// milliseconds.
     pub(super) stall_ms: [f64; 2],
 }
 
@@ -184,14 +186,15 @@ fn as_number(value: u64) -> f64 {
 const ONE_TICK: f64 = 0.2;
 
 const NOTES: [&str; 3] = [
-    "Times are those of the ends of packets, as a monitor on the wire sees them, moved so that the first \
-     packets coincide; packets are in the order in which TCP sent them. An Ethernet of 1996 took one \
-     packet at a time, so there an ACK waited for the data in its way; our links take one in each \
-     direction.",
-    "Windows: our endpoint keeps the right edge until it can move it by a full segment (RFC 9293, section \
-     3.8.6.2.2) and so offers less by what it has just read; SunOS offered what was free.",
-    "Numbers of SYNs are random and left out. Figure 4's first request, which it omits, had 52 octets and \
-     its second 58; our requests are all alike, so our client's numbers are shown less 6 there.",
+    "Times are those of the ends of packets, as a monitor on the wire sees them, moved so that \
+     the first packets coincide; packets are in the order in which TCP sent them. An Ethernet of \
+     1996 took one packet at a time, so there an ACK waited for the data in its way; our links \
+     take one in each direction.",
+    "Windows: our endpoint keeps the right edge until it can move it by a full segment (RFC 9293, \
+     section 3.8.6.2.2) and so offers less by what it has just read; SunOS offered what was free.",
+    "Numbers of SYNs are random and left out. Figure 4's first request, which it omits, had 52 \
+     octets and its second 58; our requests are all alike, so our client's numbers are shown less \
+     6 there.",
 ];
 
 const FIGURE_2: File = experiment_file!("heidemann_figure_2.toml");

@@ -87,13 +87,15 @@ const WAYS: [(&str, Acks); 3] = [
 ];
 
 const WHY: [&str; 3] = [
-    "Where the model's own way to count ACKs is more than 5 % off, one of the two other columns says why. \
-     It grows the window by half, rounded up, in each round: 2, 3, 5, 8. A receiver that acknowledges \
-     every second segment acknowledges the odd one of a round with the next round: 2, 3, 4, 6. A reply \
-     of 9 segments of 512 octets (4109) then takes one more round trip.",
-    "Over a modem a segment of 1460 octets takes more than 200 ms, so the receiver's clock acknowledges \
-     each by itself, and sooner than with the segment after it.",
-    "Simple HTTP and P-HTTP with both fixes only: the model has neither Nagle nor delayed-ACK stalls.",
+    "Where the model's own way to count ACKs is more than 5 % off, one of the two other columns \
+     says why. It grows the window by half, rounded up, in each round: 2, 3, 5, 8. A receiver \
+     that acknowledges every second segment acknowledges the odd one of a round with the next \
+     round: 2, 3, 4, 6. A reply of 9 segments of 512 octets (4109) then takes one more round \
+     trip.",
+    "Over a modem a segment of 1460 octets takes more than 200 ms, so the receiver's clock \
+     acknowledges each by itself, and sooner than with the segment after it.",
+    "Simple HTTP and P-HTTP with both fixes only: the model has neither Nagle nor delayed-ACK \
+     stalls.",
 ];
 
 const NEAR: f64 = 0.05;

@@ -12,8 +12,9 @@ pub(crate) struct Grid {
 }
 
 /// What a value's cell looks like.
-pub(crate) const LEGEND: &str = "published → ours (error); = where they are equal; \
-    ! where ours is further away than it must be; model: the analytic model's (its error from ours)";
+pub(crate) const LEGEND: &str = "published → ours (error); = where they are equal; ! where ours \
+                                 is further away than it must be; model: the analytic model's \
+                                 (its error from ours)";
 
 impl Grid {
     pub(crate) fn of(table: &Table) -> Self {

@@ -79,5 +79,5 @@ fn line(cells: &[String]) -> String {
 
 const HEAD: &str = "\
 What the papers print beside what our runs give, and every claim of theirs with whether it holds.
-This file is generated: `cargo run --release -- reproduce --markdown > docs/findings.md`. What was put
-in without a source, or fitted, is said under each table, from the comments in `experiments/`.";
+This file is generated: `cargo run --release -- reproduce --markdown > docs/findings.md`. What was
+put in without a source, or fitted, is said under each table, from the comments in `experiments/`.";

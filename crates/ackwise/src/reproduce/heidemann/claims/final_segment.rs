@@ -27,21 +27,21 @@ fn packets(runs: &Runs) -> Vec<Claim> {
         Said {
             id: "heidemann.odd-short-final-segment",
             place: "section 2.3, Figures 3 and 4",
-            text: "TCP however will refuse to send it because of sender-side SWS avoidance ... The server \
-                   therefore waits for the client to ACK this segment",
+            text: "TCP however will refuse to send it because of sender-side SWS avoidance ... \
+                   The server therefore waits for the client to ACK this segment",
         }
         .tried(
             same,
             &numbers,
-            "The packets of Figure 4, one by one: sender, octets, what they acknowledge, flags. The \
-             first reply's length, the server's time to think and where both hosts' clocks stand are \
-             inputs.",
+            "The packets of Figure 4, one by one: sender, octets, what they acknowledge, flags. \
+             The first reply's length, the server's time to think and where both hosts' clocks \
+             stand are inputs.",
         ),
         Said {
             id: "heidemann.4-kb-in-three-segments",
             place: "section 2.3",
-            text: "Apache writes data at the application-layer in 4KB chunks. TCP breaks this data into \
-                   three segments of lengths 1460, 1460, and 1175",
+            text: "Apache writes data at the application-layer in 4KB chunks. TCP breaks this \
+                   data into three segments of lengths 1460, 1460, and 1175",
         }
         .tried(
             false,
@@ -51,8 +51,8 @@ fn packets(runs: &Runs) -> Vec<Claim> {
         Said {
             id: "heidemann.two-full-segments-at-once",
             place: "section 2.3",
-            text: "The client will acknowledge the first two segments immediately upon receipt ... The \
-                   client will delay acknowledgment of the third segment",
+            text: "The client will acknowledge the first two segments immediately upon receipt \
+                   ... The client will delay acknowledgment of the third segment",
         }
         .tried(same, &numbers[..2], "Figure 4's fifth to seventh packet."),
     ]
@@ -67,13 +67,15 @@ fn large_segments(runs: &Runs) -> Result<Claim, ReproduceError> {
     let said = Said {
         id: "heidemann.odd-with-large-segments",
         place: "section 2.3",
-        text: "Odd numbers of segments arise when Apache sends data over a TCP connection with a large MSS",
+        text: "Odd numbers of segments arise when Apache sends data over a TCP connection with a \
+               large MSS",
     };
     Ok(said.tried(
         large > 0.5,
         &[("stalls_mss_512", small), ("stalls_mss_536", middle), ("stalls_mss_1460", large)],
-        "With the first fix, over 6 Mb/s and 30 ms. They arise with small segments as well: 4096 octets are \
-         8 segments of 512 or 7.6 of 536, but a window can leave any of them alone at the end.",
+        "With the first fix, over 6 Mb/s and 30 ms. They arise with small segments as well: 4096 \
+         octets are 8 segments of 512 or 7.6 of 536, but a window can leave any of them alone at \
+         the end.",
     ))
 }
 
@@ -88,8 +90,8 @@ fn fixes(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.closing-flushes",
             place: "section 2.3",
-            text: "This problem does not occur with non-persistent HTTP requests because closing the TCP \
-                   connection also immediately sends any data waiting for transmission",
+            text: "This problem does not occur with non-persistent HTTP requests because closing \
+                   the TCP connection also immediately sends any data waiting for transmission",
         }
         .tried(
             results.stalls[HTTP] == 0.0,
@@ -99,9 +101,9 @@ fn fixes(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.nagle-off-solves-it",
             place: "section 2.3",
-            text: "We solve this problem by disabling Nagle's algorithm for P-HTTP connections ... \
-                   Resolution of this second problem brings P-HTTP performance in line with what we \
-                   expect",
+            text: "We solve this problem by disabling Nagle's algorithm for P-HTTP connections \
+                   ... Resolution of this second problem brings P-HTTP performance in line with \
+                   what we expect",
         }
         .tried(
             results.stalls[BOTH_FIXES] == 0.0 && results.stalls[FIRST_FIX] > 0.0,

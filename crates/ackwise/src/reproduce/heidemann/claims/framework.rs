@@ -67,8 +67,8 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
         Said {
             id: "heidemann.fixed-is-better",
             place: "abstract",
-            text: "After implementing our solutions ... P-HTTP performs better than HTTP on a local \
-                   Ethernet",
+            text: "After implementing our solutions ... P-HTTP performs better than HTTP on a \
+                   local Ethernet",
         }
         .tried(
             times[BOTH_FIXES] < times[HTTP] - 3.0 * FITTED_MS,
@@ -78,8 +78,8 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
         Said {
             id: "heidemann.up-to-200-ms",
             place: "abstract",
-            text: "tie P-HTTP performance to TCP delayed-acknowledgments, thus adding up to 200ms to \
-                   each P-HTTP transaction",
+            text: "tie P-HTTP performance to TCP delayed-acknowledgments, thus adding up to 200ms \
+                   to each P-HTTP transaction",
         }
         .tried(
             times[UNFIXED] - times[BOTH_FIXES] <= 3.0 * 200.0
@@ -108,8 +108,8 @@ fn over_wide_areas(runs: &Runs) -> Result<Claim, ReproduceError> {
     let said = Said {
         id: "heidemann.less-over-wide-areas",
         place: "section 2.1",
-        text: "The relative overhead would be substantially less if these pages were accessed over \
-               wide-area networks with lower bandwidth and higher latencies",
+        text: "The relative overhead would be substantially less if these pages were accessed \
+               over wide-area networks with lower bandwidth and higher latencies",
     };
     Ok(said.tried(
         internet < lan / 4.0 && modem < internet,
@@ -131,14 +131,14 @@ fn model(runs: &Runs) -> Claim {
     Said {
         id: "heidemann.model-within-5-percent",
         place: "section 2.3",
-        text: "we observe actual P-HTTP performance over wide-area connections that is with[in] 5% of \
-               that predicted by our model",
+        text: "we observe actual P-HTTP performance over wide-area connections that is with[in] \
+               5% of that predicted by our model",
     }
     .tried(
         fit.worst_both_fixes <= 0.05,
         &numbers,
-        "The simulator stands for the measurement. The claim is about P-HTTP; simple HTTP misses it \
-         where the odd segment's ACK costs one more round trip, and over a modem.",
+        "The simulator stands for the measurement. The claim is about P-HTTP; simple HTTP misses \
+         it where the odd segment's ACK costs one more round trip, and over a modem.",
     )
 }
 
@@ -162,7 +162,8 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         .tried(
             unfixed >= 1.0 && first >= 1.0,
             &[("stalls_unfixed", unfixed), ("stalls_first_fix", first)],
-            "Stalls for each page, the inlines asked for at once. The first fix leaves the odd segment's.",
+            "Stalls for each page, the inlines asked for at once. The first fix leaves the odd \
+             segment's.",
         ),
         Said {
             id: "heidemann.pipelining-may-reduce",
@@ -174,7 +175,8 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
             initial.min(gathered) <= 200.0,
             &[("initial_segment_ms", initial), ("initial_segment_ms_if_gathered", gathered)],
             "Of each page, lost to short initial segments: at most one tick of 200 ms. With a new \
-             connection for each page it is no more without pipelining; what is left are odd segments.",
+             connection for each page it is no more without pipelining; what is left are odd \
+             segments.",
         ),
     ])
 }

@@ -19,8 +19,8 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.browser-bug",
             place: "section 2.2 and 2.6",
-            text: "This flush was explicitly added to Apache for persistent connections to work around a \
-                   bug in a popular browser",
+            text: "This flush was explicitly added to Apache for persistent connections to work \
+                   around a bug in a popular browser",
         }
         .untried("A browser of 1996 is not here."),
     );
@@ -33,8 +33,8 @@ fn packets(runs: &Runs) -> Claim {
     Said {
         id: "heidemann.short-initial-segment",
         place: "section 2.2, Figures 1 and 2",
-        text: "the Apache server will send one small segment with the HTTP headers followed by a second \
-               segment of size MSS. It then waits for an ACK before continuing",
+        text: "the Apache server will send one small segment with the HTTP headers followed by a \
+               second segment of size MSS. It then waits for an ACK before continuing",
     }
     .tried(
         figure.same == figure.printed,
@@ -44,8 +44,8 @@ fn packets(runs: &Runs) -> Claim {
             ("stall_printed_ms", figure.stall_ms[0]),
             ("stall_ms", figure.stall_ms[1]),
         ],
-        "The packets of Figure 2, one by one: sender, octets, what they acknowledge, flags. Where the \
-         client's clock stands is an input.",
+        "The packets of Figure 2, one by one: sender, octets, what they acknowledge, flags. Where \
+         the client's clock stands is an input.",
     )
 }
 
@@ -55,14 +55,14 @@ fn window_of_two(runs: &Runs) -> Result<Claim, ReproduceError> {
     let said = Said {
         id: "heidemann.window-of-two",
         place: "section 2.2, footnote 1",
-        text: "The HTTP-reply congestion window starts at two segments ... because the ACK of connection \
-               setup has already opened the congestion window by one segment",
+        text: "The HTTP-reply congestion window starts at two segments ... because the ACK of \
+               connection setup has already opened the congestion window by one segment",
     };
     Ok(said.tried(
         two == 0.0 && one == 1.0,
         &[("stalls_if_sender_opens", one), ("stalls_if_receiver_opens", two)],
-        "A sender that has opened the connection begins with one segment and waits for the ACK of it; \
-         one that was called begins with two and does not.",
+        "A sender that has opened the connection begins with one segment and waits for the ACK of \
+         it; one that was called begins with two and does not.",
     ))
 }
 
@@ -76,8 +76,8 @@ fn consistently(runs: &Runs) -> Claim {
     .tried(
         (160.0..=200.0).contains(&mean),
         &[("mean_stall_ms", mean)],
-        "The mean of all 300 stalls of Table 1's second row, to 10 ms. Figure 4 itself prints 167 ms \
-         from the odd segment on.",
+        "The mean of all 300 stalls of Table 1's second row, to 10 ms. Figure 4 itself prints 167 \
+         ms from the odd segment on.",
     )
 }
 
@@ -86,8 +86,8 @@ fn synchronised(runs: &Runs) -> Claim {
     Said {
         id: "heidemann.synchronised",
         place: "section 2.2",
-        text: "After the first exchange, the client actually becomes synchronized with the server's \
-               slow-start clock",
+        text: "After the first exchange, the client actually becomes synchronized with the \
+               server's slow-start clock",
     }
     .tried(
         longest - shortest < 5.0 && (longest / 200.0 - (longest / 200.0).round()).abs() < 0.05,
@@ -141,8 +141,8 @@ fn ftp(runs: &Runs) -> Result<[Claim; 1], ReproduceError> {
     Ok([said.tried(
         holds,
         &numbers,
-        "40 files, each on a connection that its sender opens. An ACK that happens to come within 10 ms \
-         does not count as a stall.",
+        "40 files, each on a connection that its sender opens. An ACK that happens to come within \
+         10 ms does not count as a stall.",
     )])
 }
 
@@ -176,27 +176,27 @@ fn receivers(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         Said {
             id: "heidemann.receiver-1996",
             place: "1996, section 2.2",
-            text: "delay ACKs by the time required to send a full segment and then immediately send an \
-                   ACK, thus consolidating every other ACKs without unnecessarily delay",
+            text: "delay ACKs by the time required to send a full segment and then immediately \
+                   send an ACK, thus consolidating every other ACKs without unnecessarily delay",
         }
         .tried(
             cures(early),
             &numbers(early),
-            "The server as it was, and with the first fix only: both stalls. The receiver has to know \
-             the link's rate.",
+            "The server as it was, and with the first fix only: both stalls. The receiver has to \
+             know the link's rate.",
         ),
         Said {
             id: "heidemann.receiver-1997",
             place: "1997, section 2.2",
-            text: "delay ACKs by slightly more than the back-to-back segment interarrival time and then \
-                   immediately send an ACK",
+            text: "delay ACKs by slightly more than the back-to-back segment interarrival time \
+                   and then immediately send an ACK",
         }
         .tried(
             cures(late),
             &numbers(late),
-            "Each new connection stalls once with the server as it was: a short head and one segment \
-             tell no interarrival time yet, so the receiver has to wait for as long as it waits at most. \
-             With the first fix nothing stalls.",
+            "Each new connection stalls once with the server as it was: a short head and one \
+             segment tell no interarrival time yet, so the receiver has to wait for as long as it \
+             waits at most. With the first fix nothing stalls.",
         ),
     ])
 }

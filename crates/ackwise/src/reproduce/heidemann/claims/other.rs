@@ -24,8 +24,8 @@ fn buffers(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.12-kb-buffer",
             place: "section 2.5",
-            text: "well-connected hosts crossing the United States benefit from a 12KB or larger buffer \
-                   (1Mb/sec bandwidth at 90ms latency)",
+            text: "well-connected hosts crossing the United States benefit from a 12KB or larger \
+                   buffer (1Mb/sec bandwidth at 90ms latency)",
         }
         .tried(
             twelve >= 0.99 * most && eight < 0.9 * most,
@@ -40,8 +40,8 @@ fn buffers(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.4-kb-enough-for-modems",
             place: "section 2.5",
-            text: "A common value is 4KB. Although this may be sufficient for connections with a low \
-                   bandwidth-delay product (such as modems and ISDN)",
+            text: "A common value is 4KB. Although this may be sufficient for connections with a \
+                   low bandwidth-delay product (such as modems and ISDN)",
         }
         .tried(
             slow[0] >= 0.99 * slow[1] && slow[2] >= 0.99 * slow[3],
@@ -87,14 +87,14 @@ fn not_here() -> [Claim; 4] {
             text: "in some circumstances all data transfer becomes deadlocked",
         }
         .untried(
-            "It is Moldeklev's and Gunningberg's result, for ATM and SunOS' socket code, which copies in \
-             units that are not modelled.",
+            "It is Moldeklev's and Gunningberg's result, for ATM and SunOS' socket code, which \
+             copies in units that are not modelled.",
         ),
         Said {
             id: "heidemann.sunrpc",
             place: "1997, section 3",
-            text: "mismatches between user- and TCP-level buffering caused a problem similar to the \
-                   odd/short-final-segment problem",
+            text: "mismatches between user- and TCP-level buffering caused a problem similar to \
+                   the odd/short-final-segment problem",
         }
         .untried("It is Crowcroft's result, for SunRPC."),
     ]

@@ -34,8 +34,8 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             send > 1.5 * keep,
             &numbers,
-            "If idle time counts from the last data sent, as the papers say. The code that they cite \
-             counts from the last segment received, and the request is one.",
+            "If idle time counts from the last data sent, as the papers say. The code that they \
+             cite counts from the last segment received, and the request is one.",
         ),
         Said {
             id: "heidemann.4.4bsd-restarts",
@@ -45,9 +45,9 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             receive > 1.5 * keep,
             &numbers,
-            "4.4BSD's t_idle is cleared by each segment that arrives, so a request that fits into one \
-             prevents the restart (draft-ietf-tcpimpl-restart says so, too). The papers: \"not yet \
-             experimentally verified\".",
+            "4.4BSD's t_idle is cleared by each segment that arrives, so a request that fits into \
+             one prevents the restart (draft-ietf-tcpimpl-restart says so, too). The papers: \
+             \"not yet experimentally verified\".",
         ),
         Said {
             id: "heidemann.sunos-keeps",
@@ -57,8 +57,8 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             keep < send,
             &numbers[..2],
-            "An input: the preset keeps the window. The numbers are what that is worth for a page of 14 \
-             KB over 1 Mb/s and 90 ms.",
+            "An input: the preset keeps the window. The numbers are what that is worth for a page \
+             of 14 KB over 1 Mb/s and 90 ms.",
         ),
     ])
 }
@@ -88,8 +88,8 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         Said {
             id: "heidemann.decay",
             place: "section 2.4",
-            text: "decay the congestion window over time rather than reset it to one. This approach \
-                   improves P-HTTP performance",
+            text: "decay the congestion window over time rather than reset it to one. This \
+                   approach improves P-HTTP performance",
         }
         .tried(
             decay < restart,
@@ -99,8 +99,8 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                 ("decay_after_10_s_ms", decay_long),
                 ("restart_after_10_s_ms", restart_long),
             ],
-            "With Linux's decay, which halves the window for each time-out that passes: it helps the user \
-             who reads for two seconds; after ten nothing is left.",
+            "With Linux's decay, which halves the window for each time-out that passes: it helps \
+             the user who reads for two seconds; after ten nothing is left.",
         ),
     ])
 }
@@ -119,10 +119,14 @@ fn not_here() -> [Claim; 3] {
         Said {
             id: "heidemann.close-idle-connections",
             place: "section 2.4",
-            text: "application-level protocols could implement this algorithm by closing connections \
-                   ... This approach also limits the performance advantage of persistent connections",
+            text: "application-level protocols could implement this algorithm by closing \
+                   connections ... This approach also limits the performance advantage of \
+                   persistent connections",
         }
-        .untried("It is an argument; no behaviour of ours closes after one retransmission time-out."),
+        .untried(
+            "It is an argument; no behaviour of ours closes after one retransmission \
+                  time-out.",
+        ),
         Said {
             id: "heidemann.stevens-says-rtt",
             place: "section 2.4",
@@ -147,15 +151,15 @@ fn sharing(runs: &Runs) -> Result<Claim, ReproduceError> {
     let said = Said {
         id: "heidemann.sharing",
         place: "section 2.4",
-        text: "the question of how to initialize or reset TCP status information over time and space \
-               arises not only when a connection goes idle, but also when initiating new connections in \
-               parallel or serial",
+        text: "the question of how to initialize or reset TCP status information over time and \
+               space arises not only when a connection goes idle, but also when initiating new \
+               connections in parallel or serial",
     };
     let arises = numbers[1].1 < 0.9 * numbers[0].1 && numbers[3].1 < numbers[2].1;
     Ok(said.tried(
         arises,
         &numbers,
-        "What a new connection takes over from the last one (serial) or from its neighbours (parallel) \
-         decides on its first round trips.",
+        "What a new connection takes over from the last one (serial) or from its neighbours \
+         (parallel) decides on its first round trips.",
     ))
 }

@@ -1,0 +1,71 @@
+//! `ackwise reproduce [PAPER]`: the papers' tables beside ours.
+
+use ackwise::reproduce::{
+    paper::Paper,
+    report::{json, markdown, text},
+    reproduce,
+};
+use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
+
+use super::{
+    interrupt::until_interrupted,
+    outcome::{Failure, Outcome},
+    output,
+    progress::ProgressLine,
+};
+
+/// Run a paper's experiments and print every published value beside ours
+///
+/// The papers' tables, figures and claims are data in experiments/; so is everything that is run.
+/// Tables of ours show what a claim was tried with.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Reproduce {
+    /// Which paper; without it, all of them
+    #[arg(value_parser = paper())]
+    paper: Option<Paper>,
+
+    /// Print JSON
+    #[arg(long, group = "format")]
+    json: bool,
+
+    /// Print Markdown: docs/findings.md
+    #[arg(long, group = "format")]
+    markdown: bool,
+}
+
+/// Runs, compares, prints.
+pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
+    let Reproduce { paper, json: as_json, markdown: as_markdown } = arguments;
+    let papers = paper.map_or_else(|| Paper::ALL.to_vec(), |paper| vec![paper]);
+    let reproduction = until_interrupted(move |wanted| {
+        let line = ProgressLine::new();
+        reproduce(&papers, &mut |paper| {
+            wanted.or_unwind();
+            line.show(&format!("running the experiments of {}", paper.name()));
+        })
+    })??;
+    let outcome = if reproduction.misses() == 0 { Outcome::Good } else { Outcome::Bad };
+    let document = match (as_json, as_markdown) {
+        (true, _) => json(&reproduction),
+        (_, true) => markdown(&reproduction),
+        _ => text(&reproduction),
+    };
+    output::print(&document, outcome)
+}
+
+fn paper() -> impl TypedValueParser<Value = Paper> {
+    PossibleValuesParser::new(Paper::ALL.map(Paper::name))
+        .map(|name| Paper::named(&name).expect("only names of papers are possible"))
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
+  ackwise reproduce --json               all papers, for a program
+  ackwise reproduce --markdown > docs/findings.md
+
+Exit codes:
+  0  every value is as near to the published one as it must be
+  1  some are not; they are marked
+  2  an experiment could not be run";

@@ -1,0 +1,91 @@
+//! What the reproduction of the papers must reach, and that `docs/findings.md` says what it gives.
+
+use std::{fs, sync::LazyLock};
+
+use ackwise::reproduce::{
+    claim::Holds,
+    paper::Paper,
+    report::{PaperResults, Reproduction, json, section, text},
+    reproduce,
+    table::{Row, Table},
+};
+
+static HEIDEMANN: LazyLock<Reproduction> = LazyLock::new(|| {
+    let papers = [Paper::Heidemann];
+    reproduce(&papers, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+});
+
+fn heidemann() -> &'static PaperResults {
+    &HEIDEMANN.papers[0]
+}
+
+fn table(id: &str) -> &'static Table {
+    let found = heidemann().tables.iter().find(|table| table.id == id);
+    found.unwrap_or_else(|| panic!("there is no table {id}"))
+}
+
+fn values(id: &str, measure: &str) -> Vec<f64> {
+    let rows = table(id).rows.iter().filter(|row| row.measure == measure);
+    rows.map(|row| row.ours.expect("each case has a value")).collect()
+}
+
+#[test]
+fn table_1_comes_as_near_as_it_must() {
+    assert_eq!(HEIDEMANN.misses(), 0, "{}", text(&HEIDEMANN));
+    let limited = table("heidemann1997_table_1").rows.iter().filter_map(Row::is_within).count();
+    assert_eq!(limited, 4);
+}
+
+#[test]
+fn pages_stall_three_times_once_and_never() {
+    assert_eq!(values("heidemann1997_table_1", "stalls_per_page"), [0.0, 3.0, 1.0, 0.0]);
+}
+
+#[test]
+fn the_figures_have_the_same_packets_in_the_same_order() {
+    for id in ["heidemann.short-initial-segment", "heidemann.odd-short-final-segment"] {
+        let claim = heidemann().claims.iter().find(|claim| claim.id == id).unwrap();
+        assert_eq!(claim.holds, Holds::Yes, "{claim:?}");
+        let [printed, ours] = ["stall_printed_ms", "stall_ms"].map(|name| claim.numbers[name]);
+        assert!((printed - ours).abs() < 200.0, "{claim:?}");
+    }
+}
+
+#[test]
+fn the_model_is_within_5_percent_of_the_simulator_or_it_is_said_why() {
+    let rows = &table("heidemann1997_model").rows;
+    assert_eq!(rows.len(), 7 * 3 * 2 * 3);
+    for ways in rows.chunks(3) {
+        let errors = ways.iter().map(|row| row.model_error().unwrap().abs());
+        let best = errors.fold(f64::MAX, f64::min);
+        assert!(best <= 0.05, "{ways:?}");
+    }
+}
+
+#[test]
+fn json_has_the_promised_shape() {
+    let document: serde_json::Value = serde_json::from_str(&json(&HEIDEMANN)).unwrap();
+    let first = &document["tables"][0];
+    assert_eq!(first["id"], "heidemann1997_table_1");
+    let row = &first["rows"][0];
+    assert_eq!(row["case"]["protocol"], "http");
+    assert_eq!((&row["measure"], row["published"].as_f64()), (&"mean_ms".into(), Some(43.0)));
+    assert!(row["ours"].is_f64() && row["error"].is_f64(), "{row}");
+    for claim in document["claims"].as_array().unwrap() {
+        assert!(claim["id"].is_string() && claim["text"].is_string(), "{claim}");
+        assert!(claim["holds"].is_boolean() || claim["holds"].is_null(), "{claim}");
+        assert!(claim["numbers"].is_object(), "{claim}");
+    }
+}
+
+#[test]
+fn the_findings_are_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/findings.md");
+    let findings = fs::read_to_string(path).unwrap();
+    let ours = section(heidemann());
+    assert!(
+        findings.contains(&ours),
+        "docs/findings.md is out of date: cargo run --release -- reproduce --markdown > \
+         docs/findings.md"
+    );
+}
