@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
     let papers = paper.map_or_else(|| Paper::ALL.to_vec(), |paper| vec![paper]);
     let reproduction = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
-        reproduce(&papers, &mut |paper| {
+        reproduce(&papers, &mut |step| {
             wanted.or_unwind();
-            line.show(&format!("running the experiments of {}", paper.name()));
+            line.show(step);
         })
     })??;
     let outcome = if reproduction.misses() == 0 { Outcome::Good } else { Outcome::Bad };

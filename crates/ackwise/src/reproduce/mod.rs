@@ -31,19 +31,19 @@ use paper::Paper;
 use published::PublishedError;
 use report::Reproduction;
 
-/// Reproduces `papers`, one after the other. `progress` hears of each before it begins.
+/// Reproduces `papers`, one after the other. `progress` hears of each step before it begins; it may
+/// unwind to end the work.
 ///
 /// # Errors
 ///
 /// If an experiment file or a run fails. The files are part of the program, so it is at fault.
 pub fn reproduce(
     papers: &[Paper],
-    progress: &mut dyn FnMut(Paper),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Reproduction, ReproduceError> {
     let mut reproduction = Reproduction::default();
     for &paper in papers {
-        progress(paper);
-        reproduction.papers.push(paper.reproduce()?);
+        reproduction.papers.push(paper.reproduce(progress)?);
     }
     Ok(reproduction)
 }

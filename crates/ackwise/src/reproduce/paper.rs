@@ -38,14 +38,14 @@ impl Paper {
         Self::ALL.into_iter().find(|paper| paper.name() == name)
     }
 
-    /// Runs its experiments and compares.
+    /// Runs its experiments and compares. `progress` hears of each before it begins.
     ///
     /// # Errors
     ///
     /// An experiment file or a run that fails.
-    pub fn reproduce(self) -> Result<PaperResults, ReproduceError> {
+    pub fn reproduce(self, progress: &mut dyn FnMut(&str)) -> Result<PaperResults, ReproduceError> {
         match self {
-            Self::Heidemann => heidemann::reproduce(),
+            Self::Heidemann => heidemann::reproduce(progress),
         }
     }
 }

@@ -102,14 +102,31 @@ impl Serialize for Case {
 }
 
 /// A number or a word.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum CaseValue {
     /// A count, a size.
     Number(f64),
     /// A name.
     Word(String),
 }
+
+/// A whole number is written as one.
+impl Serialize for CaseValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) if number.fract() == 0.0 && number.abs() < EXACT => {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and in range")]
+                let whole = *number as i64;
+                serializer.serialize_i64(whole)
+            }
+            Self::Number(number) => serializer.serialize_f64(*number),
+            Self::Word(word) => serializer.serialize_str(word),
+        }
+    }
+}
+
+/// Up to here an `f64` holds every whole number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl From<&str> for CaseValue {
     fn from(text: &str) -> Self {
@@ -134,3 +151,33 @@ impl fmt::Display for CaseValue {
 
 /// Numbers with names, as claims show them.
 pub type Numbers = BTreeMap<String, f64>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: f64, limit: Limit) -> Row {
+        Row { published: Some(200.0), ours: Some(ours), limit: Some(limit), ..Row::default() }
+    }
+
+    #[test]
+    fn limits_are_shares_or_amounts() {
+        assert_eq!(row(219.0, Limit::Share(0.1)).is_within(), Some(true));
+        assert_eq!(row(221.0, Limit::Share(0.1)).is_within(), Some(false));
+        assert_eq!(row(198.0, Limit::Amount(3.0)).is_within(), Some(true));
+        assert_eq!(row(204.0, Limit::Amount(3.0)).is_within(), Some(false));
+        assert_eq!(Row { limit: None, ..row(1.0, Limit::Share(0.0)) }.is_within(), None);
+    }
+
+    #[test]
+    fn json_keeps_the_order_of_a_case_and_tells_what_is_missing() {
+        let case = Case(vec![
+            ("web_clients".to_owned(), CaseValue::from("8")),
+            ("mode".to_owned(), CaseValue::from("serial")),
+        ]);
+        let row = Row { case, measure: "drop_pct".to_owned(), ours: Some(0.5), ..Row::default() };
+        let expected = r#"{"case":{"web_clients":8,"mode":"serial"},"measure":"drop_pct","#;
+        let json = serde_json::to_string(&row).unwrap();
+        assert_eq!(json, format!("{expected}\"published\":null,\"ours\":0.5,\"error\":null}}"));
+    }
+}

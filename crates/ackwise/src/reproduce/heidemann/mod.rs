@@ -5,6 +5,7 @@
 //! | `table_1` | the retrieval times, beside ours and the model's |
 //! | `figures` | the packets of Figures 2 and 4 |
 //! | `wan` | Table 1's rows over wide-area paths, and the model there |
+//! | `transports` | the model alone, by every transport |
 //! | `studies` | experiments about claims |
 //! | `claims` | what the papers say in words |
 
@@ -12,6 +13,7 @@ mod claims;
 mod figures;
 mod studies;
 mod table_1;
+mod transports;
 mod wan;
 
 use super::{ReproduceError, paper::Paper, report::PaperResults};
@@ -31,17 +33,19 @@ struct Runs {
 /// # Errors
 ///
 /// If an experiment file or a run fails.
-pub fn reproduce() -> Result<PaperResults, ReproduceError> {
-    let runs = Runs {
-        table_1: table_1::run()?,
-        figures: figures::run()?,
-        wan: wan::run()?,
-        studies: studies::run()?,
-    };
+pub fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<PaperResults, ReproduceError> {
+    progress("heidemann: Table 1");
+    let table_1 = table_1::run()?;
+    progress("heidemann: Figures 2 and 4");
+    let figures = figures::run()?;
+    progress("heidemann: wide-area paths");
+    let wan = wan::run()?;
+    progress("heidemann: claims");
+    let runs = Runs { table_1, figures, wan, studies: studies::run()? };
     let claims = claims::all(&runs)?;
     let Runs { table_1, figures, wan, studies } = runs;
     let mut tables = vec![table_1.table, figures.figure_2.table, figures.figure_4.table];
     tables.extend(studies.into_tables());
-    tables.extend([wan.table, wan.model]);
+    tables.extend([wan.table, wan.model, transports::table()]);
     Ok(PaperResults { paper: Paper::Heidemann, tables, claims })
 }

@@ -75,7 +75,8 @@ fn cell(row: &Row) -> String {
     }
     if let Some(model) = row.model {
         let error = row.model_error().map(|error| format!(" ({})", percent(error)));
-        cell.push_str(&format!("; model {}{}", number(model), error.unwrap_or_default()));
+        let separator = if cell.is_empty() { "" } else { "; model " };
+        cell.push_str(&format!("{separator}{}{}", number(model), error.unwrap_or_default()));
     }
     cell
 }

@@ -196,7 +196,7 @@ fn receivers(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
             &numbers(late),
             "Each new connection stalls once with the server as it was: a short head and one \
              segment tell no interarrival time yet, so the receiver has to wait for as long as it \
-             waits at most. With the first fix nothing stalls.",
+             waits at most, unless it remembers one. With the first fix nothing stalls.",
         ),
     ])
 }
