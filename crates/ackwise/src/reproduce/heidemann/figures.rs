@@ -185,13 +185,11 @@ fn as_number(value: u64) -> f64 {
 /// Seconds.
 const ONE_TICK: f64 = 0.2;
 
-const NOTES: [&str; 3] = [
+const NOTES: [&str; 2] = [
     "Times are those of the ends of packets, as a monitor on the wire sees them, moved so that \
      the first packets coincide; packets are in the order in which TCP sent them. An Ethernet of \
      1996 took one packet at a time, so there an ACK waited for the data in its way; our links \
      take one in each direction.",
-    "Windows: our endpoint keeps the right edge until it can move it by a full segment (RFC 9293, \
-     section 3.8.6.2.2) and so offers less by what it has just read; SunOS offered what was free.",
     "Numbers of SYNs are random and left out. Figure 4's first request, which it omits, had 52 \
      octets and its second 58; our requests are all alike, so our client's numbers are shown less \
      6 there.",
