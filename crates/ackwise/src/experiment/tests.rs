@@ -2,8 +2,11 @@
 
 use std::{fs, num::NonZeroU8, path::Path, time::Duration};
 
-use ackwise_link::{Limit, Pick, Queue, Rate};
-use ackwise_sim::scenario::{ApplicationKind, NodeId};
+use ackwise_link::{Limit, Pick, Probability, Queue, Rate};
+use ackwise_sim::{
+    scenario::{ApplicationKind, NodeId},
+    workload::Pages,
+};
 use ackwise_tcp::policy::{AckPolicy, CongestionPolicy, InitialWindow};
 
 use super::*;
@@ -59,6 +62,40 @@ fn every_experiment_of_the_repository_can_be_read() {
 }
 
 #[test]
+fn the_example_of_the_documentation_can_be_run() {
+    let document = include_str!("../../../../docs/experiments.md");
+    let example = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let experiment = Experiment::parse("docs/experiments.md", example);
+    assert_eq!(experiment.unwrap_or_else(|error| panic!("{error}")).cases().len(), 9);
+}
+
+#[test]
+fn every_key_is_documented() {
+    let document = include_str!("../../../../docs/experiments.md");
+    let sources = [
+        include_str!("application.rs"),
+        include_str!("behaviour.rs"),
+        include_str!("distribution.rs"),
+        include_str!("link.rs"),
+        include_str!("pages.rs"),
+        include_str!("scenario.rs"),
+        include_str!("tcp.rs"),
+        include_str!("topology.rs"),
+    ];
+    for source in sources {
+        let asked = ["optional(\"", "required(\"", ".or(\"", "reader, \""];
+        let keys = asked.iter().flat_map(|call| source.split(call).skip(1));
+        for key in keys.filter_map(|rest| rest.split('"').next()) {
+            let words = document.split(|c: char| !c.is_alphanumeric() && c != '_');
+            assert!(
+                words.into_iter().any(|word| word == key),
+                "{key} is not in docs/experiments.md"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_file_becomes_a_scenario() {
     let scenario = scenario(SMALL);
     let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
@@ -106,6 +143,42 @@ fn a_group_has_a_member_for_each_and_a_value_for_each() {
     let server = NodeId(3);
     let expected = [(NodeId(0), server, 2), (NodeId(1), server, 4), (NodeId(2), server, 8)];
     assert_eq!(users.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn queues_may_drop_early() {
+    let red =
+        "{ red = { limit = \"60 packets\", max_probability = \"10 %\", beyond_max = \"gentle\" } }";
+    let queue = scenario(&SMALL.replace("\"25 packets\"", red)).links[0].directions[0].queue;
+    let Queue::Red(red) = queue else { panic!("{queue:?}") };
+    assert_eq!((red.limit.get(), red.min_threshold, red.max_threshold), (60, 5, 15));
+    assert_eq!(red.max_probability.as_per_million(), 100_000);
+    assert_eq!(red.beyond_max, ackwise_link::BeyondMax::Gentle);
+}
+
+#[test]
+fn workloads_are_published_ones_or_distributions() {
+    let pages = |text: &str| {
+        let text = SMALL.replace("workload = \"heidemann\"", &format!("workload = {text}"));
+        match &scenario(&text).applications[0].kind {
+            ApplicationKind::Web(web) => web.workload.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let fixed = pages("{ primary = \"6651 B\", inlines = [\"3883 B\", \"1866 B\"] }");
+    assert_eq!(fixed, Pages::HEIDEMANN);
+    let pareto = |shape, extra: &str| {
+        let rest = "least = \"1000 B\", most = \"15000 B\", truncation = \"clip\"";
+        format!("{{ pareto = {{ shape = {shape}, {rest}{extra} }} }}")
+    };
+    let drawn = |primary: &str, inline: &str| {
+        pages(&format!("{{ primary = {primary}, inline = {inline}, inlines = 3 }}"))
+    };
+    let none = Probability::per_million(0).unwrap();
+    assert_eq!(drawn(&pareto(0.91, ""), &pareto(1.24, "")), Pages::gurkan(1.24, none));
+    let short = pages("{ gurkan = { inline_shape = 1.24, small_files = \"0 %\" } }");
+    assert_eq!(short, Pages::gurkan(1.24, none));
+    assert_eq!(pages("\"specweb96\""), Pages::specweb96());
 }
 
 #[test]

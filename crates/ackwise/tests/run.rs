@@ -1,0 +1,242 @@
+//! `ackwise run` and `ackwise merge` as a user and a script see them.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio, id},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+const SWEEP: &str = r#"
+title = "Two delays, two transfers"
+duration = "5 s"
+seeds = 2
+show = ["web.page_time_mean_ms"]
+
+[host]
+client = {}
+server = {}
+
+[link.wire]
+ends = ["client", "server"]
+rate = "1.5 Mb/s"
+queue = "25 packets"
+loss = "1 %"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+workload = "heidemann"
+transfer = "serial"
+think = { uniform = { from = "100 ms", to = "200 ms" } }
+
+[grid]
+"link.wire.delay" = ["10 ms", "50 ms"]
+"application.web.transfer" = ["serial", "persistent"]
+"#;
+
+/// A directory with the experiment, removed in the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("ackwise-run-{}-{count}", id()));
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("sweep.toml"), SWEEP).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What a successful run prints; nothing goes to standard error unless somebody watches.
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a run complains about, with exit code 2 and nothing on standard output.
+    fn complains(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn help_has_examples_and_the_built_in_experiments() {
+    let directory = Directory::new();
+    for help in ["-h", "--help"] {
+        let help = directory.prints(&["run", help]);
+        assert!(help.contains("Examples:"), "{help}");
+    }
+    let help = directory.prints(&["run", "--help"]);
+    assert!(help.contains("dumbbell") && help.contains("docs/experiments.md"), "{help}");
+    assert!(directory.prints(&["merge", "--help"]).contains("--shard 1/2"));
+}
+
+#[test]
+fn a_table_is_the_default() {
+    let table = Directory::new().prints(&["run", "sweep.toml"]);
+    assert!(
+        table.starts_with("link.wire.delay  application.web.transfer  web.page_time"),
+        "{table}"
+    );
+    assert_eq!(table.lines().count(), 5 + 2, "{table}");
+    let other = Directory::new().prints(&["run", "sweep.toml", "--show", "web.documents,link.*"]);
+    assert!(other.lines().next().unwrap().contains("link.wire.back.drop_pct"), "{other}");
+}
+
+#[test]
+fn the_list_has_all_cases_and_runs_none() {
+    let directory = Directory::new();
+    let list = directory.prints(&["run", "sweep.toml", "--list"]);
+    assert_eq!(list.lines().count(), 5, "{list}");
+    assert!(list.ends_with("4 cases, 2 seeds: 8 rows\n"), "{list}");
+    let json: Value =
+        serde_json::from_str(&directory.prints(&["run", "sweep.toml", "--list", "--json"]))
+            .unwrap();
+    assert_eq!(json["cases"][1]["application.web.transfer"], "persistent");
+}
+
+#[test]
+fn json_is_the_same_on_any_number_of_threads() {
+    let directory = Directory::new();
+    let [one, two] =
+        ["1", "2"].map(|n| directory.prints(&["run", "sweep.toml", "--json", "--threads", n]));
+    assert_eq!(one, two);
+    let document: Value = serde_json::from_str(&one).unwrap();
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        assert!(row["case"].is_object() && row["seed"].is_u64() && row["measures"].is_object());
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_line_and_exit_code_2() {
+    let directory = Directory::new();
+    let broken = SWEEP.replace("queue =", "quuee =");
+    fs::write(directory.file("broken.toml"), broken).unwrap();
+    for (arguments, expected) in [
+        (
+            &["run", "broken.toml"][..],
+            "ackwise: broken.toml:14:1: link.wire: unknown key \"quuee\", did you mean \"queue\"?\n",
+        ),
+        (
+            &["run", "sweep.toml", "--set", "link.wire.rate=1 MB"],
+            "ackwise: --set link.wire.rate=1 MB: link.wire.rate: found \"1 MB\", expected a rate in b/s, \
+             kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\", more than 0, at most \"1000 Gb/s\"\n",
+        ),
+        (
+            &["run", "none.toml"],
+            "ackwise: none.toml: there is no such file, and the built-in experiments are arrivals, \
+             dumbbell, idle_restart, million, stalls\n",
+        ),
+        (
+            &["run", "sweep.toml", "--show", "web.rate"],
+            "ackwise: --set show=[\"web.rate\"]: show[0]: unknown measure \"web.rate\", did you mean \
+             \"web.rate_sum\"?\n",
+        ),
+        (&["merge", "none.rows"], "ackwise: none.rows: No such file or directory (os error 2)\n"),
+    ] {
+        assert_eq!(directory.complains(arguments), expected);
+    }
+    assert!(directory.complains(&["run", "sweep.toml", "--shard", "3/2"]).contains("such as 1/4"));
+}
+
+#[test]
+fn shards_merge_into_what_one_run_prints() {
+    let directory = Directory::new();
+    let whole = directory.prints(&["run", "sweep.toml", "--json", "--csv", "whole.csv"]);
+    for shard in ["1", "2", "3"] {
+        let of = format!("{shard}/3");
+        let rows = format!("{shard}.rows");
+        let _ = directory.prints(&["run", "sweep.toml", "--shard", &of, "--rows", &rows]);
+    }
+    let files = ["3.rows", "1.rows", "2.rows"];
+    let merged = ["merge", "--json", "--csv", "merged.csv"].into_iter().chain(files);
+    assert_eq!(directory.prints(&merged.collect::<Vec<_>>()), whole);
+    let csv = |name| fs::read_to_string(directory.file(name)).unwrap();
+    assert_eq!(csv("merged.csv"), csv("whole.csv"));
+    assert_eq!(csv("whole.csv").lines().count(), 9);
+    assert!(!directory.file("whole.csv.rows").exists(), "it is of no use any more");
+    let missing = directory.complains(&["merge", "1.rows", "2.rows"]);
+    assert!(missing.contains("2 of 8 rows are missing"), "{missing}");
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_stopped() {
+    let directory = Directory::new();
+    // Each row takes long enough to be interrupted.
+    let arguments =
+        ["run", "sweep.toml", "--set", "duration=6000 s", "--csv", "out.csv", "--threads", "1"];
+    let child = directory
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let journal = directory.file("out.csv.rows");
+    let lines = |path: &Path| fs::read_to_string(path).map_or(0, |text| text.lines().count());
+    for _ in 0..600 {
+        if lines(&journal) > 0 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    // If it is over by now, the test has nothing to say.
+    let _ = kill(pid, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    if output.status.success() {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    let kept = lines(&journal);
+    let message = String::from_utf8(output.stderr).unwrap();
+    let expected = format!(
+        "ackwise: interrupted after {kept} of 8 rows; they are in out.csv.rows, and the same command \
+         goes on from there\n"
+    );
+    assert_eq!(message, expected);
+    assert!((1..8).contains(&kept) && !directory.file("out.csv").exists());
+
+    let _ = directory.prints(&arguments);
+    let resumed = fs::read_to_string(directory.file("out.csv")).unwrap();
+    let _ =
+        directory.prints(&["run", "sweep.toml", "--set", "duration=6000 s", "--csv", "new.csv"]);
+    assert_eq!(resumed, fs::read_to_string(directory.file("new.csv")).unwrap());
+    assert!(!journal.exists());
+}
