@@ -82,17 +82,28 @@ fn windowed(page: &[Exchange], path: Path, window: NonZeroU32) -> f64 {
     page.iter().map(full).sum::<f64>() * gap.max(0.0)
 }
 
-/// Files are dealt out in turn; the page waits for the connection that ends last.
+/// Files are dealt out in turn. The page waits for the connection that would end last if it were
+/// alone, or for the bottleneck, which has to carry them all.
 fn parallel(page: &[Exchange], path: Path, start: Start, connections: NonZeroU32) -> f64 {
     let [primary, inlines @ ..] = page else { return 0.0 };
-    let alone = |exchange: &Exchange, path: Path| {
+    let alone = |exchange: &Exchange| {
         path.setup() + exchange.least_time(path) + stalled(exchange, path, start)
     };
     let at_once = connections.get().min(u32::try_from(inlines.len()).unwrap_or(u32::MAX)).max(1);
-    let share = Path { bandwidth: path.bandwidth / f64::from(at_once), ..path };
     let dealt = |turn: u32| inlines.iter().skip(turn as usize).step_by(at_once as usize);
-    let ends = (0..at_once).map(|turn| dealt(turn).map(|it| alone(it, share)).sum::<f64>());
-    alone(primary, path) + ends.fold(0.0, f64::max)
+    let ends = (0..at_once).map(|turn| dealt(turn).map(alone).sum::<f64>());
+    let carried = together(inlines).map_or(0.0, |all| path.setup() + all.least_time(path));
+    alone(primary) + ends.fold(carried, f64::max)
+}
+
+/// All of them as one exchange, whose ends work on one while another travels.
+fn together(exchanges: &[Exchange]) -> Option<Exchange> {
+    let first = exchanges.first()?;
+    Some(Exchange {
+        request: exchanges.iter().map(|exchange| exchange.request).sum(),
+        reply: exchanges.iter().map(|exchange| exchange.reply).sum(),
+        ..*first
+    })
 }
 
 /// One round trip for all inlines together.
@@ -100,15 +111,10 @@ fn pipelined(page: &[Exchange], path: Path, start: Start) -> f64 {
     let [primary, inlines @ ..] = page else { return 0.0 };
     let first = Rounds::of(path.segments(primary.reply), start, path);
     let begun = path.setup() + primary.least_time(path) + first.stalled;
-    let Some(next) = inlines.first() else { return begun };
-    let together = Exchange {
-        request: inlines.iter().map(|exchange| exchange.request).sum(),
-        reply: inlines.iter().map(|exchange| exchange.reply).sum(),
-        client: next.client,
-        server: inlines.iter().map(|exchange| exchange.server).sum(),
-    };
+    let Some(all) = together(inlines) else { return begun };
+    let all = Exchange { server: inlines.iter().map(|exchange| exchange.server).sum(), ..all };
     let start = Start { window: first.window, ..start };
-    begun + together.least_time(path) + stalled(&together, path, start)
+    begun + all.least_time(path) + stalled(&all, path, start)
 }
 
 #[cfg(test)]
@@ -151,13 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_have_half_the_bottleneck_each() {
-        let page = [file(100), file(100), file(200)];
+    fn two_at_once_wait_for_the_longer_or_for_the_bottleneck() {
         let connections = NonZeroU32::new(2).unwrap();
-        // Alone: 108 + 114. The larger of the two at 5 octets a millisecond: 116 + 1 + 100 + 2 + 2
-        // + 40.
-        let expected = 222.0 + 261.0;
-        assert_eq!(milliseconds(Transport::Parallel { connections }, &page), expected);
+        let parallel = |page: &[Exchange]| milliseconds(Transport::Parallel { connections }, page);
+        // 222 for the first; together: set-up 108, then 1 + 100 + 2 + 2 + 30; the longer alone 232.
+        assert_eq!(parallel(&[file(100), file(100), file(200)]), 222.0 + 243.0);
+        // Of three, one connection has two: 108 + 114 each.
+        let four = [file(100), file(100), file(100), file(100)];
+        assert_eq!(parallel(&four), 222.0 + 2.0 * 222.0);
     }
 
     #[test]

@@ -69,8 +69,7 @@ mod tests {
     fn no_transport_beats_the_bound() {
         for line in table().rows.chunks(TRANSPORTS.len()) {
             let bound = line.last().and_then(|row| row.model).unwrap();
-            // A window that was kept costs nothing, so cached P-HTTP is as good as UDP. Requests that
-            // are pipelined, or in parallel, need fewer round trips than the bound's.
+            // Requests that are pipelined, or in parallel, need fewer round trips.
             let sequential = line
                 .iter()
                 .filter(|row| !["pipelined_ms", "parallel_4_ms"].contains(&row.measure.as_str()));
