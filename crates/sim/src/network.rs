@@ -69,10 +69,19 @@ pub(crate) enum Polled {
     Here(PacketId),
     /// A packet that the next link took.
     Forwarded { id: PacketId, link: u32, arm: Arm },
-    /// A packet that the next link dropped.
-    Dropped(Packet),
+    /// A packet that the next link dropped; it is still in the table.
+    Dropped(PacketId),
     /// Nothing more by now.
     Later(Arm),
+}
+
+/// What a link did with a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pushed {
+    /// It will arrive.
+    Taken(Arm),
+    /// It will not; it is still in the table.
+    Dropped,
 }
 
 /// A link whose first packet arrives at a time that the event queue does not know yet.
@@ -156,7 +165,7 @@ impl Network {
         None
     }
 
-    /// Puts a segment on its way; a packet that the first link drops comes back.
+    /// Puts a segment on its way.
     pub(crate) fn send(
         &mut self,
         transmit: Transmit,
@@ -164,7 +173,7 @@ impl Network {
         congestion_window: u32,
         way: Way,
         now: Instant,
-    ) -> (Option<Packet>, Arm) {
+    ) -> (PacketId, Pushed) {
         let segment = &transmit.segment;
         let size = HEADERS + segment.options.wire_length() + segment.len;
         let place = way.0;
@@ -174,7 +183,7 @@ impl Network {
         if self.ways[place as usize] == Next::ARRIVED {
             unreachable!("a host does not send to itself: the scenario was checked");
         }
-        self.push(id, now)
+        (id, self.push(id, now))
     }
 
     fn insert(&mut self, packet: Packet) -> PacketId {
@@ -192,7 +201,7 @@ impl Network {
     }
 
     /// Offers a packet to the link at its place.
-    fn push(&mut self, id: PacketId, now: Instant) -> (Option<Packet>, Arm) {
+    fn push(&mut self, id: PacketId, now: Instant) -> Pushed {
         let packet = &mut self.packets[id.0 as usize];
         let link = self.ways[packet.place as usize].0;
         let hop = &mut self.hops[link as usize];
@@ -202,9 +211,9 @@ impl Network {
                 if hop.faulty && hop.link.counters().duplicated > before {
                     packet.copies += 1;
                 }
-                (None, self.arm(link))
+                Pushed::Taken(self.arm(link))
             }
-            Verdict::Dropped(_) => (Some(self.take(id)), None),
+            Verdict::Dropped(_) => Pushed::Dropped,
         }
     }
 
@@ -252,8 +261,8 @@ impl Network {
             return Polled::Here(id);
         }
         match self.push(id, now) {
-            (None, arm) => Polled::Forwarded { id, link: next.0, arm },
-            (Some(dropped), _) => Polled::Dropped(dropped),
+            Pushed::Taken(arm) => Polled::Forwarded { id, link: next.0, arm },
+            Pushed::Dropped => Polled::Dropped(id),
         }
     }
 

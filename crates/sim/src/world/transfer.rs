@@ -5,7 +5,7 @@ use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
 use super::{Event, World};
 use crate::{
     connection::Connection,
-    network::{Arm, Packet, PacketId, Polled},
+    network::{Arm, Packet, PacketId, Polled, Pushed},
     observe::{Observer, Side, Sighting},
     trace::Sight,
 };
@@ -23,9 +23,9 @@ impl<O: Observer> World<'_, O> {
                     self.arm(arm);
                     self.forwarded(id, link);
                 }
-                Polled::Dropped(packet) => {
-                    self.dropped(&packet);
-                    self.forget_if_over(packet.connection);
+                Polled::Dropped(id) => {
+                    let place = self.dropped(id);
+                    self.forget_if_over(place);
                 }
                 Polled::Here(id) => self.arrived(id),
             }
@@ -37,9 +37,8 @@ impl<O: Observer> World<'_, O> {
         let packet = self.network.packet(id);
         let node = self.connections[packet.connection as usize].end(packet.from.other()).host;
         if !self.reach_host(node, id) {
-            let packet = self.network.take(id);
-            self.dropped(&packet);
-            self.forget_if_over(packet.connection);
+            let place = self.dropped(id);
+            self.forget_if_over(place);
         }
     }
 
@@ -153,15 +152,17 @@ impl<O: Observer> World<'_, O> {
         let sighting = sighting(connection, side, &transmit, congestion_window);
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
         self.observer.on_sent(&sighting, self.now);
-        let (dropped, arm) =
+        let (id, pushed) =
             self.network.send(transmit, (place, side), congestion_window, way, self.now);
-        self.arm(arm);
         if self.scenario.watch_causes {
             let free_at = self.network.busy_until(self.network.first_link(way));
             self.watch_sent(place, side, &transmit, free_at);
         }
-        if let Some(packet) = dropped {
-            self.dropped(&packet);
+        match pushed {
+            Pushed::Taken(arm) => self.arm(arm),
+            Pushed::Dropped => {
+                self.dropped(id);
+            }
         }
     }
 
@@ -180,11 +181,14 @@ impl<O: Observer> World<'_, O> {
         }
     }
 
-    fn dropped(&mut self, packet: &Packet) {
-        self.see(Sight::Dropped, packet);
+    /// A link has dropped a packet, of the connection whose place is returned.
+    fn dropped(&mut self, id: PacketId) -> u32 {
+        let packet = self.network.take(id);
+        self.see(Sight::Dropped, &packet);
         if self.scenario.watch_causes {
             self.watch_dropped(packet.connection, packet.from, &packet.transmit);
         }
+        packet.connection
     }
 
     fn see(&mut self, sight: Sight, packet: &Packet) {
