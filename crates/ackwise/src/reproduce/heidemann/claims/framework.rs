@@ -2,7 +2,7 @@
 
 use super::{Claim, ReproduceError, Runs, Said};
 use crate::reproduce::{
-    heidemann::table_1::{BOTH_FIXES, FIRST_FIX, HTTP, UNFIXED},
+    heidemann::table_1::{BOTH_FIXES, HTTP, UNFIXED},
     study::{page_ms, short_initial_segment_ms, stalls_per_page},
 };
 
@@ -82,10 +82,13 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
                    to each P-HTTP transaction",
         }
         .tried(
-            times[UNFIXED] - times[BOTH_FIXES] <= 3.0 * 200.0
-                && times[FIRST_FIX] - times[BOTH_FIXES] <= 3.0 * 200.0,
-            &[("added_ms_per_page", times[UNFIXED] - times[BOTH_FIXES])],
-            "A page is three transactions; the first has two stalls and the second none.",
+            runs.table_1.longest_stall_ms <= 200.0,
+            &[
+                ("longest_stall_ms", runs.table_1.longest_stall_ms),
+                ("added_ms_per_page", times[UNFIXED] - times[BOTH_FIXES]),
+            ],
+            "Each problem adds up to 200 ms. The first of a page's three transactions has both, \
+             and so loses twice that; the second has none.",
         ),
     ]
 }
