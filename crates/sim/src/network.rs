@@ -29,14 +29,19 @@ pub(crate) struct Packet {
     /// Its connection's place, which is not used again while packets are under way.
     pub(crate) connection: u32,
     pub(crate) from: Side,
-    /// How often it is under way: faults duplicate.
-    copies: u8,
     /// The sender's window when it left.
     pub(crate) congestion_window: u32,
+}
+
+/// What a hop has to know of a packet: little, so that all of it stays in the nearest cache.
+#[derive(Clone, Copy, Debug)]
+struct Moving {
     /// On the wire, IP and TCP headers included.
     size: u32,
     /// Where it is in [`Network::ways`].
     place: u32,
+    /// How often it is under way: faults duplicate.
+    copies: u8,
 }
 
 /// One direction of a link.
@@ -91,7 +96,10 @@ pub(crate) type Arm = Option<(u32, Instant)>;
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     hops: Vec<Hop>,
-    packets: Slab<Packet>,
+    /// Packets under way, as hops see them.
+    moving: Slab<Moving>,
+    /// The same packets, in the same places, as hosts see them.
+    packets: Vec<Packet>,
     /// By connection: how many of them are its.
     under_way: Vec<u32>,
     /// All ways in use, one after the other, each ended by [`Next::ARRIVED`].
@@ -121,9 +129,9 @@ impl Network {
                 });
             }
         }
-        let (packets, under_way) = (Slab::new(), Vec::new());
+        let (moving, packets, under_way) = (Slab::new(), Vec::new(), Vec::new());
         let (ways, known) = (Vec::new(), BTreeMap::new());
-        Self { hops, packets, under_way, ways, known, neighbours, delays }
+        Self { hops, moving, packets, under_way, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -176,23 +184,26 @@ impl Network {
     ) -> (PacketId, Pushed) {
         let segment = &transmit.segment;
         let size = HEADERS + segment.options.wire_length() + segment.len;
-        let place = way.0;
-        let packet =
-            Packet { transmit, connection, from, copies: 1, congestion_window, size, place };
-        let id = self.insert(packet);
-        if self.ways[place as usize] == Next::ARRIVED {
+        let moving = Moving { size, place: way.0, copies: 1 };
+        if self.ways[moving.place as usize] == Next::ARRIVED {
             unreachable!("a host does not send to itself: the scenario was checked");
         }
+        let id = self.insert(moving, Packet { transmit, connection, from, congestion_window });
         (id, self.push(id, now))
     }
 
-    fn insert(&mut self, packet: Packet) -> PacketId {
+    fn insert(&mut self, moving: Moving, packet: Packet) -> PacketId {
         let connection = packet.connection as usize;
         if self.under_way.len() <= connection {
             self.under_way.resize(connection + 1, 0);
         }
         self.under_way[connection] += 1;
-        PacketId(index(self.packets.insert(packet)))
+        let place = self.moving.insert(moving);
+        match self.packets.get_mut(place) {
+            Some(unused) => *unused = packet,
+            None => self.packets.push(packet),
+        }
+        PacketId(index(place))
     }
 
     /// Packets of a connection that are under way.
@@ -202,14 +213,14 @@ impl Network {
 
     /// Offers a packet to the link at its place.
     fn push(&mut self, id: PacketId, now: Instant) -> Pushed {
-        let packet = &mut self.packets[id.0 as usize];
-        let link = self.ways[packet.place as usize].0;
+        let moving = &mut self.moving[id.0 as usize];
+        let link = self.ways[moving.place as usize].0;
         let hop = &mut self.hops[link as usize];
         let before = if hop.faulty { hop.link.counters().duplicated } else { 0 };
-        match hop.link.push(id, Octets(u64::from(packet.size + hop.overhead)), now) {
+        match hop.link.push(id, Octets(u64::from(moving.size + hop.overhead)), now) {
             Verdict::Queued => {
                 if hop.faulty && hop.link.counters().duplicated > before {
-                    packet.copies += 1;
+                    moving.copies += 1;
                 }
                 Pushed::Taken(self.arm(link))
             }
@@ -245,18 +256,18 @@ impl Network {
                 return Polled::Later(later.map(|due| (link, due)));
             }
         };
-        let packet = &mut self.packets[id.0 as usize];
+        let moving = &mut self.moving[id.0 as usize];
         // A duplicate goes on by itself from here: the two are at different places.
-        let id = if packet.copies > 1 {
-            packet.copies -= 1;
-            let twin = Packet { copies: 1, ..*packet };
-            self.insert(twin)
+        let id = if moving.copies > 1 {
+            moving.copies -= 1;
+            let twin = Moving { copies: 1, ..*moving };
+            self.insert(twin, self.packets[id.0 as usize])
         } else {
             id
         };
-        let packet = &mut self.packets[id.0 as usize];
-        packet.place += 1;
-        let next = self.ways[packet.place as usize];
+        let moving = &mut self.moving[id.0 as usize];
+        moving.place += 1;
+        let next = self.ways[moving.place as usize];
         if next == Next::ARRIVED {
             return Polled::Here(id);
         }
@@ -282,7 +293,8 @@ impl Network {
 
     /// Takes a packet out of the table.
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
-        let packet = self.packets.remove(id.0 as usize);
+        self.moving.remove(id.0 as usize);
+        let packet = self.packets[id.0 as usize];
         self.under_way[packet.connection as usize] -= 1;
         packet
     }
