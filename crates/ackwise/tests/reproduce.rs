@@ -3,6 +3,7 @@
 use std::{fs, sync::LazyLock};
 
 use ackwise::reproduce::{
+    Effort,
     claim::Holds,
     paper::Paper,
     report::{PaperResults, Reproduction, json, section, text},
@@ -12,7 +13,7 @@ use ackwise::reproduce::{
 
 static HEIDEMANN: LazyLock<Reproduction> = LazyLock::new(|| {
     let papers = [Paper::Heidemann];
-    reproduce(&papers, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    reproduce(&papers, Effort::Full, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
 });
 
 fn heidemann() -> &'static PaperResults {

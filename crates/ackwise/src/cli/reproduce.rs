@@ -1,6 +1,7 @@
 //! `ackwise reproduce [PAPER]`: the papers' tables beside ours.
 
 use ackwise::reproduce::{
+    Effort,
     paper::Paper,
     report::{json, markdown, text},
     reproduce,
@@ -25,6 +26,10 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = paper())]
     paper: Option<Paper>,
 
+    /// Run only what has a limit, with fewer seeds: a minute instead of several
+    #[arg(long)]
+    quick: bool,
+
     /// Print JSON
     #[arg(long, group = "format")]
     json: bool,
@@ -36,11 +41,12 @@ pub(crate) struct Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    let Reproduce { paper, json: as_json, markdown: as_markdown } = arguments;
+    let Reproduce { paper, quick, json: as_json, markdown: as_markdown } = arguments;
     let papers = paper.map_or_else(|| Paper::ALL.to_vec(), |paper| vec![paper]);
+    let effort = if quick { Effort::Quick } else { Effort::Full };
     let reproduction = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
-        reproduce(&papers, &mut |step| {
+        reproduce(&papers, effort, &mut |step| {
             wanted.or_unwind();
             line.show(step);
         })
@@ -62,6 +68,7 @@ fn paper() -> impl TypedValueParser<Value = Paper> {
 const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
+  ackwise reproduce gurkan --quick       the thesis' tables, as far as they have limits
   ackwise reproduce --json               all papers, for a program
   ackwise reproduce --markdown > docs/findings.md
 

@@ -60,3 +60,28 @@ impl Serialize for Holds {
         }
     }
 }
+
+/// What a paper says, and where.
+pub(super) struct Said {
+    pub(super) id: &'static str,
+    pub(super) place: &'static str,
+    pub(super) text: &'static str,
+}
+
+impl Said {
+    pub(super) fn tried(
+        self,
+        holds: impl Into<Holds>,
+        numbers: &[(&str, f64)],
+        remark: impl Into<String>,
+    ) -> Claim {
+        let Self { id, place, text } = self;
+        let numbers: Numbers =
+            numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Claim { id, place, text, holds: holds.into(), numbers, remark: remark.into() }
+    }
+
+    pub(super) fn untried(self, why: impl Into<String>) -> Claim {
+        self.tried(Holds::NotTestable, &[], why)
+    }
+}

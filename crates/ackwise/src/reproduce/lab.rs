@@ -51,21 +51,28 @@ pub fn run<O: Observer + Send>(
 ) -> Result<Vec<Outcome<O>>, ReproduceError> {
     let experiment = Experiment::parse(name, text)?;
     let seed = Seed(experiment.seeds().first().copied().unwrap_or(1));
-    let cases = experiment.cases();
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(cases.len()));
-    let work = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = run_case(case, seed, observer(&case.labels));
-            done.lock().expect("no one panics with it").push((&case.labels, outcome));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(cases.len());
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let mut done = done.into_inner().expect("no one panics with it");
-    done.sort_by_key(|(labels, _)| cases.iter().position(|case| case.labels == **labels));
+    let outcomes =
+        side_by_side(experiment.cases(), |case| run_case(case, seed, observer(&case.labels)));
     let failed = |source| ReproduceError::Run { experiment: name.to_owned(), source };
-    done.into_iter().map(|(_, outcome)| outcome.map_err(failed)).collect()
+    outcomes.into_iter().map(|outcome| outcome.map_err(failed)).collect()
+}
+
+/// Does `each` for all of `work`, as many at once as there are cores; what comes out is in the order of
+/// the work.
+pub fn side_by_side<W: Sync, T: Send>(work: &[W], each: impl Fn(&W) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(work.len()));
+    let take_turns = || loop {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        let Some(item) = work.get(place) else { break };
+        let result = each(item);
+        done.lock().expect("no one panics with it").push((place, result));
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(work.len());
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(take_turns))));
+    let mut done = done.into_inner().expect("no one panics with it");
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn run_case<O: Observer>(

@@ -8,11 +8,12 @@
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
 //! | [`stalls`], [`packets`] | observers |
 //! | [`analytic`] | the papers' model, as equations |
-//! | [`paper`], [`heidemann`] | which papers, one folder each |
+//! | [`paper`], [`heidemann`], [`gurkan`] | which papers, one folder each |
 //! | [`report`] | text, Markdown, JSON |
 
 pub mod analytic;
 pub mod claim;
+pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;
 pub mod lab;
@@ -31,6 +32,16 @@ use paper::Paper;
 use published::PublishedError;
 use report::Reproduction;
 
+/// How much is run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Effort {
+    /// Everything, with all seeds.
+    #[default]
+    Full,
+    /// Of long experiments only what has a limit, with fewer seeds.
+    Quick,
+}
+
 /// Reproduces `papers`, one after the other. `progress` hears of each step before it begins; it may
 /// unwind to end the work.
 ///
@@ -39,11 +50,12 @@ use report::Reproduction;
 /// If an experiment file or a run fails. The files are part of the program, so it is at fault.
 pub fn reproduce(
     papers: &[Paper],
+    effort: Effort,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Reproduction, ReproduceError> {
     let mut reproduction = Reproduction::default();
     for &paper in papers {
-        reproduction.papers.push(paper.reproduce(progress)?);
+        reproduction.papers.push(paper.reproduce(effort, progress)?);
     }
     Ok(reproduction)
 }

@@ -1,23 +1,26 @@
 //! The papers that are reproduced. A new one is a folder here and a variant of [`Paper`].
 
-use super::{ReproduceError, heidemann, report::PaperResults};
+use super::{Effort, ReproduceError, gurkan, heidemann, report::PaperResults};
 
 /// A paper, or two versions of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Paper {
     /// Heidemann 1996 and 1997.
     Heidemann,
+    /// Gürkan 1998.
+    Gurkan,
 }
 
 impl Paper {
     /// All of them, in the order of the reports.
-    pub const ALL: [Self; 1] = [Self::Heidemann];
+    pub const ALL: [Self; 2] = [Self::Heidemann, Self::Gurkan];
 
     /// As the command line calls it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heidemann => "heidemann",
+            Self::Gurkan => "gurkan",
         }
     }
 
@@ -28,6 +31,10 @@ impl Paper {
             Self::Heidemann => {
                 "Heidemann 1996 and 1997, Performance Interactions Between P-HTTP and TCP \
                  Implementations"
+            }
+            Self::Gurkan => {
+                "Gürkan 1998, A Simulation Study on HTTP Performance Analysis in Terms of Its \
+                 Interaction with TCP"
             }
         }
     }
@@ -43,9 +50,14 @@ impl Paper {
     /// # Errors
     ///
     /// An experiment file or a run that fails.
-    pub fn reproduce(self, progress: &mut dyn FnMut(&str)) -> Result<PaperResults, ReproduceError> {
+    pub fn reproduce(
+        self,
+        effort: Effort,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<PaperResults, ReproduceError> {
         match self {
             Self::Heidemann => heidemann::reproduce(progress),
+            Self::Gurkan => gurkan::reproduce(effort, progress),
         }
     }
 }

@@ -9,8 +9,7 @@ mod restart;
 use super::Runs;
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Holds},
-    table::Numbers,
+    claim::{Claim, Said},
 };
 
 /// All claims, in the order of the papers.
@@ -21,29 +20,4 @@ pub(super) fn all(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     claims.extend(restart::claims(runs)?);
     claims.extend(other::claims(runs)?);
     Ok(claims)
-}
-
-/// What a paper says, and where.
-struct Said {
-    id: &'static str,
-    place: &'static str,
-    text: &'static str,
-}
-
-impl Said {
-    fn tried(
-        self,
-        holds: impl Into<Holds>,
-        numbers: &[(&str, f64)],
-        remark: impl Into<String>,
-    ) -> Claim {
-        let Self { id, place, text } = self;
-        let numbers: Numbers =
-            numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        Claim { id, place, text, holds: holds.into(), numbers, remark: remark.into() }
-    }
-
-    fn untried(self, why: impl Into<String>) -> Claim {
-        self.tried(Holds::NotTestable, &[], why)
-    }
 }

@@ -1,0 +1,68 @@
+//! Gürkan, "A Simulation Study on HTTP Performance Analysis in Terms of Its Interaction with TCP",
+//! M.S. thesis, Bilkent University, 1998.
+//!
+//! | file | one idea |
+//! | --- | --- |
+//! | `plan` | how the files of a page travel, and how many clients there are |
+//! | `sweep` | runs the thesis' cases, each with several seeds |
+//! | `tables` | Tables 4.2, 4.4, 4.6 and 4.8, and the plans that the thesis does not run |
+//! | `windows` | Tables 4.9 and 4.10, and larger initial windows |
+//! | `medians` | how near the tables are |
+//! | `samples` | Tables 4.1, 4.3, 4.5 and 4.7: one client's requests |
+//! | `claims` | what the thesis says in words |
+
+mod claims;
+mod medians;
+mod plan;
+mod samples;
+mod sweep;
+mod tables;
+mod windows;
+
+use super::{Effort, ReproduceError, paper::Paper, report::PaperResults};
+use plan::{Load, Plan};
+use sweep::{Sweep, Wanted};
+
+/// Everything that was run.
+struct Runs {
+    /// Initial window 1: everything.
+    usual: Sweep,
+    /// Initial windows 2 and 3, as Tables 4.9 and 4.10.
+    larger: [Sweep; 2],
+    /// Initial windows 4 to 10, at a few loads.
+    largest: Vec<Sweep>,
+}
+
+/// Runs the thesis' experiments and compares. A quick one runs only what has a limit, with three seeds.
+///
+/// # Errors
+///
+/// If an experiment file or a run fails.
+pub fn reproduce(
+    effort: Effort,
+    progress: &mut dyn FnMut(&str),
+) -> Result<PaperResults, ReproduceError> {
+    let judged = |plan: Plan, load: Load| Plan::PRINTED.contains(&plan) && load.is_judged();
+    let few = |plan: Plan, load: Load| Plan::PRINTED.contains(&plan) && load.is_example();
+    let mut run = |window, wanted: Wanted| {
+        progress(&format!("gurkan: initial window {window}"));
+        sweep::run(window, wanted, effort)
+    };
+    let usual = if effort == Effort::Quick { run(1, &judged)? } else { run(1, &|_, _| true)? };
+    let larger = [run(2, &judged)?, run(3, &judged)?];
+    let mut tables = vec![medians::table(&usual, &larger)?];
+    for plan in Plan::PRINTED {
+        tables.push(tables::printed(plan, &usual)?);
+    }
+    tables.extend(windows::printed(&usual, &larger)?);
+    if effort == Effort::Quick {
+        return Ok(PaperResults { paper: Paper::Gurkan, tables, claims: Vec::new() });
+    }
+    let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
+    let runs = Runs { usual, larger, largest };
+    tables.push(windows::largest(&runs)?);
+    tables.push(tables::ours(&runs.usual)?);
+    tables.extend(samples::tables()?);
+    let claims = claims::all(&runs)?;
+    Ok(PaperResults { paper: Paper::Gurkan, tables, claims })
+}
