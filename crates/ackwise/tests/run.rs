@@ -52,8 +52,8 @@ impl Directory {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("ackwise-run-{}-{count}", id()));
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("sweep.toml"), SWEEP).unwrap();
+        fs::create_dir(&path).expect("a directory for tests");
+        fs::write(path.join("sweep.toml"), SWEEP).expect("a file for tests");
         Self(path)
     }
 
@@ -68,22 +68,22 @@ impl Directory {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        self.command(arguments).output().expect("ackwise starts")
     }
 
     /// What a successful run prints; nothing goes to standard error unless somebody watches.
     fn prints(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = String::from_utf8(output.stderr).expect("text");
         assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{arguments:?}");
-        String::from_utf8(output.stdout).unwrap()
+        String::from_utf8(output.stdout).expect("text")
     }
 
     /// What a run complains about, with exit code 2 and nothing on standard output.
     fn complains(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
-        String::from_utf8(output.stderr).unwrap()
+        String::from_utf8(output.stderr).expect("text")
     }
 }
 
@@ -122,7 +122,7 @@ fn the_list_has_all_cases_and_runs_none() {
     let directory = Directory::new();
     let list = directory.prints(&["run", "sweep.toml", "--list"]);
     assert_eq!(list.lines().count(), 5, "{list}");
-    assert!(list.ends_with("4 cases, 2 seeds: 8 rows\n"), "{list}");
+    assert!(list.ends_with("cases: 4, seeds: 2, rows: 8\n"), "{list}");
     let json: Value =
         serde_json::from_str(&directory.prints(&["run", "sweep.toml", "--list", "--json"]))
             .unwrap();
@@ -168,6 +168,11 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
             "ackwise: --set show=[\"web.rate\"]: show[0]: unknown measure \"web.rate\", did you mean \
              \"web.rate_sum\"?\n",
         ),
+        (
+            &["run", "sweep.toml", "--rows", "/dev/null"],
+            "ackwise: /dev/null: not a regular file, but rows are read back from there\n",
+        ),
+        (&["run", "/dev/zero"], "ackwise: /dev/zero: longer than 16777216 octets\n"),
         (&["merge", "none.rows"], "ackwise: none.rows: No such file or directory (os error 2)\n"),
     ] {
         assert_eq!(directory.complains(arguments), expected);

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 
 use ackwise::{
     check::{CheckError, builtin::BuiltInError},
-    experiment::ExperimentError,
+    experiment::{ExperimentError, LoadError},
     reproduce::ReproduceError,
     run::{MergeError, RunAllError, record::RecordError},
 };
@@ -36,6 +36,8 @@ pub(crate) enum Failure {
     BuiltIn(#[from] BuiltInError),
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
     #[error(transparent)]
     Run(#[from] RunAllError),
     #[error(transparent)]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ackwise::{
-    experiment::{Experiment, built_in, built_in_names},
+    experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{Options, Row, RunAllError, Shard, Step, export::Shown, run_all},
 };
 use clap::Args;
@@ -119,15 +119,13 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
 impl Run {
     fn read(&self) -> Result<Experiment, Failure> {
         let name = self.experiment.to_string_lossy();
-        let text = match fs::read_to_string(&self.experiment) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match built_in(&name) {
-                Some(text) => text.to_owned(),
-                None => return Err(Failure::Usage(no_such_experiment(&name))),
-            },
-            Err(error) => return Err(Failure::File { path: self.experiment.clone(), error }),
+        let experiment = match Experiment::load(&self.experiment) {
+            Err(LoadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                let text = built_in(&name).ok_or_else(|| Failure::Usage(no_such(&name)))?;
+                Experiment::parse(&name, text)?
+            }
+            experiment => experiment?,
         };
-        let experiment = Experiment::parse(&name, &text)?;
         let mut settings = self.set.clone();
         settings.extend(self.seeds.map(|seeds| format!("seeds={seeds}")));
         if !self.show.is_empty() {
@@ -146,7 +144,7 @@ impl Run {
     }
 }
 
-fn no_such_experiment(name: &str) -> String {
+fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
     format!("{name}: there is no such file, and the built-in experiments are {known}")
 }
@@ -212,7 +210,7 @@ fn list(experiment: &Experiment, json: bool) -> String {
         text.push_str(&format!("{:>4}  {labels}\n", number + 1));
     }
     let (cases, seeds) = (experiment.cases().len(), experiment.seeds().len());
-    text.push_str(&format!("{cases} cases, {seeds} seeds: {} rows\n", cases * seeds));
+    text.push_str(&format!("cases: {cases}, seeds: {seeds}, rows: {}\n", cases * seeds));
     text
 }
 

@@ -18,6 +18,7 @@
 //! | `topology`, `link`, `tcp` | nodes and links |
 //! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
+//! | `load` | experiments from files |
 //! | `built_in` | experiments that come with the program |
 
 mod application;
@@ -30,6 +31,7 @@ mod error;
 mod grid;
 mod group;
 mod link;
+mod load;
 mod pages;
 mod path;
 mod quantity;
@@ -40,12 +42,14 @@ mod tcp;
 mod tests;
 mod topology;
 
-use std::num::NonZeroU64;
+use std::{collections::BTreeSet, num::NonZeroU64};
 
 pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
 pub use document::Place;
 pub use error::{ExperimentError, Problem};
+pub use load::LoadError;
+pub(crate) use load::read_text;
 
 use ackwise_link::Seed;
 use document::{Item, Table, Value};
@@ -226,12 +230,13 @@ fn seeds(field: Field<'_>) -> Result<Vec<u64>, ExperimentError> {
 
 /// The measures to show; each must be one that a case has.
 fn shown(field: &Field<'_>, cases: &[Case]) -> Result<Vec<String>, ExperimentError> {
-    let mut known = Vec::new();
-    for case in cases {
-        known.extend(names(&case.scenario));
+    let mut known: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for name in cases.iter().flat_map(|case| names(&case.scenario)) {
+        if seen.insert(name.clone()) {
+            known.push(name);
+        }
     }
-    known.sort_unstable();
-    known.dedup();
     let mut shown = Vec::new();
     for field in field.list("a list of measures such as \"web.rate_mean\", \"link.*\"")? {
         let pattern = field.text("the name of a measure")?;

@@ -26,6 +26,9 @@ pub enum JournalError {
         #[source]
         error: io::Error,
     },
+    /// It is a device, a pipe or a directory, which cannot be read back.
+    #[error("{}: not a regular file, but rows are read back from there", .0.display())]
+    NotAFile(PathBuf),
     /// Another run writes to it.
     #[error("{}: another run is writing to this file", .0.display())]
     InUse(PathBuf),
@@ -69,6 +72,12 @@ impl Journal {
     pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
         let options = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = options.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
+        let metadata = file.metadata();
+        let metadata =
+            metadata.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
+        if !metadata.is_file() {
+            return Err(JournalError::NotAFile(path.to_owned()));
+        }
         match file.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), file }),
             Err(TryLockError::WouldBlock) => Err(JournalError::InUse(path.to_owned())),

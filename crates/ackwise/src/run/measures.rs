@@ -1,6 +1,9 @@
 //! Measures by name: what tables, files and other programs see of a run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use ackwise_http::Cause;
 use ackwise_sim::{
@@ -31,7 +34,7 @@ pub fn flatten(measures: &Measures) -> BTreeMap<String, f64> {
     flat.0
 }
 
-/// The names of all measures that a run of `scenario` may have.
+/// The names of all measures that a run of `scenario` may have, those of applications first.
 #[must_use]
 pub fn names(scenario: &Scenario) -> Vec<String> {
     let mut names = Vec::new();
@@ -54,8 +57,9 @@ pub fn names(scenario: &Scenario) -> Vec<String> {
     add("segments.", SEGMENTS);
     add("", &["filled_pct"]);
     add("work.", WORK);
-    names.sort_unstable();
-    names.dedup();
+    // Applications that share a name are measured together.
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     names
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -12,6 +12,7 @@ use super::{
     journal::{JournalError, rows_in},
     row::Row,
 };
+use crate::experiment::read_text;
 
 /// Rows cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -92,13 +93,16 @@ pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
 }
 
 fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
-    let text = fs::read_to_string(path);
+    let text = read_text(path, MOST);
     let text = text.map_err(|error| MergeError::Io { path: path.to_owned(), error })?;
     match serde_json::from_str::<Document>(&text) {
         Ok(document) => Ok(document.rows),
         Err(_) => Ok(rows_in(path, &text)?),
     }
 }
+
+/// More are not rows of one experiment (4 GiB).
+const MOST: u64 = 1 << 32;
 
 /// What `--json` prints.
 #[derive(Deserialize)]

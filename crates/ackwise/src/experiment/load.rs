@@ -1,0 +1,54 @@
+//! Experiments from files.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use super::{Experiment, ExperimentError};
+
+/// There is no experiment in a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// The file is wrong.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+}
+
+impl Experiment {
+    /// Reads an experiment from a file of at most 16 MiB.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no experiment.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let text = read_text(path, MOST);
+        let text = text.map_err(|error| LoadError::Io { path: path.to_owned(), error })?;
+        Ok(Self::parse(&path.to_string_lossy(), &text)?)
+    }
+}
+
+/// More than people write.
+const MOST: u64 = 16 << 20;
+
+/// Reads a text that is not longer than `most` octets, whatever the file is: a device may have no end.
+pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > most) {
+        let what = format!("longer than {most} octets");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(text)
+}
