@@ -38,6 +38,15 @@ fn table_1_comes_as_near_as_it_must() {
 }
 
 #[test]
+fn the_thesis_tables_come_as_near_as_they_must() {
+    let gurkan = reproduce(&[Paper::Gurkan], Effort::Quick, &mut |_| {});
+    let gurkan = gurkan.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(gurkan.misses(), 0, "{}", text(&gurkan));
+    let rows = gurkan.papers[0].tables.iter().flat_map(|table| &table.rows);
+    assert_eq!(rows.filter_map(Row::is_within).count(), 4 * 2 + 8, "rates, utilization, windows");
+}
+
+#[test]
 fn pages_stall_three_times_once_and_never() {
     assert_eq!(values("heidemann1997_table_1", "stalls_per_page"), [0.0, 3.0, 1.0, 0.0]);
 }
