@@ -50,20 +50,20 @@ pub(crate) const STEPS: &[Step] = &[
         "clippy",
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         &[Need::Component("clippy")],
-        minutes(15),
+        minutes(25),
     ),
     cargo(
         "test",
         &["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"],
         &[Need::DebianPackages],
-        minutes(20),
+        minutes(40),
     ),
     // The traces that the debug build gave must be those of a release build.
     cargo(
         "release",
         &["test", "--release", "--package", "ackwise-sim", "--test", "same_trace"],
         &[],
-        minutes(10),
+        minutes(15),
     ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -71,7 +71,7 @@ pub(crate) const STEPS: &[Step] = &[
             "doc",
             &["doc", "--workspace", "--no-deps", "--document-private-items"],
             &[],
-            minutes(10),
+            minutes(20),
         )
     },
     Step {
