@@ -165,27 +165,33 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
     let bar = if io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     let style = ProgressStyle::with_template(BAR).expect("the template is one of indicatif's");
     bar.set_style(style);
-    let mut rows = 0;
+    let mut rows = 0_u32;
     let result = run_all(experiment, options, &mut |step| match step {
         Step::Planned(rows) => bar.set_length(PARTS * u64::try_from(rows).unwrap_or(0)),
         Step::Finished(row) => {
             rows += 1;
             bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
+            bar.set_position(bar.position().max(parts(rows.into())));
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "a share for a progress bar"
-        )]
-        Step::UnderWay(done) => bar.set_position((done * PARTS as f64) as u64),
+        Step::UnderWay(share) => bar.set_position(parts(f64::from(rows) + share)),
         _ => {}
     });
     bar.finish_and_clear();
     result
 }
 
-const BAR: &str = "{elapsed_precise} [{bar:30}] {percent} %, {eta} left; {msg}";
+const BAR: &str = "{elapsed_precise} [{bar:30}] {percent} %, {eta} left; {wide_msg}";
+
+/// Rows in the parts that the bar counts.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share for a progress bar"
+)]
+fn parts(rows: f64) -> u64 {
+    (rows * PARTS as f64) as u64
+}
 
 /// Of a row, for the progress bar.
 const PARTS: u64 = 1_000;

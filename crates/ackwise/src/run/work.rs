@@ -57,7 +57,7 @@ pub enum Step<'a> {
     Planned(usize),
     /// A row is there: it was in the journal, or it was run.
     Finished(&'a Row),
-    /// So many rows have been run, those under way by their share of virtual time.
+    /// How much is done of the rows under way, in rows: the sum of their shares of virtual time.
     UnderWay(f64),
 }
 
@@ -234,9 +234,9 @@ impl Team<'_> {
             }
             let measures = run_place(self.experiment, place, &mut watch);
             let row = measures.map(|measures| Row::new(self.experiment, place, &measures));
+            clock.store(0, Ordering::Relaxed);
             // Nobody listens after a failure.
             let _ = send.send(row.map(|row| (place, Box::new(row))));
-            clock.store(0, Ordering::Relaxed);
         }
     }
 
@@ -257,7 +257,7 @@ impl Team<'_> {
                     tell(Message::Finished(place, row))?;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    tell(Message::UnderWay(share(finished, clocks, self.experiment)))?;
+                    tell(Message::UnderWay(share(clocks, self.experiment)))?;
                 }
                 Err(RecvTimeoutError::Disconnected) if finished < self.missing.len() => {
                     return Err(self.stopped());
@@ -277,14 +277,14 @@ impl Team<'_> {
     }
 }
 
-/// Rows that are run, and shares of those under way. Cases may differ in how long they last; this is
-/// for a progress bar, so the longest will do.
+/// The sum of the shares that are done of the rows under way. Cases may differ in how long they last;
+/// this is for a progress bar, so the longest will do.
 #[expect(clippy::cast_precision_loss, reason = "a share for a progress bar")]
-fn share(finished: usize, clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
+fn share(clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
     let longest = experiment.cases().iter().map(|case| case.scenario.duration).max();
     let longest = longest.unwrap_or(Duration::MAX).as_secs_f64();
     let under_way = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
-    finished as f64 + under_way.map(|seconds| (seconds / longest).min(1.0)).sum::<f64>()
+    under_way.map(|seconds| (seconds / longest).min(1.0)).sum()
 }
 
 /// How often somebody hears how far the rows under way have come.
