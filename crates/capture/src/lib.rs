@@ -7,6 +7,7 @@
 //! | [`StreamContents`] | what octets a stream holds, for those who know only its ranges |
 //! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
 //! | [`Positions`] | where a sequence number stands in a long stream |
+//! | [`conversation`] | from the two streams of a connection to its exchanges |
 //!
 //! ```
 //! use ackwise_capture::{PcapWriter, SegmentWriter, StreamContents, WHOLE_FRAMES};
@@ -30,6 +31,7 @@
 //! build on [`ackwise_tcp::wire`], which reads what [`frame`] writes, and on [`Positions`].
 
 mod contents;
+pub mod conversation;
 pub mod frame;
 mod messages;
 pub mod pcap;

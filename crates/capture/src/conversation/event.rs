@@ -1,0 +1,179 @@
+//! What a conversation turned out to be. Positions are octets of the stream of their direction.
+
+use ackwise_http::cause::Direction;
+
+/// One request and its response; numbered from 0 in each connection, in the order the requests begin.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ExchangeId(pub u32);
+
+/// What the octets of a connection say, oldest first.
+///
+/// Of each exchange there is one [`RequestBegins`](Self::RequestBegins), and, once the connection
+/// has ended, one [`ResponseEnds`](Self::ResponseEnds) or [`Abandoned`](Self::Abandoned); what is
+/// between them comes in the order of the variants, each at most once but for interim responses,
+/// except that a response may begin before its request has ended. Events are told when they are
+/// certain, which may be later than the octets they are about: an end that only the other side's
+/// turn shows is told when that begins.
+///
+/// `exact` says that the protocol's own framing gives the position. Otherwise a turn of direction
+/// does, or a start line at the beginning of a segment: the head was cut off by the snap length, the
+/// capture lost octets, or the protocol cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// What the connection speaks from here on. Told again after an upgrade, a CONNECT, or when it
+    /// turns out not to speak that.
+    Protocol(Protocol),
+    /// One side's turn in a TLS handshake.
+    TlsFlight(TlsFlight),
+    /// The first octet of a request.
+    RequestBegins {
+        /// A number not used before.
+        exchange: ExchangeId,
+        /// The HTTP/2 stream; 0 for all other protocols.
+        stream: u32,
+        /// Of the first octet.
+        position: u64,
+        /// Whether the framing says that.
+        exact: bool,
+    },
+    /// What the request asks. Not told if not even the request line can be seen.
+    RequestHead {
+        /// Which.
+        exchange: ExchangeId,
+        /// What it says.
+        head: Box<RequestHead>,
+    },
+    /// The request ends.
+    RequestEnds {
+        /// Which.
+        exchange: ExchangeId,
+        /// Of the first octet after it.
+        position: u64,
+        /// Whether the framing says that.
+        exact: bool,
+    },
+    /// A 1xx response. It begins no response: the final one is still to come.
+    Interim {
+        /// To which request.
+        exchange: ExchangeId,
+        /// The status code; 100 answers [`RequestHead::expects_continue`].
+        status: u16,
+        /// Of its first octet.
+        start: u64,
+        /// Of the first octet after it.
+        end: u64,
+    },
+    /// The first octet of the final response.
+    ResponseBegins {
+        /// To which request.
+        exchange: ExchangeId,
+        /// Of the first octet.
+        position: u64,
+        /// Whether the framing says that.
+        exact: bool,
+    },
+    /// What the response says. Not told if not even the status line can be seen.
+    ResponseHead {
+        /// To which request.
+        exchange: ExchangeId,
+        /// What it says.
+        head: ResponseHead,
+    },
+    /// The response ends.
+    ResponseEnds {
+        /// To which request.
+        exchange: ExchangeId,
+        /// Of the first octet after it.
+        position: u64,
+        /// Whether the framing says that.
+        exact: bool,
+    },
+    /// Nothing more will come of an exchange: its stream was reset, or the connection ended before
+    /// its response did.
+    Abandoned {
+        /// Which.
+        exchange: ExchangeId,
+    },
+    /// Other exchanges overlap with this one and cannot be told from it: HTTP/2 under TLS, say.
+    Multiplexed {
+        /// Which.
+        exchange: ExchangeId,
+    },
+    /// HTTP/2 flow control lets no more DATA go.
+    FlowControlBlocked {
+        /// Whose data; `None` if the connection's window is used up, and so everybody's.
+        exchange: Option<ExchangeId>,
+        /// Which way the data goes.
+        direction: Direction,
+        /// Of the first octet, in `direction`, after the DATA that used up the window.
+        position: u64,
+    },
+    /// A window that was used up opens again.
+    FlowControlReopened {
+        /// As when it was used up.
+        exchange: Option<ExchangeId>,
+        /// Which way the data goes.
+        direction: Direction,
+        /// Of the first octet after the WINDOW_UPDATE or SETTINGS, in the *other* direction.
+        position: u64,
+    },
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// HTTP/1.0 or HTTP/1.1.
+    Http1,
+    /// HTTP/2 without TLS.
+    Http2,
+    /// TLS; its exchanges are turns of application data.
+    Tls,
+    /// Anything else; its exchanges are turns of data.
+    Opaque,
+}
+
+/// Octets that one side sends in a TLS handshake before it is the other's turn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TlsFlight {
+    /// Who sends.
+    pub direction: Direction,
+    /// Of the first octet.
+    pub start: u64,
+    /// Of the first octet after it.
+    pub end: u64,
+    /// Whether the handshake is done with it.
+    pub done: bool,
+}
+
+/// What a request asks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RequestHead {
+    /// The method as sent; `None` if HTTP/2's header compression hides it.
+    pub method: Option<Box<str>>,
+    /// The path without the query; `None` if hidden, shorter than the path if the capture cut it.
+    pub path: Option<Box<str>>,
+    /// Whether a query follows the path, as far as the head was captured.
+    pub has_query: bool,
+    /// Of the first octet after the head; `None` if the capture cut it.
+    pub end: Option<u64>,
+    /// It says `Expect: 100-continue`: the client may wait for a 100 before it sends the body.
+    pub expects_continue: bool,
+    /// It says that it is the last on this connection: `Connection: close`, or HTTP/1.0.
+    pub wants_close: bool,
+}
+
+/// What a response says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// The status code; `None` if HTTP/2's header compression hides it.
+    pub status: Option<u16>,
+    /// Of the first octet after the head; `None` if the capture cut it.
+    pub end: Option<u64>,
+    /// It says that it is the last on this connection: `Connection: close`, HTTP/1.0, or a body
+    /// that only the close ends.
+    pub wants_close: bool,
+}
