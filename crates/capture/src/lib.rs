@@ -32,10 +32,12 @@
 
 mod contents;
 pub mod conversation;
+pub mod decode;
 pub mod frame;
 mod messages;
 pub mod pcap;
 mod positions;
+pub mod read;
 mod segments;
 #[cfg(test)]
 mod testing;
