@@ -6,6 +6,69 @@ use crate::{
     cursor::Cursor,
 };
 
+/// Finds the end of a body of which not every octet can be seen, as in a capture with a snap length.
+///
+/// ```
+/// use ackwise_http::{BodyEnd, Framing};
+///
+/// let mut body = BodyEnd::new(Framing::Chunked);
+/// let mut seen = &b"400\r\nAbout a thousand more were not captured"[..];
+/// assert_eq!(body.advance(&mut seen), Ok(false));
+/// assert_eq!(body.skip(0x400 - 39), Some(0x400 - 39));
+/// let mut seen = &b"\r\n0\r\n\r\nHTTP/1.1 200 OK"[..];
+/// assert_eq!(body.advance(&mut seen), Ok(true));
+/// assert_eq!(seen, b"HTTP/1.1 200 OK");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BodyEnd(BodyScanner);
+
+impl BodyEnd {
+    /// A body that is delimited by `framing`, at its first octet.
+    #[must_use]
+    pub const fn new(framing: Framing) -> Self {
+        Self(BodyScanner::new(framing))
+    }
+
+    /// Takes octets of the body off the front of `input`; whether it has ended then.
+    ///
+    /// # Errors
+    ///
+    /// If its chunks are broken; the end cannot be found any more.
+    pub fn advance(&mut self, input: &mut &[u8]) -> Result<bool, ChunkError> {
+        let mut cursor = Cursor::new(input, 0);
+        loop {
+            let step = self.0.advance(&mut cursor)?;
+            *input = cursor.rest();
+            match step {
+                BodyStep::Content(_) => {}
+                BodyStep::End => return Ok(true),
+                BodyStep::NeedsMore => return Ok(false),
+            }
+        }
+    }
+
+    /// Passes over `octets` that were not seen; how many of them belong to the body.
+    ///
+    /// `None` if they may hold what says where the body ends; it cannot be found any more then.
+    pub fn skip(&mut self, octets: u64) -> Option<u64> {
+        match &mut self.0 {
+            BodyScanner::Length { left } => {
+                let skipped = octets.min(*left);
+                *left -= skipped;
+                Some(skipped)
+            }
+            BodyScanner::Chunked(chunks) => chunks.skip(octets).then_some(octets),
+            BodyScanner::UntilClose => Some(octets),
+        }
+    }
+
+    /// Whether a connection that closes now leaves the body incomplete.
+    #[must_use]
+    pub const fn is_cut_by_close(&self) -> bool {
+        self.0.missing().is_some()
+    }
+}
+
 /// What of the body is still to come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyScanner {

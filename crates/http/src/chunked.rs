@@ -101,6 +101,18 @@ impl ChunkScanner {
         }
     }
 
+    /// Passes over unseen bytes; `false` if some of them are framing.
+    pub(crate) fn skip(&mut self, bytes: u64) -> bool {
+        match self.state {
+            _ if bytes == 0 => true,
+            State::Data(left) if bytes <= left => {
+                self.state = if bytes == left { State::DataCr } else { State::Data(left - bytes) };
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The state after a byte of framing.
     fn after(&mut self, byte: u8) -> Result<State, ChunkError> {
         Ok(match (self.state, byte) {

@@ -19,7 +19,12 @@ struct Line {
 
 impl Fields {
     /// Remembers where `parsed`, which borrows from `head`, stands in it.
-    pub(crate) fn locate(head: &[u8], parsed: &[httparse::Header<'_>]) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If it does not.
+    #[must_use]
+    pub fn locate(head: &[u8], parsed: &[httparse::Header<'_>]) -> Self {
         let lines = parsed
             .iter()
             .map(|field| Line {
@@ -79,6 +84,7 @@ fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     if part.is_empty() {
         return 0..0; // An empty value may be a constant of the parser's and stand nowhere.
     }
-    let start = part.as_ptr().addr() - whole.as_ptr().addr();
+    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    assert!(start < whole.len() && part.len() <= whole.len() - start, "a field of another head");
     start..start + part.len()
 }

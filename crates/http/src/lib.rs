@@ -63,7 +63,7 @@ pub mod request;
 pub mod response;
 
 pub use behaviour::Behaviour;
-pub use body::Missing;
+pub use body::{BodyEnd, Missing};
 pub use cause::Cause;
 pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart};
 pub use encode::EncodeError;
