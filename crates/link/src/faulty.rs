@@ -60,6 +60,7 @@ impl<T> Faulty<T> {
     }
 
     /// When the next late packet arrives.
+    #[cold]
     pub(crate) fn next_late(&self) -> Option<Instant> {
         self.late.first_key_value().map(|((arrives, _), _)| *arrives)
     }

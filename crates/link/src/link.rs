@@ -52,9 +52,9 @@ impl<T> Link<T> {
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let in_order = self.in_order.front().map(|(arrives, _)| *arrives);
-        match &self.faulty {
+        match self.next_late() {
+            Some(late) => Some(in_order.map_or(late, |in_order| in_order.min(late))),
             None => in_order,
-            Some(faulty) => in_order.into_iter().chain(faulty.next_late()).min(),
         }
     }
 
@@ -63,13 +63,18 @@ impl<T> Link<T> {
     #[must_use]
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<T> {
-        let late = self.faulty.as_ref().and_then(|faulty| faulty.next_late());
-        let until = late.map_or(now, |late| late.min(now));
+        let late = self.next_late().filter(|late| *late <= now);
+        let until = late.unwrap_or(now);
         if let Some((_, packet)) = self.in_order.pop_front_if(|(arrives, _)| *arrives <= until) {
             return Some(packet);
         }
-        late.filter(|late| *late <= now)?;
+        late?;
         self.faulty.as_mut().and_then(|faulty| faulty.pop_late())
+    }
+
+    #[inline]
+    fn next_late(&self) -> Option<Instant> {
+        self.faulty.as_ref().and_then(|faulty| faulty.next_late())
     }
 
     /// What has happened so far.

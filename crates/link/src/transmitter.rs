@@ -20,9 +20,11 @@ use crate::{
 pub(crate) struct Transmitter {
     pace: Pace,
     discipline: Discipline,
-    /// When each packet that has not left wholly will have.
-    waiting: VecDeque<Instant>,
+    /// When the last packet taken will have left wholly.
     free_at: Instant,
+    /// The same of those before it, but for what has left: a link where nothing waits has no use for
+    /// the list.
+    before: VecDeque<Instant>,
     busy_nanos: u64,
 }
 
@@ -38,7 +40,7 @@ enum Discipline {
 struct WaitingOctets {
     limit: u64,
     total: u64,
-    /// Of each packet that waits.
+    /// Of each packet that waits, the last one included.
     sizes: VecDeque<u64>,
 }
 
@@ -59,8 +61,8 @@ impl Transmitter {
         Self {
             pace: Pace::new(rate),
             discipline,
-            waiting: VecDeque::new(),
             free_at: Instant::EPOCH,
+            before: VecDeque::new(),
             busy_nanos: 0,
         }
     }
@@ -73,14 +75,17 @@ impl Transmitter {
     /// When the last bit of a packet that comes at `now` will have left, or why it will not leave.
     #[inline]
     pub(crate) fn offer(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {
-        self.forget_departed(now);
-        self.admit(size, now)?;
-        let begins = now.max(self.free_at);
+        let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
+        self.admit(waiting, size, now)?;
         let sending = self.pace.serialization_nanos(size);
         self.busy_nanos = self.busy_nanos.saturating_add(sending);
+        let begins = now.max(self.free_at);
+        if waiting > 0 {
+            self.before.push_back(self.free_at);
+        }
         self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
-        if self.free_at > now {
-            self.wait(size);
+        if let Discipline::Octets(octets) = &mut self.discipline {
+            octets.push(size.0);
         }
         Ok(self.free_at)
     }
@@ -91,8 +96,7 @@ impl Transmitter {
     }
 
     #[inline]
-    fn admit(&mut self, size: Octets, now: Instant) -> Result<(), DropReason> {
-        let waiting = self.waiting.len();
+    fn admit(&mut self, waiting: usize, size: Octets, now: Instant) -> Result<(), DropReason> {
         let has_room = match &mut self.discipline {
             Discipline::Packets(limit) => waiting < *limit,
             Discipline::Octets(octets) => octets.has_room(size),
@@ -101,28 +105,45 @@ impl Transmitter {
         if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
     }
 
+    /// All have left.
     #[inline]
-    fn wait(&mut self, size: Octets) {
-        self.waiting.push_back(self.free_at);
+    fn none_waits(&mut self) -> usize {
+        self.before.clear();
         if let Discipline::Octets(octets) = &mut self.discipline {
-            octets.total += size.0;
-            octets.sizes.push_back(size.0);
+            octets.clear();
         }
+        0
     }
 
+    /// How many packets have not left wholly by `now`, when the last one has not.
     #[inline]
-    fn forget_departed(&mut self, now: Instant) {
-        while self.waiting.pop_front_if(|departs| *departs <= now).is_some() {
+    fn waiting(&mut self, now: Instant) -> usize {
+        while self.before.pop_front_if(|departs| *departs <= now).is_some() {
             if let Discipline::Octets(octets) = &mut self.discipline {
-                octets.total -= octets.sizes.pop_front().unwrap_or(0);
+                octets.pop();
             }
         }
+        self.before.len() + 1
     }
 }
 
 impl WaitingOctets {
     fn has_room(&self, size: Octets) -> bool {
         self.total.checked_add(size.0).is_some_and(|octets| octets <= self.limit)
+    }
+
+    fn push(&mut self, size: u64) {
+        self.total += size;
+        self.sizes.push_back(size);
+    }
+
+    fn pop(&mut self) {
+        self.total -= self.sizes.pop_front().unwrap_or(0);
+    }
+
+    fn clear(&mut self) {
+        self.total = 0;
+        self.sizes.clear();
     }
 }
 

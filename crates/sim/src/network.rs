@@ -8,7 +8,6 @@ use std::{cmp::Reverse, time::Duration};
 
 use ackwise_link::{Counters, Faults, Link, Seed, Verdict};
 use ackwise_tcp::{Instant, Octets, Transmit};
-use slab::Slab;
 
 use crate::{
     observe::Side,
@@ -41,7 +40,7 @@ struct Moving {
     /// Where it is in [`Network::ways`].
     place: u32,
     /// How often it is under way: faults duplicate.
-    copies: u8,
+    copies: u32,
 }
 
 /// One direction of a link.
@@ -67,19 +66,6 @@ impl Next {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Way(u32);
 
-/// What came to the end of a link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Polled {
-    /// A packet that is where it was sent.
-    Here(PacketId),
-    /// A packet that the next link took.
-    Forwarded { id: PacketId, link: u32, arm: Arm },
-    /// A packet that the next link dropped; it is still in the table.
-    Dropped(PacketId),
-    /// Nothing more by now.
-    Later(Arm),
-}
-
 /// What a link did with a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pushed {
@@ -92,14 +78,25 @@ pub(crate) enum Pushed {
 /// A link whose first packet arrives at a time that the event queue does not know yet.
 pub(crate) type Arm = Option<(u32, Instant)>;
 
+impl Hop {
+    /// Says when the event queue has to look.
+    #[inline]
+    fn arm(&mut self) -> Option<Instant> {
+        let due = self.link.poll_timeout();
+        self.armed = due.unwrap_or(Instant::FAR_FUTURE);
+        due
+    }
+}
+
 /// The links and what is on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     hops: Vec<Hop>,
-    /// Packets under way, as hops see them.
-    moving: Slab<Moving>,
+    /// Packets under way, as hops see them; and places that are free.
+    moving: Vec<Moving>,
     /// The same packets, in the same places, as hosts see them.
     packets: Vec<Packet>,
+    free: Vec<PacketId>,
     /// By connection: how many of them are its.
     under_way: Vec<u32>,
     /// All ways in use, one after the other, each ended by [`Next::ARRIVED`].
@@ -129,9 +126,9 @@ impl Network {
                 });
             }
         }
-        let (moving, packets, under_way) = (Slab::new(), Vec::new(), Vec::new());
-        let (ways, known) = (Vec::new(), BTreeMap::new());
-        Self { hops, moving, packets, under_way, ways, known, neighbours, delays }
+        let (moving, packets, free) = (Vec::new(), Vec::new(), Vec::new());
+        let (under_way, ways, known) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { hops, moving, packets, free, under_way, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -164,7 +161,8 @@ impl Network {
                 return Some(walk_back(&reached, from, to));
             }
             for &(link, next) in &self.neighbours[node.0 as usize] {
-                if reached[next.0 as usize].is_none() {
+                let dead_end = next != to && self.neighbours[next.0 as usize].len() < 2;
+                if !dead_end && reached[next.0 as usize].is_none() {
                     let delay = delay + self.delays[link as usize];
                     candidates.push(Reverse((delay, links + 1, next, node, link)));
                 }
@@ -174,36 +172,29 @@ impl Network {
     }
 
     /// Puts a segment on its way.
-    pub(crate) fn send(
-        &mut self,
-        transmit: Transmit,
-        (connection, from): (u32, Side),
-        congestion_window: u32,
-        way: Way,
-        now: Instant,
-    ) -> (PacketId, Pushed) {
-        let segment = &transmit.segment;
+    pub(crate) fn send(&mut self, packet: Packet, way: Way, now: Instant) -> (PacketId, Pushed) {
+        let segment = &packet.transmit.segment;
         let size = HEADERS + segment.options.wire_length() + segment.len;
-        let moving = Moving { size, place: way.0, copies: 1 };
-        if self.ways[moving.place as usize] == Next::ARRIVED {
-            unreachable!("a host does not send to itself: the scenario was checked");
-        }
-        let id = self.insert(moving, Packet { transmit, connection, from, congestion_window });
-        (id, self.push(id, now))
+        let link = self.first_link(way);
+        let id = self.insert(Moving { size, place: way.0, copies: 1 }, packet);
+        (id, self.push(id, link, now))
     }
 
+    #[inline]
     fn insert(&mut self, moving: Moving, packet: Packet) -> PacketId {
         let connection = packet.connection as usize;
         if self.under_way.len() <= connection {
             self.under_way.resize(connection + 1, 0);
         }
         self.under_way[connection] += 1;
-        let place = self.moving.insert(moving);
-        match self.packets.get_mut(place) {
-            Some(unused) => *unused = packet,
-            None => self.packets.push(packet),
+        if let Some(id) = self.free.pop() {
+            self.moving[id.0 as usize] = moving;
+            self.packets[id.0 as usize] = packet;
+            return id;
         }
-        PacketId(index(place))
+        self.moving.push(moving);
+        self.packets.push(packet);
+        PacketId(index(self.moving.len() - 1))
     }
 
     /// Packets of a connection that are under way.
@@ -212,32 +203,34 @@ impl Network {
     }
 
     /// Offers a packet to the link at its place.
-    fn push(&mut self, id: PacketId, now: Instant) -> Pushed {
-        let moving = &mut self.moving[id.0 as usize];
-        let link = self.ways[moving.place as usize].0;
+    #[inline]
+    pub(crate) fn push(&mut self, id: PacketId, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
-        let before = if hop.faulty { hop.link.counters().duplicated } else { 0 };
-        match hop.link.push(id, Octets(u64::from(moving.size + hop.overhead)), now) {
-            Verdict::Queued => {
-                if hop.faulty && hop.link.counters().duplicated > before {
-                    moving.copies += 1;
-                }
-                Pushed::Taken(self.arm(link))
-            }
+        let size = self.moving[id.0 as usize].size + hop.overhead;
+        if hop.faulty {
+            return self.push_at_risk(id, link, size, now);
+        }
+        match hop.link.push(id, Octets(size.into()), now) {
+            // What comes later arrives later.
+            Verdict::Queued if hop.armed != Instant::FAR_FUTURE => Pushed::Taken(None),
+            Verdict::Queued => Pushed::Taken(hop.arm().map(|due| (link, due))),
             Verdict::Dropped(_) => Pushed::Dropped,
         }
     }
 
-    /// Whether the event queue must look at a link earlier than it knows.
-    fn arm(&mut self, link: u32) -> Arm {
+    /// The same where packets may come twice, or overtake each other.
+    #[cold]
+    fn push_at_risk(&mut self, id: PacketId, link: u32, size: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
-        if hop.armed != Instant::FAR_FUTURE && !hop.faulty {
-            // What comes later arrives later.
-            return None;
+        let before = hop.link.counters().duplicated;
+        if let Verdict::Dropped(_) = hop.link.push(id, Octets(size.into()), now) {
+            return Pushed::Dropped;
         }
-        let due = hop.link.poll_timeout().filter(|due| *due < hop.armed)?;
-        hop.armed = due;
-        Some((link, due))
+        if hop.link.counters().duplicated > before {
+            self.moving[id.0 as usize].copies += 1;
+        }
+        let earlier = hop.link.poll_timeout().is_some_and(|due| due < hop.armed);
+        Pushed::Taken(if earlier { hop.arm().map(|due| (link, due)) } else { None })
     }
 
     /// Whether an event for `link` at `now` is the one that was armed last.
@@ -245,36 +238,34 @@ impl Network {
         self.hops[link as usize].armed == now
     }
 
-    /// What comes to the end of `link` next: a packet by `now`, or else when the event queue must look
-    /// again.
-    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Polled {
+    /// The next packet that has come to the end of `link` by `now`; without one, when the event queue
+    /// must look again.
+    #[inline]
+    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Result<PacketId, Arm> {
         let hop = &mut self.hops[link as usize];
-        let id = match hop.link.poll_timeout() {
-            Some(due) if due <= now => hop.link.poll(now).expect("it is due"),
-            later => {
-                hop.armed = later.unwrap_or(Instant::FAR_FUTURE);
-                return Polled::Later(later.map(|due| (link, due)));
-            }
-        };
-        let moving = &mut self.moving[id.0 as usize];
-        // A duplicate goes on by itself from here: the two are at different places.
-        let id = if moving.copies > 1 {
-            moving.copies -= 1;
-            let twin = Moving { copies: 1, ..*moving };
-            self.insert(twin, self.packets[id.0 as usize])
-        } else {
-            id
+        let Some(id) = hop.link.poll(now) else {
+            return Err(hop.arm().map(|due| (link, due)));
         };
         let moving = &mut self.moving[id.0 as usize];
         moving.place += 1;
-        let next = self.ways[moving.place as usize];
-        if next == Next::ARRIVED {
-            return Polled::Here(id);
-        }
-        match self.push(id, now) {
-            Pushed::Taken(arm) => Polled::Forwarded { id, link: next.0, arm },
-            Pushed::Dropped => Polled::Dropped(id),
-        }
+        Ok(if moving.copies == 1 { id } else { self.part(id) })
+    }
+
+    /// A duplicate goes on by itself from here: the two are at different places.
+    #[cold]
+    fn part(&mut self, id: PacketId) -> PacketId {
+        let moving = &mut self.moving[id.0 as usize];
+        let twin = Moving { copies: 1, ..*moving };
+        moving.copies -= 1;
+        moving.place -= 1;
+        self.insert(twin, self.packets[id.0 as usize])
+    }
+
+    /// The link that a packet takes next, unless it is where it was sent.
+    #[inline]
+    pub(crate) fn next_link(&self, id: PacketId) -> Option<u32> {
+        let next = self.ways[self.moving[id.0 as usize].place as usize];
+        (next != Next::ARRIVED).then_some(next.0)
     }
 
     /// When the last bit of what a link has taken so far will have left.
@@ -292,8 +283,9 @@ impl Network {
     }
 
     /// Takes a packet out of the table.
+    #[inline]
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
-        self.moving.remove(id.0 as usize);
+        self.free.push(id);
         let packet = self.packets[id.0 as usize];
         self.under_way[packet.connection as usize] -= 1;
         packet

@@ -18,6 +18,7 @@ pub(crate) enum Sight {
 pub(crate) struct TraceHash(u64);
 
 impl TraceHash {
+    #[inline]
     pub(crate) fn see(
         &mut self,
         sight: Sight,

@@ -153,14 +153,17 @@ impl<'a, O: Observer> World<'a, O> {
                 self.may_go_on(events)?;
             }
             self.handle(event);
-            if let Some(failure) = self.failure.take() {
-                return Err(failure);
+            if self.failure.is_some() {
+                break;
             }
             if self.unfinished == 0 && self.connections.is_empty() {
                 return Ok(self.finish(now, events));
             }
         }
-        Ok(self.finish(end, events))
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(self.finish(end, events)),
+        }
     }
 
     fn may_go_on(&mut self, events: u64) -> Result<(), RunError> {

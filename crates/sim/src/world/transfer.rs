@@ -5,7 +5,7 @@ use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
 use super::{Event, World};
 use crate::{
     connection::Connection,
-    network::{Arm, Packet, PacketId, Polled, Pushed},
+    network::{Arm, Packet, PacketId, Pushed},
     observe::{Observer, Side, Sighting},
     trace::Sight,
 };
@@ -17,19 +17,30 @@ impl<O: Observer> World<'_, O> {
             return;
         }
         loop {
-            match self.network.poll(link, self.now) {
-                Polled::Later(arm) => return self.arm(arm),
-                Polled::Forwarded { id, link, arm } => {
-                    self.arm(arm);
-                    self.forwarded(id, link);
-                }
-                Polled::Dropped(id) => {
-                    let place = self.dropped(id);
-                    self.forget_if_over(place);
-                }
-                Polled::Here(id) => self.arrived(id),
+            let id = match self.network.poll(link, self.now) {
+                Ok(id) => id,
+                Err(arm) => return self.arm(arm),
+            };
+            match self.network.next_link(id) {
+                Some(next) => self.forward(id, next),
+                None => self.arrived(id),
             }
             self.collector.measures.work.packet_hops += 1;
+        }
+    }
+
+    fn forward(&mut self, id: PacketId, link: u32) {
+        match self.network.push(id, link, self.now) {
+            Pushed::Taken(arm) => {
+                self.arm(arm);
+                if self.scenario.watch_causes {
+                    self.forwarded(id, link);
+                }
+            }
+            Pushed::Dropped => {
+                let place = self.dropped(id);
+                self.forget_if_over(place);
+            }
         }
     }
 
@@ -43,11 +54,9 @@ impl<O: Observer> World<'_, O> {
     }
 
     fn forwarded(&mut self, id: PacketId, link: u32) {
-        if self.scenario.watch_causes {
-            let (packet, free_at) = (*self.network.packet(id), self.network.busy_until(link));
-            let Packet { connection, from, transmit, .. } = &packet;
-            self.change_watched(*connection, |it| it.forwarded(*from, transmit, free_at));
-        }
+        let (packet, free_at) = (*self.network.packet(id), self.network.busy_until(link));
+        let Packet { connection, from, transmit, .. } = &packet;
+        self.change_watched(*connection, |it| it.forwarded(*from, transmit, free_at));
     }
 
     fn arm(&mut self, arm: Arm) {
@@ -152,8 +161,8 @@ impl<O: Observer> World<'_, O> {
         let sighting = sighting(connection, side, &transmit, congestion_window);
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
         self.observer.on_sent(&sighting, self.now);
-        let (id, pushed) =
-            self.network.send(transmit, (place, side), congestion_window, way, self.now);
+        let packet = Packet { transmit, connection: place, from: side, congestion_window };
+        let (id, pushed) = self.network.send(packet, way, self.now);
         if self.scenario.watch_causes {
             let free_at = self.network.busy_until(self.network.first_link(way));
             self.watch_sent(place, side, &transmit, free_at);
