@@ -4,7 +4,7 @@
 //! use ackwise_capture::conversation::{Conversation, Event};
 //! use ackwise_http::cause::Direction::{ToClient, ToServer};
 //!
-//! let mut conversation = Conversation::new(80);
+//! let mut conversation = Conversation::new();
 //! let request = b"GET /a?b HTTP/1.1\r\nHost: c\r\n\r\n";
 //! conversation.handle_data(ToServer, 0, 31, request);
 //! // The snap length cut this segment: 1000 octets, the head and the beginning of the body.
@@ -23,55 +23,219 @@
 //! Not here: time and packets. The caller knows when each position was seen.
 
 mod event;
+mod guess;
+mod http1;
+mod log;
+mod opening;
+mod span;
+mod turns;
 
 pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight};
 
-use std::collections::VecDeque;
-
 use ackwise_http::cause::Direction;
+
+use guess::Guess;
+use http1::Http1;
+use log::Log;
+use opening::Opening;
+use span::Span;
+use turns::Turns;
 
 /// One connection's octets on their way to exchanges.
 ///
 /// The caller's contract: data of one direction comes in order and without overlap, what the capture
 /// does not show is a gap, and after each `handle_*` call [`poll_event`](Self::poll_event) is drained.
 /// The two directions may be interleaved as the capture has them. A connection that the capture shows
-/// from its middle begins with a gap. Nothing that a capture holds makes it panic; what it keeps is
-/// bounded.
+/// from its middle begins with a gap (of any length). Nothing that a capture holds makes it panic; what
+/// it keeps is bounded.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    events: VecDeque<Event>,
+    state: State,
+    /// How far the streams have come, to the server and to the client.
+    ends: [u64; 2],
+    log: Log,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Opening(Opening),
+    Http1(Box<Http1>),
+    /// Neither side can be understood. Seen from the middle, that may change.
+    Turns {
+        turns: Turns,
+        from_middle: bool,
+    },
+}
+
+/// That a connection goes on as something else.
+#[derive(Clone, Copy, Debug)]
+enum Switch {
+    /// By turns, from the octet at `start` on.
+    Turns { turns: Turns, start: u64 },
+    /// As something new, behind a proxy.
+    Tunnel,
+    /// As HTTP/2, with the response to `exchange` on stream 1.
+    Http2 { exchange: ExchangeId },
 }
 
 impl Conversation {
-    /// A connection on which nothing was sent yet, to a server at `server_port`, which is a hint.
+    /// A connection on which nothing was sent yet.
     #[must_use]
-    pub fn new(server_port: u16) -> Self {
-        let _ = server_port;
-        Self { events: VecDeque::new() }
+    pub fn new() -> Self {
+        Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
     }
 
     /// Takes the next `len` octets of a stream, from `position` on; `octets` is their beginning, as
     /// far as the capture holds it. A segment is best given whole: where segments begin is a hint.
     pub fn handle_data(&mut self, direction: Direction, position: u64, len: u32, octets: &[u8]) {
-        let _ = (direction, position, len, octets);
+        self.handle_gap_before(direction, position);
+        let mut span = Span::segment(position, len.into(), octets);
+        span.take(self.end(direction).saturating_sub(position));
+        self.handle(direction, span);
+        *self.end(direction) = (*self.end(direction)).max(span.end());
     }
 
     /// Says that octets `from` to `to` of a stream were sent but are not in the capture.
     pub fn handle_gap(&mut self, direction: Direction, from: u64, to: u64) {
-        let _ = (direction, from, to);
+        match &mut self.state {
+            State::Opening(opening) if opening.is_untouched() => {
+                opening.from_middle = true;
+                *self.end(direction) = to;
+            }
+            _ => {
+                self.handle_gap_before(direction, from);
+                self.handle_gap_before(direction, to);
+            }
+        }
     }
 
-    /// Says that one side sends no more (FIN) after the octet before `position`.
-    pub fn handle_end(&mut self, direction: Direction, position: u64) {
-        let _ = (direction, position);
+    /// Says that one side sends no more (FIN).
+    pub fn handle_end(&mut self, direction: Direction) {
+        match &mut self.state {
+            State::Opening(_) => {}
+            State::Http1(http1) => http1.handle_end(direction, &mut self.log),
+            State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
+        }
     }
 
     /// Says that the connection is gone: RST, or the capture ends.
-    pub fn handle_abort(&mut self) {}
+    pub fn handle_abort(&mut self) {
+        match &mut self.state {
+            State::Opening(_) => {}
+            State::Http1(http1) => http1.handle_abort(&mut self.log),
+            State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
+        }
+    }
 
     /// What came of it, oldest first.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.log.pop()
+    }
+
+    /// Passes over what is missing before `position`.
+    fn handle_gap_before(&mut self, direction: Direction, position: u64) {
+        let end = *self.end(direction);
+        if let Some(length) = position.checked_sub(end) {
+            self.handle(direction, Span::gap(end, length));
+            *self.end(direction) = position;
+        }
+    }
+
+    const fn end(&mut self, direction: Direction) -> &mut u64 {
+        match direction {
+            Direction::ToServer => &mut self.ends[0],
+            Direction::ToClient => &mut self.ends[1],
+        }
+    }
+
+    fn handle(&mut self, direction: Direction, mut span: Span<'_>) {
+        // Each switch leads nearer to turns, or consumes a head.
+        while !span.is_empty() {
+            match &mut self.state {
+                State::Opening(opening) => {
+                    let Some(protocol) = opening.handle(direction, &mut span) else { return };
+                    let opening = *opening;
+                    self.open(protocol, opening.from_middle);
+                    for (direction, taken) in opening.taken() {
+                        self.handle(direction, taken);
+                    }
+                }
+                State::Http1(http1) => match http1.handle(direction, &mut span, &mut self.log) {
+                    Some(switch) => self.switch(switch, direction, &mut span),
+                    None => return,
+                },
+                State::Turns { from_middle: true, turns } if span.begins_segment() => {
+                    let turns = *turns;
+                    if !self.resynchronise(turns, direction, &span) {
+                        self.take_turn(direction, &mut span);
+                    }
+                }
+                State::Turns { .. } => self.take_turn(direction, &mut span),
+            }
+        }
+    }
+
+    /// Goes on in the protocol that the first octets show.
+    fn open(&mut self, protocol: Protocol, from_middle: bool) {
+        self.state = match protocol {
+            Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
+            _ => State::Turns { turns: Turns::Idle, from_middle },
+        };
+        self.log.push(Event::Protocol(protocol));
+    }
+
+    /// Goes on as `switch` says, with the octets that are left in `span`.
+    fn switch(&mut self, switch: Switch, direction: Direction, span: &mut Span<'_>) {
+        match switch {
+            Switch::Turns { turns, start } => {
+                self.state = State::Turns { turns, from_middle: false };
+                self.log.push(Event::Protocol(Protocol::Opaque));
+                let end = span.end();
+                span.take_all();
+                if let (State::Turns { turns, .. }, true) = (&mut self.state, start < end) {
+                    turns.handle(direction, start, end, &mut self.log);
+                }
+            }
+            Switch::Tunnel => self.state = State::Opening(Opening::default()),
+            Switch::Http2 { .. } => {}
+        }
+    }
+
+    /// Looks for HTTP in a connection seen from its middle.
+    fn resynchronise(&mut self, turns: Turns, direction: Direction, span: &Span<'_>) -> bool {
+        let guess = match direction {
+            Direction::ToServer => guess::request_line(span.octets()),
+            Direction::ToClient => guess::status_line(span.octets()),
+        };
+        if guess != Guess::Yes {
+            return false;
+        }
+        let http1 = match (turns, direction) {
+            (Turns::Request { exchange, end: position }, Direction::ToClient) => {
+                self.log.push(Event::RequestEnds { exchange, position, exact: false });
+                Http1::resume(exchange)
+            }
+            (mut turns, _) => {
+                turns.handle_abort(&mut self.log);
+                Http1::new(false)
+            }
+        };
+        self.state = State::Http1(Box::new(http1));
+        self.log.push(Event::Protocol(Protocol::Http1));
+        true
+    }
+
+    fn take_turn(&mut self, direction: Direction, span: &mut Span<'_>) {
+        if let State::Turns { turns, .. } = &mut self.state {
+            turns.handle(direction, span.at(), span.end(), &mut self.log);
+        }
+        span.take_all();
+    }
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -15,8 +15,8 @@ pub struct ExchangeId(pub u32);
 /// certain, which may be later than the octets they are about: an end that only the other side's
 /// turn shows is told when that begins.
 ///
-/// `exact` says that the protocol's own framing gives the position. Otherwise a turn of direction
-/// does, or a start line at the beginning of a segment: the head was cut off by the snap length, the
+/// `exact` says that the protocol's own framing gives the position, or a start line at the beginning of
+/// a segment. Otherwise only a turn of direction does: the head was cut off by the snap length, the
 /// capture lost octets, or the protocol cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub enum Event {
         stream: u32,
         /// Of the first octet.
         position: u64,
-        /// Whether the framing says that.
+        /// Whether more than a turn of direction says that.
         exact: bool,
     },
     /// What the request asks. Not told if not even the request line can be seen.
@@ -50,7 +50,7 @@ pub enum Event {
         exchange: ExchangeId,
         /// Of the first octet after it.
         position: u64,
-        /// Whether the framing says that.
+        /// Whether more than a turn of direction says that.
         exact: bool,
     },
     /// A 1xx response. It begins no response: the final one is still to come.
@@ -70,7 +70,7 @@ pub enum Event {
         exchange: ExchangeId,
         /// Of the first octet.
         position: u64,
-        /// Whether the framing says that.
+        /// Whether more than a turn of direction says that.
         exact: bool,
     },
     /// What the response says. Not told if not even the status line can be seen.
@@ -86,7 +86,7 @@ pub enum Event {
         exchange: ExchangeId,
         /// Of the first octet after it.
         position: u64,
-        /// Whether the framing says that.
+        /// Whether more than a turn of direction says that.
         exact: bool,
     },
     /// Nothing more will come of an exchange: its stream was reset, or the connection ended before

@@ -1,0 +1,295 @@
+//! HTTP/1: requests in order, responses in the same order.
+
+mod head;
+mod pipeline;
+mod reader;
+
+use ackwise_http::cause::Direction;
+
+use super::{Event, ExchangeId, ResponseHead, Switch, guess, log::Log, span::Span, turns::Turns};
+use head::{Answers, Expected};
+use pipeline::Pipeline;
+use reader::{Reader, Step};
+
+/// Both directions of an HTTP/1 connection.
+#[derive(Clone, Debug)]
+pub(super) struct Http1 {
+    requests: Reader,
+    responses: Reader,
+    /// Where the streams have come to.
+    asked_to: u64,
+    answered_to: u64,
+    pipeline: Pipeline,
+    asking: Asking,
+    reply: Reply,
+}
+
+/// The request that is under way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Asking {
+    Nothing,
+    /// `None` if it is not told of.
+    Request(Option<ExchangeId>),
+}
+
+/// The response that is under way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Reply {
+    Nothing,
+    /// It may turn out to be an interim one.
+    Head {
+        start: u64,
+        exact: bool,
+    },
+    /// `None` if it answers no request that is told of.
+    Body(Option<ExchangeId>),
+}
+
+impl Http1 {
+    /// From the first octet of a connection on, or from its middle.
+    pub(super) fn new(from_beginning: bool) -> Self {
+        Self {
+            requests: Reader::new(guess::request_line, from_beginning),
+            responses: Reader::new(guess::status_line, from_beginning),
+            asked_to: 0,
+            answered_to: 0,
+            pipeline: Pipeline::default(),
+            asking: Asking::Nothing,
+            reply: Reply::Nothing,
+        }
+    }
+
+    /// From the middle of a connection on which `exchange` was asked.
+    pub(super) fn resume(exchange: ExchangeId) -> Self {
+        let mut http1 = Self::new(false);
+        http1.pipeline.push(exchange);
+        http1
+    }
+
+    pub(super) fn handle(
+        &mut self,
+        direction: Direction,
+        span: &mut Span<'_>,
+        log: &mut Log,
+    ) -> Option<Switch> {
+        match direction {
+            Direction::ToServer => {
+                self.asked_to = span.end();
+                self.handle_requests(span, log)
+            }
+            Direction::ToClient => {
+                self.answered_to = span.end();
+                self.handle_responses(span, log)
+            }
+        }
+    }
+
+    fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
+        loop {
+            match self.requests.advance(span) {
+                Step::NeedsMore => return None,
+                Step::Begins { at, exact } => self.begin_request(at, exact, log),
+                Step::Head { start, end, bytes } => {
+                    let Some(asks) = head::request(&bytes, end) else {
+                        return Some(self.give_up(start, log));
+                    };
+                    match asks.framing {
+                        Some(framing) => self.requests.follow(framing, end),
+                        None => self.requests.follow_turn(end),
+                    }
+                    self.note_request(asks, log);
+                }
+                Step::CutHead { bytes } => {
+                    if let Some(asks) = head::cut_request(&bytes) {
+                        self.note_request(asks, log);
+                    }
+                }
+                Step::Ends { at, exact } => self.end_request(at, exact, log),
+                Step::Broken { start } => return Some(self.give_up(start, log)),
+            }
+        }
+    }
+
+    fn begin_request(&mut self, at: u64, exact: bool, log: &mut Log) {
+        // With an unanswered request before this one, the response is more likely to that one.
+        if let (Some(end), true) = (self.responses.turn(), self.pipeline.is_empty()) {
+            self.responses.end_turn();
+            self.end_response(end, false, log);
+        }
+        self.asking = Asking::Request(if self.pipeline.has_room() {
+            let exchange = log.begin(0, at, exact);
+            self.pipeline.push(exchange);
+            Some(exchange)
+        } else {
+            self.pipeline.push_untold();
+            None
+        });
+    }
+
+    fn note_request(&mut self, asks: head::Asks, log: &mut Log) {
+        self.pipeline.expect(asks.expected);
+        if let Asking::Request(Some(exchange)) = self.asking {
+            log.push(Event::RequestHead { exchange, head: Box::new(asks.head) });
+        }
+    }
+
+    fn end_request(&mut self, position: u64, exact: bool, log: &mut Log) {
+        if let Asking::Request(Some(exchange)) = self.asking {
+            log.push(Event::RequestEnds { exchange, position, exact });
+        }
+        self.asking = Asking::Nothing;
+    }
+
+    fn handle_responses(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
+        loop {
+            match self.responses.advance(span) {
+                Step::NeedsMore => return None,
+                Step::Begins { at, exact } => self.reply = Reply::Head { start: at, exact },
+                Step::Head { start, end, bytes } => {
+                    let expected = self.expected();
+                    let Some(answers) = head::response(&bytes, expected, end) else {
+                        return Some(self.give_up(start, log));
+                    };
+                    if let Some(switch) = self.note_response(answers, expected, end, log) {
+                        return Some(switch);
+                    }
+                }
+                Step::CutHead { bytes } => {
+                    let answers = head::cut_response(&bytes);
+                    self.answer(answers.map(|answers| answers.head), log);
+                }
+                Step::Ends { at, exact } => self.end_response(at, exact, log),
+                Step::Broken { start } => return Some(self.give_up(start, log)),
+            }
+        }
+    }
+
+    fn expected(&self) -> Expected {
+        self.pipeline.front().map_or(Expected::Ordinary, |asked| asked.expected)
+    }
+
+    /// Acts on a whole head: what follows it?
+    fn note_response(
+        &mut self,
+        Answers { head, framing }: Answers,
+        expected: Expected,
+        end: u64,
+        log: &mut Log,
+    ) -> Option<Switch> {
+        match (head.status, expected) {
+            (Some(101), Expected::Http2) => {
+                self.note_interim(101, end, log);
+                self.finish_request(log);
+                let exchange = self.pipeline.pop()?.exchange;
+                self.abandon(log);
+                return Some(Switch::Http2 { exchange });
+            }
+            (Some(status @ (100 | 102..=199)), _) => {
+                self.responses.follow_nothing();
+                self.note_interim(status, end, log);
+                return None;
+            }
+            _ => self.answer(Some(head), log),
+        }
+        match (head.status, expected, framing) {
+            (Some(101), _, _) => {
+                self.end_response(end, true, log);
+                self.abandon(log);
+                return Some(Switch::Turns { turns: Turns::Idle, start: end });
+            }
+            (Some(200..=299), Expected::Tunnel, _) => {
+                self.end_response(end, true, log);
+                self.abandon(log);
+                return Some(Switch::Tunnel);
+            }
+            (_, _, Some(framing)) => self.responses.follow(framing, end),
+            (_, _, None) => self.responses.follow_turn(end),
+        }
+        None
+    }
+
+    fn note_interim(&mut self, status: u16, end: u64, log: &mut Log) {
+        if let (Reply::Head { start, .. }, Some(asked)) = (self.reply, self.pipeline.front()) {
+            log.push(Event::Interim { exchange: asked.exchange, status, start, end });
+        }
+        self.reply = Reply::Nothing;
+    }
+
+    /// A final response has begun, with `head` if that can be seen.
+    fn answer(&mut self, head: Option<ResponseHead>, log: &mut Log) {
+        self.finish_request(log);
+        let exchange = self.pipeline.pop().map(|asked| asked.exchange);
+        if let (Reply::Head { start: position, exact }, Some(exchange)) = (self.reply, exchange) {
+            log.push(Event::ResponseBegins { exchange, position, exact });
+            if let Some(head) = head {
+                log.push(Event::ResponseHead { exchange, head });
+            }
+        }
+        self.reply = Reply::Body(exchange);
+    }
+
+    /// Ends the request that is being answered, if only that shows its end.
+    fn finish_request(&mut self, log: &mut Log) {
+        let answered = self.pipeline.front().map(|asked| asked.exchange);
+        if let (Some(end), true) = (self.requests.turn(), self.asking == Asking::Request(answered))
+        {
+            self.requests.end_turn();
+            self.end_request(end, false, log);
+        }
+    }
+
+    fn end_response(&mut self, position: u64, exact: bool, log: &mut Log) {
+        if let Reply::Body(Some(exchange)) = self.reply {
+            log.push(Event::ResponseEnds { exchange, position, exact });
+        }
+        self.reply = Reply::Nothing;
+    }
+
+    pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
+        match (direction, self.requests.turn()) {
+            (Direction::ToClient, _) => self.handle_abort(log),
+            (Direction::ToServer, Some(end)) => {
+                self.requests.end_turn();
+                self.end_request(end, false, log);
+            }
+            (Direction::ToServer, None) => {}
+        }
+    }
+
+    pub(super) fn handle_abort(&mut self, log: &mut Log) {
+        match (self.reply, self.responses.end_at_close()) {
+            (Reply::Body(_), Some((end, exact))) => self.end_response(end, exact, log),
+            (Reply::Body(Some(exchange)), None) => log.push(Event::Abandoned { exchange }),
+            _ => {}
+        }
+        self.reply = Reply::Nothing;
+        self.responses.end_turn();
+        self.abandon(log);
+    }
+
+    fn abandon(&mut self, log: &mut Log) {
+        self.asking = Asking::Nothing;
+        for exchange in self.pipeline.drain() {
+            log.push(Event::Abandoned { exchange });
+        }
+    }
+
+    /// The octets from `start` on are not HTTP: the oldest exchange that is open goes on by turns.
+    fn give_up(&mut self, start: u64, log: &mut Log) -> Switch {
+        let turns = match (self.reply, self.pipeline.front()) {
+            (Reply::Body(Some(exchange)), _) => Turns::Response { exchange, end: self.answered_to },
+            (_, Some(asked)) => {
+                self.pipeline.pop();
+                let exchange = asked.exchange;
+                if self.asking == Asking::Request(Some(exchange)) {
+                    Turns::Request { exchange, end: self.asked_to }
+                } else {
+                    Turns::Asked { exchange }
+                }
+            }
+            (_, None) => Turns::Idle,
+        };
+        self.abandon(log);
+        Switch::Turns { turns, start }
+    }
+}

@@ -1,0 +1,177 @@
+//! What a head says that matters here: whole, or as much of it as was captured.
+
+use std::mem::MaybeUninit;
+
+use ackwise_http::{ConnectionOptions, FIELD_LIMIT, Fields, Framing, Method, Version, framing};
+
+use super::super::{RequestHead, ResponseHead};
+
+/// A request's head.
+pub(super) struct Asks {
+    pub(super) head: RequestHead,
+    pub(super) expected: Expected,
+    /// `None` if the capture cut the head.
+    pub(super) framing: Option<Framing>,
+}
+
+/// What the reader of a response has to know of its request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Expected {
+    /// Whether there is a body depends on the response.
+    Ordinary,
+    /// HEAD: none.
+    NoBody,
+    /// CONNECT: a tunnel.
+    Tunnel,
+    /// `Upgrade: h2c`: the rest of the connection, and the response, in HTTP/2.
+    Http2,
+}
+
+/// A response's head.
+pub(super) struct Answers {
+    pub(super) head: ResponseHead,
+    /// `None` if the capture cut the head.
+    pub(super) framing: Option<Framing>,
+}
+
+/// Reads a whole head of a request that ends at `end`; `None` if it is not one.
+pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELD_LIMIT];
+    let mut parsed = httparse::Request::new(&mut []);
+    match parsed.parse_with_uninit_headers(bytes, &mut fields) {
+        Ok(httparse::Status::Complete(_)) => {}
+        _ => return None,
+    }
+    let version = version(parsed.version);
+    let (method, target) = (parsed.method?, parsed.path?);
+    let fields = Fields::locate(bytes, parsed.headers);
+    let (path, has_query) = split_target(target);
+    let head = RequestHead {
+        method: Some(method.into()),
+        path: Some(path.into()),
+        has_query,
+        end: Some(end),
+        expects_continue: has_element(&fields, "Expect", b"100-continue"),
+        wants_close: wants_close(version, &fields),
+    };
+    let expected = match Expected::of_method(method) {
+        Expected::Ordinary if has_element(&fields, "Upgrade", b"h2c") => Expected::Http2,
+        expected => expected,
+    };
+    Some(Asks { head, expected, framing: framing::of_request(version, &fields).ok() })
+}
+
+/// Reads what was captured of a request's head; `None` if that is not even a method.
+pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
+    if let Some(lines) = whole_lines(bytes) {
+        let Asks { head, expected, .. } = request(&lines, 0)?;
+        let wants_close = head.wants_close && has_connection_field(&lines);
+        let head = RequestHead { end: None, wants_close, ..head };
+        return Some(Asks { head, expected, framing: None });
+    }
+    let mut words = bytes.split(|octet| *octet == b' ');
+    let method = String::from_utf8_lossy(words.next()?);
+    let target = String::from_utf8_lossy(words.next()?);
+    let (path, has_query) = split_target(&target);
+    let expected = Expected::of_method(&method);
+    let head = RequestHead {
+        method: Some(method.into()),
+        path: Some(path.into()),
+        has_query,
+        end: None,
+        expects_continue: false,
+        wants_close: false,
+    };
+    Some(Asks { head, expected, framing: None })
+}
+
+/// Reads a whole head of a response that ends at `end`; `None` if it is not one.
+pub(super) fn response(bytes: &[u8], expected: Expected, end: u64) -> Option<Answers> {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELD_LIMIT];
+    let mut parsed = httparse::Response::new(&mut []);
+    let config = httparse::ParserConfig::default();
+    match config.parse_response_with_uninit_headers(&mut parsed, bytes, &mut fields) {
+        Ok(httparse::Status::Complete(_)) => {}
+        _ => return None,
+    }
+    let (version, status) = (version(parsed.version), parsed.code?);
+    let fields = Fields::locate(bytes, parsed.headers);
+    let framing = framing::of_response(expected.method(), status, &fields).ok();
+    let becomes_other = status == 101 || expected == Expected::Tunnel;
+    let wants_close = wants_close(version, &fields)
+        || (framing == Some(Framing::UntilClose) && !becomes_other);
+    let head = ResponseHead { status: Some(status), end: Some(end), wants_close };
+    Some(Answers { head, framing })
+}
+
+/// Reads what was captured of a response's head; `None` if there is no status.
+pub(super) fn cut_response(bytes: &[u8]) -> Option<Answers> {
+    let digits = bytes.get("HTTP/1.1 ".len()..)?.get(..3)?;
+    let status = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    // Read as if without a body: what says how it ends may have been cut off.
+    let wants_close = whole_lines(bytes)
+        .filter(|lines| has_connection_field(lines))
+        .and_then(|lines| response(&lines, Expected::NoBody, 0))
+        .is_some_and(|answers| answers.head.wants_close);
+    let head = ResponseHead { status: Some(status), end: None, wants_close };
+    Some(Answers { head, framing: None })
+}
+
+impl Expected {
+    fn of_method(method: &str) -> Self {
+        match method {
+            "HEAD" => Self::NoBody,
+            "CONNECT" => Self::Tunnel,
+            _ => Self::Ordinary,
+        }
+    }
+
+    /// A method whose responses are delimited as this one is.
+    const fn method(self) -> Method {
+        match self {
+            Self::Ordinary | Self::Http2 => Method::Get,
+            Self::NoBody => Method::Head,
+            Self::Tunnel => Method::Connect,
+        }
+    }
+}
+
+/// The lines that were captured to their ends, and an empty one; `None` if there is none.
+fn whole_lines(bytes: &[u8]) -> Option<Vec<u8>> {
+    let last = bytes.iter().rposition(|octet| *octet == b'\n')?;
+    Some([&bytes[..=last], b"\r\n"].concat())
+}
+
+/// Whether it is among the lines: without it, what the version implies may be denied further on.
+fn has_connection_field(lines: &[u8]) -> bool {
+    let field = b"\nconnection:";
+    lines.windows(field.len()).any(|window| window.eq_ignore_ascii_case(field))
+}
+
+/// The path of a target without scheme, authority and query, and whether there is a query.
+fn split_target(target: &str) -> (&str, bool) {
+    let (before, has_query) = match target.split_once('?') {
+        Some((before, _)) => (before, true),
+        None => (target, false),
+    };
+    let path = match before.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains('/') => {
+            rest.find('/').map_or("/", |slash| &rest[slash..])
+        }
+        _ => before,
+    };
+    (path, has_query)
+}
+
+fn wants_close(version: Version, fields: &Fields) -> bool {
+    let ConnectionOptions { close, keep_alive } = ConnectionOptions::from_fields(fields);
+    close || (version == Version::Http10 && !keep_alive)
+}
+
+fn has_element(fields: &Fields, name: &str, element: &[u8]) -> bool {
+    fields.list(name).any(|found| found.eq_ignore_ascii_case(element))
+}
+
+fn version(minor: Option<u8>) -> Version {
+    if minor == Some(0) { Version::Http10 } else { Version::Http11 }
+}

@@ -1,0 +1,246 @@
+//! Where the messages of one direction begin and end, and where their heads are.
+
+use std::borrow::Cow;
+
+use ackwise_http::{BodyEnd, Framing};
+
+use super::super::{guess::Guess, span::Span};
+
+/// Follows one direction of an HTTP/1 connection from message to message.
+///
+/// ```text
+///            first octet            empty line             last octet
+///  Between ──────────────▶ Head ──────────────────▶ Body ──────────────▶ Between
+///                            │ cut, lost              │ cut, lost
+///                            ▼                        ▼       the other side's turn
+///                           Turn ◀────────────────── Turn ─────────────────────────▶ Resting
+///
+///  Turn, Resting ── a start line at the beginning of a segment ──▶ Head
+/// ```
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    stage: Stage,
+    /// Whether octets begin a message of this direction.
+    start_line: fn(&[u8]) -> Guess,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    /// The next octet begins a message.
+    Between,
+    /// What was captured of a head, from `start` on.
+    Head { start: u64, bytes: Vec<u8> },
+    /// A body whose end is known, or will be seen.
+    Body(BodyEnd),
+    /// The body that only the end of the connection ends, which has come to here.
+    UntilClose { end: u64 },
+    /// A message that has come to `end`, and nobody knows how much is to come.
+    Turn { end: u64 },
+    /// Between messages, or in what is left of one.
+    Resting,
+}
+
+/// What the next octets of the stream turned out to be.
+#[derive(Debug)]
+pub(super) enum Step<'a> {
+    /// All octets were taken.
+    NeedsMore,
+    /// A message begins; its head follows.
+    Begins { at: u64, exact: bool },
+    /// A whole head, from `start` to `end`. Who reads on says what follows, by
+    /// [`follow`](Reader::follow).
+    Head { start: u64, end: u64, bytes: Cow<'a, [u8]> },
+    /// As much of a head as was captured.
+    CutHead { bytes: Cow<'a, [u8]> },
+    /// The message has ended.
+    Ends { at: u64, exact: bool },
+    /// These octets from `start` on are not HTTP.
+    Broken { start: u64 },
+}
+
+impl Reader {
+    /// Begins where a message begins, or where nobody knows.
+    pub(super) const fn new(start_line: fn(&[u8]) -> Guess, between: bool) -> Self {
+        Self { stage: if between { Stage::Between } else { Stage::Resting }, start_line }
+    }
+
+    /// Says how the body after the head just read is delimited.
+    pub(super) fn follow(&mut self, framing: Framing, end: u64) {
+        self.stage = match framing {
+            Framing::UntilClose => Stage::UntilClose { end },
+            framing => Stage::Body(BodyEnd::new(framing)),
+        };
+    }
+
+    /// Says that the body after the head just read has an end that the head does not tell.
+    pub(super) fn follow_turn(&mut self, end: u64) {
+        self.stage = Stage::Turn { end };
+    }
+
+    /// Says that another message begins after the head just read.
+    pub(super) fn follow_nothing(&mut self) {
+        self.stage = Stage::Between;
+    }
+
+    /// Where the message has come to, of which only a turn shows the end.
+    pub(super) const fn turn(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Turn { end } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Ends such a message.
+    pub(super) fn end_turn(&mut self) {
+        self.stage = Stage::Resting;
+    }
+
+    /// Where the message that is under way ends when the connection does, and whether that is a
+    /// proper end; `None` if that leaves it incomplete.
+    pub(super) const fn end_at_close(&self) -> Option<(u64, bool)> {
+        match self.stage {
+            Stage::UntilClose { end } => Some((end, true)),
+            Stage::Turn { end } => Some((end, false)),
+            Stage::Between | Stage::Head { .. } | Stage::Body(_) | Stage::Resting => None,
+        }
+    }
+
+    /// Takes octets off the front of `span` up to what is worth telling.
+    pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+        if span.is_empty() && !matches!(self.stage, Stage::Body(_)) {
+            return Step::NeedsMore;
+        }
+        match &mut self.stage {
+            Stage::Between => self.begin(span),
+            Stage::Head { .. } => self.read_head(span),
+            Stage::Body(_) => self.read_body(span),
+            Stage::UntilClose { end } => {
+                span.take_all();
+                *end = span.end();
+                Step::NeedsMore
+            }
+            Stage::Turn { end } => {
+                let at = *end;
+                *end = span.end();
+                if self.resynchronises(span) {
+                    self.stage = Stage::Resting;
+                    return Step::Ends { at, exact: false };
+                }
+                span.take_all();
+                Step::NeedsMore
+            }
+            Stage::Resting => self.rest(span),
+        }
+    }
+
+    fn begin<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+        // RFC 9112, section 2.2: a recipient "SHOULD ignore at least one empty line (CRLF) received
+        // prior to the request-line". Some servers send one after a body, too.
+        let empty = span.octets().iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+        span.take(empty as u64);
+        if span.is_empty() {
+            return Step::NeedsMore;
+        }
+        self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
+        Step::Begins { at: span.at(), exact: true }
+    }
+
+    /// A message begins with a segment: one that shows a start line, or shows nothing.
+    fn rest<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+        let shows_other = !span.octets().is_empty() && !self.resynchronises(span);
+        if shows_other || !span.begins_segment() {
+            span.take_all();
+            return Step::NeedsMore;
+        }
+        self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
+        Step::Begins { at: span.at(), exact: !span.octets().is_empty() }
+    }
+
+    fn resynchronises(&self, span: &Span<'_>) -> bool {
+        span.begins_segment() && (self.start_line)(span.octets()) == Guess::Yes
+    }
+
+    fn read_head<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+        let Stage::Head { start, bytes } = &mut self.stage else { return Step::NeedsMore };
+        let start = *start;
+        let seen = bytes.len();
+        if seen == 0 {
+            if (self.start_line)(span.octets()) == Guess::No {
+                return Step::Broken { start };
+            }
+            let shown = &span.octets()[..HEAD_LIMIT.min(span.octets().len())];
+            if let Some(end) = end_of_head(shown, 0) {
+                let bytes = Cow::Borrowed(span.take(end as u64));
+                return Step::Head { start, end: span.at(), bytes };
+            }
+        }
+        let room = HEAD_LIMIT - seen;
+        let cut = span.is_cut() || span.octets().len() >= room;
+        bytes.extend_from_slice(&span.octets()[..room.min(span.octets().len())]);
+        if let Some(end) = end_of_head(bytes, seen.saturating_sub(3)) {
+            span.take((end - seen) as u64);
+            bytes.truncate(end);
+            let bytes = Cow::Owned(std::mem::take(bytes));
+            return Step::Head { start, end: span.at(), bytes };
+        }
+        if (self.start_line)(bytes) == Guess::No {
+            return Step::Broken { start };
+        }
+        if cut {
+            let bytes = Cow::Owned(std::mem::take(bytes));
+            span.take_all();
+            self.stage = Stage::Turn { end: span.end() };
+            return Step::CutHead { bytes };
+        }
+        span.take_all();
+        Step::NeedsMore
+    }
+
+    fn read_body<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+        let Stage::Body(body) = &mut self.stage else { return Step::NeedsMore };
+        let mut shown = span.octets();
+        let ended = body.advance(&mut shown);
+        span.take((span.octets().len() - shown.len()) as u64);
+        let unseen = span.end() - span.at();
+        let passed = match ended {
+            Ok(true) => return self.end_body(span.at()),
+            Ok(false) => body.skip(unseen),
+            Err(_) => None,
+        };
+        let Some(passed) = passed else {
+            span.take_all();
+            self.stage = Stage::Turn { end: span.end() };
+            return Step::NeedsMore;
+        };
+        span.take(passed);
+        match body.advance(&mut &[][..]) {
+            Ok(true) => self.end_body(span.at()),
+            _ => Step::NeedsMore,
+        }
+    }
+
+    fn end_body<'a>(&mut self, at: u64) -> Step<'a> {
+        self.stage = Stage::Between;
+        Step::Ends { at, exact: true }
+    }
+}
+
+/// Where the empty line ends that ends a head, if it is after `from`.
+///
+/// RFC 9112, section 2.2: "a recipient MAY recognize a single LF as a line terminator and ignore any
+/// preceding CR".
+fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(line) = bytes[at..].iter().position(|&octet| octet == b'\n') {
+        at += line + 1;
+        match &bytes[at..] {
+            [b'\n', ..] => return Some(at + 1),
+            [b'\r', b'\n', ..] => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Most octets of a head that are kept until its end is seen; nginx reads 32 KiB of a request.
+pub(super) const HEAD_LIMIT: usize = 32 * 1024;

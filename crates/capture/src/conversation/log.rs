@@ -1,0 +1,33 @@
+//! Where events wait for the caller, and where exchanges get their numbers.
+
+use std::collections::VecDeque;
+
+use super::{Event, ExchangeId};
+
+/// What was found and not yet told.
+///
+/// It holds what one call found: no more events than that call's octets and the exchanges that were
+/// open give rise to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    events: VecDeque<Event>,
+    begun: u32,
+}
+
+impl Log {
+    pub(super) fn push(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Tells of a request's first octet.
+    pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool) -> ExchangeId {
+        let exchange = ExchangeId(self.begun);
+        self.begun = self.begun.saturating_add(1);
+        self.push(Event::RequestBegins { exchange, stream, position, exact });
+        exchange
+    }
+}

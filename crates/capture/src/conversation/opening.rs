@@ -1,0 +1,119 @@
+//! The first octets of a connection, and which protocol they begin.
+
+use ackwise_http::cause::Direction;
+
+use super::{
+    Protocol,
+    guess::{self, GUESS_LIMIT, Guess},
+    span::Span,
+};
+
+/// What both sides have sent before it is clear what they speak.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opening {
+    client: Prefix,
+    server: Prefix,
+    /// The capture does not show the beginning.
+    pub(super) from_middle: bool,
+}
+
+impl Opening {
+    /// Whether octets are waiting for others to be clear.
+    pub(super) const fn is_untouched(&self) -> bool {
+        self.client.length == 0 && self.server.length == 0
+    }
+
+    /// What was taken of each side, in the order it was sent.
+    pub(super) fn taken(&self) -> [(Direction, Span<'_>); 2] {
+        // A client that has spoken is understood, or else the server's answer ends the guessing.
+        [(Direction::ToClient, self.server.span()), (Direction::ToServer, self.client.span())]
+    }
+
+    /// Takes octets off the front of `span`; the protocol, once that is clear.
+    pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>) -> Option<Protocol> {
+        match direction {
+            Direction::ToServer => self.handle_client(span),
+            // The client has spoken, and not clearly.
+            Direction::ToClient if self.client.length > 0 => Some(Protocol::Opaque),
+            Direction::ToClient => self.handle_server(span),
+        }
+    }
+
+    fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
+        let more = self.client.extend(span);
+        let seen = self.client.octets();
+        let tls = if self.from_middle { 20..=23 } else { 22..=22 };
+        let guesses = [
+            (Protocol::Http2, guess::http2_preface(seen)),
+            (Protocol::Tls, guess::tls_record(seen, tls)),
+            (Protocol::Http1, guess::request_line(seen)),
+        ];
+        match decide(guesses) {
+            Err(Guess::Maybe) if more => None,
+            guess => Some(guess.unwrap_or(Protocol::Opaque)),
+        }
+    }
+
+    /// A server that speaks first says little: SETTINGS, or a banner, which means nothing. Or what
+    /// it answers to is not in the capture.
+    fn handle_server(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
+        let more = self.server.extend(span);
+        let seen = self.server.octets();
+        let guesses = [
+            (Protocol::Http2, guess::http2_settings(seen)),
+            (Protocol::Tls, guess::tls_record(seen, 20..=23)),
+            (Protocol::Http1, guess::status_line(seen)),
+        ];
+        match decide(guesses) {
+            Ok(Protocol::Http2) if self.from_middle => {}
+            Ok(protocol) => return Some(protocol),
+            Err(Guess::Maybe) if more => return None,
+            Err(_) => {}
+        }
+        self.server = Prefix::default();
+        span.take_all();
+        None
+    }
+}
+
+/// The first that it certainly is, or whether it can still be one.
+fn decide(guesses: [(Protocol, Guess); 3]) -> Result<Protocol, Guess> {
+    for (protocol, guess) in guesses {
+        if guess == Guess::Yes {
+            return Ok(protocol);
+        }
+    }
+    let open = guesses.iter().any(|(_, guess)| *guess == Guess::Maybe);
+    Err(if open { Guess::Maybe } else { Guess::No })
+}
+
+/// The first octets of one side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Prefix {
+    at: u64,
+    length: usize,
+    octets: [u8; GUESS_LIMIT],
+}
+
+impl Prefix {
+    fn octets(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+
+    fn span(&self) -> Span<'_> {
+        Span::segment(self.at, self.length as u64, self.octets())
+    }
+
+    /// Takes octets off the front of `span`; whether more of them can be looked at later.
+    fn extend(&mut self, span: &mut Span<'_>) -> bool {
+        if self.length == 0 {
+            self.at = span.at();
+        }
+        let room = GUESS_LIMIT - self.length;
+        let count = room.min(span.octets().len());
+        let taken = span.take(count as u64);
+        self.octets[self.length..][..count].copy_from_slice(taken);
+        self.length += count;
+        self.length < GUESS_LIMIT && !span.is_cut()
+    }
+}

@@ -1,0 +1,73 @@
+//! A piece of one stream that is read from the front.
+
+/// Octets of a stream, of which the capture holds the first few, all or none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<'a> {
+    at: u64,
+    len: u64,
+    octets: &'a [u8],
+    begins_segment: bool,
+}
+
+impl<'a> Span<'a> {
+    /// What one segment carries.
+    pub(super) fn segment(at: u64, len: u64, octets: &'a [u8]) -> Self {
+        // A capture that lies about its lengths shows at most what was sent.
+        let shown = usize::try_from(len).map_or(octets.len(), |len| len.min(octets.len()));
+        let len = len.min(u64::MAX - at);
+        Self { at, len, octets: &octets[..shown], begins_segment: true }
+    }
+
+    /// What the capture does not show.
+    pub(super) const fn gap(at: u64, len: u64) -> Self {
+        Self { at, len, octets: &[], begins_segment: false }
+    }
+
+    /// Position of the first octet that is left.
+    pub(super) const fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Position after the last one.
+    pub(super) const fn end(&self) -> u64 {
+        self.at + self.len
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What the capture holds of the octets that are left.
+    pub(super) const fn octets(&self) -> &'a [u8] {
+        self.octets
+    }
+
+    /// Whether octets come after those that the capture holds.
+    pub(super) const fn is_cut(&self) -> bool {
+        (self.octets.len() as u64) < self.len
+    }
+
+    /// Whether the octet at the front is the first of a segment.
+    pub(super) const fn begins_segment(&self) -> bool {
+        self.begins_segment
+    }
+
+    /// Takes up to `count` octets off the front, and returns those of them that the capture holds.
+    pub(super) fn take(&mut self, count: u64) -> &'a [u8] {
+        let count = count.min(self.len);
+        let shown = usize::try_from(count).map_or(self.octets.len(), |n| n.min(self.octets.len()));
+        let (taken, rest) = self.octets.split_at(shown);
+        *self = Self {
+            at: self.at + count,
+            len: self.len - count,
+            octets: rest,
+            begins_segment: self.begins_segment && count == 0,
+        };
+        taken
+    }
+
+    /// Takes everything.
+    pub(super) fn take_all(&mut self) -> &'a [u8] {
+        self.take(self.len)
+    }
+}

@@ -1,0 +1,5 @@
+//! Conversations as the wire shows them, and what comes of them.
+
+mod cut;
+mod http1;
+mod wire;

@@ -1,0 +1,181 @@
+//! Conversations as text: what went over the wire, and what came of it.
+//!
+//! | line | what it does |
+//! | --- | --- |
+//! | `c "GET /"` | the client sends these octets; `\r`, `\n` and `\xff` are escapes |
+//! | `s "HTTP…" 500` | the server sends these octets and 500 more |
+//! | `s hex 16 0301` | octets in hexadecimal, blanks ignored |
+//! | `s gap 500` | it sends 500 octets that the capture lost |
+//! | `c end`, `abort` | FIN of the client; RST |
+
+use ackwise_capture::conversation::{Conversation, Event, Protocol};
+use ackwise_http::cause::Direction;
+
+/// One line of a script.
+#[derive(Clone, Debug)]
+pub(crate) enum Line {
+    Data(Direction, Vec<u8>),
+    Gap(Direction, u64),
+    End(Direction),
+    Abort,
+}
+
+/// How a capture shows a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// Longest segment; each line begins a new one.
+    pub(crate) segment: usize,
+    /// Octets captured of each segment.
+    pub(crate) snap: usize,
+}
+
+/// Each line is one segment and shown as a whole.
+pub(crate) const WHOLE: Shown = Shown { segment: usize::MAX, snap: usize::MAX };
+
+/// Reads a script.
+pub(crate) fn script(text: &str) -> Vec<Line> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(line).collect()
+}
+
+fn line(text: &str) -> Line {
+    let (who, what) = text.split_once(' ').unwrap_or((text, ""));
+    let direction = match who {
+        "c" => Direction::ToServer,
+        "s" => Direction::ToClient,
+        "abort" => return Line::Abort,
+        _ => panic!("who is {who:?}?"),
+    };
+    if what == "end" {
+        Line::End(direction)
+    } else if let Some(length) = what.strip_prefix("gap ") {
+        Line::Gap(direction, length.parse().unwrap())
+    } else if let Some(digits) = what.strip_prefix("hex ") {
+        Line::Data(direction, hex(digits))
+    } else {
+        let (_, rest) = what.split_once('"').unwrap();
+        let (text, filler) = rest.rsplit_once('"').unwrap();
+        let filler = filler.trim().parse().unwrap_or(0);
+        let mut octets = unescape(text);
+        octets.resize(octets.len() + filler, b'x');
+        Line::Data(direction, octets)
+    }
+}
+
+/// Octets of hexadecimal digits.
+pub(crate) fn hex(digits: &str) -> Vec<u8> {
+    let digits: String = digits.chars().filter(|digit| !digit.is_whitespace()).collect();
+    let octet = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(octet).collect()
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let mut octets = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        (octets, rest) = match (first, tail) {
+            (b'\\', [b'r', tail @ ..]) => ([octets, vec![b'\r']].concat(), tail),
+            (b'\\', [b'n', tail @ ..]) => ([octets, vec![b'\n']].concat(), tail),
+            (octet, tail) => ([octets, vec![*octet]].concat(), tail),
+        };
+    }
+    octets
+}
+
+/// Plays `lines` as a capture shows them; what the conversation tells, one event a line.
+pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
+    let mut conversation = Conversation::new();
+    let mut ends = [0, 0];
+    let mut told = Vec::new();
+    for line in lines {
+        match line {
+            Line::Data(direction, octets) => {
+                for segment in octets.chunks(shown.segment) {
+                    let end = &mut ends[*direction as usize];
+                    let (length, snap) = (segment.len(), shown.snap.min(segment.len()));
+                    let length = u32::try_from(length).unwrap();
+                    conversation.handle_data(*direction, *end, length, &segment[..snap]);
+                    *end += u64::from(length);
+                }
+            }
+            Line::Gap(direction, length) => {
+                let end = &mut ends[*direction as usize];
+                conversation.handle_gap(*direction, *end, *end + length);
+                *end += length;
+            }
+            Line::End(direction) => conversation.handle_end(*direction),
+            Line::Abort => conversation.handle_abort(),
+        }
+        while let Some(event) = conversation.poll_event() {
+            told.push(print(&event));
+        }
+    }
+    told.join("\n")
+}
+
+/// An event in words; `~` before positions that only a turn shows.
+pub(crate) fn print(event: &Event) -> String {
+    let at = |position: &u64, exact: &bool| format!("{}{position}", if *exact { "" } else { "~" });
+    match event {
+        Event::Protocol(Protocol::Http1) => "HTTP/1".into(),
+        Event::Protocol(Protocol::Http2) => "HTTP/2".into(),
+        Event::Protocol(Protocol::Tls) => "TLS".into(),
+        Event::Protocol(_) => "opaque".into(),
+        Event::TlsFlight(flight) => {
+            let done = if flight.done { ", done" } else { "" };
+            let who = flight.direction.sender().name();
+            format!("{who} shakes hands {}..{}{done}", flight.start, flight.end)
+        }
+        Event::RequestBegins { exchange, stream: 0, position, exact } => {
+            format!("{} begins {}", exchange.0, at(position, exact))
+        }
+        Event::RequestBegins { exchange, stream, position, exact } => {
+            format!("{} begins {} on stream {stream}", exchange.0, at(position, exact))
+        }
+        Event::RequestHead { exchange, head } => {
+            let unknown = || "?".into();
+            let method = head.method.clone().unwrap_or_else(unknown);
+            let path = head.path.clone().unwrap_or_else(unknown);
+            let end = head.end.map_or(String::new(), |end| format!(" to {end}"));
+            let query = if head.has_query { "?…" } else { "" };
+            let expects = if head.expects_continue { ", expects 100" } else { "" };
+            let close = if head.wants_close { ", closes" } else { "" };
+            format!("{} asks {method} {path}{query}{end}{expects}{close}", exchange.0)
+        }
+        Event::RequestEnds { exchange, position, exact } => {
+            format!("{} is asked {}", exchange.0, at(position, exact))
+        }
+        Event::Interim { exchange, status, start, end } => {
+            format!("{} hears {status} {start}..{end}", exchange.0)
+        }
+        Event::ResponseBegins { exchange, position, exact } => {
+            format!("{} is being answered {}", exchange.0, at(position, exact))
+        }
+        Event::ResponseHead { exchange, head } => {
+            let status = head.status.map_or("?".into(), |status| status.to_string());
+            let end = head.end.map_or(String::new(), |end| format!(" to {end}"));
+            let close = if head.wants_close { ", closes" } else { "" };
+            format!("{} gets {status}{end}{close}", exchange.0)
+        }
+        Event::ResponseEnds { exchange, position, exact } => {
+            format!("{} is answered {}", exchange.0, at(position, exact))
+        }
+        Event::Abandoned { exchange } => format!("{} is abandoned", exchange.0),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Compares what a script tells, shown as a whole, with `expected`, blanks at the ends of lines
+/// aside.
+#[track_caller]
+pub(crate) fn tells(text: &str, expected: &str) {
+    tells_shown(text, WHOLE, expected);
+}
+
+/// As [`tells`], shown as `shown` says.
+#[track_caller]
+pub(crate) fn tells_shown(text: &str, shown: Shown, expected: &str) {
+    let told = play(&script(text), shown);
+    let expected: Vec<&str> =
+        expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(told, expected.join("\n"), "\n\ntold:\n{told}\n");
+}
