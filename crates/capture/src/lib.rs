@@ -30,9 +30,12 @@
 //! the caller. Reading, flows, exchanges and their causes get modules of their own beside these; they
 //! build on [`ackwise_tcp::wire`], which reads what [`frame`] writes, and on [`Positions`].
 
+pub mod analysis;
+pub mod attribution;
 mod contents;
 pub mod conversation;
 pub mod decode;
+mod flow;
 pub mod frame;
 mod messages;
 pub mod pcap;

@@ -43,6 +43,20 @@ impl Instant {
         assert!(earlier <= self, "time ran backwards: {earlier:?} > {self:?}");
         Duration::from_nanos(self.nanos - earlier.nanos)
     }
+
+    /// Time elapsed since `earlier`; none if that is later, as it may be with times that were
+    /// estimated.
+    #[must_use]
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
+    }
+
+    /// The point so much earlier, [`Instant::EPOCH`] at the earliest.
+    #[must_use]
+    pub fn saturating_sub(self, span: Duration) -> Self {
+        let span = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Self { nanos: self.nanos.saturating_sub(span) }
+    }
 }
 
 impl Add<Duration> for Instant {

@@ -1,0 +1,178 @@
+//! What a capture says: every connection, every exchange, and why it took its time.
+
+use std::{net::SocketAddr, time::Duration};
+
+use ackwise_http::cause::{Cause, Party};
+use ackwise_tcp::Instant;
+
+use crate::{
+    attribution::{Share, Vantage},
+    conversation::Protocol,
+    decode::Seen,
+    flow::{Open, Table},
+};
+
+/// Reads segments in the order of the capture, and remembers what they meant.
+#[derive(Debug, Default)]
+pub struct Analyser {
+    table: Table,
+    results: Results,
+    first: Option<Instant>,
+    last: Instant,
+    segments: u64,
+}
+
+impl Analyser {
+    /// Takes the next segment of the capture.
+    pub fn handle(&mut self, seen: &Seen<'_>) {
+        self.first.get_or_insert(seen.at);
+        self.last = self.last.max(seen.at);
+        self.segments += 1;
+        self.table.handle(seen, &mut self.results);
+    }
+
+    /// The capture is over.
+    #[must_use]
+    pub fn finish(mut self) -> Analysis {
+        self.table.finish(&mut self.results);
+        let Results { mut connections, mut exchanges } = self.results;
+        connections.sort_unstable_by_key(|it| it.id);
+        exchanges.sort_by_key(|it| (it.start, it.connection));
+        Analysis {
+            first: self.first.unwrap_or_default(),
+            last: self.last,
+            segments: self.segments,
+            connections,
+            exchanges,
+        }
+    }
+}
+
+/// What a capture said.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Analysis {
+    /// When the first segment was seen: since the Unix epoch.
+    pub first: Instant,
+    /// When the last one was.
+    pub last: Instant,
+    /// TCP segments.
+    pub segments: u64,
+    /// In the order in which they were first seen.
+    pub connections: Vec<ConnectionResult>,
+    /// In the order in which they began.
+    pub exchanges: Vec<ExchangeResult>,
+}
+
+/// A connection, as far as it was seen.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConnectionResult {
+    /// Counted from 0.
+    pub id: u32,
+    /// Who opened it, or seems to have.
+    pub client: SocketAddr,
+    /// The other end.
+    pub server: SocketAddr,
+    /// What they spoke; `None` if nothing was said.
+    pub protocol: Option<Protocol>,
+    /// Exchanges on it.
+    pub exchanges: u32,
+    /// Who sent the first FIN or RST: after a FIN it is this end that holds TIME-WAIT.
+    pub closed_first: Option<Party>,
+    /// It ended by an RST.
+    pub reset: bool,
+    /// Segments that the server sent before any was acknowledged, if the window kept it from more.
+    pub initial_window: Option<u32>,
+    /// By how much the client delayed acknowledgements for which the server had to wait.
+    pub delayed_ack: Option<Duration>,
+    /// Where the capture was taken.
+    pub vantage: Vantage,
+    /// The least round-trip time that was seen.
+    pub round_trip: Duration,
+    /// Segments sent again, by direction: to the server, to the client.
+    pub repeated: [u32; 2],
+    /// Times that something was acknowledged which the capture does not have.
+    pub lost_by_capture: u64,
+    /// Segments, by direction.
+    pub packets: [u64; 2],
+    /// Octets, by direction.
+    pub octets: [u64; 2],
+    /// When its first segment was seen.
+    pub first_seen: Instant,
+    /// When its last one was.
+    pub last_seen: Instant,
+}
+
+/// An exchange, as far as it was seen.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExchangeResult {
+    /// The [`ConnectionResult::id`].
+    pub connection: u32,
+    /// Of its request, or of the connection's SYN if it is the first and the set-up is part of it.
+    pub start: Instant,
+    /// From the start to the last octet of the response.
+    pub duration: Duration,
+    /// `GET /path`, as far as known.
+    pub request: Option<Box<str>>,
+    /// The response's.
+    pub status: Option<u16>,
+    /// Octets of the request and of the response.
+    pub octets: [u64; 2],
+    /// The HTTP/2 stream, or 0.
+    pub stream: u32,
+    /// The packet in which the request begins.
+    pub packet: u64,
+    /// The response was complete.
+    pub complete: bool,
+    /// The protocol's framing gives its ends, not the turns of data.
+    pub exact: bool,
+    /// Where the time went; adds up to the duration.
+    pub shares: Box<[Share]>,
+}
+
+impl ExchangeResult {
+    pub(crate) fn new(connection: u32, open: Open, complete: bool) -> Self {
+        let request = open.head.as_ref().map(|head| {
+            let method = head.method.as_deref().unwrap_or("?");
+            format!("{method} {}", head.path.as_deref().unwrap_or("?")).into()
+        });
+        Self {
+            connection,
+            start: open.account.from(),
+            duration: open.account.cursor().since(open.account.from()),
+            request,
+            status: open.status,
+            octets: [open.request, open.response].map(|[from, to]| to.saturating_sub(from)),
+            stream: open.stream,
+            packet: open.first_packet,
+            complete,
+            exact: open.exact,
+            shares: open.account.into_shares().into(),
+        }
+    }
+
+    /// What it owes to a cause, whatever the direction.
+    #[must_use]
+    pub fn owed_to(&self, cause: Cause) -> Duration {
+        self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
+    }
+}
+
+/// What is known so far.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    connections: Vec<ConnectionResult>,
+    exchanges: Vec<ExchangeResult>,
+}
+
+impl Results {
+    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) {
+        self.connections.push(connection);
+    }
+
+    pub(crate) fn add_exchange(&mut self, exchange: ExchangeResult) {
+        self.exchanges.push(exchange);
+    }
+}

@@ -1,0 +1,161 @@
+//! Why a segment left when it did and not earlier, told from what was seen before it.
+//!
+//! A sender that waits for an acknowledgement sends as soon as that arrives, so a segment that follows
+//! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
+//! follows nothing was released by a timer or by its program.
+
+use std::time::Duration;
+
+use ackwise_http::cause::{RepairedBy, Writer};
+use ackwise_tcp::Wait;
+
+use super::Confidence;
+
+/// All that the decision may depend on. Times are those at the sender, octets those of its stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Since it last sent data.
+    pub gap: Duration,
+    /// How late the segment is for having been released by the latest acknowledgement; `None` if
+    /// none has arrived since the segment before.
+    pub after_ack: Option<Duration>,
+    /// Since anything last happened at the sender: data sent or an acknowledgement received.
+    pub quiet: Duration,
+    /// That much later counts as at once.
+    pub at_once: Duration,
+    /// Data of the segment.
+    pub octets: u64,
+    /// Data of a full segment.
+    pub full: u64,
+    /// What was outstanding before the latest acknowledgement, and after it.
+    pub flight: [u64; 2],
+    /// Up to where the receiver let it send beyond what it had sent, before the latest
+    /// acknowledgement.
+    pub room: Option<u64>,
+    /// The most that was ever outstanding since the window was last cut.
+    pub peak: u64,
+    /// The most that was outstanding before the connection was idle, until that is reached again.
+    pub peak_before_idle: Option<u64>,
+    /// The window grows with each acknowledgement.
+    pub slow_start: bool,
+    /// A small segment was outstanding, and the latest acknowledgement covers it.
+    pub small_acknowledged: bool,
+    /// The segment before it had PSH: its program had given no more by then.
+    pub pushed: bool,
+    /// It repairs a loss, or follows a repair that is not yet acknowledged.
+    pub loss: Option<Loss>,
+}
+
+/// What a segment has to do with a loss.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Loss {
+    /// It is the repair.
+    Repairs,
+    /// Octets before it are missing.
+    Missing,
+    /// The repair is on its way.
+    Repaired,
+}
+
+/// What the sender was waiting for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Hold {
+    pub wait: Wait,
+    pub lost: Option<RepairedBy>,
+    pub writer: Writer,
+    pub cut_by_idle: bool,
+    pub paced: bool,
+    pub confidence: Confidence,
+}
+
+impl Hold {
+    const fn new(wait: Wait, confidence: Confidence) -> Self {
+        let writer = Writer::Working;
+        Self { wait, lost: None, writer, cut_by_idle: false, paced: false, confidence }
+    }
+
+    /// It waits for nothing: all of the message has left.
+    pub(crate) const fn done() -> Self {
+        Self { writer: Writer::Done, ..Self::new(Wait::Application, Confidence::High) }
+    }
+
+    /// Decides what the sender of a segment was waiting for until it sent it.
+    pub(crate) fn told_by(facts: &Facts) -> Self {
+        let released = facts.after_ack.is_some_and(|late| late <= facts.at_once);
+        match facts.loss {
+            Some(Loss::Repairs) => return Self::repair(facts, released),
+            Some(Loss::Repaired) if released => {
+                return Self::new(Wait::Recovery, Confidence::Medium);
+            }
+            _ => {}
+        }
+        let hold = if released { Self::released(facts) } else { Self::unreleased(facts) };
+        match facts.loss {
+            Some(Loss::Missing) => Self { lost: Some(RepairedBy::Recovery), ..hold },
+            _ => hold,
+        }
+    }
+
+    /// A segment that was sent before, or that fills a hole.
+    fn repair(facts: &Facts, released: bool) -> Self {
+        // RFC 8985, section 6.2: RACK waits up to a quarter of the round trip for reordered data.
+        let soon = facts.after_ack.is_some_and(|late| late <= facts.at_once * 2);
+        let (wait, by) = if released || soon || facts.quiet < Self::LEAST_TIMEOUT {
+            (Wait::Recovery, RepairedBy::Recovery)
+        } else {
+            (Wait::RetransmissionTimeout, RepairedBy::Timeout)
+        };
+        Self { lost: Some(by), ..Self::new(wait, Confidence::High) }
+    }
+
+    /// The acknowledgement has let the segment go. What did it change?
+    fn released(facts: &Facts) -> Self {
+        if facts.room.is_some_and(|room| room < facts.octets.min(facts.full)) {
+            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
+        }
+        if facts.is_small() && facts.nagle_holds() {
+            let certain = facts.flight[0] + facts.octets <= facts.peak.max(facts.full);
+            let confidence = if certain { Confidence::High } else { Confidence::Medium };
+            return Self::new(Wait::Nagle, confidence);
+        }
+        if facts.flight[0] == 0 {
+            // Nothing was outstanding: a mere coincidence.
+            return Self::new(Wait::Application, Confidence::Medium);
+        }
+        let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
+        let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
+        Self { cut_by_idle, ..Self::new(wait, Confidence::High) }
+    }
+
+    fn unreleased(facts: &Facts) -> Self {
+        let corked = Self::CORK_TIMER.contains(&facts.quiet.as_millis());
+        if corked && facts.is_small() && facts.flight[1] == 0 {
+            return Self::new(Wait::Cork, Confidence::Medium);
+        }
+        if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
+            // It was ready, and no window kept it.
+            return Self { paced: true, ..Self::new(Wait::Application, Confidence::Low) };
+        }
+        Self::new(Wait::Application, Confidence::High)
+    }
+
+    /// The least time-out of any stack in use: a tail loss probe (RFC 8985, section 7.2: two round
+    /// trips, 10 ms where they are nothing).
+    const LEAST_TIMEOUT: Duration = Duration::from_millis(5);
+    /// Linux releases what MSG_MORE or TCP_CORK hold after its least retransmission time-out of
+    /// 200 ms, at most a tick and the variance of the round trip later. In milliseconds.
+    const CORK_TIMER: std::ops::RangeInclusive<u128> = 195..=240;
+}
+
+impl Facts {
+    /// Its last segment is not full; a network card may have been given several.
+    const fn is_small(&self) -> bool {
+        self.full > 0 && !self.octets.is_multiple_of(self.full)
+    }
+
+    /// RFC 896 as BSD has it: until all is acknowledged. As Minshall and Linux have it: until the
+    /// last small one is.
+    const fn nagle_holds(&self) -> bool {
+        self.flight[0] > 0 && (self.flight[1] == 0 || self.small_acknowledged)
+    }
+}

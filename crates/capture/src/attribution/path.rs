@@ -1,0 +1,147 @@
+//! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
+//! seen into the times at which the ends send and receive them.
+
+use std::time::Duration;
+
+use ackwise_http::cause::{Direction, Party};
+use ackwise_tcp::Instant;
+
+/// Round-trip times from the vantage point to each end: the least that were seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Distances {
+    round_trips: [Option<Duration>; 2],
+}
+
+impl Distances {
+    /// The end that data in `direction` goes to answered after so long.
+    pub(crate) fn sample(&mut self, direction: Direction, round_trip: Duration) {
+        let least = &mut self.round_trips[direction as usize];
+        *least = Some(least.map_or(round_trip, |it| it.min(round_trip)));
+    }
+
+    /// The least round-trip time to the end that data in `direction` goes to.
+    pub(crate) fn round_trip(&self, direction: Direction) -> Option<Duration> {
+        self.round_trips[direction as usize]
+    }
+
+    /// The way from the vantage point to the end that data in `direction` goes to: half of it, as
+    /// nothing tells the two ways apart.
+    pub(crate) fn ahead(&self, direction: Direction) -> Duration {
+        self.round_trip(direction).unwrap_or_default() / 2
+    }
+
+    /// Both ways, both ends.
+    pub(crate) fn whole(&self) -> Duration {
+        self.round_trips.iter().flatten().sum()
+    }
+
+    /// Where the capture was taken, as far as round-trip times show.
+    pub(crate) fn vantage(&self) -> Vantage {
+        let [Some(to_server), Some(to_client)] = self.round_trips else { return Vantage::Unknown };
+        let near = (to_server + to_client) / Vantage::NEAR;
+        match (to_client <= near, to_server <= near) {
+            _ if to_client + to_server < Vantage::ONE_HOST => Vantage::OneHost,
+            (true, _) => Vantage::At(Party::Client),
+            (_, true) => Vantage::At(Party::Server),
+            (false, false) => Vantage::Between,
+        }
+    }
+}
+
+/// Where a capture was taken.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Vantage {
+    /// At one of the two ends.
+    At(Party),
+    /// Somewhere between them.
+    Between,
+    /// The ends are so near to each other that it does not matter.
+    OneHost,
+    /// No round trip was seen.
+    Unknown,
+}
+
+impl Vantage {
+    /// An end is near if its round trip is this part of the whole. Ours.
+    const NEAR: u32 = 8;
+    /// No network is so short. Ours.
+    const ONE_HOST: Duration = Duration::from_micros(60);
+
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::At(party) => party.name(),
+            Self::Between => "between",
+            Self::OneHost => "one-host",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How long a link is busy with an octet, in picoseconds, learned from what cannot be explained
+/// otherwise: segments that come one behind the other, and acknowledgements that come late.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    per_octet: Option<u64>,
+}
+
+impl Pace {
+    /// So many octets took so long. The fastest counts, slowly forgotten: what is slower had other
+    /// reasons too.
+    pub(crate) fn sample(&mut self, octets: u64, span: Duration) {
+        /// One part in so many is forgotten with each sample. Ours.
+        const FORGET: u64 = 64;
+        let picos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
+        let sample = picos / octets.max(1);
+        self.per_octet = Some(self.per_octet.map_or(sample, |it| {
+            if sample < it { sample } else { it + (sample - it) / FORGET }
+        }));
+    }
+
+    /// How long a link is busy with so many octets; no time if that is not known.
+    pub(crate) fn time(self, octets: u64) -> Duration {
+        Duration::from_nanos(self.per_octet.unwrap_or(0).saturating_mul(octets) / 1_000)
+    }
+}
+
+/// When the slowest link has done with all that one end has sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bottleneck {
+    /// Between the sender and the vantage point.
+    pub before: Pace,
+    /// Behind the vantage point.
+    pub behind: Pace,
+    free_at: Instant,
+    /// When the latest segment was seen whose end was acknowledged, and its acknowledgement.
+    last: Option<[Instant; 2]>,
+}
+
+impl Bottleneck {
+    /// An acknowledgement of `newly` octets, the last of which were seen at `sent`, was seen at
+    /// `acknowledged`. Acknowledgements that lie further apart than their segments did show the pace
+    /// of what is behind, unless this one was delayed: while `more` is outstanding it was not.
+    pub(crate) fn acknowledged(
+        &mut self,
+        newly: u64,
+        [sent, acknowledged]: [Instant; 2],
+        more: bool,
+    ) {
+        let Some([sent_before, before]) = self.last.replace([sent, acknowledged]) else { return };
+        let apart = acknowledged.saturating_since(before);
+        if more && apart > sent.saturating_since(sent_before) * 2 {
+            self.behind.sample(newly, apart);
+        }
+    }
+
+    /// So many octets are put on it.
+    pub(crate) fn carry(&mut self, octets: u64, now: Instant) {
+        let busy = self.before.time(octets).max(self.behind.time(octets));
+        self.free_at = self.free_at.max(now) + busy;
+    }
+
+    /// When it has nothing more to do.
+    pub(crate) const fn free_at(&self) -> Instant {
+        self.free_at
+    }
+}

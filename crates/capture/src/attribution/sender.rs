@@ -1,0 +1,413 @@
+//! One end as a sender of data: when its segments left, and which acknowledgements it had then.
+
+use std::{collections::VecDeque, ops::Range, time::Duration};
+
+use ackwise_http::cause::{Direction, RepairedBy};
+use ackwise_tcp::{Instant, Wait};
+
+use super::{
+    Evidence,
+    gap::Gap,
+    hold::{Facts, Hold, Loss},
+    path::{Bottleneck, Distances},
+};
+
+/// What is known of one end as a sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sender {
+    /// Acknowledgements that were seen and are not yet there, oldest first.
+    coming: VecDeque<Acknowledgement>,
+    /// The last one that is there and has changed something.
+    latest: Option<Arrived>,
+    last: Option<Departure>,
+    /// The last departures that wait for their round trip.
+    timed: VecDeque<Timed>,
+    timed_to: u64,
+    bottleneck: Bottleneck,
+    acked: u64,
+    edge: Option<u64>,
+    highest: u64,
+    /// Where the last small segment ended.
+    small_end: u64,
+    window: Window,
+    /// Up to where was sent when the first repair left; until that is acknowledged.
+    recover: Option<u64>,
+    first_flight: FirstFlight,
+    /// By how much acknowledgements were delayed.
+    delays: VecDeque<Duration>,
+}
+
+/// An acknowledgement on its way to the sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement {
+    pub packet: u64,
+    pub seen: Instant,
+    pub acked: u64,
+    pub edge: Option<u64>,
+}
+
+/// An acknowledgement that has arrived.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    packet: u64,
+    left: Instant,
+    at: Instant,
+    /// What was outstanding before it and after it.
+    flight: [u64; 2],
+    /// What might be sent before it.
+    room: Option<u64>,
+    small_acknowledged: bool,
+}
+
+/// Data that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub packet: u64,
+    pub seen: Instant,
+    pub sent: Instant,
+    /// When it is with the receiver.
+    pub arrives: Instant,
+    pushed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    end: u64,
+    seen: Instant,
+}
+
+/// What is seen of the congestion window.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    peak: u64,
+    peak_before_idle: Option<u64>,
+    slow_start: bool,
+    round_end: u64,
+    acked: u64,
+    sent: u64,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        let (peak, peak_before_idle, round_end, acked, sent) = (0, None, 0, 0, 0);
+        Self { peak, peak_before_idle, slow_start: true, round_end, acked, sent }
+    }
+}
+
+/// The initial window.
+#[derive(Clone, Copy, Debug, Default)]
+struct FirstFlight {
+    segments: u32,
+    acknowledged: bool,
+    /// What came next was sent.
+    over: bool,
+    /// The sender had more to send than the window let it.
+    limited: bool,
+}
+
+/// A data segment as it was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Sighting {
+    pub packet: u64,
+    pub seen: Instant,
+    pub octets: Range<u64>,
+    /// Octets of a full segment.
+    pub full: u64,
+    pub pushed: bool,
+    /// What it has to do with a loss that the vantage point sees.
+    pub loss: Option<Loss>,
+}
+
+impl Sender {
+    /// So many acknowledgements on their way are told apart. Ours.
+    const MAX_COMING: usize = 256;
+    /// So many segments are timed at once. Ours.
+    const MAX_TIMED: usize = 16;
+
+    /// An acknowledgement of its data, or a new window, was seen.
+    pub(crate) fn handle_ack(
+        &mut self,
+        ack: Acknowledgement,
+        direction: Direction,
+        distances: &mut Distances,
+    ) {
+        self.time(&ack, direction, distances);
+        if self.coming.len() == Self::MAX_COMING {
+            self.coming.pop_back();
+        }
+        self.coming.push_back(ack);
+    }
+
+    /// Takes the round-trip time of the segment whose end is acknowledged.
+    fn time(&mut self, ack: &Acknowledgement, direction: Direction, distances: &mut Distances) {
+        let mut newest = None;
+        while let Some(timed) = self.timed.front().copied().filter(|it| it.end <= ack.acked) {
+            self.timed.pop_front();
+            newest = Some(timed);
+        }
+        let newly = ack.acked.saturating_sub(std::mem::replace(&mut self.timed_to, ack.acked));
+        let Some(timed) = newest.filter(|it| it.end == ack.acked) else { return };
+        distances.sample(direction, ack.seen.saturating_since(timed.seen));
+        let more = !self.timed.is_empty();
+        self.bottleneck.acknowledged(newly, [timed.seen, ack.seen], more);
+    }
+
+    /// Acknowledgements that have arrived by `now`, or so shortly after it that they are the reason.
+    fn receive(&mut self, now: Instant, direction: Direction, distances: &Distances) {
+        let sender = distances.ahead(opposite(direction));
+        let receiver = distances.ahead(direction);
+        while let Some(ack) = self.coming.front().copied().filter(|it| it.seen + sender <= now) {
+            self.coming.pop_front();
+            let before = self.flight();
+            let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
+            let newly = ack.acked.saturating_sub(self.acked);
+            let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
+            self.acked += newly;
+            self.window.acked += newly;
+            self.first_flight.acknowledged |= newly > 0;
+            self.edge = ack.edge;
+            if self.recover.is_some_and(|recover| self.acked >= recover) {
+                self.recover = None;
+            }
+            self.latest = Some(Arrived {
+                packet: ack.packet,
+                left: ack.seen.saturating_sub(receiver),
+                at: ack.seen + sender,
+                flight: [before, self.flight()],
+                room,
+                small_acknowledged,
+            });
+        }
+    }
+
+    /// Data was seen; the time since the data before it, if there was any.
+    pub(crate) fn handle_data(
+        &mut self,
+        sighting: &Sighting,
+        direction: Direction,
+        distances: &Distances,
+    ) -> Option<Gap> {
+        let octets = sighting.octets.end - sighting.octets.start;
+        self.learn_pace(sighting, octets);
+        let way = distances.ahead(opposite(direction));
+        let at_once = at_once(distances, direction);
+        let on_link = self.bottleneck.before.time(octets);
+        let sent = sighting.seen.saturating_sub(way + on_link);
+        let sent = self.last.map_or(sent, |last| sent.max(last.sent));
+        self.receive(sent + at_once, direction, distances);
+        self.notice_idle(sent, distances);
+        let loss = sighting.loss.or(self.recover.map(|_| Loss::Repaired));
+        let sighting = Sighting { loss, ..sighting.clone() };
+        let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, distances));
+        if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
+            self.note_delay(until.saturating_since(arrived));
+        }
+        self.depart(&sighting, sent, gap.as_ref(), direction, distances);
+        gap
+    }
+
+    fn note_delay(&mut self, delay: Duration) {
+        /// So many are remembered. Ours.
+        const DELAYS: usize = 7;
+        if self.delays.len() == DELAYS {
+            self.delays.pop_front();
+        }
+        self.delays.push_back(delay);
+    }
+
+    fn learn_pace(&mut self, sighting: &Sighting, octets: u64) {
+        // A segment without PSH was followed by one that was ready: only the link was between them.
+        let Some(last) = self.last.filter(|last| !last.pushed) else { return };
+        if sighting.loss.is_none() && octets >= sighting.full && octets > 0 {
+            let span = sighting.seen.saturating_since(last.seen);
+            self.bottleneck.before.sample(octets, span);
+        }
+    }
+
+    fn gap(
+        &self,
+        last: &Departure,
+        sighting: &Sighting,
+        sent: Instant,
+        at_once: Duration,
+        distances: &Distances,
+    ) -> Gap {
+        let latest = self.latest.filter(|it| it.at + at_once >= last.sent);
+        let octets = sighting.octets.end - sighting.octets.start;
+        let gap = sent.saturating_since(last.sent);
+        let flight = self.flight();
+        let facts = Facts {
+            gap,
+            after_ack: latest.map(|it| sent.saturating_since(it.at)),
+            quiet: latest.map_or(gap, |it| gap.min(sent.saturating_since(it.at))),
+            at_once,
+            octets,
+            full: sighting.full,
+            flight: latest.map_or([flight, flight], |it| it.flight),
+            room: latest.and_then(|it| it.room),
+            peak: self.window.peak,
+            peak_before_idle: self.window.peak_before_idle,
+            slow_start: self.window.slow_start,
+            small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
+            pushed: last.pushed,
+            loss: sighting.loss,
+        };
+        let hold = Hold::told_by(&facts);
+        let delayed_until = latest
+            .filter(|it| it.flight[1] == 0)
+            .map(|it| it.left)
+            .filter(|left| left.saturating_since(last.arrives) > not_delayed(distances));
+        Gap {
+            until: sent,
+            free_at: self.bottleneck.free_at(),
+            arrived: last.arrives,
+            delayed_until,
+            same_burst: sighting.loss.is_none() && gap <= at_once,
+            hold,
+            evidence: Evidence::of([
+                last.packet,
+                latest.map_or(0, |it| it.packet),
+                sighting.packet,
+            ]),
+        }
+    }
+
+    fn depart(
+        &mut self,
+        sighting: &Sighting,
+        sent: Instant,
+        gap: Option<&Gap>,
+        direction: Direction,
+        distances: &Distances,
+    ) {
+        let octets = sighting.octets.end - sighting.octets.start;
+        self.bottleneck.carry(octets, sent);
+        let ways = [direction, opposite(direction)].map(|it| distances.ahead(it));
+        let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + ways[0] + ways[1]);
+        let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
+        self.last = Some(Departure { packet, seen, sent, arrives, pushed });
+        if sighting.loss == Some(Loss::Repairs) {
+            self.timed.clear();
+            let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
+            self.recover.get_or_insert(self.highest);
+            self.window.lose(by, self.flight());
+            return;
+        }
+        if self.timed.len() < Self::MAX_TIMED {
+            self.timed.push_back(Timed { end: sighting.octets.end, seen });
+        }
+        self.highest = self.highest.max(sighting.octets.end);
+        if sighting.full > 0 && !octets.is_multiple_of(sighting.full) {
+            self.small_end = sighting.octets.end;
+        }
+        let wait = gap.map(|gap| gap.hold.wait);
+        self.first_flight.see(octets.div_ceil(sighting.full.max(1)), wait);
+        let flight = self.flight();
+        self.window.send(octets, flight, [self.acked, self.highest], wait);
+    }
+
+    fn notice_idle(&mut self, sent: Instant, distances: &Distances) {
+        /// RFC 5681, section 4.1: idle for more than a retransmission time-out, which is this at
+        /// least.
+        const IDLE: Duration = Duration::from_millis(200);
+        let Some(last) = self.last else { return };
+        if self.flight() == 0 && sent.saturating_since(last.sent) > IDLE.max(distances.whole()) {
+            self.window.idle();
+        }
+    }
+
+    /// What it has outstanding.
+    const fn flight(&self) -> u64 {
+        self.highest.saturating_sub(self.acked)
+    }
+
+    /// The last data that it sent.
+    pub(crate) const fn last(&self) -> Option<&Departure> {
+        self.last.as_ref()
+    }
+
+    /// When links are done with what it has sent.
+    pub(crate) const fn free_at(&self) -> Instant {
+        self.bottleneck.free_at()
+    }
+
+    /// Segments that it sent before any was acknowledged, if the window kept it from sending more.
+    pub(crate) const fn initial_window(&self) -> Option<u32> {
+        if self.first_flight.limited { Some(self.first_flight.segments) } else { None }
+    }
+
+    /// How late the receiver's delayed acknowledgements were: the median of the last few.
+    pub(crate) fn delayed_ack(&self) -> Option<Duration> {
+        let mut delays = self.delays.clone();
+        delays.make_contiguous().sort_unstable();
+        delays.get(delays.len() / 2).copied()
+    }
+
+    /// The capture does not show what was sent up to here.
+    pub(crate) fn skip(&mut self, position: u64) {
+        self.highest = self.highest.max(position);
+        self.timed.clear();
+    }
+}
+
+impl Window {
+    fn send(&mut self, octets: u64, flight: u64, [acked, highest]: [u64; 2], wait: Option<Wait>) {
+        self.sent += octets;
+        if acked >= self.round_end {
+            // RFC 5681, section 3.1: in slow start a window lets more go than was acknowledged.
+            let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
+            if told && self.acked > 0 && self.round_end > 0 {
+                self.slow_start = self.sent * 10 >= self.acked * 13;
+            }
+            (self.round_end, self.acked, self.sent) = (highest, 0, 0);
+        }
+        self.peak = self.peak.max(flight);
+        if self.peak_before_idle.is_some_and(|before| before <= self.peak) {
+            self.peak_before_idle = None;
+        }
+    }
+
+    fn lose(&mut self, by: RepairedBy, flight: u64) {
+        self.slow_start = by == RepairedBy::Timeout;
+        self.peak = flight / 2;
+        self.peak_before_idle = None;
+    }
+
+    fn idle(&mut self) {
+        self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
+        self.peak = 0;
+        self.slow_start = true;
+        (self.round_end, self.acked, self.sent) = (0, 0, 0);
+    }
+}
+
+impl FirstFlight {
+    fn see(&mut self, segments: u64, wait: Option<Wait>) {
+        if !self.acknowledged {
+            self.segments = self.segments.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX));
+        } else if !self.over {
+            self.over = true;
+            self.limited = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
+        }
+    }
+}
+
+/// That much later than an acknowledgement is at once. Ours: what a busy host needs, and what the
+/// path's delay may vary.
+fn at_once(distances: &Distances, direction: Direction) -> Duration {
+    const HOST: Duration = Duration::from_micros(300);
+    HOST + distances.ahead(opposite(direction)) / 4
+}
+
+/// An acknowledgement that leaves no later after its data was not delayed. Ours, as above.
+fn not_delayed(distances: &Distances) -> Duration {
+    const HOST: Duration = Duration::from_millis(1);
+    HOST.max(distances.whole() / 8)
+}
+
+const fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::ToServer => Direction::ToClient,
+        Direction::ToClient => Direction::ToServer,
+    }
+}

@@ -1,0 +1,138 @@
+//! One exchange while it goes on.
+
+use ackwise_http::cause::{Cause, Direction, Phase};
+use ackwise_tcp::Instant;
+
+use crate::{
+    attribution::{
+        Account, Confidence, Evidence, Verdict,
+        gap::{self, Gap},
+        sender::Departure,
+    },
+    conversation::{ExchangeId, RequestHead},
+};
+
+/// An exchange that is not over.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    pub id: ExchangeId,
+    pub stream: u32,
+    pub account: Account,
+    state: State,
+    pub head: Option<Box<RequestHead>>,
+    pub status: Option<u16>,
+    pub request: [u64; 2],
+    pub response: [u64; 2],
+    pub exact: bool,
+    pub multiplexed: bool,
+    pub first_packet: u64,
+}
+
+/// How far an exchange is.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Request,
+    /// The request has left; when links are done with it, when it arrives, its last packet.
+    Think { free_at: Instant, arrives: Instant, packet: u64 },
+    Response,
+}
+
+impl Open {
+    pub(crate) const fn new(id: ExchangeId, stream: u32, account: Account, position: u64) -> Self {
+        Self {
+            id,
+            stream,
+            account,
+            state: State::Request,
+            head: None,
+            status: None,
+            request: [position, position],
+            response: [0, 0],
+            exact: true,
+            multiplexed: false,
+            first_packet: 0,
+        }
+    }
+
+    /// Data has left in `direction`; what did the exchange wait for until then?
+    pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
+        match (self.state, direction) {
+            (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
+            (State::Response, Direction::ToClient) => gap.divide(Phase::Response, &mut self.account),
+            // The request is sent again: it had not arrived.
+            (State::Think { .. }, Direction::ToServer) if gap.repairs().is_some() => {
+                gap.divide(Phase::Request, &mut self.account);
+            }
+            _ => {}
+        }
+    }
+
+    /// All of the request has left, in `last`, or a part of it again.
+    pub(crate) const fn request_sent(&mut self, free_at: Instant, last: &Departure) {
+        if matches!(self.state, State::Request | State::Think { .. }) {
+            self.state = State::Think { free_at, arrives: last.arrives, packet: last.packet };
+        }
+    }
+
+    /// The request is on its way or with the server.
+    pub(crate) const fn waits_for_response(&self) -> bool {
+        matches!(self.state, State::Think { .. })
+    }
+
+    /// An earlier response on the connection ended at `until`.
+    pub(crate) fn handle_earlier_end(&mut self, until: Instant, packet: u64) {
+        if self.waits_for_response() {
+            self.arrive_at_server(until);
+            let evidence = Evidence::of([packet, 0, 0]);
+            self.add(until, Cause::HeadOfLine, Direction::ToClient, evidence);
+        }
+    }
+
+    /// The first of the response leaves in `first`.
+    pub(crate) fn begin_response(&mut self, first: &Departure) {
+        if let State::Think { packet, .. } = self.state {
+            self.arrive_at_server(first.sent);
+            let evidence = Evidence::of([packet, first.packet, 0]);
+            self.add(first.sent, Cause::ServerThink, Direction::ToClient, evidence);
+        }
+        self.state = State::Response;
+    }
+
+    /// The last of the response was seen in `last`.
+    pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
+        self.begin_response_unseen(last);
+        gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
+    }
+
+    /// Nothing more will come; it was left alone at `now`.
+    pub(crate) fn abandon(&mut self, now: Instant) {
+        let (cause, direction) = match self.state {
+            State::Request => (Cause::ApplicationLimited, Direction::ToServer),
+            State::Think { .. } => {
+                self.arrive_at_server(now);
+                (Cause::ServerThink, Direction::ToClient)
+            }
+            State::Response => (Cause::ApplicationLimited, Direction::ToClient),
+        };
+        self.add(now, cause, direction, Evidence::default());
+    }
+
+    fn begin_response_unseen(&mut self, last: &Departure) {
+        if !matches!(self.state, State::Response) {
+            self.begin_response(last);
+        }
+    }
+
+    /// What of the time up to `limit` the request was on its way.
+    fn arrive_at_server(&mut self, limit: Instant) {
+        if let State::Think { free_at, arrives, packet } = self.state {
+            let (free_at, arrives) = (free_at.min(limit), arrives.min(limit));
+            gap::arrive(Phase::Request, free_at, arrives, packet, &mut self.account);
+        }
+    }
+
+    fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {
+        let confidence = Confidence::High;
+        self.account.add(until, Verdict { cause, direction, evidence, confidence });
+    }
+}

@@ -1,0 +1,149 @@
+//! Segments in any order to a stream in order, with what the capture lacks as gaps.
+
+use std::{collections::BTreeMap, ops::Range};
+
+/// Data that came before what precedes it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    next: u64,
+    waiting: BTreeMap<u64, Waiting>,
+    octets: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    len: u32,
+    octets: Box<[u8]>,
+}
+
+/// The next of a stream.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Piece<'a> {
+    /// So many octets from a position on, and what was captured of them.
+    Data(u64, u32, &'a [u8]),
+    /// Octets that the capture does not have.
+    Gap(Range<u64>),
+}
+
+impl Reassembly {
+    /// Octets that wait at once; of what comes then only its place is kept. Ours.
+    const MAX_OCTETS: usize = 256 * 1024;
+    /// Segments that wait at once; then what they wait for is given up. Ours.
+    const MAX_SEGMENTS: usize = 1_024;
+
+    /// The first octet that is not there yet.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes a segment, and gives `on` all that is in order now.
+    pub(crate) fn insert(
+        &mut self,
+        start: u64,
+        len: u32,
+        octets: &[u8],
+        mut on: impl FnMut(Piece<'_>),
+    ) {
+        if start > self.next {
+            self.wait(start, len, octets);
+            if self.waiting.len() > Self::MAX_SEGMENTS {
+                self.give_up_to(start.min(self.first_waiting()), &mut on);
+            }
+            return;
+        }
+        self.pass(start, len, octets, &mut on);
+        self.release(&mut on);
+    }
+
+    /// What is missing before `position` will not come.
+    pub(crate) fn give_up_to(&mut self, position: u64, on: &mut impl FnMut(Piece<'_>)) {
+        while self.next < position {
+            let until = position.min(self.first_waiting());
+            if self.next < until {
+                on(Piece::Gap(self.next..until));
+                self.next = until;
+            }
+            self.release(on);
+        }
+        self.release(on);
+    }
+
+    fn first_waiting(&self) -> u64 {
+        self.waiting.keys().next().copied().unwrap_or(u64::MAX)
+    }
+
+    fn wait(&mut self, start: u64, len: u32, octets: &[u8]) {
+        let kept = if self.octets + octets.len() <= Self::MAX_OCTETS { octets } else { &[] };
+        if self.waiting.get(&start).is_some_and(|it| it.len >= len) {
+            return;
+        }
+        self.octets += kept.len();
+        let replaced = self.waiting.insert(start, Waiting { len, octets: kept.into() });
+        self.octets -= replaced.map_or(0, |it| it.octets.len());
+    }
+
+    fn release(&mut self, on: &mut impl FnMut(Piece<'_>)) {
+        while let Some(entry) = self.waiting.first_entry().filter(|it| *it.key() <= self.next) {
+            let (start, Waiting { len, octets }) = entry.remove_entry();
+            self.octets -= octets.len();
+            self.pass(start, len, &octets, on);
+        }
+    }
+
+    /// Hands on what of a segment is new.
+    fn pass(&mut self, start: u64, len: u32, octets: &[u8], on: &mut impl FnMut(Piece<'_>)) {
+        let end = start + u64::from(len);
+        let Some(new) = end.checked_sub(self.next).filter(|&new| new > 0) else { return };
+        let old = usize::try_from(self.next - start).unwrap_or(usize::MAX);
+        let len = u32::try_from(new).unwrap_or(u32::MAX);
+        on(Piece::Data(self.next, len, octets.get(old..).unwrap_or_default()));
+        self.next = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn insert(reassembly: &mut Reassembly, start: u64, octets: &[u8], into: &mut Vec<u8>) {
+        let len = u32::try_from(octets.len()).unwrap();
+        reassembly.insert(start, len, octets, |piece| match piece {
+            Piece::Data(position, len, octets) => {
+                assert_eq!((position, len as usize), (into.len() as u64, octets.len()));
+                into.extend_from_slice(octets);
+            }
+            Piece::Gap(gap) => panic!("{gap:?}"),
+        });
+    }
+
+    #[test]
+    fn what_the_capture_lacks_is_a_gap_between_the_pieces() {
+        let mut reassembly = Reassembly::default();
+        let mut found = Vec::new();
+        let mut note = |piece: Piece<'_>| found.push(format!("{piece:?}"));
+        reassembly.insert(0, 2, b"ab", &mut note);
+        reassembly.insert(5, 2, b"f", &mut note);
+        reassembly.give_up_to(9, &mut note);
+        assert_eq!(
+            found,
+            ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_overlapping_segments_gives_the_stream(
+            cuts in proptest::collection::vec((0_usize..200, 1_usize..60), 1..40),
+        ) {
+            let stream: Vec<u8> = (0..=255).collect();
+            let (mut reassembly, mut out) = (Reassembly::default(), Vec::new());
+            for (start, len) in cuts {
+                insert(&mut reassembly, start as u64, &stream[start..start + len], &mut out);
+            }
+            insert(&mut reassembly, 0, &stream, &mut out);
+            prop_assert_eq!(out, stream);
+        }
+    }
+}

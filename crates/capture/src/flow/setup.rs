@@ -1,0 +1,108 @@
+//! What comes before the first exchange: TCP's handshake, and that of TLS.
+
+use std::time::Duration;
+
+use ackwise_http::cause::{Cause, Direction, Phase};
+use ackwise_tcp::Instant;
+
+use crate::attribution::{Account, Confidence, Distances, Evidence, Verdict, gap::Gap};
+
+/// The set-up of a connection, as far as it was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setup {
+    account: Option<Account>,
+    syn: Handed,
+    reply: Handed,
+    established: bool,
+    in_tls: bool,
+}
+
+/// A SYN: when it was last seen, in which packet, how often.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handed {
+    seen: Instant,
+    packet: u64,
+    times: u32,
+}
+
+impl Setup {
+    /// Who opens a connection and asks nothing for so long has opened it in advance: what that cost is
+    /// no part of the exchange. Ours.
+    const IN_ADVANCE: Duration = Duration::from_millis(200);
+
+    /// A SYN was seen, or the one in answer to it, which goes in `direction`.
+    pub(crate) fn handle_syn(&mut self, direction: Direction, seen: Instant, packet: u64) {
+        let handed = match direction {
+            Direction::ToServer => &mut self.syn,
+            Direction::ToClient => &mut self.reply,
+        };
+        let before = handed.packet;
+        *handed = Handed { seen, packet, times: handed.times + 1 };
+        let again = handed.times > 1;
+        let account = self.account.get_or_insert_with(|| Account::new(seen));
+        if again {
+            let evidence = Evidence::of([before, packet, 0]);
+            account.add(seen, verdict(Cause::RetransmissionTimeout, direction, evidence));
+        }
+    }
+
+    /// The client's first segment after that, which opens the connection.
+    pub(crate) fn handle_opening(
+        &mut self,
+        seen: Instant,
+        packet: u64,
+        distances: &mut Distances,
+    ) {
+        if self.established || self.reply.packet == 0 {
+            return;
+        }
+        self.established = true;
+        if self.reply.times == 1 {
+            distances.sample(Direction::ToClient, seen.saturating_since(self.reply.seen));
+            if self.syn.times == 1 {
+                let round_trip = self.reply.seen.saturating_since(self.syn.seen);
+                distances.sample(Direction::ToServer, round_trip);
+            }
+        }
+        if let Some(account) = &mut self.account {
+            let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
+            account.add(seen, verdict(Cause::Handshake, Direction::ToServer, evidence));
+        }
+    }
+
+    /// The connection speaks TLS.
+    pub(crate) const fn begin_tls(&mut self) {
+        self.in_tls = true;
+    }
+
+    /// Data was sent before there is an exchange.
+    pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
+        if let Some(account) = self.account.as_mut().filter(|_| self.in_tls) {
+            gap.divide(Phase::Tls(direction), account);
+        }
+    }
+
+    /// A flight of the TLS handshake has been seen.
+    pub(crate) fn handle_flight(&mut self, direction: Direction, seen: Instant, packet: u64) {
+        if let Some(account) = &mut self.account {
+            let evidence = Evidence::of([packet, 0, 0]);
+            account.add(seen, verdict(Cause::TlsHandshake, direction, evidence));
+        }
+    }
+
+    /// The first exchange begins: the account of the set-up goes on as that of the exchange, unless the
+    /// connection was opened in advance.
+    pub(crate) fn begin_exchange(&mut self, seen: Instant, packet: u64) -> Account {
+        let account = self.account.take().filter(|it| {
+            seen.saturating_since(it.cursor()) <= Self::IN_ADVANCE
+        });
+        let Some(mut account) = account else { return Account::new(seen) };
+        let evidence = Evidence::of([packet, 0, 0]);
+        account.add(seen, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));
+        account
+    }
+}
+
+const fn verdict(cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
+    Verdict { cause, direction, evidence, confidence: Confidence::High }
+}

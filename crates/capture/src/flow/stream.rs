@@ -1,0 +1,277 @@
+//! One direction's stream as a vantage point sees it: what is new, what comes again, what is missing.
+
+use std::{ops::Range, time::Duration};
+
+use ackwise_tcp::{Instant, Segment, SeqNumber};
+
+use crate::Positions;
+
+/// What a capture has shown of the octets that one end sends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    positions: Option<Positions>,
+    /// The first octet after all that was seen.
+    highest: u64,
+    /// What was passed over, oldest first.
+    holes: Vec<Hole>,
+    /// Up to where the other end has acknowledged.
+    acked: u64,
+    /// Up to where the other end lets it send; `None` if unknown.
+    edge: Option<u64>,
+    /// The shift of the windows that this end advertises (RFC 7323, section 2.2): `None` before its
+    /// SYN was seen.
+    shift: Option<u8>,
+    /// The largest data segment so far, or what the SYNs agreed on.
+    segment_size: u32,
+    agreed: bool,
+    from_middle: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Hole {
+    octets: Range<u64>,
+    opened: Instant,
+}
+
+/// How a segment's data stands to what was seen before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Novelty {
+    /// It goes on, or leaves a hole behind.
+    New,
+    /// It fills what was passed over so long ago.
+    Fills(Duration),
+    /// All of it was there before.
+    Again,
+}
+
+/// What an acknowledgement says that was not known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Progress {
+    /// Up to where is acknowledged now.
+    pub acked: u64,
+    /// Octets acknowledged with this one.
+    pub newly: u64,
+    /// It acknowledges what the capture never showed.
+    pub unseen: bool,
+    /// Octets by which the right edge moved.
+    pub opened: u64,
+}
+
+impl Stream {
+    /// More holes than this are taken together: as many as no reordering leaves. Ours.
+    const MAX_HOLES: usize = 32;
+    /// RFC 7323, section 2.3: larger shifts count as this one.
+    const MAX_SHIFT: u8 = 14;
+    /// The position of the first octet seen of a stream that is seen from its middle: what is before
+    /// it is a gap of unknown length.
+    const MIDDLE: u64 = 1;
+    /// From an assumed SYN to there.
+    const BEFORE_MIDDLE: u32 = 2;
+
+    /// Where a segment's data stands; `None` if it is from before the beginning.
+    pub(crate) fn place(&mut self, segment: &Segment) -> Option<Range<u64>> {
+        if segment.flags.syn {
+            self.positions = Some(Positions::after_syn(segment.seq));
+            self.shift = Some(segment.options.window_scale.unwrap_or(0).min(Self::MAX_SHIFT));
+            return Some(0..u64::from(segment.len));
+        }
+        let start = self.positions(segment.seq).position(segment.seq)?;
+        Some(start..start + u64::from(segment.len))
+    }
+
+    /// The positions of its sequence numbers; without a SYN, `number` is the first that is known.
+    fn positions(&mut self, number: SeqNumber) -> &mut Positions {
+        self.positions.get_or_insert_with(|| {
+            self.from_middle = true;
+            (self.highest, self.acked) = (Self::MIDDLE, Self::MIDDLE);
+            Positions::after_syn(SeqNumber(number.0.wrapping_sub(Self::BEFORE_MIDDLE)))
+        })
+    }
+
+    /// Where it begins if its SYN was not seen.
+    pub(crate) const fn middle(&self) -> Option<u64> {
+        if self.from_middle { Some(Self::MIDDLE) } else { None }
+    }
+
+    /// Takes note of data.
+    pub(crate) fn see(&mut self, octets: &Range<u64>, now: Instant) -> Novelty {
+        if !self.agreed {
+            let octets = u32::try_from(octets.end - octets.start).unwrap_or(u32::MAX);
+            self.segment_size = self.segment_size.max(octets);
+        }
+        if octets.start >= self.highest {
+            if octets.start > self.highest {
+                self.open(self.highest..octets.start, now);
+            }
+            self.highest = octets.end;
+            return Novelty::New;
+        }
+        let filled = self.fill(octets);
+        if octets.end > self.highest {
+            self.highest = octets.end;
+            return filled.map_or(Novelty::New, |opened| {
+                Novelty::Fills(now.saturating_since(opened))
+            });
+        }
+        filled.map_or(Novelty::Again, |opened| Novelty::Fills(now.saturating_since(opened)))
+    }
+
+    fn open(&mut self, octets: Range<u64>, now: Instant) {
+        if self.holes.len() == Self::MAX_HOLES {
+            // The oldest two become one.
+            let second = self.holes.remove(1);
+            self.holes[0].octets.end = second.octets.end;
+        }
+        self.holes.push(Hole { octets, opened: now });
+    }
+
+    /// Takes `octets` out of the holes; when the first of those that it touched was opened.
+    fn fill(&mut self, octets: &Range<u64>) -> Option<Instant> {
+        let mut opened = None;
+        let mut rest = Vec::new();
+        for hole in self.holes.drain(..) {
+            let start = hole.octets.start.max(octets.start);
+            let end = hole.octets.end.min(octets.end);
+            if start >= end {
+                rest.push(hole);
+                continue;
+            }
+            opened = opened.or(Some(hole.opened));
+            for left in [hole.octets.start..start, end..hole.octets.end] {
+                if !left.is_empty() {
+                    rest.push(Hole { octets: left, opened: hole.opened });
+                }
+            }
+        }
+        rest.truncate(Self::MAX_HOLES);
+        self.holes = rest;
+        opened
+    }
+
+    /// Gives up what the capture will not show, up to `position`.
+    pub(crate) fn forget_holes(&mut self, position: u64) {
+        self.fill(&(0..position));
+        self.highest = self.highest.max(position);
+    }
+
+    /// Takes note of what the other end acknowledges; `None` if there is no acknowledgement. `shift`
+    /// is the other end's, `None` if its SYN was not seen.
+    pub(crate) fn acknowledge(&mut self, segment: &Segment, shift: Option<u8>) -> Option<Progress> {
+        let number = segment.ack?;
+        // The SYN's own acknowledgement has position 0; what is before it is of another connection.
+        let position = self.positions(number).position(number)?;
+        let newly = position.saturating_sub(self.acked);
+        // A window in a SYN is never scaled (RFC 7323, section 2.2).
+        let shift = if segment.flags.syn { Some(0) } else { shift };
+        let edge = shift.map(|shift| position + (u64::from(segment.window) << shift));
+        let opened = match (self.edge, edge) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => 0,
+        };
+        if newly > 0 || self.acked == position {
+            self.edge = edge;
+        }
+        self.acked += newly;
+        Some(Progress { acked: self.acked, newly, unseen: position > self.highest + 1, opened })
+    }
+
+    /// Octets that were sent and not acknowledged, as far as seen.
+    pub(crate) const fn flight(&self) -> u64 {
+        self.highest.saturating_sub(self.acked)
+    }
+
+    /// Up to where was acknowledged.
+    pub(crate) const fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// The first octet after all that was seen.
+    pub(crate) const fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Up to where it may send.
+    pub(crate) const fn edge(&self) -> Option<u64> {
+        self.edge
+    }
+
+    pub(crate) const fn shift(&self) -> Option<u8> {
+        self.shift
+    }
+
+    pub(crate) const fn has_holes(&self) -> bool {
+        !self.holes.is_empty()
+    }
+
+    /// The size of a full segment, as far as known.
+    pub(crate) const fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+
+    /// The SYNs have agreed on this. What is captured may be larger: several segments that a network
+    /// card splits or joins (TSO, GRO).
+    pub(crate) fn agree(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+        self.agreed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackwise_tcp::Flags;
+
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::EPOCH + Duration::from_millis(millis)
+    }
+
+    fn data(seq: u32, len: u32) -> Segment {
+        Segment { seq: SeqNumber(seq), len, ..Segment::default() }
+    }
+
+    #[test]
+    fn what_fills_a_hole_is_told_from_what_comes_again() {
+        let mut stream = Stream::default();
+        stream.place(&Segment { seq: SeqNumber(99), flags: Flags::SYN, ..Segment::default() });
+        for (seq, len, now, expected) in [
+            (100, 100, 1, Novelty::New),
+            (300, 100, 2, Novelty::New),
+            (400, 100, 3, Novelty::New),
+            (100, 100, 4, Novelty::Again),
+            (200, 50, 5, Novelty::Fills(Duration::from_millis(3))),
+            (200, 50, 6, Novelty::Again),
+            (200, 100, 7, Novelty::Fills(Duration::from_millis(5))),
+            (450, 100, 8, Novelty::New),
+        ] {
+            let octets = stream.place(&data(seq, len)).unwrap();
+            assert_eq!(stream.see(&octets, at(now)), expected, "{seq}");
+        }
+        assert_eq!((stream.highest(), stream.has_holes()), (450, false));
+    }
+
+    #[test]
+    fn windows_are_scaled_only_when_the_scale_is_known() {
+        let ack = |window| Segment { ack: Some(SeqNumber(1)), window, ..Segment::default() };
+        let mut stream = Stream::default();
+        stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
+        stream.acknowledge(&ack(10), None);
+        assert_eq!(stream.edge(), None);
+        stream.acknowledge(&ack(10), Some(7));
+        assert_eq!(stream.edge(), Some(1_280));
+        let progress = stream.acknowledge(&ack(20), Some(7)).unwrap();
+        assert_eq!((progress.newly, progress.opened), (0, 1_280));
+    }
+
+    #[test]
+    fn an_acknowledgement_of_unseen_data_shows_that_the_capture_lost_some() {
+        let mut stream = Stream::default();
+        stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
+        let octets = stream.place(&data(1, 100)).unwrap();
+        stream.see(&octets, at(1));
+        for (ack, unseen) in [(51, false), (101, false), (102, false), (1_001, true)] {
+            let segment = Segment { ack: Some(SeqNumber(ack)), ..Segment::default() };
+            assert_eq!(stream.acknowledge(&segment, None).unwrap().unseen, unseen, "{ack}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Which connection a segment belongs to.
+
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+
+use ackwise_tcp::Instant;
+use hashbrown::HashMap;
+
+use super::connection::Connection;
+use crate::{analysis::Results, decode::Seen};
+
+/// The connections that are alive, and those that are over but may still be heard of.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    // Looked up, never walked but to end it: so the order of a hash table shows nowhere.
+    slots: HashMap<Pair, Slot>,
+    over: VecDeque<(Instant, Pair)>,
+    opened: u32,
+}
+
+/// Both ends, the lesser one first, so that both directions find the same.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Pair(SocketAddr, SocketAddr);
+
+#[derive(Debug)]
+enum Slot {
+    Alive(Box<Connection>),
+    /// Late segments of it say nothing new.
+    Over,
+}
+
+impl Table {
+    /// So long a connection that is over may still be heard of: 2 MSL as Linux has it.
+    const LINGER: Duration = Duration::from_secs(60);
+    /// So many of them are remembered. Ours.
+    const MAX_OVER: usize = 1 << 16;
+
+    /// Takes a segment to its connection.
+    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
+        let pair = Pair::of(seen.source, seen.destination);
+        self.forget(seen.at);
+        let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
+        let slot = self.slots.get_mut(&pair);
+        let slot = match slot {
+            Some(Slot::Over) if !begins => return,
+            Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
+                connection.handle(seen, results);
+                if connection.is_over() {
+                    self.end(pair, seen.at, results);
+                }
+                return;
+            }
+            // An end that nobody saw the beginning of.
+            None if seen.segment.len == 0 && !seen.segment.flags.syn => return,
+            slot => slot,
+        };
+        let (client, server) = roles(seen);
+        let mut connection = Box::new(Connection::new(self.opened, client, server, seen.at));
+        self.opened += 1;
+        connection.handle(seen, results);
+        match slot {
+            Some(slot) => {
+                if let Slot::Alive(before) = std::mem::replace(slot, Slot::Alive(connection)) {
+                    before.finish(results);
+                }
+            }
+            None => {
+                self.slots.insert(pair, Slot::Alive(connection));
+            }
+        }
+    }
+
+    fn end(&mut self, pair: Pair, now: Instant, results: &mut Results) {
+        if let Some(Slot::Alive(connection)) = self.slots.insert(pair, Slot::Over) {
+            connection.finish(results);
+        }
+        self.over.push_back((now, pair));
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while let Some((at, pair)) = self.over.front().copied() {
+            if self.over.len() <= Self::MAX_OVER && now.saturating_since(at) < Self::LINGER {
+                return;
+            }
+            self.over.pop_front();
+            if matches!(self.slots.get(&pair), Some(Slot::Over)) {
+                self.slots.remove(&pair);
+            }
+        }
+    }
+
+    /// The capture is over.
+    pub(crate) fn finish(self, results: &mut Results) {
+        let mut alive: Vec<_> = self
+            .slots
+            .into_values()
+            .filter_map(|slot| match slot {
+                Slot::Alive(connection) => Some(connection),
+                Slot::Over => None,
+            })
+            .collect();
+        alive.sort_unstable_by_key(|connection| connection.id());
+        for connection in alive {
+            connection.finish(results);
+        }
+    }
+}
+
+impl Pair {
+    fn of(one: SocketAddr, other: SocketAddr) -> Self {
+        if one <= other { Self(one, other) } else { Self(other, one) }
+    }
+}
+
+/// Who is client and who is server: a SYN says it, or what is sent, or the ports.
+fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
+    let (source, destination) = (seen.source, seen.destination);
+    let from_client = match (seen.segment.flags.syn, seen.segment.ack) {
+        (true, None) => true,
+        (true, Some(_)) => false,
+        _ if seen.payload.starts_with(b"HTTP/1.") => false,
+        // Services have the lesser port nearly always.
+        _ => source.port() >= destination.port(),
+    };
+    if from_client { (source, destination) } else { (destination, source) }
+}
