@@ -172,6 +172,7 @@ impl Network {
     }
 
     /// Puts a segment on its way.
+    #[inline]
     pub(crate) fn send(&mut self, packet: Packet, way: Way, now: Instant) -> (PacketId, Pushed) {
         let segment = &packet.transmit.segment;
         let size = HEADERS + segment.options.wire_length() + segment.len;

@@ -16,10 +16,14 @@ use crate::{
 impl<O: Observer> World<'_, O> {
     /// Something may have changed on a connection: what has passed is accounted for, and what is true
     /// from now on is found out.
+    #[inline]
     pub(super) fn watch(&mut self, place: u32) {
-        if self.connections[place as usize].watched.is_none() {
-            return;
+        if self.scenario.watch_causes {
+            self.watch_on(place);
         }
+    }
+
+    fn watch_on(&mut self, place: u32) {
         self.change_watched(place, |_| {});
         let connection = &mut self.connections[place as usize];
         let moment = connection.exchanges.front().map(|it| moment(connection, it, self.now));

@@ -108,13 +108,16 @@ impl<'a, O: Observer> World<'a, O> {
         let behaviour = self.behaviour(connection.application);
         let begun = connection.server.begun;
         let received = connection.end(Side::Server).endpoint.received();
+        let next = connection.exchanges.get(begun as usize);
+        if next.is_none_or(|exchange| exchange.request_end > received) {
+            return false;
+        }
         let arrived = connection.exchanges.iter().skip(begun as usize);
         let arrived = arrived.take_while(|exchange| exchange.request_end <= received);
         let together: Vec<Exchange> = match behaviour.gather {
             Gather::Pending => arrived.copied().collect(),
             _ => arrived.take(1).copied().collect(),
         };
-        let Some(&first) = together.first() else { return false };
         let goes_on = self.connections[place as usize].server.goes_on;
         if behaviour.tail == Tail::Corked && !goes_on {
             self.uncork(place, behaviour);
@@ -134,7 +137,7 @@ impl<'a, O: Observer> World<'a, O> {
             [one] => WritePlan::new(one.head as usize, one.body),
             all => WritePlan::gathered(all.iter().map(Exchange::response).sum()),
         };
-        if first.response() == 0 {
+        if together[0].response() == 0 {
             // An upload: that it has arrived is all there is to say.
             self.client_looks(place);
         }

@@ -78,7 +78,7 @@ impl<O: Observer> World<'_, O> {
         if endpoint.state() == State::Closed {
             if let Some(segment) = refuse(&packet.transmit.segment) {
                 let reset = Transmit { segment, offset: 0, retransmission: false };
-                self.transmit(place, side, reset);
+                self.transmit(place, side, &reset);
             }
         } else {
             let _ = endpoint.handle_segment(&packet.transmit.segment, self.now);
@@ -142,30 +142,35 @@ impl<O: Observer> World<'_, O> {
 
     /// Puts on the wire what may leave now, and asks for an event when a timer is due.
     pub(super) fn settle(&mut self, place: u32, side: Side) {
+        // By reference: a segment is large enough for a copy to show.
         while let Some(transmit) =
-            self.connections[place as usize].end_mut(side).endpoint.poll_transmit(self.now)
+            &self.connections[place as usize].end_mut(side).endpoint.poll_transmit(self.now)
         {
             self.transmit(place, side, transmit);
+            if transmit.is_bare_ack() {
+                break;
+            }
         }
         self.count(place, side);
         self.arm_timer(place, side);
         self.watch(place);
     }
 
-    fn transmit(&mut self, place: u32, side: Side, transmit: Transmit) {
+    fn transmit(&mut self, place: u32, side: Side, transmit: &Transmit) {
         let connection = &mut self.connections[place as usize];
         let end = connection.end(side);
         let congestion_window = end.endpoint.windows().congestion;
         let (way, full) = (end.way, end.endpoint.segment_size());
         self.collector.sent(&transmit.segment, full);
-        let sighting = sighting(connection, side, &transmit, congestion_window);
+        let sighting = sighting(connection, side, transmit, congestion_window);
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
         self.observer.on_sent(&sighting, self.now);
-        let packet = Packet { transmit, connection: place, from: side, congestion_window };
+        let packet =
+            Packet { transmit: *transmit, connection: place, from: side, congestion_window };
         let (id, pushed) = self.network.send(packet, way, self.now);
         if self.scenario.watch_causes {
             let free_at = self.network.busy_until(self.network.first_link(way));
-            self.watch_sent(place, side, &transmit, free_at);
+            self.watch_sent(place, side, transmit, free_at);
         }
         match pushed {
             Pushed::Taken(arm) => self.arm(arm),

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     policy::{AckDecision, AckPolicy, Arrival, Reading},
+    round_trip::RoundTrip,
     segment::Segment,
     units::Instant,
     wait::AckWait,
@@ -83,11 +84,11 @@ impl Acknowledger {
         self.quick_ack.data_sent(self.since_arrival(now));
     }
 
-    /// Whether an ACK must leave now; `rto` bounds what a missed time-out teaches.
-    pub(super) fn must_leave(&mut self, rto: Duration, now: Instant) -> bool {
+    /// Whether an ACK must leave now; the RTO bounds what a missed time-out teaches.
+    pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> bool {
         let timed_out = !self.now && self.due.is_due(now);
         if timed_out {
-            self.quick_ack.timed_out(rto);
+            self.quick_ack.timed_out(round_trip.rto());
         }
         self.now || timed_out
     }
@@ -156,9 +157,9 @@ impl Endpoint {
 
     fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Duration>) {
         let full_segment = u32::from(self.acknowledger.full_segment);
-        let credit = Credit::of(self.receiver.window(), full_segment);
+        let credit = Credit { window: self.receiver.window(), full_segment };
         let quick_ack = &mut self.acknowledger.quick_ack;
-        quick_ack.data_arrived(gap, credit, self.round_trip.rto());
+        quick_ack.data_arrived(gap, credit, || self.round_trip.rto());
         if len < full_segment {
             quick_ack.small_segment_arrived();
         }

@@ -24,6 +24,15 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
+impl Transmit {
+    /// Whether it carries nothing but an ACK: such a one leaves only when nothing else may, so that
+    /// [`Endpoint::poll_transmit`] has no more at that moment.
+    #[must_use]
+    pub const fn is_bare_ack(&self) -> bool {
+        self.segment.sequence_length() == 0 && !self.segment.flags.rst
+    }
+}
+
 /// An RST that waits for the next [`Endpoint::poll_transmit`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingReset {
@@ -313,7 +322,7 @@ impl Endpoint {
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let must_leave = self.acknowledger.must_leave(self.round_trip.rto(), now);
+        let must_leave = self.acknowledger.must_leave(&self.round_trip, now);
         must_leave.then(|| {
             let seq = self.sender.number(self.sender.max);
             let segment = self.segment(seq, Flags::NONE, 0, now);

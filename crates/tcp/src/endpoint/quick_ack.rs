@@ -23,14 +23,20 @@ const MIN_US: u32 = 40_000;
 /// `TCP_DELACK_MAX`.
 const MAX_US: u32 = 200_000;
 /// `TCP_MAX_QUICKACKS`.
-const MAX_CREDIT: u32 = 16;
+const MAX_CREDIT: u8 = 16;
 
 impl QuickAck {
     pub(super) const NEW: Self =
         Self { time_out_us: 0, credit: 0, interactive: false, small_segments: 0 };
 
-    /// Data has arrived, `gap` after other data (`tcp_event_data_recv`).
-    pub(super) fn data_arrived(&mut self, gap: Option<Duration>, credit: Credit, rto: Duration) {
+    /// Data has arrived, `gap` after other data (`tcp_event_data_recv`). Few gaps are as long as to
+    /// ask for the RTO.
+    pub(super) fn data_arrived(
+        &mut self,
+        gap: Option<Duration>,
+        credit: Credit,
+        rto: impl FnOnce() -> Duration,
+    ) {
         let Some(gap) = gap else {
             self.raise(credit);
             self.time_out_us = MIN_US;
@@ -40,8 +46,8 @@ impl QuickAck {
         if gap_us <= MIN_US / 2 {
             self.time_out_us = self.time_out_us / 2 + MIN_US / 2;
         } else if gap_us < self.time_out_us {
-            self.time_out_us = (self.time_out_us / 2 + gap_us).min(microseconds(rto));
-        } else if gap > rto {
+            self.time_out_us = (self.time_out_us / 2 + gap_us).min(microseconds(rto()));
+        } else if gap > rto() {
             self.raise(credit); // "Too long gap. Apparently sender failed to restart window."
         }
     }
@@ -101,31 +107,41 @@ impl QuickAck {
         Duration::from_micros(self.time_out_us.min(longest).into())
     }
 
-    fn raise(&mut self, Credit(credit): Credit) {
-        self.credit = self.credit.max(credit);
+    fn raise(&mut self, credit: Credit) {
+        self.credit = self.credit.max(credit.segments());
     }
 }
 
-/// How many ACKs may leave at once.
+/// What decides how many ACKs may leave at once. Few segments want to know, so it is a question and
+/// not a number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credit(u8);
+pub(super) struct Credit {
+    pub(super) window: u64,
+    pub(super) full_segment: u32,
+}
 
 impl Credit {
     /// Enough to let the peer's window grow to half of `window` (`tcp_incr_quickack`).
-    pub(super) fn of(window: u64, full_segment: u32) -> Self {
-        let segments = u32::try_from(window / 2 / u64::from(full_segment.max(1)));
-        let credit = segments.unwrap_or(MAX_CREDIT).min(MAX_CREDIT);
-        Self(if credit == 0 { 2 } else { u8::try_from(credit).unwrap_or(u8::MAX) })
+    fn segments(self) -> u8 {
+        match self.window / 2 / u64::from(self.full_segment.max(1)) {
+            0 => 2,
+            segments => u8::try_from(segments).unwrap_or(u8::MAX).min(MAX_CREDIT),
+        }
     }
 }
 
+/// What is longer than an hour counts as the longest that fits.
 fn microseconds(span: Duration) -> u32 {
-    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+    let micros =
+        span.as_secs().saturating_mul(1_000_000).saturating_add(span.subsec_micros().into());
+    u32::try_from(micros).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CREDIT: Credit = Credit { window: 65_535, full_segment: 1_460 };
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -134,16 +150,16 @@ mod tests {
     #[test]
     fn the_credit_is_what_opens_half_of_the_window() {
         for (window, credit) in [(65_535, 16), (29_200, 10), (4_000, 1), (1_000, 2), (0, 2)] {
-            assert_eq!(Credit::of(window, 1_460).0, credit, "a window of {window} octets");
+            let segments = Credit { window, full_segment: 1_460 }.segments();
+            assert_eq!(segments, credit, "a window of {window} octets");
         }
     }
 
     #[test]
     fn the_time_out_follows_the_gaps_between_arrivals() {
-        let rto = ms(240);
         let mut estimates = QuickAck::NEW;
         let mut after = |gap: Option<u64>| {
-            estimates.data_arrived(gap.map(ms), Credit::of(65_535, 1_460), rto);
+            estimates.data_arrived(gap.map(ms), CREDIT, || ms(240));
             estimates.time_out(None).as_millis()
         };
         assert_eq!(after(None), 40);
@@ -156,7 +172,7 @@ mod tests {
     #[test]
     fn a_time_out_doubles_the_delay_or_ends_ping_pong() {
         let mut estimates = QuickAck::NEW;
-        estimates.data_arrived(None, Credit::of(65_535, 1_460), ms(240));
+        estimates.data_arrived(None, CREDIT, || ms(240));
         for expected in [80, 160, 200, 200] {
             estimates.timed_out(ms(240));
             assert_eq!(estimates.time_out(None), ms(expected), "200 ms at most");

@@ -44,6 +44,9 @@ impl RangeSet {
 
     /// Forgets everything before `position`.
     pub(super) fn remove_before(&mut self, position: u64) {
+        if self.ranges.is_empty() {
+            return;
+        }
         let gone = self.ranges.partition_point(|range| range.end <= position);
         self.ranges.drain(..gone);
         if let Some(first) = self.ranges.first_mut() {
