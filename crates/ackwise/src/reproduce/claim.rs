@@ -1,6 +1,6 @@
 //! What a paper says in words, and whether it holds here.
 
-use serde::{Serialize, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::table::Numbers;
 
@@ -14,6 +14,7 @@ pub struct Claim {
     /// What it says.
     pub text: &'static str,
     /// Whether it holds.
+    #[serde(flatten)]
     pub holds: Holds,
     /// What our runs gave.
     pub numbers: Numbers,
@@ -26,6 +27,10 @@ pub struct Claim {
 pub enum Holds {
     /// As the paper says.
     Yes,
+    /// A rate can be a mean over pages, or a ratio of sums; only the mean says so.
+    ByMean,
+    /// Only the ratio of sums says so.
+    BySum,
     /// Not as the paper says.
     No,
     /// It cannot be tried with what is here.
@@ -38,6 +43,8 @@ impl Holds {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "holds",
+            Self::ByMean => "holds by rate_mean only",
+            Self::BySum => "holds by rate_sum only",
             Self::No => "does not hold",
             Self::NotTestable => "not testable here",
         }
@@ -50,14 +57,33 @@ impl From<bool> for Holds {
     }
 }
 
-/// `true`, `false`, or `null` for what cannot be tried.
+/// By the mean, and by the ratio of sums.
+impl From<[bool; 2]> for Holds {
+    fn from(holds: [bool; 2]) -> Self {
+        match holds {
+            [true, true] => Self::Yes,
+            [true, false] => Self::ByMean,
+            [false, true] => Self::BySum,
+            [false, false] => Self::No,
+        }
+    }
+}
+
+/// `holds`: `true`, `false`, or `null` for what cannot be tried; `only_by`: the one definition of a
+/// rate by which it holds, if it does not by the other.
 impl Serialize for Holds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Yes => serializer.serialize_some(&true),
-            Self::No => serializer.serialize_some(&false),
-            Self::NotTestable => serializer.serialize_none(),
-        }
+        let (holds, only_by) = match self {
+            Self::Yes => (Some(true), None),
+            Self::ByMean => (Some(true), Some("rate_mean")),
+            Self::BySum => (Some(true), Some("rate_sum")),
+            Self::No => (Some(false), None),
+            Self::NotTestable => (None, None),
+        };
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("holds", &holds)?;
+        map.serialize_entry("only_by", &only_by)?;
+        map.end()
     }
 }
 

@@ -1,5 +1,5 @@
-//! How near the tables are: medians of absolute errors over the rows with 8, 16 and 32 web clients and
-//! 0 to 3 FTP clients.
+//! How near the tables are: medians of absolute errors over the rows with 8, 16 and 32 web clients
+//! and 0 to 3 FTP clients.
 
 use super::{
     plan::{Load, Plan},
@@ -41,6 +41,7 @@ pub(super) fn table(usual: &Sweep, larger: &[Sweep; 2]) -> Result<Table, Reprodu
     }
     let mut notes = inputs(TABLES.text);
     notes.extend(NOTES.map(str::to_owned));
+    notes.push(format!("{}, experiment {}.", TABLES.name, usual.experiment));
     Ok(Table {
         id: "gurkan1998_medians".to_owned(),
         title: "Median absolute errors over the rows with 8, 16, 32 web and 0 to 3 FTP clients"
@@ -129,12 +130,12 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 const NOTES: [&str; 3] = [
-    "Errors are of the mean over the seeds; in percent of the printed rate, or in points. The limits are \
-     for the better of the two definitions of the rate, and for utilization.",
-    "[fitted] Two numbers were chosen on these very tables: the maximum window of 14 segments and the limit \
-     of 30,000 octets above which files of serial and parallel pages have 500.",
-    "The printed drop rates are met by ns-2's first time-out of 6 s. With 1 to 3 s the sums of parallel come \
-     nearer, and all drop rates get worse.",
+    "Errors are of the mean over the seeds; in percent of the printed rate, or in points. The \
+     limits are for the better of the two definitions of the rate, and for utilization.",
+    "[fitted] Two numbers were chosen on these very tables: the maximum window of 14 segments and \
+     the limit of 30,000 octets above which files of serial and parallel pages have 500.",
+    "The printed drop rates are met by ns-2's first time-out of 6 s. With 1 to 3 s the sums of \
+     parallel come nearer, and all drop rates get worse.",
 ];
 
 #[cfg(test)]

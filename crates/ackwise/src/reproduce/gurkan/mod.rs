@@ -33,7 +33,8 @@ struct Runs {
     largest: Vec<Sweep>,
 }
 
-/// Runs the thesis' experiments and compares. A quick one runs only what has a limit, with three seeds.
+/// Runs the thesis' experiments and compares. A quick one runs only what has a limit, with three
+/// seeds.
 ///
 /// # Errors
 ///

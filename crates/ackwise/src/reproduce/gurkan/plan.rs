@@ -66,12 +66,12 @@ pub(super) struct Load {
 
 impl Load {
     /// All of Tables 4.2 to 4.8.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
+    pub(super) fn all() -> impl Iterator<Item = Self> + Clone {
         [8, 16, 32, 64].into_iter().flat_map(|web| (0..=4).map(move |ftp| Self { web, ftp }))
     }
 
     /// The rows that a median is over: those of Tables 4.9 and 4.10.
-    pub(super) fn judged() -> impl Iterator<Item = Self> {
+    pub(super) fn judged() -> impl Iterator<Item = Self> + Clone {
         Self::all().filter(|load| load.is_judged())
     }
 

@@ -1,4 +1,4 @@
-//! Tables 4.1, 4.3, 4.5 and 4.7: when one client's requests are answered, and how long the files are.
+//! Tables 4.1, 4.3, 4.5 and 4.7: when one client's requests arrive, and how long the files are.
 
 use ackwise_sim::{
     Observer,
@@ -100,5 +100,5 @@ const FTP_FILE: u64 = 1_000_000;
 
 const FILE: File = experiment_file!("gurkan_samples.toml");
 
-const DRAWS: &str = "Lengths and think times are drawn, and our draws are others: only the gaps within a page \
-                     can be compared, where the files are of like length.";
+const DRAWS: &str = "Lengths and think times are drawn, and our draws are others: only the gaps \
+                     within a page can be compared, where the files are of like length.";

@@ -80,6 +80,8 @@ pub(super) type Wanted<'a> = &'a dyn Fn(Plan, Load) -> bool;
 pub(super) struct Sweep {
     /// In segments.
     pub(super) window: u32,
+    /// The hash of what was run.
+    pub(super) experiment: String,
     cells: BTreeMap<(Plan, Load, Quantity), Estimate>,
 }
 
@@ -139,7 +141,8 @@ pub(super) fn run(window: u32, wanted: Wanted, effort: Effort) -> Result<Sweep, 
         }
     }
     let cells = values.into_iter().filter_map(|(key, values)| Some((key, Estimate::of(&values)?)));
-    Ok(Sweep { window, cells: cells.collect() })
+    let experiment = experiment.hash().to_owned();
+    Ok(Sweep { window, experiment, cells: cells.collect() })
 }
 
 /// Which case of the file it is.

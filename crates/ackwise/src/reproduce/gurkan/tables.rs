@@ -114,17 +114,18 @@ const OURS: [(&str, Quantity); 7] = [
     ("most_open_at_servers", Quantity::MostOpen),
 ];
 
-const SPREAD: &str = "rate_mean: the mean over pages of octets / retrieval time; rate_sum: all octets / \
-                      the sum of all retrieval times (the thesis' words), both in octets a second and \
-                      without think time. ci95: half of the 95 % confidence interval over the seeds.";
+const SPREAD: &str = "rate_mean: the mean over pages of octets / retrieval time; rate_sum: all \
+                      octets / the sum of all retrieval times (the thesis' words), both in octets \
+                      a second and without think time. ci95: half of the 95 % confidence interval \
+                      over the seeds.";
 
 const PLANS: [&str; 4] = [
-    "pipelined is the thesis' name for one request at a time on one connection; true_pipelined asks for \
-     all inlines at once.",
-    "shared_by_nagle and shared_by_writer are true_pipelined with responses that share segments (Figure \
-     4.6): short ones wait in the servers' TCP, or the servers gather what they write, for which they \
-     wait 3 ms.",
-    "get_web is chapter 5's GETWEB: one request, one response with all files; parsing takes no time, \
-     nothing is cached.",
+    "pipelined is the thesis' name for one request at a time on one connection; true_pipelined \
+     asks for all inlines at once.",
+    "shared_by_nagle and shared_by_writer are true_pipelined with responses that share segments \
+     (Figure 4.6): short ones wait in the servers' TCP, or the servers gather what they write, for \
+     which they wait 3 ms.",
+    "get_web is chapter 5's GETWEB: one request, one response with all files; parsing takes no \
+     time, nothing is cached.",
     "serial_think_once is serial with think time before a page only, as the other plans have it.",
 ];

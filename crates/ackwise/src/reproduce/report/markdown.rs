@@ -44,7 +44,12 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
 fn conclusion(claims: &[Claim]) -> String {
     let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
     let [yes, no, open] = [Holds::Yes, Holds::No, Holds::NotTestable].map(count);
-    format!("Of {} claims {yes} hold, {no} do not, {open} cannot be tried here.", claims.len())
+    let partly = match count(Holds::ByMean) + count(Holds::BySum) {
+        0 => String::new(),
+        partly => format!("{partly} hold by one of two definitions of the rate only, "),
+    };
+    let of = claims.len();
+    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tried here.")
 }
 
 fn write_table(out: &mut String, table: &Table) -> fmt::Result {
