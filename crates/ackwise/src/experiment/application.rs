@@ -37,6 +37,7 @@ pub(crate) fn applications(
             return Err(field.contradiction(what));
         }
         group(entry, &field, nodes, &mut all)?;
+        expect_few(&field, &all)?;
     }
     Ok(all)
 }
@@ -55,6 +56,9 @@ fn group(
     let clients = hosts(reader.required("client", HOST)?, nodes)?;
     let servers = hosts(reader.required("server", HOST)?, nodes)?;
     let count = pairs([&clients, &servers], &entry.place, &field.path)?;
+    if clients.iter().eq(servers.iter()) {
+        return Err(field.contradiction("client and server are one host"));
+    }
     for number in 0..count {
         let own = member(table, &field.path, number, count)?;
         let mut reader = Reader::new(&own, &entry.place, &field.path);
@@ -101,8 +105,10 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         transfer: transfer(&reader.required("transfer", "how a page's files travel")?)?,
         connections: reader
             .or("connections", Connections::PerDocument, |f| f.choice(CONNECTIONS))?,
-        request: size(reader, "request", REQUEST)?,
-        response_head: size(reader, "response_head", Octets(0))?,
+        request: request(reader)?,
+        response_head: reader.or("response_head", Octets(0), |field| {
+            field.quantity_in(&|size: &Octets| size.0 <= LONGEST_HEAD, "at most 1 MiB")
+        })?,
         think: reader.or("think", Span::ZERO, span)?,
         think_scope: reader.or("think_scope", ThinkScope::Document, |f| f.choice(THINK_SCOPE))?,
         client_delay: reader.or("client_delay", Span::ZERO, span)?,
@@ -143,7 +149,7 @@ fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
 fn bulk(reader: &mut Reader<'_>) -> Result<Bulk, ExperimentError> {
     Ok(Bulk {
         clients: reader.or("clients", NonZeroU32::MIN, at_least_one)?,
-        request: size(reader, "request", REQUEST)?,
+        request: request(reader)?,
         file: reader.optional("file").map(|field| field.quantity()).transpose()?,
         files: reader.optional("files").map(at_least_one).transpose()?,
         pause: reader.or("pause", Span::ZERO, span)?,
@@ -155,9 +161,10 @@ fn bulk(reader: &mut Reader<'_>) -> Result<Bulk, ExperimentError> {
 fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
     Ok(Arrivals {
         interarrival: span(reader.required("interarrival", "a duration or a distribution")?)?,
-        request: size(reader, "request", REQUEST)?,
+        request: request(reader)?,
         response: reader.required("response", Octets::EXPECTED)?.quantity()?,
         hold: reader.or("hold", Span::ZERO, span)?,
+        prompt_acks: reader.or("prompt_acks", false, |field| field.flag())?,
         limit: reader.optional("limit").map(at_least_one).transpose()?,
     })
 }
@@ -166,14 +173,31 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
 /// 210).
 const REQUEST: Octets = Octets(210);
 
-fn size(
-    reader: &mut Reader<'_>,
-    key: &'static str,
-    default: Octets,
-) -> Result<Octets, ExperimentError> {
-    let fits = |size: &Octets| size.0 <= 1 << 20;
-    reader.or(key, default, |field| field.quantity_in(&fits, "at most 1 MiB"))
+fn request(reader: &mut Reader<'_>) -> Result<Octets, ExperimentError> {
+    let fits = |size: &Octets| (1..=LONGEST_HEAD).contains(&size.0);
+    reader.or("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
 }
+
+/// Servers refuse what is longer.
+const LONGEST_HEAD: u64 = 1 << 20;
+
+/// Users and clients of all applications; each costs a few hundred octets.
+fn expect_few(field: &Field<'_>, all: &[Application]) -> Result<(), ExperimentError> {
+    let users = all.iter().map(|application| match &application.kind {
+        ApplicationKind::Web(web) => u64::from(web.users.get()),
+        ApplicationKind::Bulk(bulk) => u64::from(bulk.clients.get()),
+        ApplicationKind::Arrivals(_) => 0,
+    });
+    let users: u64 = users.sum();
+    if users > MOST_USERS {
+        let what = format!("found {users} users and clients, expected {MOST_USERS} at most");
+        return Err(field.contradiction(what));
+    }
+    Ok(())
+}
+
+/// More do not fit into the memory of a small machine.
+const MOST_USERS: u64 = 4_000_000;
 
 fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
     let number = field.integer(1..=u32::MAX)?;

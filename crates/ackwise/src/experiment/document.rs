@@ -99,9 +99,16 @@ impl Table {
 impl Place {
     /// On the command line.
     pub(crate) fn option(text: &str) -> Self {
-        Self { source: text.into(), line: 0, column: 0 }
+        let shown = match text.char_indices().nth(LONGEST_OPTION) {
+            Some((end, _)) => format!("{}…", &text[..end]).into(),
+            None => text.into(),
+        };
+        Self { source: shown, line: 0, column: 0 }
     }
 }
+
+/// Of a longer option, a message shows the beginning only.
+const LONGEST_OPTION: usize = 200;
 
 impl Item {
     /// Reads a whole file.
@@ -117,7 +124,10 @@ impl Item {
         let source = Source { name: option.into(), text, lines: Vec::new() };
         match DeValue::parse(text) {
             Ok(value) => source.item(value.get_ref(), 0),
-            Err(error) if text.starts_with(['{', '[', '"', '\'']) => Err(source.syntax(&error)),
+            Err(error) if text.starts_with(['{', '[', '"', '\'']) => {
+                let what = format!("{}; text in a list or a table has quotes", message(&error));
+                Err(ExperimentError::new(source.place(0), "", Problem::Syntax { what }))
+            }
             Err(_) => Ok(Self { value: Value::Text(text.to_owned()), place: source.place(0) }),
         }
     }
@@ -164,6 +174,11 @@ impl fmt::Display for Table {
     }
 }
 
+/// On one line.
+fn message(error: &toml::de::Error) -> String {
+    error.message().replace('\n', ", ")
+}
+
 /// A text on its way into a document.
 struct Source<'a> {
     name: Arc<str>,
@@ -189,7 +204,7 @@ impl<'a> Source<'a> {
 
     fn syntax(&self, error: &toml::de::Error) -> ExperimentError {
         let offset = error.span().map_or(0, |span| span.start);
-        let problem = Problem::Syntax { what: error.message().replace('\n', ", ") };
+        let problem = Problem::Syntax { what: message(error) };
         ExperimentError::new(self.place(offset), "", problem)
     }
 

@@ -4,6 +4,8 @@
 //! `clients = { values = [8, 16], "application.web.users" = [2, 4] }` changes several keys together, and
 //! the case shows `clients`.
 
+use std::collections::BTreeSet;
+
 use super::{
     case::{CaseValue, Labels},
     document::{Entry, Item, Place, Table, Value},
@@ -23,6 +25,38 @@ struct Axis {
     steps: usize,
 }
 
+impl Axis {
+    /// Rows are known by what their case shows: two cases that look the same would be taken for one.
+    fn tells_steps_apart(&self, path: &str) -> Result<(), ExperimentError> {
+        let mut seen = BTreeSet::new();
+        for step in 0..self.steps {
+            let shown: Vec<&CaseValue> = self.shown.iter().map(|(_, of)| &of[step]).collect();
+            if !seen.insert(shown.clone()) {
+                let shown = shown.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let what = format!("the value {shown} occurs twice");
+                return Err(ExperimentError::contradiction(&self.place, path, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Of two axes that set one key, the first would have no effect.
+    fn differs_from(&self, others: &[Self], path: &str) -> Result<(), ExperimentError> {
+        for other in others {
+            let set = self.set.iter().map(|(path, _)| path);
+            let twice = set.filter(|path| other.set.iter().any(|(set, _)| set == *path));
+            let twice = twice.map(ToString::to_string).next();
+            let shown = self.shown.iter().map(|(name, _)| name);
+            let shown = shown.filter(|name| other.shown.iter().any(|(shown, _)| shown == *name));
+            if let Some(twice) = twice.or_else(|| shown.cloned().next()) {
+                let what = format!("another axis has \"{twice}\", too");
+                return Err(ExperimentError::contradiction(&self.place, path, what));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One combination of values.
 #[derive(Clone, Debug)]
 pub(crate) struct Combination {
@@ -37,14 +71,19 @@ pub(crate) fn combinations(field: Option<&Field<'_>>) -> Result<Vec<Combination>
     let Value::Table(table) = &field.item.value else {
         return Err(field.wrong("a table of axes"));
     };
+    let mut axes: Vec<Axis> = Vec::new();
     for entry in &table.entries {
-        let axis = axis(entry, &join(&field.path, &entry.key))?;
+        let path = join(&field.path, &entry.key);
+        let axis = axis(entry, &path)?;
+        axis.tells_steps_apart(&path)?;
+        axis.differs_from(&axes, &path)?;
         if all.len() * axis.steps > MAX_CASES {
             let what = format!("the grid has more than {MAX_CASES} cases");
             return Err(ExperimentError::contradiction(&axis.place, &field.path, what));
         }
         all =
             all.iter().flat_map(|one| (0..axis.steps).map(|step| with(one, &axis, step))).collect();
+        axes.push(axis);
     }
     Ok(all)
 }
@@ -70,7 +109,7 @@ fn axis(entry: &Entry, path: &str) -> Result<Axis, ExperimentError> {
         Value::List(_) => {
             let items = steps(&mut axis, &field)?;
             axis.shown.push((entry.key.clone(), items.iter().map(CaseValue::from).collect()));
-            axis.set.push((Path::parse(&entry.key, &entry.place)?, items));
+            axis.set.push((Path::of_a_case(&entry.key, &entry.place)?, items));
         }
         Value::Table(table) => together(&mut axis, table, &field)?,
         _ => return Err(field.wrong("a list of values, or a table of lists of values")),
@@ -87,7 +126,7 @@ fn together(axis: &mut Axis, table: &Table, field: &Field<'_>) -> Result<(), Exp
         let list = Field { item: &entry.item, path: join(&field.path, &entry.key) };
         let items = steps(axis, &list)?;
         if entry.key != VALUES {
-            axis.set.push((Path::parse(&entry.key, &entry.place)?, items));
+            axis.set.push((Path::of_a_case(&entry.key, &entry.place)?, items));
         }
     }
     let shown = |items: &[Item]| items.iter().map(CaseValue::from).collect::<Vec<_>>();
@@ -114,7 +153,7 @@ fn steps(axis: &mut Axis, field: &Field<'_>) -> Result<Vec<Item>, ExperimentErro
     }
     if axis.steps != 0 && axis.steps != items.len() {
         let what = format!(
-            "found {} values, expected {} as in the axis' other lists",
+            "found a list of {}, expected {} values as in the axis' other lists",
             items.len(),
             axis.steps
         );

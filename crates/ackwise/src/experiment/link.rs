@@ -78,11 +78,15 @@ fn red_queue(mut reader: Reader<'_>) -> Result<Red, ExperimentError> {
     } = Red::floyd_jacobson_1993(limit);
     let packets = |field: Field<'_>| field.quantity().map(|Packets(packets)| packets.get());
     let share = |field: Field<'_>| field.quantity().map(|Share { per_million }| per_million);
-    let min_threshold = reader.or("min_threshold", min_threshold, packets)?;
+    let min_field = reader.optional("min_threshold");
+    let min_threshold = min_field.clone().map_or(Ok(min_threshold), packets)?;
     let max_field = reader.optional("max_threshold");
     let max_threshold = max_field.clone().map_or(Ok(max_threshold), packets)?;
-    if let Some(field) = max_field.filter(|_| max_threshold <= min_threshold) {
-        return Err(field.contradiction("max_threshold must be above min_threshold"));
+    if let Some(field) = max_field.or(min_field).filter(|_| max_threshold <= min_threshold) {
+        let what = format!(
+            "max_threshold ({max_threshold} packets) must be above min_threshold ({min_threshold})"
+        );
+        return Err(field.contradiction(what));
     }
     let probability = max_probability.as_per_million();
     let probability = reader.or("max_probability", probability, share)?;

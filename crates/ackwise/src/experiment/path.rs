@@ -3,6 +3,7 @@
 use super::{
     document::{Item, Place, Table, Value},
     error::{ExperimentError, Problem},
+    scenario::OF_THE_EXPERIMENT,
 };
 
 /// The keys from the top of the document to a value.
@@ -26,7 +27,7 @@ impl Path {
                 Some(quoted) => quoted.split_once('"').ok_or_else(wrong)?,
                 None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
             };
-            if key.is_empty() {
+            if key.is_empty() || keys.len() == DEEPEST {
                 return Err(wrong());
             }
             keys.push(key.to_owned());
@@ -36,6 +37,16 @@ impl Path {
                 None => return Err(wrong()),
             }
         }
+    }
+
+    /// Reads the path of something that may differ from case to case.
+    pub(crate) fn of_a_case(text: &str, place: &Place) -> Result<Self, ExperimentError> {
+        let path = Self::parse(text, place)?;
+        if OF_THE_EXPERIMENT.contains(&path.keys[0].as_str()) {
+            let what = "this is the same for all cases: the grid cannot vary it";
+            return Err(ExperimentError::contradiction(place, text, what));
+        }
+        Ok(path)
     }
 
     /// Puts `item` into `document`. Tables on the way are made, but neither hosts, links and
@@ -124,6 +135,9 @@ impl std::fmt::Display for Path {
         f.write_str(&self.keys.join("."))
     }
 }
+
+/// No document is deeper, and what walks through one may recurse.
+const DEEPEST: usize = 32;
 
 /// Sections whose keys are names that the author gives.
 const NAMED: [&str; 5] = ["host", "router", "link", "application", "grid"];

@@ -31,7 +31,7 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
     }
     let duration = reader.required("duration", Duration::EXPECTED)?;
     let duration_place = duration.clone();
-    let duration = duration.quantity_in(&|span: &Duration| !span.is_zero(), "more than 0")?;
+    let duration = duration.quantity_in(&|span: &Duration| !span.is_zero(), DURATION)?;
     let warm_up = reader.or("warm_up", Duration::ZERO, |field| field.quantity())?;
     if warm_up >= duration {
         return Err(duration_place.contradiction("the warm-up leaves nothing to measure"));
@@ -75,13 +75,14 @@ fn counted(nodes: &Nodes, links: &Links) -> Vec<String> {
 }
 
 /// Keys that do not belong to a single case.
-const OF_THE_EXPERIMENT: [&str; 4] = ["title", "seeds", "show", "grid"];
+pub(crate) const OF_THE_EXPERIMENT: [&str; 4] = ["title", "seeds", "show", "grid"];
 
 /// An hour of work, about.
 const MAX_EVENTS: u64 = 10_000_000_000;
 
 const MAX_CONNECTIONS: u32 = 100_000;
 
+const DURATION: &str = "more than 0, at most \"1000000 s\"";
 const HOSTS: &str = "[host.NAME] for each host";
 const LINKS: &str = "[link.NAME] for each link";
 const APPLICATIONS: &str = "[application.NAME] for each application";

@@ -70,6 +70,17 @@ fn the_example_of_the_documentation_can_be_run() {
 }
 
 #[test]
+fn the_messages_of_the_documentation_are_ours() {
+    let document = include_str!("../../../../docs/experiments.md");
+    let example = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    for (from, to) in [("delay = \"20 ms\"", "dealy = \"20 ms\""), ("10 Mb/s", "1.5 MB/s")] {
+        let text = example.replacen(from, to, 1);
+        let message = Experiment::parse("sweep.toml", &text).unwrap_err().to_string();
+        assert!(document.contains(&message), "{message}");
+    }
+}
+
+#[test]
 fn every_key_is_documented() {
     let document = include_str!("../../../../docs/experiments.md");
     let sources = [
@@ -205,6 +216,8 @@ fn settings_have_the_same_rules_as_files() {
             error("link..delay=1ms"),
             error("duration.x=1"),
             error("tcp={"),
+            error("application.web.behaviour={keep_alive=never}"),
+            error(&format!("{}=1", ["tcp"; 33].join("."))),
         ]
         .join("\n")
     );
@@ -308,6 +321,22 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "[grid]\nx = { values = [1, 2], \"link.wire.delay\" = [\"1 ms\"] }\n[tcp]",
     ),
     ("each, for other numbers", "delay = \"50 ms\"", "delay = { each = [\"1 ms\", \"2 ms\"] }"),
+    ("an axis without effect", "[tcp]", "[grid]\nseeds = [1, 2]\n[tcp]"),
+    ("a value twice", "[tcp]", "[grid]\n\"link.wire.delay\" = [\"1 ms\", \"1 ms\"]\n[tcp]"),
+    (
+        "a key of two axes",
+        "[tcp]",
+        "[grid]\nduration = [\"1 s\"]\nx = { values = [1], duration = [\"2 s\"] }\n[tcp]",
+    ),
+    (
+        "RED with its thresholds the wrong way round",
+        "\"25 packets\"",
+        "{ red = { limit = \"60 packets\", min_threshold = \"15 packets\" } }",
+    ),
+    ("a link in a circle", "[\"client\", \"server\"]", "[\"client\", \"client\"]"),
+    ("a host that asks itself", "server = \"server\"", "server = \"client\""),
+    ("a request of nothing", "transfer =", "request = \"0 B\"\ntransfer ="),
+    ("a crowd", "transfer =", "users = 4_000_001\ntransfer ="),
     ("a date", "duration", "title = 1996-05-01\nduration"),
 ];
 

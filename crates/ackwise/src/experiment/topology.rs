@@ -211,7 +211,15 @@ fn ends(mut reader: Reader<'_>, nodes: &Nodes) -> Result<[Members<NodeId>; 2], E
     let field = reader.required("ends", link::ENDS)?;
     let ends = field.list(link::ENDS)?;
     match ends.as_slice() {
-        [a, b] => Ok([nodes.members(a)?, nodes.members(b)?]),
+        [a, b] => {
+            let both = [nodes.members(a)?, nodes.members(b)?];
+            match both {
+                [a, b] if a.iter().eq(b.iter()) => {
+                    Err(field.contradiction("both ends are the same"))
+                }
+                both => Ok(both),
+            }
+        }
         _ => Err(field.wrong(link::ENDS)),
     }
 }
