@@ -173,11 +173,61 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
             "ackwise: /dev/null: not a regular file, but rows are read back from there\n",
         ),
         (&["run", "/dev/zero"], "ackwise: /dev/zero: longer than 16777216 octets\n"),
+        (
+            &["run", "sweep.toml", "--rows", "sweep.toml"],
+            "ackwise: sweep.toml: the same file as sweep.toml\n",
+        ),
+        (
+            &["run", "sweep.toml", "--csv", "out", "--rows", "./out"],
+            "ackwise: ./out: the same file as out\n",
+        ),
+        (&["run", "sweep.toml", "--csv", "."], "ackwise: .: is a directory\n"),
+        (
+            &["run", "sweep.toml", "--csv", "none/out.csv"],
+            "ackwise: none: No such file or directory (os error 2)\n",
+        ),
+        (
+            &["run", "sweep.toml", "--pcap", "a.pcap", "--case", "1", "--seed", "9"],
+            "ackwise: --seed 9: not a seed of the experiment; --set seeds=[9] makes it one\n",
+        ),
         (&["merge", "none.rows"], "ackwise: none.rows: No such file or directory (os error 2)\n"),
     ] {
         assert_eq!(directory.complains(arguments), expected);
     }
     assert!(directory.complains(&["run", "sweep.toml", "--shard", "3/2"]).contains("such as 1/4"));
+}
+
+#[test]
+fn a_device_gets_its_rows_without_a_journal_beside_it() {
+    let directory = Directory::new();
+    let both = directory.prints(&["run", "sweep.toml", "--csv", "/dev/stdout"]);
+    assert!(both.contains("application.web.transfer"), "{both}");
+    let full = directory.complains(&["run", "sweep.toml", "--csv", "/dev/full"]);
+    assert_eq!(full, "ackwise: /dev/full: No space left on device (os error 28)\n");
+}
+
+#[test]
+fn more_threads_than_can_be_started_are_refused() {
+    let directory = Directory::new();
+    for threads in ["0", "1025"] {
+        let refused = directory.complains(&["run", "sweep.toml", "--threads", threads]);
+        assert!(refused.contains("1..=1024"), "{refused}");
+    }
+}
+
+#[test]
+fn the_seed_of_a_recording_can_be_chosen() {
+    let directory = Directory::new();
+    let trace = |more: &[&str]| {
+        let record = ["run", "sweep.toml", "--json", "--case", "1", "--time-sequence", "t.csv"];
+        let json = directory.prints(&[&record, more].concat());
+        let document: Value = serde_json::from_str(&json).unwrap();
+        (document["rows"][0]["seed"].as_u64().unwrap(), fs::read(directory.file("t.csv")).unwrap())
+    };
+    let [first, second] = [&["--seed", "1"][..], &["--seed", "2"]].map(trace);
+    assert_eq!((first.0, second.0), (1, 2));
+    assert_ne!(first.1, second.1);
+    assert_eq!(trace(&[]), first);
 }
 
 #[test]

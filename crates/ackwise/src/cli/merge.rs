@@ -13,7 +13,8 @@ use super::{
 /// Put the rows of several runs together: the shards of one experiment, from several machines
 ///
 /// The files are what `ackwise run --rows FILE` keeps or what `ackwise run --json` prints. Rows must be of
-/// one experiment and one version; the result is what one run of all shards would have printed.
+/// one experiment and one version; --json and --csv give what one run of all shards would have given.
+/// Rows do not know what their experiment shows: without --show, the table has all measures.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {

@@ -54,6 +54,8 @@ pub(crate) enum Failure {
     Stopped { signal: u8, finished: usize, of: usize, kept: Option<PathBuf> },
     #[error("cannot write the results: {0}")]
     Output(#[source] io::Error),
+    #[error("{error}{}", kept_in(kept.as_ref()))]
+    NotExported { error: Box<Failure>, kept: Option<PathBuf> },
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(#[source] io::Error),
     #[error("interrupted")]
@@ -70,6 +72,11 @@ impl Failure {
             _ => ExitCode::from(2),
         }
     }
+}
+
+/// What a result that cannot be written does not cost.
+fn kept_in(kept: Option<&PathBuf>) -> String {
+    kept.map_or_else(String::new, |path| format!("; all rows are kept in {}", path.display()))
 }
 
 /// Where the finished rows are.

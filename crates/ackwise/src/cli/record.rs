@@ -2,7 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -40,14 +40,23 @@ pub(crate) struct Record {
     #[arg(long, value_name = "FILE", group = "recorded")]
     time_sequence: Option<PathBuf>,
 
-    /// Which case is recorded, by its number in --list, with its first seed
+    /// Which case is recorded, by its number in --list
     #[arg(long, value_name = "N", requires = "recorded")]
     case: Option<NonZeroUsize>,
+
+    /// Which of the experiment's seeds is recorded [default: the smallest]
+    #[arg(long, value_name = "SEED", requires = "recorded")]
+    seed: Option<u64>,
 }
 
 impl Record {
     pub(crate) const fn is_wanted(&self) -> bool {
         self.pcap.is_some() || self.time_sequence.is_some()
+    }
+
+    /// What is written.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.pcap.as_deref().into_iter().chain(self.time_sequence.as_deref())
     }
 
     /// Runs one row and writes its files. After a stop they hold what there was until then.
@@ -56,10 +65,10 @@ impl Record {
         experiment: &Experiment,
         stop: &Arc<AtomicBool>,
     ) -> Result<Row, Failure> {
-        let case = self.case_of(experiment)?;
+        let (case, seed) = (self.case_of(experiment)?, self.seed_of(experiment)?);
         let scenario = &experiment.cases()[case].scenario;
         let mut recorder = Recorder::begin(&self.recording(stop), scenario)?;
-        let row = run_one(experiment, case, 0, &mut recorder);
+        let row = run_one(experiment, case, seed, &mut recorder);
         // It knows why the run was stopped, if nobody wanted that.
         recorder.finish()?;
         let (row, _) = row?;
@@ -78,12 +87,23 @@ impl Record {
     }
 
     /// Its place in the experiment.
+    fn seed_of(&self, experiment: &Experiment) -> Result<usize, Failure> {
+        let Some(wanted) = self.seed else { return Ok(0) };
+        let place = experiment.seeds().iter().position(|seed| *seed == wanted);
+        place.ok_or_else(|| {
+            Failure::Usage(format!(
+                "--seed {wanted}: not a seed of the experiment; --set seeds=[{wanted}] makes it one"
+            ))
+        })
+    }
+
+    /// Its place in the experiment.
     fn case_of(&self, experiment: &Experiment) -> Result<usize, Failure> {
         let cases = experiment.cases().len();
         match self.case {
             Some(number) if number.get() <= cases => Ok(number.get() - 1),
             Some(number) => {
-                Err(Failure::Usage(format!("there are {cases} cases, and no {number}")))
+                Err(Failure::Usage(format!("--case {number}: found {cases} cases (see --list)")))
             }
             None if cases == 1 => Ok(0),
             None => Err(Failure::Usage(format!(

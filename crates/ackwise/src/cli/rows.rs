@@ -34,13 +34,13 @@ pub(crate) struct Formats {
 }
 
 impl Formats {
-    /// The first file that is written when all rows are there.
-    pub(crate) fn first_file(&self) -> Option<&Path> {
+    /// The files that are written when all rows are there.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         #[cfg(feature = "parquet")]
         let parquet = self.parquet.as_deref();
         #[cfg(not(feature = "parquet"))]
         let parquet = None;
-        self.csv.as_deref().or(parquet)
+        self.csv.as_deref().into_iter().chain(parquet)
     }
 
     pub(crate) const fn json(&self) -> bool {

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, IsTerminal},
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -15,7 +15,10 @@ use ackwise::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{Options, Row, RunAllError, Shard, Step, export::Shown, run_all},
 };
-use clap::Args;
+use clap::{
+    Args,
+    builder::{RangedU64ValueParser, TypedValueParser},
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -61,7 +64,7 @@ pub(crate) struct Run {
     list: bool,
 
     /// How many rows to run at once [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads())]
     threads: Option<NonZeroUsize>,
 
     /// Run only every Nth row, from the Ith on: one machine's part
@@ -85,6 +88,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     if arguments.list {
         return output::print(&list(&experiment, arguments.formats.json()), Outcome::Good);
     }
+    arguments.check_files()?;
     let journal = arguments.journal();
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = watch_signals(&signal).map_err(Failure::Signals)?;
@@ -108,7 +112,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         },
         error => error.into(),
     })?;
-    let outcome = arguments.formats.export(&rows, &Shown::of(&experiment))?;
+    let exported = arguments.formats.export(&rows, &Shown::of(&experiment));
+    let outcome = exported
+        .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
     if let (None, Some(path)) = (&arguments.rows, journal) {
         // Everything in it is in the result by now.
         fs::remove_file(&path).map_err(|error| Failure::File { path, error })?;
@@ -137,11 +143,56 @@ impl Run {
         Ok(experiment.with_all_set(settings.iter().map(String::as_str))?)
     }
 
-    /// Where finished rows are kept: if nobody says, beside the first file that they end up in.
+    /// Where finished rows are kept: if nobody says, beside the first file that they end up in. There is
+    /// no place beside a pipe or a device.
     fn journal(&self) -> Option<PathBuf> {
-        let beside_result = || self.formats.first_file().map(|path| beside(path, ".rows"));
-        self.rows.clone().or_else(beside_result)
+        let file = self.formats.files().find(|path| !path.exists() || path.is_file());
+        self.rows.clone().or_else(|| file.map(|path| beside(path, ".rows")))
     }
+
+    /// Complains before hours of work about files that could not be written after them, or that would
+    /// be written over one another.
+    fn check_files(&self) -> Result<(), Failure> {
+        let outputs = self.formats.files().chain(self.rows.as_deref()).chain(self.record.files());
+        let mut taken: Vec<(&Path, PathBuf)> = Vec::new();
+        if self.experiment.is_file() {
+            taken.push((&self.experiment, place_of(&self.experiment)?));
+        }
+        for path in outputs {
+            let place = place_of(path)?;
+            if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
+                let (path, other) = (path.display(), other.display());
+                return Err(Failure::Usage(format!("{path}: the same file as {other}")));
+            }
+            // What is no file can be written to by several.
+            if !path.exists() || path.is_file() {
+                taken.push((path, place));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a file is or will be, by whatever name.
+fn place_of(path: &Path) -> Result<PathBuf, Failure> {
+    let failure = |path: &Path, error| Failure::File { path: path.to_owned(), error };
+    if path.is_dir() {
+        return Err(failure(path, io::ErrorKind::IsADirectory.into()));
+    }
+    if path.exists() {
+        return path.canonicalize().map_err(|error| failure(path, error));
+    }
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let place = directory.canonicalize().map_err(|error| failure(directory, error))?;
+    Ok(place.join(path.file_name().unwrap_or_default()))
+}
+
+fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
+    let most = u64::try_from(Options::MOST_THREADS).unwrap_or(u64::MAX);
+    RangedU64ValueParser::<usize>::new()
+        .range(1..=most)
+        .map(|threads| NonZeroUsize::new(threads).expect("the range begins at 1"))
 }
 
 fn no_such(name: &str) -> String {

@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -129,10 +129,11 @@ impl Journal {
         Ok(text)
     }
 
+    /// Replaces all rows. Until the new file is complete the old one stays, whatever happens.
     fn rewrite<'a>(&mut self, rows: impl Iterator<Item = &'a Row>) -> Result<(), JournalError> {
         let text: String = rows.map(|row| format!("{}\n", to_line(row))).collect();
-        let written = self.file.set_len(0).and_then(|()| self.file.write_all(text.as_bytes()));
-        written.map_err(|error| self.io(error))
+        self.file = replace(&self.path, &text).map_err(|error| self.io(error))?;
+        Ok(())
     }
 
     fn expect_same(
@@ -154,6 +155,25 @@ impl Journal {
     fn io(&self, error: io::Error) -> JournalError {
         JournalError::Io { path: self.path.clone(), error }
     }
+}
+
+/// Puts a file with `text` in the place of `path`, and locks it before anybody can see it.
+fn replace(path: &Path, text: &str) -> io::Result<File> {
+    // What a symbolic link leads to is replaced, not the link.
+    let path = path.canonicalize()?;
+    let mut unfinished = path.clone().into_os_string();
+    unfinished.push(".part");
+    let mut file = File::create(&unfinished)?;
+    let replaced = file
+        .try_lock()
+        .map_err(io::Error::from)
+        .and_then(|()| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&unfinished, &path));
+    if replaced.is_err() {
+        // It is of no use to anybody; the error that matters is the first.
+        let _ = fs::remove_file(&unfinished);
+    }
+    replaced.map(|()| file)
 }
 
 /// All whole lines of a text as rows. A last line without an end is torn if it cannot be read.

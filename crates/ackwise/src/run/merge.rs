@@ -43,6 +43,16 @@ pub enum MergeError {
         /// Those of the first row.
         expected: String,
     },
+    /// A row says that it is none of the experiment's.
+    #[error("{}: row {row} of {of}: rows are counted from 0", path.display())]
+    NoSuchRow {
+        /// The file.
+        path: PathBuf,
+        /// From 0.
+        row: usize,
+        /// How many there should be.
+        of: usize,
+    },
     /// One row was run twice, with different results.
     #[error("{}: row {row} is here and elsewhere, and not the same", path.display())]
     Differs {
@@ -78,6 +88,9 @@ pub fn merge(files: &[PathBuf], partial: bool) -> Result<Vec<Row>, MergeError> {
                 expect_same(path, first, &row)?;
             }
             let number = row.row;
+            if number >= row.of {
+                return Err(MergeError::NoSuchRow { path: path.clone(), row: number, of: row.of });
+            }
             if rows.get(&number).is_some_and(|other| *other != row) {
                 return Err(MergeError::Differs { path: path.clone(), row: number });
             }

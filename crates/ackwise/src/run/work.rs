@@ -27,7 +27,7 @@ use crate::experiment::{Case, Experiment};
 /// How to run an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many rows at once.
+    /// How many rows at once; more than [`Options::MOST_THREADS`] are not.
     pub threads: NonZeroUsize,
     /// Which rows.
     pub shard: Shard,
@@ -35,6 +35,11 @@ pub struct Options {
     pub journal: Option<PathBuf>,
     /// When this becomes true, the rows that are under way are given up.
     pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// A run is work for a core, and no machine has more of them.
+    pub const MOST_THREADS: usize = 1024;
 }
 
 /// All rows, on all cores, kept nowhere.
@@ -202,7 +207,7 @@ impl Team<'_> {
         threads: NonZeroUsize,
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {
-        let threads = threads.get().min(self.missing.len());
+        let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
         let given_up = AtomicBool::new(false);
         let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
         // A thread goes on when its last row is taken: what is not in the journal yet stays little.
