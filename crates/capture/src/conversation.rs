@@ -28,6 +28,7 @@ mod http1;
 mod log;
 mod opening;
 mod span;
+mod tls;
 mod turns;
 
 pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight};
@@ -39,6 +40,7 @@ use http1::Http1;
 use log::Log;
 use opening::Opening;
 use span::Span;
+use tls::Tls;
 use turns::Turns;
 
 /// One connection's octets on their way to exchanges.
@@ -60,6 +62,7 @@ pub struct Conversation {
 enum State {
     Opening(Opening),
     Http1(Box<Http1>),
+    Tls(Box<Tls>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
         turns: Turns,
@@ -114,6 +117,7 @@ impl Conversation {
         match &mut self.state {
             State::Opening(_) => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
+            State::Tls(tls) => tls.handle_end(direction, &mut self.log),
             State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
         }
     }
@@ -123,6 +127,7 @@ impl Conversation {
         match &mut self.state {
             State::Opening(_) => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
+            State::Tls(tls) => tls.handle_abort(&mut self.log),
             State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
         }
     }
@@ -165,6 +170,10 @@ impl Conversation {
                     Some(switch) => self.switch(switch, direction, &mut span),
                     None => return,
                 },
+                State::Tls(tls) => {
+                    tls.handle(direction, &mut span, &mut self.log);
+                    return;
+                }
                 State::Turns { from_middle: true, turns } if span.begins_segment() => {
                     let turns = *turns;
                     if !self.resynchronise(turns, direction, &span) {
@@ -180,6 +189,7 @@ impl Conversation {
     fn open(&mut self, protocol: Protocol, from_middle: bool) {
         self.state = match protocol {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
+            Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle))),
             _ => State::Turns { turns: Turns::Idle, from_middle },
         };
         self.log.push(Event::Protocol(protocol));

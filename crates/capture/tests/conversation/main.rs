@@ -2,4 +2,5 @@
 
 mod cut;
 mod http1;
+mod tls;
 mod wire;

@@ -5,6 +5,7 @@
 //! | `c "GET /"` | the client sends these octets; `\r`, `\n` and `\xff` are escapes |
 //! | `s "HTTP…" 500` | the server sends these octets and 500 more |
 //! | `s hex 16 0301` | octets in hexadecimal, blanks ignored |
+//! | `c tls 22:300 20:1` | TLS records of these types and lengths |
 //! | `s gap 500` | it sends 500 octets that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 
@@ -51,6 +52,8 @@ fn line(text: &str) -> Line {
         Line::Gap(direction, length.parse().unwrap())
     } else if let Some(digits) = what.strip_prefix("hex ") {
         Line::Data(direction, hex(digits))
+    } else if let Some(records) = what.strip_prefix("tls ") {
+        Line::Data(direction, records.split_whitespace().flat_map(record).collect())
     } else {
         let (_, rest) = what.split_once('"').unwrap();
         let (text, filler) = rest.rsplit_once('"').unwrap();
@@ -59,6 +62,15 @@ fn line(text: &str) -> Line {
         octets.resize(octets.len() + filler, b'x');
         Line::Data(direction, octets)
     }
+}
+
+fn record(text: &str) -> Vec<u8> {
+    let (kind, length) = text.split_once(':').unwrap();
+    let length: u16 = length.parse().unwrap();
+    let mut octets = vec![kind.parse().unwrap(), 3, 3];
+    octets.extend(length.to_be_bytes());
+    octets.resize(5 + usize::from(length), 0xaa);
+    octets
 }
 
 /// Octets of hexadecimal digits.

@@ -98,8 +98,8 @@ pub(super) fn response(bytes: &[u8], expected: Expected, end: u64) -> Option<Ans
     let fields = Fields::locate(bytes, parsed.headers);
     let framing = framing::of_response(expected.method(), status, &fields).ok();
     let becomes_other = status == 101 || expected == Expected::Tunnel;
-    let wants_close = wants_close(version, &fields)
-        || (framing == Some(Framing::UntilClose) && !becomes_other);
+    let wants_close =
+        wants_close(version, &fields) || (framing == Some(Framing::UntilClose) && !becomes_other);
     let head = ResponseHead { status: Some(status), end: Some(end), wants_close };
     Some(Answers { head, framing })
 }

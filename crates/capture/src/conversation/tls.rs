@@ -1,0 +1,240 @@
+//! TLS: a handshake, then exchanges by turns of application data.
+//!
+//! What is inside is guessed from the lengths of records. A server's first records may be session
+//! tickets (TLS 1.3 has two, as a rule): one that could be is held back until the next record shows
+//! that a response comes after it. If none comes, it was the response.
+
+mod handshake;
+mod hello;
+mod quiet;
+mod records;
+
+use ackwise_http::cause::Direction;
+
+use super::{Event, log::Log, span::Span, turns::Turns};
+use handshake::{Handshake, Place};
+use hello::{Hello, Offer};
+use records::{Found, Kind, Record, Records};
+
+/// Both directions of a TLS connection.
+#[derive(Clone, Debug)]
+pub(super) struct Tls {
+    client: Records,
+    server: Records,
+    /// `None` once it is done.
+    handshake: Option<Handshake>,
+    version_13: bool,
+    /// The hello that is being read, and whose it is.
+    hello: Option<(Direction, Hello)>,
+    http2: Inside,
+    first: First,
+    turns: Turns,
+    /// How far the server's stream was seen, which may be within a record.
+    answered_to: u64,
+    /// The length of the server's last record.
+    last_length: u64,
+}
+
+/// Whether HTTP/2 is inside.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Inside {
+    Http2,
+    MayBeHttp2,
+    Other,
+}
+
+/// How far the records are told apart that a server sends before its first response.
+#[derive(Clone, Copy, Debug)]
+enum First {
+    /// None has come.
+    Nothing,
+    /// One that may be a ticket; or the response, if it came after the request.
+    Ticket { record: Record, asked: bool },
+    /// Two tickets have.
+    Tickets,
+    /// All that is to come is data.
+    Data,
+}
+
+/// What a record came with.
+#[derive(Clone, Copy, Debug)]
+struct Context {
+    /// The server is within a record.
+    interrupts: bool,
+    /// Position of the first octet of the segment.
+    segment: u64,
+}
+
+impl Tls {
+    pub(super) fn new(from_beginning: bool) -> Self {
+        Self {
+            client: Records::new(from_beginning),
+            server: Records::new(from_beginning),
+            handshake: from_beginning.then(Handshake::default),
+            version_13: false,
+            hello: from_beginning.then(|| (Direction::ToServer, Hello::default())),
+            http2: Inside::MayBeHttp2,
+            first: if from_beginning { First::Nothing } else { First::Data },
+            turns: Turns::Idle,
+            answered_to: 0,
+            last_length: 0,
+        }
+    }
+
+    pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
+        if direction == Direction::ToClient {
+            self.answered_to = span.end();
+        }
+        // Before its records are looked at: is the server within one?
+        let context = Context { interrupts: self.server.is_within_record(), segment: span.at() };
+        while let Some(found) = self.records(direction).advance(span) {
+            match found {
+                Found::Record(record) => self.handle_record(direction, &record, context, log),
+                Found::Payload { octets, is_whole } => self.read_hello(direction, octets, is_whole),
+            }
+        }
+    }
+
+    pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
+        if direction == Direction::ToClient {
+            self.handle_abort(log);
+        }
+    }
+
+    pub(super) fn handle_abort(&mut self, log: &mut Log) {
+        if let Some(mut handshake) = self.handshake.take() {
+            handshake.end_flight(false, log);
+        }
+        self.release(log);
+        if let Turns::Response { end, .. } = &mut self.turns {
+            *end = self.answered_to.min(*end);
+        }
+        self.turns.handle_abort(log);
+    }
+
+    const fn records(&mut self, direction: Direction) -> &mut Records {
+        match direction {
+            Direction::ToServer => &mut self.client,
+            Direction::ToClient => &mut self.server,
+        }
+    }
+
+    fn read_hello(&mut self, direction: Direction, octets: &[u8], is_whole: bool) {
+        let Some((expected, hello)) = &mut self.hello else { return };
+        if *expected != direction || !is_whole {
+            // The other side answers one that cannot be read, or data follows.
+            self.hello = None;
+            return;
+        }
+        let Some(offer) = hello.extend(octets) else { return };
+        (self.http2, self.hello) = match (direction, offer) {
+            (Direction::ToServer, Offer::Http2) => {
+                (Inside::MayBeHttp2, Some((Direction::ToClient, Hello::default())))
+            }
+            (Direction::ToClient, Offer::Http2) => (Inside::Http2, None),
+            // TLS 1.3 encrypts the choice.
+            (Direction::ToClient, Offer::Nothing) => (self.http2, None),
+            (_, Offer::Nothing | Offer::Other) => (Inside::Other, None),
+        };
+    }
+
+    fn handle_record(
+        &mut self,
+        direction: Direction,
+        record: &Record,
+        context: Context,
+        log: &mut Log,
+    ) {
+        if let Some(handshake) = &mut self.handshake {
+            let place = handshake.handle(direction, record, log);
+            self.version_13 = handshake.is_version_13();
+            if matches!(place, Place::Last | Place::After) {
+                self.handshake = None;
+            }
+            if matches!(place, Place::Within | Place::Last) {
+                return;
+            }
+        }
+        let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
+        if !is_data || self.is_quiet(record) {
+            return;
+        }
+        match direction {
+            Direction::ToServer => self.handle_request(record, context.interrupts, log),
+            Direction::ToClient => self.handle_response(record, context.segment, log),
+        }
+    }
+
+    fn is_quiet(&self, record: &Record) -> bool {
+        let control =
+            self.http2 != Inside::Other && quiet::is_http2_control(record, self.version_13);
+        record.kind == Kind::ApplicationData
+            && (control || (self.version_13 && quiet::is_alert(record)))
+    }
+
+    fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {
+        self.release(log);
+        let before = match self.turns {
+            Turns::Response { exchange, .. } => Some(exchange),
+            _ => None,
+        };
+        self.turns.handle(Direction::ToServer, record.start, record.end, log);
+        // A request while a response is on its way: no HTTP/1 client of today pipelines.
+        let overlaps = interrupts || self.last_length >= FULL_RECORD;
+        if let (Some(before), true, true) = (before, overlaps, self.http2 != Inside::Other) {
+            log.push(Event::Multiplexed { exchange: before });
+            if let Turns::Request { exchange, .. } = self.turns {
+                log.push(Event::Multiplexed { exchange });
+            }
+        }
+    }
+
+    fn handle_response(&mut self, record: &Record, segment: u64, log: &mut Log) {
+        if let First::Ticket { record: held, .. } = self.first {
+            let same_length = held.length() == record.length();
+            if !same_length && held.start >= segment {
+                // A ticket is written before the server reads the request, and so by itself.
+                self.release(log);
+            }
+        }
+        self.first = match self.first {
+            First::Nothing | First::Ticket { .. } | First::Tickets if self.is_settings(record) => {
+                return;
+            }
+            First::Nothing if self.may_be_ticket(record) => {
+                let asked = matches!(self.turns, Turns::Request { .. });
+                First::Ticket { record: *record, asked }
+            }
+            // Tickets of one handshake have one length.
+            First::Ticket { record: held, .. } if held.length() == record.length() => {
+                First::Tickets
+            }
+            First::Nothing | First::Ticket { .. } | First::Tickets | First::Data => {
+                self.last_length = record.length();
+                self.turns.handle(Direction::ToClient, record.start, record.end, log);
+                First::Data
+            }
+        };
+    }
+
+    fn is_settings(&self, record: &Record) -> bool {
+        record.kind == Kind::ApplicationData
+            && self.http2 != Inside::Other
+            && quiet::is_http2_settings(record, self.version_13)
+    }
+
+    fn may_be_ticket(&self, record: &Record) -> bool {
+        record.kind == Kind::ApplicationData && self.version_13 && quiet::may_be_ticket(record)
+    }
+
+    /// Nothing came after what could be a ticket: it was the response.
+    fn release(&mut self, log: &mut Log) {
+        if let First::Ticket { record, asked: true } = self.first {
+            self.first = First::Data;
+            self.turns.handle(Direction::ToClient, record.start, record.end, log);
+        }
+    }
+}
+
+/// A record's most octets: who sends so many has, as a rule, more to send.
+const FULL_RECORD: u64 = 1 << 14;

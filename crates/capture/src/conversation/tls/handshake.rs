@@ -1,0 +1,163 @@
+//! Who shakes hands until when. The types and lengths of records must do: most of it is encrypted.
+//!
+//! ```text
+//!  TLS 1.3                                  TLS 1.2, and resumed
+//!  C  ClientHello                           C  ClientHello            ClientHello
+//!  S  ServerHello, CCS, 23 … (Finished)     S  ServerHello … Done     ServerHello, CCS, Finished
+//!  C  CCS, 23 (Finished)       ── done      C  22 …, CCS, Finished    CCS, Finished   ── done
+//!                                           S  CCS, Finished ── done
+//! ```
+
+use ackwise_http::cause::Direction;
+
+use super::{
+    super::{Event, TlsFlight, log::Log},
+    records::{Kind, Record},
+};
+
+/// A handshake that is not done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Handshake {
+    flight: Option<TlsFlight>,
+    client: Side,
+    server: Side,
+}
+
+/// What one side has sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    flights: u8,
+    changed_cipher: bool,
+    /// TLS 1.2's Finished.
+    finished: bool,
+    /// Records of type 23, which only TLS 1.3 has before the end.
+    encrypted: u8,
+}
+
+/// What a record has to do with the handshake.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Place {
+    /// It is of it.
+    Within,
+    /// It ends it.
+    Last,
+    /// It is data, sent before the end: TLS 1.3's early data, TLS 1.2's False Start.
+    Early,
+    /// It is the first data after it.
+    After,
+}
+
+impl Handshake {
+    /// Whether TLS 1.3 was seen.
+    pub(super) const fn is_version_13(&self) -> bool {
+        self.server.encrypted > 0 || (self.client.encrypted > 0 && !self.client.finished)
+    }
+
+    /// Takes a record and tells of the flight before it, if it begins another.
+    pub(super) fn handle(&mut self, direction: Direction, record: &Record, log: &mut Log) -> Place {
+        let place = self.place(direction, record);
+        match place {
+            Place::Early => {}
+            Place::After => self.end_flight(true, log),
+            Place::Within | Place::Last => self.add(direction, record, log),
+        }
+        if place == Place::Last {
+            self.end_flight(true, log);
+        }
+        place
+    }
+
+    /// Tells of the flight that is under way.
+    pub(super) fn end_flight(&mut self, done: bool, log: &mut Log) {
+        if let Some(flight) = self.flight.take() {
+            log.push(Event::TlsFlight(TlsFlight { done, ..flight }));
+        }
+    }
+
+    fn add(&mut self, direction: Direction, record: &Record, log: &mut Log) {
+        match &mut self.flight {
+            Some(flight) if flight.direction == direction => flight.end = record.end,
+            _ => {
+                self.end_flight(false, log);
+                let (start, end) = (record.start, record.end);
+                self.flight = Some(TlsFlight { direction, start, end, done: false });
+                let side = self.side(direction);
+                side.flights = side.flights.saturating_add(1);
+            }
+        }
+    }
+
+    fn place(&mut self, direction: Direction, record: &Record) -> Place {
+        match record.kind {
+            Kind::Alert => {}
+            Kind::ChangeCipherSpec => self.side(direction).changed_cipher = true,
+            // A hello after HelloRetryRequest and its CCS is longer than any Finished.
+            Kind::Handshake => {
+                let side = self.side(direction);
+                side.finished |= side.changed_cipher && record.length() <= FINISHED_12;
+                if self.client.finished && self.server.finished {
+                    return Place::Last;
+                }
+            }
+            Kind::ApplicationData => {
+                return match direction {
+                    Direction::ToServer => self.place_client_data(record),
+                    Direction::ToClient => self.place_server_data(),
+                };
+            }
+            Kind::Unknown if direction == Direction::ToServer => return self.place_unknown(),
+            Kind::Unknown => {}
+        }
+        Place::Within
+    }
+
+    fn place_client_data(&mut self, record: &Record) -> Place {
+        if self.server.flights == 0 || self.client.finished {
+            return Place::Early;
+        }
+        if self.server.encrypted == 0 && !self.client.changed_cipher {
+            return Place::After;
+        }
+        // Certificates and the end of early data may come before Finished.
+        self.client.encrypted = self.client.encrypted.saturating_add(1);
+        if FINISHED_13.contains(&record.length()) || self.client.encrypted == FLIGHT_RECORDS {
+            Place::Last
+        } else {
+            Place::Within
+        }
+    }
+
+    const fn place_server_data(&mut self) -> Place {
+        if self.client.finished {
+            return Place::After;
+        }
+        self.server.encrypted = self.server.encrypted.saturating_add(1);
+        Place::Within
+    }
+
+    /// Octets of a client whose records cannot be seen: data, if the handshake may have ended.
+    fn place_unknown(&self) -> Place {
+        let answered = self.server.flights > 0;
+        let begins_flight =
+            self.flight.is_some_and(|flight| flight.direction == Direction::ToClient);
+        let third = begins_flight && self.client.flights >= 2;
+        if answered && (third || self.client.changed_cipher) { Place::After } else { Place::Within }
+    }
+
+    const fn side(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::ToServer => &mut self.client,
+            Direction::ToClient => &mut self.server,
+        }
+    }
+}
+
+/// Longest record with TLS 1.2's Finished: 16 octets of message, CBC with SHA-384 around it.
+const FINISHED_12: u64 = 96;
+
+/// Records with TLS 1.3's Finished alone: 4 octets, a hash of 32 or 48, 1 for the type, a tag of 16.
+const FINISHED_13: [u64; 2] = [53, 69];
+
+/// Most encrypted records of a client's last flight: EndOfEarlyData, Certificate, CertificateVerify,
+/// Finished.
+const FLIGHT_RECORDS: u8 = 4;

@@ -1,0 +1,82 @@
+//! Whether HTTP/2 can be inside: the ALPN extension of the hellos (RFC 7301).
+
+/// Collects a hello, of which only the extensions are looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hello {
+    octets: Vec<u8>,
+}
+
+impl Hello {
+    /// Adds octets of handshake records; what they say, once all are there.
+    pub(super) fn extend(&mut self, octets: &[u8]) -> Option<Offer> {
+        let room = HELLO_LIMIT.saturating_sub(self.octets.len());
+        self.octets.extend_from_slice(&octets[..room.min(octets.len())]);
+        let length = usize::try_from(number(self.octets.get(1..4)?)).ok()?;
+        let message = self.octets.get(4..4 + length)?;
+        let offer = extensions(self.octets[0], message).map_or(Offer::Nothing, offer);
+        self.octets = Vec::new();
+        Some(offer)
+    }
+}
+
+/// What a hello says of the protocol inside.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Offer {
+    /// No protocol at all.
+    Nothing,
+    /// HTTP/2, perhaps with others.
+    Http2,
+    /// Others, without HTTP/2.
+    Other,
+}
+
+/// The extensions of a ClientHello or a ServerHello (RFC 8446, section 4.1).
+fn extensions(kind: u8, message: &[u8]) -> Option<&[u8]> {
+    let after_random = message.get(2 + 32..)?;
+    let (_, rest) = vector(after_random, 1)?;
+    let rest = match kind {
+        1 => {
+            let (_cipher_suites, rest) = vector(rest, 2)?;
+            vector(rest, 1)?.1
+        }
+        2 => rest.get(2 + 1..)?,
+        _ => return None,
+    };
+    Some(vector(rest, 2)?.0)
+}
+
+fn offer(mut extensions: &[u8]) -> Offer {
+    const ALPN: [u8; 2] = [0, 16];
+    while let [high, low, rest @ ..] = extensions {
+        let Some((data, rest)) = vector(rest, 2) else { break };
+        if [*high, *low] == ALPN {
+            return protocols(data);
+        }
+        extensions = rest;
+    }
+    Offer::Nothing
+}
+
+fn protocols(data: &[u8]) -> Offer {
+    let mut names = vector(data, 2).map_or(&[][..], |(names, _)| names);
+    while let Some((name, rest)) = vector(names, 1) {
+        if name == b"h2" {
+            return Offer::Http2;
+        }
+        names = rest;
+    }
+    Offer::Other
+}
+
+/// A vector whose length stands before it in `width` octets, and what comes after it.
+fn vector(octets: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = octets.split_at_checked(width)?;
+    rest.split_at_checked(usize::try_from(number(length)).ok()?)
+}
+
+fn number(octets: &[u8]) -> u64 {
+    octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+}
+
+/// Longest hello that is read. With post-quantum key shares they have about 1800 octets.
+const HELLO_LIMIT: usize = 4096;

@@ -1,0 +1,146 @@
+//! TLS records of one direction: their types and lengths, which are not encrypted.
+
+use super::super::{
+    guess::{self, Guess},
+    span::Span,
+};
+
+/// A record, or octets that nobody can tell records in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) kind: Kind,
+    /// Position of the first octet of its header.
+    pub(super) start: u64,
+    /// Position after its last octet, which need not have been seen yet.
+    pub(super) end: u64,
+}
+
+/// The content type in the header (RFC 8446, section 5.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    ChangeCipherSpec,
+    Alert,
+    Handshake,
+    ApplicationData,
+    /// The header was not captured.
+    Unknown,
+}
+
+impl Record {
+    /// Octets after the header.
+    pub(super) const fn length(&self) -> u64 {
+        (self.end - self.start).saturating_sub(HEADER as u64)
+    }
+}
+
+/// What the next octets are.
+#[derive(Debug)]
+pub(super) enum Found<'a> {
+    Record(Record),
+    /// What was captured of the next octets of the record that was found last.
+    Payload {
+        octets: &'a [u8],
+        is_whole: bool,
+    },
+}
+
+/// Follows the records of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records {
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Header {
+        octets: [u8; HEADER],
+        seen: usize,
+    },
+    Payload {
+        left: u64,
+    },
+    /// The capture does not show where records begin; a segment may.
+    Lost,
+}
+
+impl Records {
+    pub(super) const fn new(from_beginning: bool) -> Self {
+        Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::Lost } }
+    }
+
+    /// Whether a record has begun and not ended.
+    pub(super) const fn is_within_record(&self) -> bool {
+        matches!(self.stage, Stage::Payload { .. } | Stage::Header { seen: 1.., .. })
+    }
+
+    /// Takes octets off the front of `span`; `None` if none are left.
+    pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
+        while !span.is_empty() {
+            match &mut self.stage {
+                Stage::Payload { left } => {
+                    let before = span.at();
+                    let octets = span.take(*left);
+                    let passed = span.at() - before;
+                    *left -= passed;
+                    if *left == 0 {
+                        self.stage = Stage::BETWEEN;
+                    }
+                    let is_whole = octets.len() as u64 == passed;
+                    return Some(Found::Payload { octets, is_whole });
+                }
+                Stage::Header { .. } => {
+                    if let Some(record) = self.read_header(span) {
+                        return Some(Found::Record(record));
+                    }
+                }
+                Stage::Lost => {
+                    let seen = guess::tls_record(span.octets(), 20..=23);
+                    if span.begins_segment() && seen == Guess::Yes {
+                        self.stage = Stage::BETWEEN;
+                        continue;
+                    }
+                    let start = span.at();
+                    span.take_all();
+                    let end = span.at();
+                    return Some(Found::Record(Record { kind: Kind::Unknown, start, end }));
+                }
+            }
+        }
+        None
+    }
+
+    fn read_header(&mut self, span: &mut Span<'_>) -> Option<Record> {
+        let Stage::Header { octets, seen } = &mut self.stage else { return None };
+        let start = span.at() - *seen as u64;
+        let count = (HEADER - *seen).min(span.octets().len());
+        octets[*seen..][..count].copy_from_slice(span.take(count as u64));
+        *seen += count;
+        match guess::tls_record(&octets[..*seen], 20..=23) {
+            Guess::Yes => {
+                let [kind, _, _, high, low] = *octets;
+                let left = u64::from(u16::from_be_bytes([high, low]));
+                self.stage = if left == 0 { Stage::BETWEEN } else { Stage::Payload { left } };
+                let kind = match kind {
+                    20 => Kind::ChangeCipherSpec,
+                    21 => Kind::Alert,
+                    22 => Kind::Handshake,
+                    _ => Kind::ApplicationData,
+                };
+                Some(Record { kind, start, end: start + HEADER as u64 + left })
+            }
+            Guess::Maybe if span.is_empty() => None,
+            Guess::Maybe | Guess::No => {
+                self.stage = Stage::Lost;
+                span.take_all();
+                Some(Record { kind: Kind::Unknown, start, end: span.at() })
+            }
+        }
+    }
+}
+
+impl Stage {
+    const BETWEEN: Self = Self::Header { octets: [0; HEADER], seen: 0 };
+}
+
+/// Octets of a record's header.
+const HEADER: usize = 5;
