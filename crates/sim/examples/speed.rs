@@ -110,6 +110,7 @@ fn arrivals(duration: Duration, hold: Span, interarrival: u64) -> Scenario {
             request: Octets(100),
             response: Octets(12_000),
             hold,
+            prompt_acks: false,
             limit: None,
         }),
     }];

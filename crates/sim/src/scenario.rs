@@ -202,6 +202,9 @@ pub struct Arrivals {
     pub response: Octets,
     /// How long the client keeps the connection open when the response is there.
     pub hold: Span,
+    /// Whether a SYN-ACK and a FIN are acknowledged before the program hears of them, as where it first
+    /// has to be woken, and in ns-2's FullTcp; otherwise what the program sends carries the ACK.
+    pub prompt_acks: bool,
     /// Connections at most.
     pub limit: Option<NonZeroU32>,
 }

@@ -19,7 +19,7 @@ use ackwise_sim::{
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Connections, CostModel, Web},
     workload::Span,
 };
-use ackwise_tcp::{Instant, Octets, Policies};
+use ackwise_tcp::{Instant, Octets, Policies, policy::AckPolicy};
 use proptest::prelude::*;
 use scenarios::ethernet;
 
@@ -188,6 +188,7 @@ fn arrivals_come_whatever_becomes_of_the_earlier_ones() {
         request: Octets(100),
         response: Octets(5_000),
         hold: Span::Fixed(Duration::from_secs(1)),
+        prompt_acks: false,
         limit: NonZeroU32::new(500),
     });
     let measures = measured(&scenario);
@@ -197,6 +198,26 @@ fn arrivals_come_whatever_becomes_of_the_earlier_ones() {
     scenario.max_connections = 100;
     let error = run(&scenario, &mut Nobody).unwrap_err();
     assert!(matches!(error, RunError::TooManyConnections { limit: 100, .. }), "{error}");
+}
+
+/// 5,000 octets in four segments: SYN, SYN-ACK, request, response, an ACK for each of its segments,
+/// FIN, FIN and ACK. The last of these ACKs is the FIN of a client that does not wait.
+#[test]
+fn programs_that_are_woken_late_let_tcp_acknowledge_alone() {
+    for (hold, prompt_acks, packets) in [(0, false, 13), (1, false, 14), (1, true, 16)] {
+        let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+        tcp(&mut scenario, Policies { ack: AckPolicy::EverySegment, ..Policies::LINUX_6 });
+        scenario.applications[0].kind = ApplicationKind::Arrivals(Arrivals {
+            interarrival: Span::Fixed(Duration::from_secs(1)),
+            request: Octets(100),
+            response: Octets(5_000),
+            hold: Span::Fixed(Duration::from_micros(hold)),
+            prompt_acks,
+            limit: NonZeroU32::new(1),
+        });
+        let hops = measured(&scenario).work.packet_hops;
+        assert_eq!(hops, packets, "held for {hold} us, prompt ACKs: {prompt_acks}");
+    }
 }
 
 #[test]

@@ -164,6 +164,7 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
         request: request(reader)?,
         response: reader.required("response", Octets::EXPECTED)?.quantity()?,
         hold: reader.or("hold", Span::ZERO, span)?,
+        prompt_acks: reader.or("prompt_acks", false, |field| field.flag())?,
         limit: reader.optional("limit").map(at_least_one).transpose()?,
     })
 }

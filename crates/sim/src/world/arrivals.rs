@@ -67,6 +67,15 @@ impl<'a, O: Observer> World<'a, O> {
         );
     }
 
+    /// Whether TCP answers before the program of a connection hears that it has opened or closed.
+    pub(super) fn acks_promptly(&self, place: u32) -> bool {
+        let application = self.connections[place as usize].application;
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Arrivals(arrivals) => arrivals.prompt_acks,
+            ApplicationKind::Web(_) | ApplicationKind::Bulk(_) => false,
+        }
+    }
+
     pub(super) fn arrival_has_response(&mut self, source: u32, place: u32, exchange: Exchange) {
         let opened = self.connections[place as usize].client.opened;
         let application = self.sources[source as usize].application;

@@ -116,6 +116,9 @@ impl<O: Observer> World<'_, O> {
         }
         while let Some(heard) = self.connections[place as usize].end_mut(side).endpoint.poll_event()
         {
+            if matches!(heard, Heard::Connected | Heard::PeerClosed) && self.acks_promptly(place) {
+                self.settle(place, side);
+            }
             self.hear(place, side, heard);
         }
         let settled = match side {

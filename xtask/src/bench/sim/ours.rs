@@ -43,6 +43,9 @@ impl Simulator for Ours {
         };
         let mut settings = vec![duration.as_str()];
         settings.extend(SAME_TCP);
+        if work == Work::Connections {
+            settings.extend(SAME_PACKETS);
+        }
         self.run(experiment, &settings)
     }
 
@@ -82,6 +85,11 @@ pub(super) const SAME_TCP: [&str; 7] = [
     "tcp.sack=false",
     "tcp.timestamps=false",
 ];
+
+/// The other two acknowledge SYN-ACK, last data and FIN before a program sends anything: 26 packets a
+/// connection, where three of them travel with what follows otherwise.
+const SAME_PACKETS: [&str; 2] =
+    ["application.short.prompt_acks=true", "application.short.hold=\"1 us\""];
 
 #[cfg(test)]
 mod tests {

@@ -51,13 +51,8 @@ fn targets(work: Work, ours: &Measured, same: Option<&Measured>) {
     let reached = verdict(ours.times(same).median >= target.times_ns2);
     println!("target: {} times {}: {reached}", target.times_ns2, same.name);
     let difference = difference(ours.counts.packet_hops, same.counts.packet_hops);
-    // The packets of a connection that opens and closes are not the same everywhere.
-    if work == Work::Dumbbell {
-        let reached = verdict(difference <= MOST_DIFFERENT);
-        println!("packet-hops differ by {:.2} % (target 2 %: {reached})", 100.0 * difference);
-    } else {
-        println!("packet-hops differ by {:.2} %", 100.0 * difference);
-    }
+    let reached = verdict(difference <= MOST_DIFFERENT);
+    println!("packet-hops differ by {:.2} % (target 2 %: {reached})", 100.0 * difference);
     if ours.times(same).is_wide() {
         println!("warning: the rounds disagree; repeat with more --rounds, or on a quiet machine");
     }
