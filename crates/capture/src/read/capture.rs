@@ -1,0 +1,140 @@
+//! One file: which format it has, and which packet is the current one.
+
+use std::{
+    io::Read,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use ackwise_tcp::Instant;
+
+use super::{
+    Direction, Frame, LinkType, Problem, ReadError, input,
+    interfaces::Interfaces,
+    pcap::{self, Pcap},
+    pcapng::{self, PcapNg},
+    window::Window,
+};
+
+/// A file that is being read.
+pub(super) struct Capture {
+    file: PathBuf,
+    window: Window,
+    /// Known once the first octets are there.
+    format: Option<Format>,
+    current: Option<Record>,
+}
+
+/// A packet that is in the window.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) at: Instant,
+    pub(super) interface: u32,
+    pub(super) link_type: LinkType,
+    pub(super) original_len: u32,
+    pub(super) direction: Option<Direction>,
+    pub(super) lost_before: u64,
+    /// Where in the window the octets of the packet are.
+    pub(super) packet: Range<usize>,
+    /// How many octets the record has: what to consume when it is no longer the current one.
+    pub(super) whole: usize,
+}
+
+impl Capture {
+    /// Opens a file; `-` is standard input. Reads no more than what tells how it is compressed.
+    pub(super) fn open(file: &Path) -> Result<Self, ReadError> {
+        let named = |problem| ReadError { file: file.to_owned(), offset: 0, problem };
+        Ok(Self::new(file, input::open(file).map_err(named)?))
+    }
+
+    /// The same of any input, which `file` is the name of.
+    pub(super) fn of(file: &Path, input: Box<dyn Read + Send>) -> Result<Self, ReadError> {
+        let named = |problem| ReadError { file: file.to_owned(), offset: 0, problem };
+        Ok(Self::new(file, input::uncompressed(input).map_err(named)?))
+    }
+
+    fn new(file: &Path, input: Box<dyn Read + Send>) -> Self {
+        let window = Window::new(input);
+        Self { file: file.to_owned(), window, format: None, current: None }
+    }
+
+    /// Makes the next packet the current one. Whether there is one.
+    pub(super) fn advance(&mut self, interfaces: &mut Interfaces) -> Result<bool, ReadError> {
+        if let Some(last) = self.current.take() {
+            self.window.consume(last.whole);
+        }
+        match self.next(interfaces) {
+            Ok(record) => {
+                self.current = record;
+                Ok(self.current.is_some())
+            }
+            Err(problem) => {
+                let offset = self.window.record_offset();
+                Err(ReadError { file: self.file.clone(), offset, problem })
+            }
+        }
+    }
+
+    /// When the current packet was captured.
+    pub(super) fn at(&self) -> Option<Instant> {
+        self.current.as_ref().map(|record| record.at)
+    }
+
+    /// The current packet.
+    pub(super) fn frame(&self, number: u64) -> Option<Frame<'_>> {
+        let Record { at, interface, link_type, original_len, direction, lost_before, .. } =
+            *self.current.as_ref()?;
+        let octets = self.window.octets().get(self.current.as_ref()?.packet.clone())?;
+        Some(Frame {
+            number,
+            at,
+            interface,
+            link_type,
+            original_len,
+            octets,
+            direction,
+            lost_before,
+        })
+    }
+
+    /// Gives the interfaces back.
+    pub(super) fn end(self, interfaces: &mut Interfaces) {
+        match self.format {
+            Some(Format::Pcap(pcap)) => pcap.end(interfaces),
+            Some(Format::PcapNg(pcapng)) => pcapng.end(interfaces),
+            None => {}
+        }
+    }
+
+    fn next(&mut self, interfaces: &mut Interfaces) -> Result<Option<Record>, Problem> {
+        let format = match &mut self.format {
+            Some(format) => format,
+            none => none.insert(Format::begin(&mut self.window, interfaces)?),
+        };
+        match format {
+            Format::Pcap(pcap) => pcap.advance(&mut self.window),
+            Format::PcapNg(pcapng) => pcapng.advance(&mut self.window, interfaces),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(Pcap),
+    PcapNg(PcapNg),
+}
+
+impl Format {
+    fn begin(window: &mut Window, interfaces: &mut Interfaces) -> Result<Self, Problem> {
+        if window.begin_record()? {
+            return Err(Problem::Empty);
+        }
+        let octets = window.need(4, "a file header")?;
+        let &found = octets.first_chunk().expect("four octets are there");
+        match pcap::Variant::of(found) {
+            Some(variant) => Ok(Self::Pcap(Pcap::begin(variant, window, interfaces)?)),
+            None if pcapng::begins(found) => Ok(Self::PcapNg(PcapNg::default())),
+            None => Err(Problem::NotACapture { found }),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Why a capture cannot be read on: whoever wrote the file is at fault, or the disk.
+
+use std::{fmt, io, path::PathBuf};
+
+/// Why a capture cannot be read on. What was read of it before is right.
+#[derive(Debug)]
+pub struct ReadError {
+    /// Which file: `-` is standard input.
+    pub file: PathBuf,
+    /// Where: octets from its beginning, of what it holds uncompressed.
+    pub offset: u64,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, offset, problem } = self;
+        match file.to_str() {
+            Some("-") => f.write_str("standard input")?,
+            _ => write!(f, "{}", file.display())?,
+        }
+        write!(f, ": at octet {offset}: {problem}")
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Input(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a capture.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file cannot be opened or read, or what it was compressed with is broken.
+    #[error("cannot read: {0}")]
+    Input(#[source] io::Error),
+    /// There is nothing in it, not even a header.
+    #[error("expected a capture, the file is empty")]
+    Empty,
+    /// It begins as no capture does.
+    #[error("expected a capture (pcap or pcapng), found {}", .found.escape_ascii())]
+    NotACapture {
+        /// How it begins.
+        found: [u8; 4],
+    },
+    /// It was compressed with something that is not read.
+    #[error("expected a capture, found a file compressed by {by}; decompress it first")]
+    Compressed {
+        /// Which program compresses like that.
+        by: &'static str,
+    },
+    /// A version of the format that nobody has specified.
+    #[error("expected version {expected} of the format, found {major}.{minor}")]
+    Version {
+        /// Which ones are read.
+        expected: &'static str,
+        /// Major.
+        major: u16,
+        /// Minor.
+        minor: u16,
+    },
+    /// It ends in the middle: whoever captured was killed, or the disk was full.
+    #[error("expected {needed} octets of {what}, the file ends after {found}")]
+    CutOff {
+        /// Of what.
+        what: &'static str,
+        /// Octets that it has.
+        needed: u64,
+        /// Octets that are there.
+        found: u64,
+    },
+    /// A length that cannot be.
+    #[error("expected {what} of {least} to {most} octets, found a length of {claimed}")]
+    Length {
+        /// Of what.
+        what: &'static str,
+        /// The length field.
+        claimed: u64,
+        /// The least that can be.
+        least: u64,
+        /// The most that can be or is read.
+        most: u64,
+    },
+    /// A block's length is no multiple of four.
+    #[error("expected a block length that is a multiple of 4, found {claimed}")]
+    Alignment {
+        /// The length field.
+        claimed: u32,
+    },
+    /// The two lengths of a block, before and behind it, are not the same.
+    #[error("expected a block to end with its length, {first}, found {last}")]
+    BlockEnd {
+        /// The length before it.
+        first: u32,
+        /// The length behind it.
+        last: u32,
+    },
+    /// A byte order mark that is none.
+    #[error("expected a byte order mark, found {found:#010x}")]
+    ByteOrder {
+        /// What stands there.
+        found: u32,
+    },
+    /// A packet of an interface that nobody has described.
+    #[error("expected an interface below {described}, found {interface}")]
+    UnknownInterface {
+        /// The interface it names.
+        interface: u32,
+        /// How many the section has described so far.
+        described: usize,
+    },
+    /// More than [`MOST_INTERFACES`](super::MOST_INTERFACES).
+    #[error("expected at most {} interfaces, found one more", super::MOST_INTERFACES)]
+    TooManyInterfaces,
+    /// More than [`MOST_OPEN`](super::MOST_OPEN) files whose times overlap.
+    #[error("expected at most {} captures of the same time, found one more", super::MOST_OPEN)]
+    TooManyOpen,
+}

@@ -1,0 +1,100 @@
+//! What all blocks have: a type, a length before and behind.
+
+use super::{
+    super::{LARGEST_PACKET, Problem, order::ByteOrder, window::Window},
+    kind,
+};
+
+/// A block whose header is in the window.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) kind: u32,
+    length: u32,
+    order: ByteOrder,
+}
+
+impl Block {
+    /// Reads the header of a block. That of a section says which byte order holds from now on.
+    pub(super) fn begin(window: &mut Window, order: &mut ByteOrder) -> Result<Self, Problem> {
+        let octets = window.need(LEAST, "a block header")?;
+        let [kind, _, mark] = ByteOrder::Little.words(octets);
+        if kind == kind::SECTION_HEADER {
+            *order = match mark {
+                ORDER_MARK => ByteOrder::Little,
+                mark if mark.swap_bytes() == ORDER_MARK => ByteOrder::Big,
+                found => return Err(Problem::ByteOrder { found }),
+            };
+        }
+        let [kind, length] = order.words(octets);
+        let block = Self { kind, length, order: *order };
+        if !length.is_multiple_of(4) {
+            return Err(Problem::Alignment { claimed: length });
+        }
+        block.check_length(LEAST, u32::MAX as usize)?;
+        Ok(block)
+    }
+
+    /// Octets of the whole block.
+    pub(super) const fn length(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Waits for the whole block, and gives what is between its lengths.
+    pub(super) fn body<'w>(&self, window: &'w mut Window) -> Result<&'w [u8], Problem> {
+        self.check_length(LEAST, LARGEST_BLOCK)?;
+        let octets = window.need(self.length(), "a block")?;
+        let (body, end) = octets[HEADER..self.length()].split_at(self.length() - LEAST);
+        let [last] = self.order.words(end);
+        self.check_end(last)?;
+        Ok(body)
+    }
+
+    /// Leaves the whole block out, however long it is.
+    pub(super) fn skip(&self, window: &mut Window) -> Result<(), Problem> {
+        window.skip(u64::from(self.length) - TRAILER as u64, "a block")?;
+        let [last] = self.order.words(window.need(TRAILER, "the end of a block")?);
+        self.check_end(last)?;
+        window.consume(TRAILER);
+        Ok(())
+    }
+
+    /// Section 4.1: byte order mark, version, length of the section, options.
+    pub(super) fn check_section(&self, window: &mut Window) -> Result<(), Problem> {
+        self.check_length(LEAST + 16, LARGEST_BLOCK)?;
+        let &[_, _, _, _, a, b, c, d, ..] = self.body(window)? else {
+            unreachable!("16 octets are there");
+        };
+        match (self.order.u16([a, b]), self.order.u16([c, d])) {
+            // "Some pcapng file writers have used a minor version of 2 […] equivalent to 1.0".
+            (1, 0 | 2) => Ok(()),
+            (major, minor) => Err(Problem::Version { expected: "1.0", major, minor }),
+        }
+    }
+
+    fn check_length(&self, least: usize, most: usize) -> Result<(), Problem> {
+        if (least..=most).contains(&self.length()) {
+            return Ok(());
+        }
+        let (claimed, least, most) = (u64::from(self.length), least as u64, most as u64);
+        Err(Problem::Length { what: "a block", claimed, least, most })
+    }
+
+    const fn check_end(&self, last: u32) -> Result<(), Problem> {
+        if last == self.length {
+            return Ok(());
+        }
+        Err(Problem::BlockEnd { first: self.length, last })
+    }
+}
+
+/// Octets of a block before its body: type and length.
+pub(super) const HEADER: usize = 8;
+/// Octets behind the body: the length again.
+const TRAILER: usize = 4;
+/// Octets of a block without a body.
+const LEAST: usize = HEADER + TRAILER;
+const ORDER_MARK: u32 = 0x1a2b_3c4d;
+
+/// The longest block that is looked into, in octets: a packet and as much of comments. Others are
+/// skipped without being kept.
+const LARGEST_BLOCK: usize = 2 * LARGEST_PACKET;

@@ -1,0 +1,147 @@
+//! The next-generation format: sections of blocks (draft-ietf-opsawg-pcapng).
+
+use ackwise_tcp::Instant;
+
+use super::{
+    Drops, Problem, capture::Record, interfaces::Interfaces, order::ByteOrder, window::Window,
+};
+
+mod block;
+mod clock;
+mod interface;
+mod options;
+mod packet;
+
+use block::Block;
+use interface::Described;
+use packet::Packet;
+
+/// Whether a file that begins like this is of this format: with a section header.
+pub(super) fn begins(magic: [u8; 4]) -> bool {
+    u32::from_be_bytes(magic) == kind::SECTION_HEADER
+}
+
+/// The section that is being read.
+#[derive(Debug)]
+pub(super) struct PcapNg {
+    order: ByteOrder,
+    interfaces: Vec<Described>,
+    /// When the last packet was captured: simple packets do not say it.
+    last: Instant,
+}
+
+impl Default for PcapNg {
+    /// Before the first section header, whose type reads the same in either order.
+    fn default() -> Self {
+        Self { order: ByteOrder::Little, interfaces: Vec::new(), last: Instant::EPOCH }
+    }
+}
+
+impl PcapNg {
+    /// Waits for the next block with a packet in it. `None` at the end.
+    pub(super) fn advance(
+        &mut self,
+        window: &mut Window,
+        interfaces: &mut Interfaces,
+    ) -> Result<Option<Record>, Problem> {
+        while !window.begin_record()? {
+            let block = Block::begin(window, &mut self.order)?;
+            let parse: Parse = match block.kind {
+                kind::ENHANCED_PACKET => packet::enhanced,
+                kind::SIMPLE_PACKET => packet::simple,
+                kind::PACKET => packet::obsolete,
+                _ => {
+                    self.take(&block, window, interfaces)?;
+                    continue;
+                }
+            };
+            let packet = parse(block.body(window)?, self.order, &self.interfaces)?;
+            return self.record(&block, packet, interfaces).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Gives the interfaces back.
+    pub(super) fn end(&self, interfaces: &mut Interfaces) {
+        for described in &self.interfaces {
+            interfaces.end(described.number);
+        }
+    }
+
+    /// Takes a block without a packet.
+    fn take(
+        &mut self,
+        block: &Block,
+        window: &mut Window,
+        interfaces: &mut Interfaces,
+    ) -> Result<(), Problem> {
+        match block.kind {
+            kind::SECTION_HEADER => {
+                block.check_section(window)?;
+                self.end(interfaces);
+                self.interfaces.clear();
+            }
+            kind::INTERFACE_DESCRIPTION => {
+                let described = Described::read(block.body(window)?, self.order, interfaces)?;
+                self.interfaces.push(described);
+            }
+            kind::INTERFACE_STATISTICS => {
+                let statistics = interface::statistics(block.body(window)?, self.order)?;
+                self.count(statistics, interfaces);
+            }
+            // Names, secrets, journals, blocks of somebody's own.
+            _ => return block.skip(window),
+        }
+        window.consume(block.length());
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        block: &Block,
+        packet: Packet,
+        interfaces: &mut Interfaces,
+    ) -> Result<Record, Problem> {
+        let described = self.interfaces.get(packet.interface as usize);
+        let Some(described) = described else {
+            let (interface, described) = (packet.interface, self.interfaces.len());
+            return Err(Problem::UnknownInterface { interface, described });
+        };
+        if packet.lost_before > 0 {
+            let drops = Drops { between_packets: packet.lost_before, ..Drops::default() };
+            interfaces.lose(described.number, drops);
+        }
+        self.last = packet.ticks.map_or(self.last, |ticks| described.clock.instant(ticks));
+        Ok(Record {
+            at: self.last,
+            interface: described.number,
+            link_type: described.link_type,
+            original_len: packet.original_len,
+            direction: packet.direction,
+            lost_before: packet.lost_before,
+            packet: block::HEADER + packet.octets.start..block::HEADER + packet.octets.end,
+            whole: block.length(),
+        })
+    }
+
+    /// Statistics count from the beginning of the section, and may be written more than once.
+    fn count(&mut self, (interface, counted): (u32, Drops), interfaces: &mut Interfaces) {
+        // A count about nothing harms nobody.
+        let Some(described) = self.interfaces.get_mut(interface as usize) else { return };
+        interfaces.lose(described.number, described.counted_anew(counted));
+    }
+}
+
+/// Reads the packet in the body of a block.
+type Parse = fn(&[u8], ByteOrder, &[Described]) -> Result<Packet, Problem>;
+
+/// Block types (section 11.1).
+mod kind {
+    pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+    pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
+    /// Obsolete, appendix A.
+    pub(super) const PACKET: u32 = 2;
+    pub(super) const SIMPLE_PACKET: u32 = 3;
+    pub(super) const INTERFACE_STATISTICS: u32 = 5;
+    pub(super) const ENHANCED_PACKET: u32 = 6;
+}

@@ -1,0 +1,190 @@
+//! Several files, one capture.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use ackwise_tcp::Instant;
+
+use super::{
+    Drops, Frame, Interface, Problem, ReadError, capture::Capture, input, interfaces::Interfaces,
+};
+
+/// One capture out of any number of files and pipes.
+///
+/// The packets of several files come in the order of time; those of one file as they stand there. A
+/// file is opened when its time has come, so any number of files that `tcpdump -C` has written one
+/// after the other takes the memory of one.
+///
+/// ```
+/// use std::io::Cursor;
+/// use ackwise_capture::{PcapWriter, WHOLE_FRAMES, read::Source};
+/// use ackwise_tcp::Instant;
+///
+/// let mut file = PcapWriter::new(Vec::new(), WHOLE_FRAMES)?;
+/// file.write(b"link header", b"packet", Instant::from_nanos(5))?;
+/// let file = Cursor::new(file.finish()?);
+///
+/// let mut source = Source::of("made up", file);
+/// while let Some(frame) = source.next()? {
+///     assert_eq!((frame.number, frame.at.as_nanos()), (1, 5));
+///     assert_eq!(frame.octets, b"link headerpacket");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Source {
+    /// What is yet to be opened, the earliest first.
+    waiting: VecDeque<Waiting>,
+    /// What has a current packet; but for the last one given, which is advanced first.
+    open: Vec<Capture>,
+    /// Whose current packet was given last.
+    given: Option<usize>,
+    interfaces: Interfaces,
+    packets: u64,
+}
+
+struct Waiting {
+    file: PathBuf,
+    /// When its first packet was captured. What cannot be read twice, or not at all, comes first.
+    first: Instant,
+    /// What to read instead of the file of that name.
+    input: Option<Box<dyn Read + Send>>,
+}
+
+impl Source {
+    /// The packets of `files`, in any order; `-` is standard input. What is wrong with a file is said
+    /// by [`next`](Self::next), so that the others are read nevertheless.
+    ///
+    /// Of several files the first packets are looked at here already.
+    pub fn open<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Self {
+        let files: Vec<_> = files.into_iter().map(|file| file.as_ref().to_owned()).collect();
+        let several = files.len() > 1;
+        let mut waiting: Vec<_> = files
+            .into_iter()
+            .map(|file| {
+                let first = several.then(|| first_packet(&file)).flatten();
+                Waiting { file, first: first.unwrap_or(Instant::EPOCH), input: None }
+            })
+            .collect();
+        waiting.sort_by_key(|waiting| waiting.first);
+        Self::new(waiting)
+    }
+
+    /// The packets of `input`, which errors call `name`.
+    pub fn of(name: impl AsRef<Path>, input: impl Read + Send + 'static) -> Self {
+        let file = name.as_ref().to_owned();
+        Self::new(vec![Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) }])
+    }
+
+    fn new(waiting: Vec<Waiting>) -> Self {
+        Self {
+            waiting: waiting.into(),
+            open: Vec::new(),
+            given: None,
+            interfaces: Interfaces::default(),
+            packets: 0,
+        }
+    }
+
+    /// Waits for the next packet; `None` at the end of all files. What it borrows is overwritten by
+    /// the next call.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read on. What was read of it before is right, the other files are not
+    /// concerned: the next call goes on with them.
+    #[expect(clippy::should_implement_trait, reason = "an iterator's items cannot borrow from it")]
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
+        if let Some(given) = self.given.take() {
+            self.advance(given)?;
+        }
+        self.open_what_is_due()?;
+        self.given = self.earliest();
+        let Some(given) = self.given else { return Ok(None) };
+        self.packets += 1;
+        Ok(self.open[given].frame(self.packets))
+    }
+
+    /// How many packets were given so far.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The interfaces so far, by the numbers that frames have.
+    #[must_use]
+    pub fn interfaces(&self) -> &[Interface] {
+        self.interfaces.all()
+    }
+
+    /// What the capture itself has lost, as far as its files have said so far: most say it at their
+    /// end.
+    #[must_use]
+    pub fn drops(&self) -> Drops {
+        self.interfaces().iter().fold(Drops::default(), |sum, each| sum + each.drops)
+    }
+
+    /// Lets the file at `index` go on to its next packet, or go.
+    fn advance(&mut self, index: usize) -> Result<(), ReadError> {
+        match self.open[index].advance(&mut self.interfaces) {
+            Ok(true) => Ok(()),
+            over => {
+                self.open.remove(index).end(&mut self.interfaces);
+                over.map(drop)
+            }
+        }
+    }
+
+    /// Opens every file that may have a packet before the earliest current one.
+    fn open_what_is_due(&mut self) -> Result<(), ReadError> {
+        while let Some(next) = self.waiting.front() {
+            let earliest = self.earliest().and_then(|index| self.open[index].at());
+            if earliest.is_some_and(|earliest| earliest < next.first) {
+                break;
+            }
+            let Some(Waiting { file, first: _, input }) = self.waiting.pop_front() else { break };
+            if self.open.len() >= MOST_OPEN {
+                return Err(ReadError { file, offset: 0, problem: Problem::TooManyOpen });
+            }
+            self.open.push(match input {
+                Some(input) => Capture::of(&file, input)?,
+                None => Capture::open(&file)?,
+            });
+            self.advance(self.open.len() - 1)?;
+        }
+        Ok(())
+    }
+
+    /// The file with the earliest current packet; of several the one that was opened first.
+    fn earliest(&self) -> Option<usize> {
+        (0..self.open.len()).min_by_key(|&index| self.open[index].at())
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { waiting, open, given: _, interfaces, packets } = self;
+        f.debug_struct("Source")
+            .field("waiting", &waiting.len())
+            .field("open", &open.len())
+            .field("interfaces", interfaces)
+            .field("packets", packets)
+            .finish_non_exhaustive()
+    }
+}
+
+/// When the first packet of a file was captured; `None` if that cannot be told, or only once.
+fn first_packet(file: &Path) -> Option<Instant> {
+    if !input::is_regular(file) {
+        return None;
+    }
+    let mut capture = Capture::open(file).ok()?;
+    capture.advance(&mut Interfaces::default()).ok()?;
+    capture.at()
+}
+
+/// How many files whose times overlap are read at once: each takes a buffer and a file descriptor.
+pub const MOST_OPEN: usize = 64;

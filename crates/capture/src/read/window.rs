@@ -1,0 +1,101 @@
+//! A sliding window over the octets of a capture.
+
+use std::io::{ErrorKind, Read};
+
+use super::Problem;
+
+/// Gives whole records as slices, however the octets arrive: nobody waits for more than was asked for.
+pub(super) struct Window {
+    input: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    /// What was read and not yet consumed is `buffer[start..end]`.
+    start: usize,
+    end: usize,
+    /// Where `start` is in the capture.
+    offset: u64,
+    /// Where the record began that is being read.
+    record_offset: u64,
+}
+
+impl Window {
+    pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
+        Self { input, buffer: vec![0; USUAL], start: 0, end: 0, offset: 0, record_offset: 0 }
+    }
+
+    /// Octets from the beginning of the capture to the record that was begun last.
+    pub(super) const fn record_offset(&self) -> u64 {
+        self.record_offset
+    }
+
+    /// What is there already.
+    pub(super) fn octets(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Waits until `needed` octets of a `what` are there, and gives all that are. The callers see to
+    /// it that `needed` is bounded.
+    pub(super) fn need(&mut self, needed: usize, what: &'static str) -> Result<&[u8], Problem> {
+        while self.end - self.start < needed {
+            if self.refill(needed)? == 0 {
+                let (needed, found) = (needed as u64, (self.end - self.start) as u64);
+                return Err(Problem::CutOff { what, needed, found });
+            }
+        }
+        Ok(self.octets())
+    }
+
+    /// Says that a record begins here. Whether there is none any more; waits for an octet to find out.
+    pub(super) fn begin_record(&mut self) -> Result<bool, Problem> {
+        self.record_offset = self.offset;
+        self.is_over()
+    }
+
+    fn is_over(&mut self) -> Result<bool, Problem> {
+        Ok(self.start == self.end && self.refill(1)? == 0)
+    }
+
+    /// Leaves out octets that [`need`](Self::need) has given.
+    pub(super) fn consume(&mut self, octets: usize) {
+        debug_assert!(octets <= self.end - self.start, "consumes what it has not got");
+        self.start += octets;
+        self.offset += octets as u64;
+    }
+
+    /// Leaves out `octets` of a `what` without keeping them.
+    pub(super) fn skip(&mut self, octets: u64, what: &'static str) -> Result<(), Problem> {
+        let mut left = octets;
+        while left > 0 {
+            if self.is_over()? {
+                return Err(Problem::CutOff { what, needed: octets, found: octets - left });
+            }
+            let here = self.octets().len();
+            let step = usize::try_from(left).map_or(here, |left| left.min(here));
+            self.consume(step);
+            left -= step as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads once, into a buffer in which `needed` octets have a place. Gives how many octets came:
+    /// none at the end.
+    fn refill(&mut self, needed: usize) -> Result<usize, Problem> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(octets) => {
+                    self.end += octets;
+                    return Ok(octets);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Problem::Input(error)),
+            }
+        }
+    }
+}
+
+/// Octets of a buffer into which all but unusual records fit: it stays in the processor's cache.
+const USUAL: usize = 256 << 10;
