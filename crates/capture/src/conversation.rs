@@ -25,9 +25,11 @@
 mod event;
 mod guess;
 mod http1;
+mod http2;
 mod log;
 mod opening;
 mod span;
+mod target;
 mod tls;
 mod turns;
 
@@ -37,6 +39,7 @@ use ackwise_http::cause::Direction;
 
 use guess::Guess;
 use http1::Http1;
+use http2::Http2;
 use log::Log;
 use opening::Opening;
 use span::Span;
@@ -62,6 +65,7 @@ pub struct Conversation {
 enum State {
     Opening(Opening),
     Http1(Box<Http1>),
+    Http2(Box<Http2>),
     Tls(Box<Tls>),
     /// Neither side can be understood. Seen from the middle, that may change.
     Turns {
@@ -117,6 +121,7 @@ impl Conversation {
         match &mut self.state {
             State::Opening(_) => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
+            State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Tls(tls) => tls.handle_end(direction, &mut self.log),
             State::Turns { turns, .. } => turns.handle_end(direction, &mut self.log),
         }
@@ -127,6 +132,7 @@ impl Conversation {
         match &mut self.state {
             State::Opening(_) => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
+            State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Tls(tls) => tls.handle_abort(&mut self.log),
             State::Turns { turns, .. } => turns.handle_abort(&mut self.log),
         }
@@ -170,6 +176,10 @@ impl Conversation {
                     Some(switch) => self.switch(switch, direction, &mut span),
                     None => return,
                 },
+                State::Http2(http2) => {
+                    http2.handle(direction, &mut span, &mut self.log);
+                    return;
+                }
                 State::Tls(tls) => {
                     tls.handle(direction, &mut span, &mut self.log);
                     return;
@@ -189,8 +199,9 @@ impl Conversation {
     fn open(&mut self, protocol: Protocol, from_middle: bool) {
         self.state = match protocol {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
+            Protocol::Http2 => State::Http2(Box::new(Http2::new())),
             Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle))),
-            _ => State::Turns { turns: Turns::Idle, from_middle },
+            Protocol::Opaque => State::Turns { turns: Turns::Idle, from_middle },
         };
         self.log.push(Event::Protocol(protocol));
     }
@@ -208,7 +219,10 @@ impl Conversation {
                 }
             }
             Switch::Tunnel => self.state = State::Opening(Opening::default()),
-            Switch::Http2 { .. } => {}
+            Switch::Http2 { exchange } => {
+                self.state = State::Http2(Box::new(Http2::upgraded(exchange)));
+                self.log.push(Event::Protocol(Protocol::Http2));
+            }
         }
     }
 

@@ -2,5 +2,6 @@
 
 mod cut;
 mod http1;
+mod http2;
 mod tls;
 mod wire;

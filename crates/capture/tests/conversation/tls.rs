@@ -204,8 +204,8 @@ fn a_request_that_interrupts_a_record_is_multiplexed() {
         0 is being answered ~1138
         0 is answered ~17544
         1 begins ~681
-        Multiplexed { exchange: ExchangeId(0) }
-        Multiplexed { exchange: ExchangeId(1) }
+        0 overlaps
+        1 overlaps
         1 is asked ~781
         1 is being answered ~17544
         1 is answered ~18549

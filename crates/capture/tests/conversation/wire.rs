@@ -6,10 +6,12 @@
 //! | `s "HTTP…" 500` | the server sends these octets and 500 more |
 //! | `s hex 16 0301` | octets in hexadecimal, blanks ignored |
 //! | `c tls 22:300 20:1` | TLS records of these types and lengths |
+//! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
+//! | `s h2 data 1 0 500, window 0 100, rst 1, ack, ping` | and others: stream, flags, octets; increment |
 //! | `s gap 500` | it sends 500 octets that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 
-use ackwise_capture::conversation::{Conversation, Event, Protocol};
+use ackwise_capture::conversation::{Conversation, Event, ExchangeId, Protocol};
 use ackwise_http::cause::Direction;
 
 /// One line of a script.
@@ -52,6 +54,8 @@ fn line(text: &str) -> Line {
         Line::Gap(direction, length.parse().unwrap())
     } else if let Some(digits) = what.strip_prefix("hex ") {
         Line::Data(direction, hex(digits))
+    } else if let Some(frames) = what.strip_prefix("h2 ") {
+        Line::Data(direction, frames.split(',').flat_map(frame).collect())
     } else if let Some(records) = what.strip_prefix("tls ") {
         Line::Data(direction, records.split_whitespace().flat_map(record).collect())
     } else {
@@ -70,6 +74,29 @@ fn record(text: &str) -> Vec<u8> {
     let mut octets = vec![kind.parse().unwrap(), 3, 3];
     octets.extend(length.to_be_bytes());
     octets.resize(5 + usize::from(length), 0xaa);
+    octets
+}
+
+fn frame(text: &str) -> Vec<u8> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |at: usize| words.get(at).map_or(0, |word| word.parse::<u32>().unwrap());
+    let (kind, stream, flags, payload) = match words[0] {
+        "preface" => return b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        "settings" => (4, 0, 0, hex(words.get(1).unwrap_or(&""))),
+        "ack" => (4, 0, 1, Vec::new()),
+        "headers" => (1, number(1), number(2), hex(words[3])),
+        "continuation" => (9, number(1), number(2), hex(words[3])),
+        "data" => (0, number(1), number(2), vec![0xaa; number(3) as usize]),
+        "window" => (8, number(1), 0, number(2).to_be_bytes().to_vec()),
+        "rst" => (3, number(1), 0, vec![0; 4]),
+        "ping" => (6, 0, 0, vec![0; 8]),
+        "goaway" => (7, 0, 0, vec![0; 8]),
+        other => panic!("what frame is {other:?}?"),
+    };
+    let mut octets = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
+    octets.extend([kind, u8::try_from(flags).unwrap()]);
+    octets.extend(stream.to_be_bytes());
+    octets.extend(payload);
     octets
 }
 
@@ -172,8 +199,19 @@ pub(crate) fn print(event: &Event) -> String {
             format!("{} is answered {}", exchange.0, at(position, exact))
         }
         Event::Abandoned { exchange } => format!("{} is abandoned", exchange.0),
+        Event::Multiplexed { exchange } => format!("{} overlaps", exchange.0),
+        Event::FlowControlBlocked { exchange, direction, position } => {
+            format!("{} {} blocked {position}", window(*exchange), direction.name())
+        }
+        Event::FlowControlReopened { exchange, direction, position } => {
+            format!("{} {} reopened {position}", window(*exchange), direction.name())
+        }
         other => format!("{other:?}"),
     }
+}
+
+fn window(exchange: Option<ExchangeId>) -> String {
+    exchange.map_or("all".into(), |exchange| exchange.0.to_string())
 }
 
 /// Compares what a script tells, shown as a whole, with `expected`, blanks at the ends of lines

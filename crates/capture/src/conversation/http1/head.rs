@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ackwise_http::{ConnectionOptions, FIELD_LIMIT, Fields, Framing, Method, Version, framing};
 
-use super::super::{RequestHead, ResponseHead};
+use super::super::{RequestHead, ResponseHead, target};
 
 /// A request's head.
 pub(super) struct Asks {
@@ -45,7 +45,7 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
     let version = version(parsed.version);
     let (method, target) = (parsed.method?, parsed.path?);
     let fields = Fields::locate(bytes, parsed.headers);
-    let (path, has_query) = split_target(target);
+    let (path, has_query) = target::split(target);
     let head = RequestHead {
         method: Some(method.into()),
         path: Some(path.into()),
@@ -72,7 +72,7 @@ pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
     let mut words = bytes.split(|octet| *octet == b' ');
     let method = String::from_utf8_lossy(words.next()?);
     let target = String::from_utf8_lossy(words.next()?);
-    let (path, has_query) = split_target(&target);
+    let (path, has_query) = target::split(&target);
     let expected = Expected::of_method(&method);
     let head = RequestHead {
         method: Some(method.into()),
@@ -146,21 +146,6 @@ fn whole_lines(bytes: &[u8]) -> Option<Vec<u8>> {
 fn has_connection_field(lines: &[u8]) -> bool {
     let field = b"\nconnection:";
     lines.windows(field.len()).any(|window| window.eq_ignore_ascii_case(field))
-}
-
-/// The path of a target without scheme, authority and query, and whether there is a query.
-fn split_target(target: &str) -> (&str, bool) {
-    let (before, has_query) = match target.split_once('?') {
-        Some((before, _)) => (before, true),
-        None => (target, false),
-    };
-    let path = match before.split_once("://") {
-        Some((scheme, rest)) if !scheme.contains('/') => {
-            rest.find('/').map_or("/", |slash| &rest[slash..])
-        }
-        _ => before,
-    };
-    (path, has_query)
 }
 
 fn wants_close(version: Version, fields: &Fields) -> bool {

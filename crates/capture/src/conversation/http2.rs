@@ -1,0 +1,227 @@
+//! HTTP/2 without TLS: exchanges by stream, from frame headers.
+//!
+//! Octets that the capture does not show may hold frame headers. Frames are found again where a segment
+//! begins with one; what ends until then ends with the next request, as in every protocol that cannot
+//! be read.
+
+mod blocks;
+mod frames;
+mod hpack;
+mod streams;
+mod windows;
+
+use ackwise_http::cause::Direction;
+
+use super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log, span::Span, target};
+use blocks::{Blocks, Fields};
+use frames::{ACK, END_STREAM, Found, Frame, Frames, Kind};
+use hpack::Block;
+use streams::Streams;
+use windows::{INITIAL_WINDOW, Window, initial_window_size};
+
+/// Both directions of an HTTP/2 connection.
+#[derive(Clone, Debug)]
+pub(super) struct Http2 {
+    client: Half,
+    server: Half,
+    streams: Streams,
+}
+
+/// One direction.
+#[derive(Clone, Debug)]
+struct Half {
+    frames: Frames,
+    /// What is read of the frame that is under way, and of the blocks before it.
+    blocks: Blocks,
+    reads_payload: bool,
+    /// Of the connection, for DATA in this direction.
+    window: Window,
+    /// How far the stream was seen.
+    end: u64,
+}
+
+impl Http2 {
+    /// From the client's preface on.
+    pub(super) fn new() -> Self {
+        Self {
+            client: Half::new(Frames::of_client()),
+            server: Half::new(Frames::of_server()),
+            streams: Streams::new(),
+        }
+    }
+
+    /// From the upgrade on to which `exchange` led. The client has asked; RFC 7540, section 3.2: "the
+    /// HTTP/1.1 request that is sent prior to upgrade is assigned a stream identifier of 1".
+    pub(super) fn upgraded(exchange: ExchangeId) -> Self {
+        let mut http2 = Self::new();
+        http2.streams.resume(exchange);
+        http2
+    }
+
+    pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
+        self.half(direction).end = span.end();
+        while let Some(found) = self.half(direction).frames.advance(span) {
+            match found {
+                Found::Begins(frame) => self.begin_frame(direction, &frame, log),
+                Found::Payload { octets, is_whole } => {
+                    let half = self.half(direction);
+                    if half.reads_payload {
+                        half.blocks.extend(octets, is_whole);
+                    }
+                }
+                Found::Ends(frame) => self.end_frame(direction, &frame, log),
+                Found::Lost { start } => self.lose(direction, start, log),
+            }
+        }
+    }
+
+    pub(super) fn handle_end(&mut self, direction: Direction, log: &mut Log) {
+        if direction == Direction::ToClient {
+            self.handle_abort(log);
+        }
+    }
+
+    pub(super) fn handle_abort(&mut self, log: &mut Log) {
+        self.streams.end_turns(self.server.end, log);
+        self.streams.abandon(log);
+    }
+
+    const fn half(&mut self, direction: Direction) -> &mut Half {
+        match direction {
+            Direction::ToServer => &mut self.client,
+            Direction::ToClient => &mut self.server,
+        }
+    }
+
+    fn begin_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        self.half(direction).reads_payload = match frame.kind {
+            Kind::Headers | Kind::PushPromise | Kind::Continuation => true,
+            Kind::Settings | Kind::WindowUpdate => true,
+            Kind::Data | Kind::RstStream | Kind::Other => false,
+        };
+        let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;
+        if asks && self.streams.is_new(frame.stream) {
+            self.streams.end_turns(self.server.end, log);
+            self.streams.begin(frame.stream, frame.start, log);
+        }
+    }
+
+    fn end_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        match frame.kind {
+            Kind::Data => self.take_data(direction, frame, log),
+            Kind::Headers | Kind::PushPromise | Kind::Continuation => {
+                let fields = self.half(direction).blocks.handle(frame);
+                if let Some(fields) = fields.filter(|fields| fields.first.kind == Kind::Headers) {
+                    self.take_fields(direction, fields, frame.end(), log);
+                }
+            }
+            Kind::RstStream => self.streams.reset(frame.stream, log),
+            Kind::Settings if frame.has(ACK) => {
+                self.half(direction).blocks.take_payload();
+            }
+            Kind::Settings => {
+                let payload = self.half(direction).blocks.take_payload();
+                if let Some(size) = payload.as_deref().and_then(initial_window_size) {
+                    self.streams.set_window(opposite(direction), size, frame.end(), log);
+                }
+            }
+            Kind::WindowUpdate => self.take_window_update(direction, frame, log),
+            Kind::Other => {}
+        }
+    }
+
+    fn take_data(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        let position = frame.end();
+        if self.half(direction).window.spend(frame.length) {
+            log.push(Event::FlowControlBlocked { exchange: None, direction, position });
+        }
+        let is_last = frame.has(END_STREAM);
+        self.streams.spend(direction, frame, is_last, log);
+        if direction == Direction::ToClient {
+            self.streams.answer(frame.stream, frame.start, true, log);
+        }
+        if is_last {
+            self.streams.end(direction, frame.stream, position, log);
+        }
+    }
+
+    fn take_window_update(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        let payload = self.half(direction).blocks.take_payload();
+        let increment = payload.as_deref().and_then(<[u8]>::first_chunk);
+        // One that was cut counts as large: better to miss a stall than to invent one.
+        let increment = increment.map_or(u32::MAX >> 1, |octets| u32::from_be_bytes(*octets));
+        let octets = i64::from(increment & (u32::MAX >> 1));
+        let (direction, position) = (opposite(direction), frame.end());
+        if frame.stream != 0 {
+            self.streams.grant(direction, frame.stream, octets, position, log);
+        } else if self.half(direction).window.grant(octets) {
+            log.push(Event::FlowControlReopened { exchange: None, direction, position });
+        }
+    }
+
+    fn take_fields(
+        &mut self,
+        direction: Direction,
+        Fields { first, block }: Fields,
+        end: u64,
+        log: &mut Log,
+    ) {
+        match direction {
+            Direction::ToServer => {
+                self.streams.name(first.stream, || request_head(block, end), log)
+            }
+            Direction::ToClient => {
+                if let Some(status @ 100..=199) = block.status {
+                    self.streams.interim(first.stream, status, first.start..end, log);
+                } else if self.streams.answer(first.stream, first.start, true, log) {
+                    let head =
+                        ResponseHead { status: block.status, end: Some(end), wants_close: false };
+                    self.streams.name_response(first.stream, head, log);
+                }
+            }
+        }
+        if first.has(END_STREAM) {
+            self.streams.end(direction, first.stream, end, log);
+        }
+    }
+
+    /// From `start` on frames of one direction cannot be seen.
+    fn lose(&mut self, direction: Direction, start: u64, log: &mut Log) {
+        self.half(direction).blocks.lose();
+        match direction {
+            Direction::ToServer => self.streams.lose_requests(),
+            Direction::ToClient => self.streams.lose_responses(start, self.client.end, log),
+        }
+    }
+}
+
+impl Half {
+    const fn new(frames: Frames) -> Self {
+        Self {
+            frames,
+            blocks: Blocks::new(),
+            reads_payload: false,
+            window: Window::new(INITIAL_WINDOW),
+            end: 0,
+        }
+    }
+}
+
+fn request_head(block: Block, end: u64) -> RequestHead {
+    let path = block.path.as_deref().map(target::split);
+    RequestHead {
+        method: block.method,
+        path: path.map(|(path, _)| path.into()),
+        has_query: path.is_some_and(|(_, has_query)| has_query),
+        end: Some(end),
+        expects_continue: false,
+        wants_close: false,
+    }
+}
+
+const fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::ToServer => Direction::ToClient,
+        Direction::ToClient => Direction::ToServer,
+    }
+}

@@ -1,0 +1,111 @@
+//! Field blocks of one direction: from HEADERS and CONTINUATION to what they say.
+
+use super::{
+    frames::{END_HEADERS, Frame, Kind, PADDED, PRIORITY},
+    hpack::{Block, Decoder},
+};
+
+/// Collects what frames carry, if it is to be read.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    /// The payload of the frame that is under way.
+    payload: Vec<u8>,
+    is_whole: bool,
+    /// The field block so far.
+    block: Vec<u8>,
+    /// The first frame of the block.
+    first: Option<Frame>,
+    decoder: Decoder,
+}
+
+/// A field block, as far as it can be read, and the frame that began it.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub(super) first: Frame,
+    pub(super) block: Block,
+}
+
+impl Blocks {
+    pub(super) const fn new() -> Self {
+        Self {
+            payload: Vec::new(),
+            is_whole: true,
+            block: Vec::new(),
+            first: None,
+            decoder: Decoder::new(),
+        }
+    }
+
+    /// Adds octets of the payload of a frame that is to be read.
+    pub(super) fn extend(&mut self, octets: &[u8], is_whole: bool) {
+        let room = PAYLOAD_LIMIT.saturating_sub(self.payload.len() + self.block.len());
+        self.is_whole &= is_whole && octets.len() <= room;
+        self.payload.extend_from_slice(&octets[..room.min(octets.len())]);
+    }
+
+    /// The payload of a frame that has ended, if it was captured whole.
+    pub(super) fn take_payload(&mut self) -> Option<Vec<u8>> {
+        let payload = std::mem::take(&mut self.payload);
+        std::mem::replace(&mut self.is_whole, true).then_some(payload)
+    }
+
+    /// Takes the end of HEADERS, PUSH_PROMISE or CONTINUATION; the block, if it ends with it.
+    pub(super) fn handle(&mut self, frame: &Frame) -> Option<Fields> {
+        if frame.kind != Kind::Continuation {
+            self.block.clear();
+            self.first = Some(*frame);
+        }
+        let payload = std::mem::take(&mut self.payload);
+        let fragment = fragment(frame, &payload, self.is_whole);
+        self.block.extend_from_slice(fragment);
+        if !self.is_whole {
+            // What was seen of it can be read, and nothing after it.
+            self.is_whole = true;
+            return self.first.take().map(|first| self.finish(first, false));
+        }
+        if !frame.has(END_HEADERS) {
+            return None;
+        }
+        self.first.take().map(|first| self.finish(first, true))
+    }
+
+    /// Says that frames were lost, and with them, perhaps, blocks.
+    pub(super) fn lose(&mut self) {
+        self.payload = Vec::new();
+        self.block = Vec::new();
+        self.first = None;
+        self.decoder.miss();
+    }
+
+    fn finish(&mut self, first: Frame, is_whole: bool) -> Fields {
+        let mut block = Block::default();
+        let octets = std::mem::take(&mut self.block);
+        let read = self.decoder.decode(&octets, &mut block);
+        if !is_whole || read.is_err() {
+            self.decoder.miss();
+        }
+        Fields { first, block }
+    }
+}
+
+/// The part of a payload that belongs to the field block (RFC 9113, sections 6.2 and 6.6).
+fn fragment<'a>(frame: &Frame, payload: &'a [u8], is_whole: bool) -> &'a [u8] {
+    if frame.kind == Kind::Continuation {
+        return payload;
+    }
+    let (padding, rest) = match payload.split_first() {
+        Some((padding, rest)) if frame.has(PADDED) => (usize::from(*padding), rest),
+        _ => (0, payload),
+    };
+    let prefix = match frame.kind {
+        Kind::PushPromise => 4,
+        _ if frame.has(PRIORITY) => 5,
+        _ => 0,
+    };
+    let rest = rest.get(prefix..).unwrap_or(&[]);
+    let padding = if is_whole { padding } else { 0 };
+    &rest[..rest.len().saturating_sub(padding)]
+}
+
+/// Most octets of a field block with its CONTINUATIONs; nginx and nghttp2 read 64 KiB at most.
+const PAYLOAD_LIMIT: usize = 64 * 1024;

@@ -1,0 +1,220 @@
+//! HTTP/2 frames of one direction: their headers, which say almost everything.
+
+use super::super::span::Span;
+
+/// A frame's header (RFC 9113, section 4.1), and where it stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    pub(super) flags: u8,
+    pub(super) stream: u32,
+    /// Octets of the payload.
+    pub(super) length: u32,
+    /// Position of the first octet of the header.
+    pub(super) start: u64,
+}
+
+/// The frame types that matter here (RFC 9113, section 6).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Data,
+    Headers,
+    RstStream,
+    Settings,
+    PushPromise,
+    WindowUpdate,
+    Continuation,
+    /// PRIORITY, PING, GOAWAY and extensions: they begin nothing and end nothing.
+    Other,
+}
+
+/// What the next octets are.
+#[derive(Debug)]
+pub(super) enum Found<'a> {
+    /// A frame begins.
+    Begins(Frame),
+    /// What was captured of the next octets of its payload.
+    Payload { octets: &'a [u8], is_whole: bool },
+    /// It ends.
+    Ends(Frame),
+    /// From `start` on nobody knows where frames begin.
+    Lost { start: u64 },
+}
+
+/// Follows the frames of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frames {
+    stage: Stage,
+    /// Largest stream seen; it tells a frame from noise.
+    last_stream: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The client's preface, of which so many octets are to come.
+    Preface {
+        left: u64,
+    },
+    Header {
+        octets: [u8; HEADER],
+        seen: usize,
+    },
+    Payload {
+        frame: Frame,
+        left: u64,
+    },
+    /// A segment may begin with a frame.
+    Lost,
+}
+
+impl Frames {
+    pub(super) const fn of_client() -> Self {
+        Self { stage: Stage::Preface { left: PREFACE }, last_stream: 0 }
+    }
+
+    pub(super) const fn of_server() -> Self {
+        Self { stage: Stage::BETWEEN, last_stream: 0 }
+    }
+
+    /// Takes octets off the front of `span`; `None` if none are left.
+    pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
+        if let Stage::Payload { frame, left: 0 } = self.stage {
+            self.stage = Stage::BETWEEN;
+            return Some(Found::Ends(frame));
+        }
+        while !span.is_empty() {
+            match &mut self.stage {
+                Stage::Preface { left } => {
+                    let before = span.at();
+                    span.take(*left);
+                    *left -= span.at() - before;
+                    if *left == 0 {
+                        self.stage = Stage::BETWEEN;
+                    }
+                }
+                Stage::Header { .. } => {
+                    if let Some(found) = self.read_header(span) {
+                        return Some(found);
+                    }
+                }
+                Stage::Payload { left, .. } => {
+                    let before = span.at();
+                    let octets = span.take(*left);
+                    let passed = span.at() - before;
+                    *left -= passed;
+                    let is_whole = octets.len() as u64 == passed;
+                    return Some(Found::Payload { octets, is_whole });
+                }
+                Stage::Lost => return Some(self.resynchronise(span)),
+            }
+        }
+        None
+    }
+
+    fn read_header<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
+        let Stage::Header { octets, seen } = &mut self.stage else { return None };
+        let start = span.at() - *seen as u64;
+        let count = (HEADER - *seen).min(span.octets().len());
+        octets[*seen..][..count].copy_from_slice(span.take(count as u64));
+        *seen += count;
+        if *seen < HEADER && span.is_empty() {
+            return None;
+        }
+        let frame = Frame::parse(octets, start);
+        if *seen < HEADER || frame.length > LENGTH_LIMIT {
+            span.take_all();
+            self.stage = Stage::Lost;
+            return Some(Found::Lost { start });
+        }
+        self.stage = Stage::Payload { frame, left: frame.length.into() };
+        self.last_stream = self.last_stream.max(frame.stream);
+        Some(Found::Begins(frame))
+    }
+
+    /// Looks for a frame at the beginning of a segment.
+    fn resynchronise<'a>(&mut self, span: &mut Span<'a>) -> Found<'a> {
+        let start = span.at();
+        if let (true, Some(header)) = (span.begins_segment(), span.octets().first_chunk()) {
+            let frame = Frame::parse(header, start);
+            if frame.is_plausible(header[3], self.last_stream) {
+                span.take(HEADER as u64);
+                self.stage = Stage::Payload { frame, left: frame.length.into() };
+                return Found::Begins(frame);
+            }
+        }
+        span.take_all();
+        Found::Lost { start }
+    }
+}
+
+impl Frame {
+    /// Position after the last octet.
+    pub(super) fn end(&self) -> u64 {
+        self.start.saturating_add(HEADER as u64 + u64::from(self.length))
+    }
+
+    pub(super) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn parse(header: &[u8; HEADER], start: u64) -> Self {
+        let [a, b, c, kind, flags, stream @ ..] = *header;
+        let kind = match kind {
+            0 => Kind::Data,
+            1 => Kind::Headers,
+            3 => Kind::RstStream,
+            4 => Kind::Settings,
+            5 => Kind::PushPromise,
+            8 => Kind::WindowUpdate,
+            9 => Kind::Continuation,
+            _ => Kind::Other,
+        };
+        // The highest bit is reserved.
+        let stream = u32::from_be_bytes(stream) & (u32::MAX >> 1);
+        Self { kind, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
+    }
+
+    /// Whether octets in the middle of a stream are a frame's header: they would be by chance once in
+    /// millions of segments.
+    fn is_plausible(&self, kind: u8, last_stream: u32) -> bool {
+        let of_connection = self.stream == 0;
+        let of_stream = !of_connection && self.stream <= last_stream.saturating_add(STREAM_STEP);
+        self.length <= LENGTH_LIMIT
+            && match self.kind {
+                Kind::Data => of_stream && self.flags & !(END_STREAM | PADDED) == 0,
+                Kind::Headers => of_stream,
+                Kind::RstStream => of_stream && self.length == 4,
+                Kind::WindowUpdate => (of_stream || of_connection) && self.length == 4,
+                Kind::Settings => of_connection && self.length % 6 == 0,
+                Kind::Other => of_connection && kind == 6 && self.length == 8,
+                Kind::PushPromise | Kind::Continuation => false,
+            }
+    }
+}
+
+impl Stage {
+    const BETWEEN: Self = Self::Header { octets: [0; HEADER], seen: 0 };
+}
+
+/// Octets of a frame's header.
+const HEADER: usize = 9;
+
+/// Octets of the client's connection preface (RFC 9113, section 3.4).
+const PREFACE: u64 = 24;
+
+/// Longest payload that is believed. The default limit is 2^14, and few peers allow more than 2^20.
+const LENGTH_LIMIT: u32 = 1 << 20;
+
+/// How far ahead of the last stream another may be, when frames between were not seen.
+const STREAM_STEP: u32 = 2000;
+
+/// Flags (RFC 9113, section 6): of DATA and HEADERS,
+pub(super) const END_STREAM: u8 = 0x1;
+/// of SETTINGS,
+pub(super) const ACK: u8 = 0x1;
+/// of HEADERS, PUSH_PROMISE and CONTINUATION,
+pub(super) const END_HEADERS: u8 = 0x4;
+/// of DATA, HEADERS and PUSH_PROMISE,
+pub(super) const PADDED: u8 = 0x8;
+/// of HEADERS.
+pub(super) const PRIORITY: u8 = 0x20;

@@ -1,0 +1,255 @@
+//! The streams of a connection that carry exchanges.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use ackwise_http::cause::Direction;
+
+use super::{
+    super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log},
+    frames::Frame,
+    windows::{INITIAL_WINDOW, Window},
+};
+
+/// Open streams that a client began, at most [`STREAM_LIMIT`]: further ones are not told of.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    open: BTreeMap<u32, Stream>,
+    /// Largest stream that a client began.
+    last: u32,
+    /// Windows of streams to come, for DATA to the server and to the client.
+    initial: [i64; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    exchange: ExchangeId,
+    request: Request,
+    response: Response,
+    /// For DATA to the server and to the client.
+    windows: [Window; 2],
+    /// That it overlaps with others has been told.
+    overlaps: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Request {
+    Nameless,
+    Body,
+    /// Its end may not be captured.
+    Lost,
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Response {
+    Awaited,
+    Body,
+    /// Its end may not be captured.
+    Lost,
+}
+
+impl Streams {
+    pub(super) const fn new() -> Self {
+        Self { open: BTreeMap::new(), last: 0, initial: [INITIAL_WINDOW; 2] }
+    }
+
+    /// Goes on with a request that was asked before, in HTTP/1.
+    pub(super) fn resume(&mut self, exchange: ExchangeId) {
+        self.last = 1;
+        self.open.insert(1, Stream { request: Request::Ended, ..self.stream(exchange) });
+    }
+
+    /// Whether HEADERS of the client on `stream` begin a request, and are not its trailers.
+    pub(super) const fn is_new(&self, stream: u32) -> bool {
+        stream > self.last
+    }
+
+    pub(super) fn begin(&mut self, stream: u32, position: u64, log: &mut Log) {
+        self.last = stream;
+        if self.open.len() < STREAM_LIMIT {
+            let exchange = log.begin(stream, position, true);
+            self.open.insert(stream, self.stream(exchange));
+        }
+    }
+
+    fn stream(&self, exchange: ExchangeId) -> Stream {
+        Stream {
+            exchange,
+            request: Request::Nameless,
+            response: Response::Awaited,
+            windows: self.initial.map(Window::new),
+            overlaps: false,
+        }
+    }
+
+    /// Tells what a request asks, unless that has been told.
+    pub(super) fn name(&mut self, stream: u32, head: impl FnOnce() -> RequestHead, log: &mut Log) {
+        let Some(stream) = self.open.get_mut(&stream) else { return };
+        if stream.request == Request::Nameless {
+            stream.request = Request::Body;
+            log.push(Event::RequestHead { exchange: stream.exchange, head: Box::new(head()) });
+        }
+    }
+
+    pub(super) fn interim(&self, stream: u32, status: u16, at: Range<u64>, log: &mut Log) {
+        if let Some(&Stream { exchange, .. }) = self.open.get(&stream) {
+            log.push(Event::Interim { exchange, status, start: at.start, end: at.end });
+        }
+    }
+
+    /// Begins a response, unless it has begun; whether it does.
+    pub(super) fn answer(
+        &mut self,
+        stream: u32,
+        position: u64,
+        exact: bool,
+        log: &mut Log,
+    ) -> bool {
+        let Some(stream) = self.open.get_mut(&stream) else { return false };
+        let begins = stream.response == Response::Awaited;
+        if begins {
+            stream.response = Response::Body;
+            let exchange = stream.exchange;
+            log.push(Event::ResponseBegins { exchange, position, exact });
+        }
+        begins
+    }
+
+    pub(super) fn name_response(&self, stream: u32, head: ResponseHead, log: &mut Log) {
+        if let Some(&Stream { exchange, .. }) = self.open.get(&stream) {
+            log.push(Event::ResponseHead { exchange, head });
+        }
+    }
+
+    /// Takes END_STREAM.
+    pub(super) fn end(&mut self, direction: Direction, id: u32, position: u64, log: &mut Log) {
+        let Some(stream) = self.open.get_mut(&id) else { return };
+        let exchange = stream.exchange;
+        match direction {
+            Direction::ToServer if stream.request == Request::Ended => {}
+            Direction::ToServer => {
+                stream.request = Request::Ended;
+                log.push(Event::RequestEnds { exchange, position, exact: true });
+            }
+            Direction::ToClient => {
+                log.push(Event::ResponseEnds { exchange, position, exact: true });
+                self.open.remove(&id);
+            }
+        }
+    }
+
+    /// Takes RST_STREAM.
+    pub(super) fn reset(&mut self, stream: u32, log: &mut Log) {
+        if let Some(Stream { exchange, .. }) = self.open.remove(&stream) {
+            log.push(Event::Abandoned { exchange });
+        }
+    }
+
+    /// Takes the end of the connection.
+    pub(super) fn abandon(&mut self, log: &mut Log) {
+        for Stream { exchange, .. } in std::mem::take(&mut self.open).into_values() {
+            log.push(Event::Abandoned { exchange });
+        }
+    }
+
+    /// Takes DATA off a stream's window.
+    pub(super) fn spend(
+        &mut self,
+        direction: Direction,
+        frame: &Frame,
+        is_last: bool,
+        log: &mut Log,
+    ) {
+        let Some(stream) = self.open.get_mut(&frame.stream) else { return };
+        let used_up = stream.windows[direction as usize].spend(frame.length);
+        if used_up && !is_last {
+            let (exchange, position) = (Some(stream.exchange), frame.end());
+            log.push(Event::FlowControlBlocked { exchange, direction, position });
+        }
+    }
+
+    /// Takes WINDOW_UPDATE for DATA in `direction`.
+    pub(super) fn grant(
+        &mut self,
+        direction: Direction,
+        stream: u32,
+        octets: i64,
+        position: u64,
+        log: &mut Log,
+    ) {
+        if let Some(stream) = self.open.get_mut(&stream) {
+            stream.grant(direction, octets, position, log);
+        }
+    }
+
+    /// Takes SETTINGS_INITIAL_WINDOW_SIZE for DATA in `direction`.
+    ///
+    /// RFC 9113, section 6.9.2: "a receiver MUST adjust the size of all stream flow-control windows
+    /// that it maintains by the difference between the new value and the old value".
+    pub(super) fn set_window(
+        &mut self,
+        direction: Direction,
+        size: i64,
+        position: u64,
+        log: &mut Log,
+    ) {
+        let change = size - std::mem::replace(&mut self.initial[direction as usize], size);
+        for stream in self.open.values_mut() {
+            stream.grant(direction, change, position, log);
+        }
+    }
+
+    /// Says that the ends of requests may have been missed.
+    pub(super) fn lose_requests(&mut self) {
+        for stream in self.open.values_mut() {
+            if stream.request != Request::Ended {
+                stream.request = Request::Lost;
+            }
+        }
+    }
+
+    /// Says that the server sent something from `start` on that cannot be seen, when the client's
+    /// stream had come to `asked`.
+    pub(super) fn lose_responses(&mut self, start: u64, asked: u64, log: &mut Log) {
+        let overlap = self.open.len() > 1;
+        for stream in self.open.values_mut() {
+            let exchange = stream.exchange;
+            if overlap && !stream.overlaps {
+                stream.overlaps = true;
+                log.push(Event::Multiplexed { exchange });
+            }
+            if stream.response == Response::Awaited {
+                if stream.request == Request::Lost {
+                    stream.request = Request::Ended;
+                    log.push(Event::RequestEnds { exchange, position: asked, exact: false });
+                }
+                log.push(Event::ResponseBegins { exchange, position: start, exact: false });
+            }
+            stream.response = Response::Lost;
+        }
+    }
+
+    /// Ends the responses whose ends may have been missed, the server's stream having come to
+    /// `position`.
+    pub(super) fn end_turns(&mut self, position: u64, log: &mut Log) {
+        self.open.retain(|_, stream| {
+            let exchange = stream.exchange;
+            if stream.response == Response::Lost {
+                log.push(Event::ResponseEnds { exchange, position, exact: false });
+            }
+            stream.response != Response::Lost
+        });
+    }
+}
+
+impl Stream {
+    fn grant(&mut self, direction: Direction, octets: i64, position: u64, log: &mut Log) {
+        if self.windows[direction as usize].grant(octets) {
+            let exchange = Some(self.exchange);
+            log.push(Event::FlowControlReopened { exchange, direction, position });
+        }
+    }
+}
+
+/// Most streams open at once. Servers allow 100 to 250.
+const STREAM_LIMIT: usize = 1024;
