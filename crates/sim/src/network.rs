@@ -1,7 +1,8 @@
 //! Nodes, links, packets under way, and the shortest ways through.
 //!
-//! A packet is a handle into one table, and carries a place in a list of ways: a hop is one look-up
-//! and one push, whatever the topology. Not here: what hosts do with what arrives (`world`).
+//! What travels is a few numbers: which packet, how large, where in a list of ways. So a hop is one
+//! look-up and one push, whatever the topology, and the packet itself stays in a table that only its
+//! hosts look at. Not here: what hosts do with what arrives (`world`).
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, time::Duration};
@@ -32,13 +33,20 @@ pub(crate) struct Packet {
     pub(crate) congestion_window: u32,
 }
 
-/// What a hop has to know of a packet: little, so that all of it stays in the nearest cache.
+/// What a hop has to know of a packet: little, because it travels through the links' queues.
 #[derive(Clone, Copy, Debug)]
-struct Moving {
+pub(crate) struct Moving {
+    pub(crate) id: PacketId,
     /// On the wire, IP and TCP headers included.
     size: u32,
     /// Where it is in [`Network::ways`].
     place: u32,
+}
+
+/// A packet in the table.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    packet: Packet,
     /// How often it is under way: faults duplicate.
     copies: u32,
 }
@@ -46,7 +54,7 @@ struct Moving {
 /// One direction of a link.
 #[derive(Clone, Debug)]
 struct Hop {
-    link: Link<PacketId>,
+    link: Link<Moving>,
     overhead: u32,
     /// Whether packets may overtake each other or come twice.
     faulty: bool,
@@ -79,6 +87,11 @@ pub(crate) enum Pushed {
 pub(crate) type Arm = Option<(u32, Instant)>;
 
 impl Hop {
+    /// What a packet takes on this link.
+    fn size(&self, moving: Moving) -> Octets {
+        Octets(u64::from(moving.size) + u64::from(self.overhead))
+    }
+
     /// Says when the event queue has to look.
     #[inline]
     fn arm(&mut self) -> Option<Instant> {
@@ -92,10 +105,8 @@ impl Hop {
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     hops: Vec<Hop>,
-    /// Packets under way, as hops see them; and places that are free.
-    moving: Vec<Moving>,
-    /// The same packets, in the same places, as hosts see them.
-    packets: Vec<Packet>,
+    /// Packets under way, and places that are free.
+    packets: Vec<Kept>,
     free: Vec<PacketId>,
     /// By connection: how many of them are its.
     under_way: Vec<u32>,
@@ -126,9 +137,9 @@ impl Network {
                 });
             }
         }
-        let (moving, packets, free) = (Vec::new(), Vec::new(), Vec::new());
-        let (under_way, ways, known) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { hops, moving, packets, free, under_way, ways, known, neighbours, delays }
+        let (packets, free, under_way) = (Vec::new(), Vec::new(), Vec::new());
+        let (ways, known) = (Vec::new(), BTreeMap::new());
+        Self { hops, packets, free, under_way, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -177,25 +188,24 @@ impl Network {
         let segment = &packet.transmit.segment;
         let size = HEADERS + segment.options.wire_length() + segment.len;
         let link = self.first_link(way);
-        let id = self.insert(Moving { size, place: way.0, copies: 1 }, packet);
-        (id, self.push(id, link, now))
+        let id = self.insert(packet);
+        (id, self.push(Moving { id, size, place: way.0 }, link, now))
     }
 
     #[inline]
-    fn insert(&mut self, moving: Moving, packet: Packet) -> PacketId {
+    fn insert(&mut self, packet: Packet) -> PacketId {
         let connection = packet.connection as usize;
         if self.under_way.len() <= connection {
             self.under_way.resize(connection + 1, 0);
         }
         self.under_way[connection] += 1;
+        let kept = Kept { packet, copies: 1 };
         if let Some(id) = self.free.pop() {
-            self.moving[id.0 as usize] = moving;
-            self.packets[id.0 as usize] = packet;
+            self.packets[id.0 as usize] = kept;
             return id;
         }
-        self.moving.push(moving);
-        self.packets.push(packet);
-        PacketId(index(self.moving.len() - 1))
+        self.packets.push(kept);
+        PacketId(index(self.packets.len() - 1))
     }
 
     /// Packets of a connection that are under way.
@@ -205,13 +215,12 @@ impl Network {
 
     /// Offers a packet to the link at its place.
     #[inline]
-    pub(crate) fn push(&mut self, id: PacketId, link: u32, now: Instant) -> Pushed {
+    pub(crate) fn push(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
-        let size = self.moving[id.0 as usize].size + hop.overhead;
         if hop.faulty {
-            return self.push_at_risk(id, link, size, now);
+            return self.push_at_risk(moving, link, now);
         }
-        match hop.link.push(id, Octets(size.into()), now) {
+        match hop.link.push(moving, hop.size(moving), now) {
             // What comes later arrives later.
             Verdict::Queued if hop.armed != Instant::FAR_FUTURE => Pushed::Taken(None),
             Verdict::Queued => Pushed::Taken(hop.arm().map(|due| (link, due))),
@@ -221,14 +230,16 @@ impl Network {
 
     /// The same where packets may come twice, or overtake each other.
     #[cold]
-    fn push_at_risk(&mut self, id: PacketId, link: u32, size: u32, now: Instant) -> Pushed {
+    fn push_at_risk(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
         let before = hop.link.counters().duplicated;
-        if let Verdict::Dropped(_) = hop.link.push(id, Octets(size.into()), now) {
+        if let Verdict::Dropped(_) = hop.link.push(moving, hop.size(moving), now) {
             return Pushed::Dropped;
         }
         if hop.link.counters().duplicated > before {
-            self.moving[id.0 as usize].copies += 1;
+            let kept = &mut self.packets[moving.id.0 as usize];
+            kept.copies += 1;
+            self.under_way[kept.packet.connection as usize] += 1;
         }
         let earlier = hop.link.poll_timeout().is_some_and(|due| due < hop.armed);
         Pushed::Taken(if earlier { hop.arm().map(|due| (link, due)) } else { None })
@@ -242,30 +253,18 @@ impl Network {
     /// The next packet that has come to the end of `link` by `now`; without one, when the event queue
     /// must look again.
     #[inline]
-    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Result<PacketId, Arm> {
+    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Result<Moving, Arm> {
         let hop = &mut self.hops[link as usize];
-        let Some(id) = hop.link.poll(now) else {
-            return Err(hop.arm().map(|due| (link, due)));
-        };
-        let moving = &mut self.moving[id.0 as usize];
-        moving.place += 1;
-        Ok(if moving.copies == 1 { id } else { self.part(id) })
-    }
-
-    /// A duplicate goes on by itself from here: the two are at different places.
-    #[cold]
-    fn part(&mut self, id: PacketId) -> PacketId {
-        let moving = &mut self.moving[id.0 as usize];
-        let twin = Moving { copies: 1, ..*moving };
-        moving.copies -= 1;
-        moving.place -= 1;
-        self.insert(twin, self.packets[id.0 as usize])
+        match hop.link.poll(now) {
+            Some(moving) => Ok(Moving { place: moving.place + 1, ..moving }),
+            None => Err(hop.arm().map(|due| (link, due))),
+        }
     }
 
     /// The link that a packet takes next, unless it is where it was sent.
     #[inline]
-    pub(crate) fn next_link(&self, id: PacketId) -> Option<u32> {
-        let next = self.ways[self.moving[id.0 as usize].place as usize];
+    pub(crate) fn next_link(&self, moving: Moving) -> Option<u32> {
+        let next = self.ways[moving.place as usize];
         (next != Next::ARRIVED).then_some(next.0)
     }
 
@@ -280,16 +279,19 @@ impl Network {
     }
 
     pub(crate) fn packet(&self, id: PacketId) -> &Packet {
-        &self.packets[id.0 as usize]
+        &self.packets[id.0 as usize].packet
     }
 
-    /// Takes a packet out of the table.
+    /// Takes a packet out of the table, unless a duplicate of it is still under way.
     #[inline]
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
-        self.free.push(id);
-        let packet = self.packets[id.0 as usize];
+        let Kept { packet, copies } = &mut self.packets[id.0 as usize];
+        *copies -= 1;
+        if *copies == 0 {
+            self.free.push(id);
+        }
         self.under_way[packet.connection as usize] -= 1;
-        packet
+        *packet
     }
 
     /// What has happened on each direction of each link, in the scenario's order.

@@ -34,7 +34,7 @@ use crate::{
     network::Network,
     observe::{Observer, Side},
     queue::Queue,
-    scenario::{Application, ApplicationKind, Scenario},
+    scenario::{Application, ApplicationKind, CostModel, Scenario},
     trace::TraceHash,
 };
 use arrivals::Source;
@@ -103,6 +103,8 @@ pub(crate) struct World<'a, O> {
     numbers: BTreeMap<String, u32>,
     /// Users, clients and sources that have not finished.
     unfinished: u32,
+    /// A host's processor may make segments wait.
+    hosts_take_time: bool,
     /// What ends the run early.
     failure: Option<RunError>,
 }
@@ -125,6 +127,7 @@ impl<'a, O: Observer> World<'a, O> {
             opened: 0,
             numbers: BTreeMap::new(),
             unfinished: 0,
+            hosts_take_time: scenario.nodes.iter().any(|node| node.cost != CostModel::default()),
             failure: None,
         };
         world.queue.push(START + scenario.warm_up, Event::WarmedUp);

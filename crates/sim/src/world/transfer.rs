@@ -5,7 +5,7 @@ use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
 use super::{Event, World};
 use crate::{
     connection::Connection,
-    network::{Arm, Packet, PacketId, Pushed},
+    network::{Arm, Moving, Packet, PacketId, Pushed},
     observe::{Observer, Side, Sighting},
     trace::Sight,
 };
@@ -17,28 +17,29 @@ impl<O: Observer> World<'_, O> {
             return;
         }
         loop {
-            let id = match self.network.poll(link, self.now) {
-                Ok(id) => id,
+            let moving = match self.network.poll(link, self.now) {
+                Ok(moving) => moving,
                 Err(arm) => return self.arm(arm),
             };
-            match self.network.next_link(id) {
-                Some(next) => self.forward(id, next),
-                None => self.arrived(id),
+            match self.network.next_link(moving) {
+                Some(next) => self.forward(moving, next),
+                None if self.hosts_take_time => self.arrived(moving.id),
+                None => self.receive(moving.id),
             }
             self.collector.measures.work.packet_hops += 1;
         }
     }
 
-    fn forward(&mut self, id: PacketId, link: u32) {
-        match self.network.push(id, link, self.now) {
+    fn forward(&mut self, moving: Moving, link: u32) {
+        match self.network.push(moving, link, self.now) {
             Pushed::Taken(arm) => {
                 self.arm(arm);
                 if self.scenario.watch_causes {
-                    self.forwarded(id, link);
+                    self.forwarded(moving.id, link);
                 }
             }
             Pushed::Dropped => {
-                let place = self.dropped(id);
+                let place = self.dropped(moving.id);
                 self.forget_if_over(place);
             }
         }
