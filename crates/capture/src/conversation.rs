@@ -6,7 +6,7 @@
 //!
 //! let mut conversation = Conversation::new();
 //! let request = b"GET /a?b HTTP/1.1\r\nHost: c\r\n\r\n";
-//! conversation.handle_data(ToServer, 0, 31, request);
+//! conversation.handle_data(ToServer, 0, 30, request);
 //! // The snap length cut this segment: 1000 octets, the head and the beginning of the body.
 //! let response = b"HTTP/1.1 200 OK\r\nContent-Length: 960\r\n\r\nAnd so";
 //! conversation.handle_data(ToClient, 0, 1000, response);
@@ -17,7 +17,7 @@
 //!         ends.push(position);
 //!     }
 //! }
-//! assert_eq!(ends, [31, 1000]);
+//! assert_eq!(ends, [30, 1000]);
 //! ```
 //!
 //! Not here: time and packets. The caller knows when each position was seen.

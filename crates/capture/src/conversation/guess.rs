@@ -11,7 +11,7 @@ pub(super) enum Guess {
 
 /// The client's preface of HTTP/2, RFC 9113, section 3.4, as far as it differs from every request.
 pub(super) fn http2_preface(octets: &[u8]) -> Guess {
-    begins(octets, b"PRI * HTTP/2")
+    begins(octets, b"PRI *")
 }
 
 /// A status line of HTTP/1.

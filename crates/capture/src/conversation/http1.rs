@@ -241,6 +241,9 @@ impl Http1 {
     fn end_response(&mut self, position: u64, exact: bool, log: &mut Log) {
         if let Reply::Body(Some(exchange)) = self.reply {
             log.push(Event::ResponseEnds { exchange, position, exact });
+            if self.asking == Asking::Request(Some(exchange)) {
+                self.asking = Asking::Request(None); // What is left of it interests nobody.
+            }
         }
         self.reply = Reply::Nothing;
     }

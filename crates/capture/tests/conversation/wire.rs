@@ -190,7 +190,7 @@ pub(crate) fn print(event: &Event) -> String {
             format!("{} is being answered {}", exchange.0, at(position, exact))
         }
         Event::ResponseHead { exchange, head } => {
-            let status = head.status.map_or("?".into(), |status| status.to_string());
+            let status = head.status.map_or_else(|| "?".into(), |status| status.to_string());
             let end = head.end.map_or(String::new(), |end| format!(" to {end}"));
             let close = if head.wants_close { ", closes" } else { "" };
             format!("{} gets {status}{end}{close}", exchange.0)
@@ -211,7 +211,7 @@ pub(crate) fn print(event: &Event) -> String {
 }
 
 fn window(exchange: Option<ExchangeId>) -> String {
-    exchange.map_or("all".into(), |exchange| exchange.0.to_string())
+    exchange.map_or_else(|| "all".into(), |exchange| exchange.0.to_string())
 }
 
 /// Compares what a script tells, shown as a whole, with `expected`, blanks at the ends of lines

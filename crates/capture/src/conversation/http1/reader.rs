@@ -147,8 +147,12 @@ impl Reader {
 
     /// A message begins with a segment: one that shows a start line, or shows nothing.
     fn rest<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
-        let shows_other = !span.octets().is_empty() && !self.resynchronises(span);
-        if shows_other || !span.begins_segment() {
+        let begins = match (self.start_line)(span.octets()) {
+            Guess::Yes => true,
+            Guess::Maybe => span.is_cut(),
+            Guess::No => false,
+        };
+        if !begins || !span.begins_segment() {
             span.take_all();
             return Step::NeedsMore;
         }

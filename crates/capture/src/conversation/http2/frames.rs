@@ -185,7 +185,7 @@ impl Frame {
                 Kind::Headers => of_stream,
                 Kind::RstStream => of_stream && self.length == 4,
                 Kind::WindowUpdate => (of_stream || of_connection) && self.length == 4,
-                Kind::Settings => of_connection && self.length % 6 == 0,
+                Kind::Settings => of_connection && self.length.is_multiple_of(6),
                 Kind::Other => of_connection && kind == 6 && self.length == 8,
                 Kind::PushPromise | Kind::Continuation => false,
             }

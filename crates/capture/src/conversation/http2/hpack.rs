@@ -97,7 +97,7 @@ impl Decoder {
             4 => Field::Path("/".into()),
             5 => Field::Path("/index.html".into()),
             8..=14 => Field::Status(STATUSES[index - 8].into()),
-            ..=STATIC_ENTRIES => Field::Other,
+            1..=STATIC_ENTRIES => Field::Other,
             _ => self.dynamic(index)?.field.clone(),
         })
     }
