@@ -17,8 +17,9 @@ pub(crate) struct Queue<T> {
     /// The last time taken; nothing in the queue is earlier.
     now: u64,
     wheels: [Wheel; WHEELS],
-    /// Bit w says that wheel w is not empty.
-    filled: u16,
+    /// Bit w says that wheel w is not empty. (As wide as a register: half of one is written and read
+    /// with different widths, for which a processor waits.)
+    filled: u32,
     nodes: Vec<Node<T>>,
     /// The first of the nodes that are not in use.
     free: u32,

@@ -233,8 +233,8 @@ impl Endpoint {
         self.note_sent(&piece, retransmission, now);
         let empties = piece.start + u64::from(piece.len) == self.sender.written_end;
         let flags = Flags { fin: piece.fin, psh: piece.len > 0 && empties, ..Flags::NONE };
-        let segment = self.segment(self.sender.number(piece.start), flags, piece.len, now);
-        Transmit { segment, offset: piece.start - 1, retransmission }
+        let seq = self.sender.number(piece.start);
+        self.segment(seq, flags, piece.len, (piece.start - 1, retransmission), now)
     }
 
     fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
@@ -294,8 +294,8 @@ impl Endpoint {
         let offer = self.config.policies.offer;
         let answering = self.state != State::SynSent;
         let scales = if answering { self.receiver.scaling } else { offer.window_scale };
-        let mut segment = self.segment(self.sender.iss, Flags::SYN, 0, now);
-        segment.options = Options {
+        let mut transmit = self.segment(self.sender.iss, Flags::SYN, 0, (0, retransmission), now);
+        transmit.segment.options = Options {
             mss: Some(self.config.mss),
             window_scale: scales.then(|| self.receiver.wanted_shift()),
             sack_permitted: if answering { self.receiver.sack } else { offer.sack },
@@ -311,7 +311,7 @@ impl Endpoint {
         self.sender.next = 1;
         self.sender.max = self.sender.max.max(1);
         self.timers.retransmission = self.retransmission_due(now);
-        Transmit { segment, offset: 0, retransmission }
+        transmit
     }
 
     /// RFC 7323, section 3.2: once negotiated, timestamps SHOULD be sent in an RST, too.
@@ -325,13 +325,21 @@ impl Endpoint {
         let must_leave = self.acknowledger.must_leave(&self.round_trip, now);
         must_leave.then(|| {
             let seq = self.sender.number(self.sender.max);
-            let segment = self.segment(seq, Flags::NONE, 0, now);
-            Transmit { segment, offset: self.sender.max.saturating_sub(1), retransmission: false }
+            let offset = self.sender.max.saturating_sub(1);
+            self.segment(seq, Flags::NONE, 0, (offset, false), now)
         })
     }
 
-    /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks.
-    fn segment(&mut self, seq: SeqNumber, flags: Flags, len: u32, now: Instant) -> Segment {
+    /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks. It is built
+    /// where it will stay, because a copy would wait for its small fields.
+    fn segment(
+        &mut self,
+        seq: SeqNumber,
+        flags: Flags,
+        len: u32,
+        (offset, retransmission): (u64, bool),
+        now: Instant,
+    ) -> Transmit {
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
             true => self.receiver.window_of_syn(),
@@ -346,7 +354,8 @@ impl Endpoint {
             self.acknowledger.sent(self.receiver.next);
         }
         let ack = acks.then(|| self.receiver.number(self.receiver.next));
-        Segment { seq, ack, flags, window, options, len }
+        let segment = Segment { seq, ack, flags, window, options, len };
+        Transmit { segment, offset, retransmission }
     }
 
     /// TSval and TSecr.
