@@ -112,7 +112,8 @@ fn parallel(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("gain_with_3_ftp_pct_by_mean", dense[0]),
                 ("gain_with_3_ftp_pct_by_sum", dense[1]),
             ],
-            "Over serial, 8 web clients, less by 5 points or more; the printed gains are 51 and 40 %.",
+            "Over serial, 8 web clients, less by 5 points or more; the printed gains are 51 and \
+             40 %.",
         ),
         Said {
             id: "gurkan.parallel-utilization",
