@@ -202,6 +202,12 @@ fn a_device_gets_its_rows_without_a_journal_beside_it() {
     let directory = Directory::new();
     let both = directory.prints(&["run", "sweep.toml", "--csv", "/dev/stdout"]);
     assert!(both.contains("application.web.transfer"), "{both}");
+    // Standard output may be a file. It gets both, and is still the same file.
+    let file = fs::File::create(directory.file("both")).unwrap();
+    let mut command = directory.command(&["run", "sweep.toml", "--csv", "/dev/stdout"]);
+    assert!(command.stdout(file).status().unwrap().success());
+    assert_eq!(fs::read_to_string(directory.file("both")).unwrap(), both);
+    assert!(Path::new("/dev/stdout").is_symlink());
     let full = directory.complains(&["run", "sweep.toml", "--csv", "/dev/full"]);
     assert_eq!(full, "ackwise: /dev/full: No space left on device (os error 28)\n");
 }

@@ -55,7 +55,7 @@ pub(crate) enum Failure {
     #[error("cannot write the results: {0}")]
     Output(#[source] io::Error),
     #[error("{error}{}", kept_in(kept.as_ref()))]
-    NotExported { error: Box<Failure>, kept: Option<PathBuf> },
+    NotExported { error: Box<Self>, kept: Option<PathBuf> },
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(#[source] io::Error),
     #[error("interrupted")]

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -67,13 +68,34 @@ impl Formats {
 /// Whole or not at all: what is there is replaced when the new file is complete.
 fn write(path: &Path, octets: &[u8]) -> Result<(), Failure> {
     let failure = |error| Failure::File { path: path.to_owned(), error };
-    // What is no file (a pipe, a terminal) cannot be replaced.
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+    if path == Path::new(STANDARD_OUTPUT) {
+        // Opened by this name, a file would be written from its beginning twice.
+        let mut stdout = io::stdout().lock();
+        return match stdout.write_all(octets).and_then(|()| stdout.flush()) {
+            // A reader that has seen enough is a success.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(failure),
+        };
+    }
+    if !is_plain(path) {
         return fs::write(path, octets).map_err(failure);
     }
-    let unfinished = beside(path, ".part");
-    let written = fs::write(&unfinished, octets).and_then(|()| fs::rename(&unfinished, path));
+    // What a symbolic link leads to is replaced, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let unfinished = beside(&path, ".part");
+    let written = fs::write(&unfinished, octets).and_then(|()| fs::rename(&unfinished, &path));
     written.map_err(failure)
+}
+
+const STANDARD_OUTPUT: &str = "/dev/stdout";
+
+/// Whether this is a file, or will be one: something that has a place beside it, and that a better one
+/// can be put in the place of. Pipes and terminals are not, nor what the system keeps links to them in.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+    let of_the_system = directory
+        .is_some_and(|directory| directory == Path::new("/dev") || directory.starts_with("/proc"));
+    !of_the_system && (path.is_file() || !path.exists())
 }
 
 /// A file whose name goes on after that of `path`.

@@ -29,7 +29,7 @@ use super::{
     outcome::{Failure, Outcome},
     output,
     record::Record,
-    rows::{Formats, beside},
+    rows::{Formats, beside, is_plain},
 };
 
 /// Run an experiment in virtual time: each of its cases with each of its seeds, on all cores
@@ -146,7 +146,7 @@ impl Run {
     /// Where finished rows are kept: if nobody says, beside the first file that they end up in. There is
     /// no place beside a pipe or a device.
     fn journal(&self) -> Option<PathBuf> {
-        let file = self.formats.files().find(|path| !path.exists() || path.is_file());
+        let file = self.formats.files().find(|path| is_plain(path));
         self.rows.clone().or_else(|| file.map(|path| beside(path, ".rows")))
     }
 
@@ -159,15 +159,20 @@ impl Run {
             taken.push((&self.experiment, place_of(&self.experiment)?));
         }
         for path in outputs {
+            if path.is_dir() {
+                let error = io::ErrorKind::IsADirectory.into();
+                return Err(Failure::File { path: path.to_owned(), error });
+            }
+            if !is_plain(path) {
+                // What is no file can be written to by several.
+                continue;
+            }
             let place = place_of(path)?;
             if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
                 let (path, other) = (path.display(), other.display());
                 return Err(Failure::Usage(format!("{path}: the same file as {other}")));
             }
-            // What is no file can be written to by several.
-            if !path.exists() || path.is_file() {
-                taken.push((path, place));
-            }
+            taken.push((path, place));
         }
         Ok(())
     }
@@ -176,14 +181,11 @@ impl Run {
 /// Where a file is or will be, by whatever name.
 fn place_of(path: &Path) -> Result<PathBuf, Failure> {
     let failure = |path: &Path, error| Failure::File { path: path.to_owned(), error };
-    if path.is_dir() {
-        return Err(failure(path, io::ErrorKind::IsADirectory.into()));
-    }
     if path.exists() {
         return path.canonicalize().map_err(|error| failure(path, error));
     }
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
+    let directory = directory.unwrap_or_else(|| Path::new("."));
     let place = directory.canonicalize().map_err(|error| failure(directory, error))?;
     Ok(place.join(path.file_name().unwrap_or_default()))
 }

@@ -43,12 +43,12 @@ impl Axis {
     /// Of two axes that set one key, the first would have no effect.
     fn differs_from(&self, others: &[Self], path: &str) -> Result<(), ExperimentError> {
         for other in others {
-            let set = self.set.iter().map(|(path, _)| path);
-            let twice = set.filter(|path| other.set.iter().any(|(set, _)| set == *path));
-            let twice = twice.map(ToString::to_string).next();
-            let shown = self.shown.iter().map(|(name, _)| name);
-            let shown = shown.filter(|name| other.shown.iter().any(|(shown, _)| shown == *name));
-            if let Some(twice) = twice.or_else(|| shown.cloned().next()) {
+            let sets = |path: &Path| other.set.iter().any(|(set, _)| set == path);
+            let shows = |name: &String| other.shown.iter().any(|(shown, _)| shown == name);
+            let set =
+                self.set.iter().find(|(path, _)| sets(path)).map(|(path, _)| path.to_string());
+            let shown = || self.shown.iter().find(|(name, _)| shows(name));
+            if let Some(twice) = set.or_else(|| shown().map(|(name, _)| name.clone())) {
                 let what = format!("another axis has \"{twice}\", too");
                 return Err(ExperimentError::contradiction(&self.place, path, what));
             }
