@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use ackwise_tcp::{Flags, Segment, SeqNumber, wire::OptionList};
+use ackwise_tcp::{Flags, Options, Segment, SeqNumber, Timestamps, wire::OptionList};
 
 use super::{NotTcp, Seen, Station, ip::Datagram};
 use crate::read::{Frame, LARGEST_PACKET};
@@ -35,7 +35,7 @@ pub(super) fn segment<'a>(
             ack: (flags & flag::ACK != 0).then_some(ack),
             flags: control_bits(flags),
             window: u16::from_be_bytes([w0, w1]),
-            options: OptionList::new(options).understood(),
+            options: understood(options),
             len: u32::try_from(len).map_err(|_| NotTcp::Malformed)?,
         },
         payload,
@@ -45,6 +45,21 @@ pub(super) fn segment<'a>(
         options_cut: options.len() < options_length,
         station,
     })
+}
+
+/// The options of a list. That of nearly all segments is short-circuited: "NOP, NOP, timestamps", as
+/// RFC 7323, appendix A, recommends it.
+fn understood(list: &[u8]) -> Options {
+    match *list {
+        [1, 1, 8, 10, a, b, c, d, e, f, g, h] => Options {
+            timestamps: Some(Timestamps {
+                value: u32::from_be_bytes([a, b, c, d]),
+                echo: u32::from_be_bytes([e, f, g, h]),
+            }),
+            ..Options::NONE
+        },
+        _ => OptionList::new(list).understood(),
+    }
 }
 
 const fn control_bits(flags: u8) -> Flags {

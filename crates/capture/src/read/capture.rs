@@ -34,6 +34,8 @@ pub(super) struct Record {
     pub(super) original_len: u32,
     pub(super) direction: Option<Direction>,
     pub(super) lost_before: u64,
+    /// What has a number of its own before this packet, but is none.
+    pub(super) numbered_before: u64,
     /// Where in the window the octets of the packet are.
     pub(super) packet: Range<usize>,
     /// How many octets the record has: what to consume when it is no longer the current one.
@@ -78,6 +80,11 @@ impl Capture {
     /// When the current packet was captured.
     pub(super) fn at(&self) -> Option<Instant> {
         self.current.as_ref().map(|record| record.at)
+    }
+
+    /// What has a number of its own before the current packet, but is none.
+    pub(super) fn numbered_before(&self) -> u64 {
+        self.current.as_ref().map_or(0, |record| record.numbered_before)
     }
 
     /// The current packet.

@@ -86,6 +86,7 @@ impl Pcap {
             original_len,
             direction: None,
             lost_before: 0,
+            numbered_before: 0,
             packet: record_header..whole,
             whole,
         }))

@@ -44,6 +44,8 @@ pub struct Source {
     given: Option<usize>,
     interfaces: Interfaces,
     packets: u64,
+    /// The number of the packet given last.
+    number: u64,
 }
 
 struct Waiting {
@@ -86,6 +88,7 @@ impl Source {
             given: None,
             interfaces: Interfaces::default(),
             packets: 0,
+            number: 0,
         }
     }
 
@@ -104,8 +107,10 @@ impl Source {
         self.open_what_is_due()?;
         self.given = self.earliest();
         let Some(given) = self.given else { return Ok(None) };
+        let given = &self.open[given];
         self.packets += 1;
-        Ok(self.open[given].frame(self.packets))
+        self.number += 1 + given.numbered_before();
+        Ok(given.frame(self.number))
     }
 
     /// How many packets were given so far.
@@ -166,7 +171,7 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { waiting, open, given: _, interfaces, packets } = self;
+        let Self { waiting, open, given: _, interfaces, packets, number: _ } = self;
         f.debug_struct("Source")
             .field("waiting", &waiting.len())
             .field("open", &open.len())

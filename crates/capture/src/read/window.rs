@@ -61,19 +61,26 @@ impl Window {
         self.offset += octets as u64;
     }
 
-    /// Leaves out `octets` of a `what` without keeping them.
-    pub(super) fn skip(&mut self, octets: u64, what: &'static str) -> Result<(), Problem> {
+    /// Leaves out `octets` of a `what` without keeping them, but for the last `N`, which it gives.
+    pub(super) fn skip_to_end<const N: usize>(
+        &mut self,
+        octets: u64,
+        what: &'static str,
+    ) -> Result<[u8; N], Problem> {
         let mut left = octets;
-        while left > 0 {
-            if self.is_over()? {
-                return Err(Problem::CutOff { what, needed: octets, found: octets - left });
-            }
+        while left > N as u64 && !self.is_over()? {
             let here = self.octets().len();
-            let step = usize::try_from(left).map_or(here, |left| left.min(here));
+            let step = usize::try_from(left - N as u64).map_or(here, |left| left.min(here));
             self.consume(step);
             left -= step as u64;
         }
-        Ok(())
+        while self.end - self.start < N && self.refill(N)? > 0 {}
+        let Some(&end) = self.octets().first_chunk() else {
+            let found = octets - left + self.octets().len() as u64;
+            return Err(Problem::CutOff { what, needed: octets, found });
+        };
+        self.consume(N);
+        Ok(end)
     }
 
     /// Reads once, into a buffer in which `needed` octets have a place. Gives how many octets came:

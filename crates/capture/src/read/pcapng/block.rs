@@ -51,11 +51,8 @@ impl Block {
 
     /// Leaves the whole block out, however long it is.
     pub(super) fn skip(&self, window: &mut Window) -> Result<(), Problem> {
-        window.skip(u64::from(self.length) - TRAILER as u64, "a block")?;
-        let [last] = self.order.words(window.need(TRAILER, "the end of a block")?);
-        self.check_end(last)?;
-        window.consume(TRAILER);
-        Ok(())
+        let end = window.skip_to_end::<TRAILER>(u64::from(self.length), "a block")?;
+        self.check_end(self.order.u32(end))
     }
 
     /// Section 4.1: byte order mark, version, length of the section, options.

@@ -28,12 +28,14 @@ pub(super) struct PcapNg {
     interfaces: Vec<Described>,
     /// When the last packet was captured: simple packets do not say it.
     last: Instant,
+    /// Blocks without a packet since the last one that has one, which Wireshark numbers nevertheless.
+    numbered: u64,
 }
 
 impl Default for PcapNg {
     /// Before the first section header, whose type reads the same in either order.
     fn default() -> Self {
-        Self { order: ByteOrder::Little, interfaces: Vec::new(), last: Instant::EPOCH }
+        Self { order: ByteOrder::Little, interfaces: Vec::new(), last: Instant::EPOCH, numbered: 0 }
     }
 }
 
@@ -90,7 +92,10 @@ impl PcapNg {
                 self.count(statistics, interfaces);
             }
             // Names, secrets, journals, blocks of somebody's own.
-            _ => return block.skip(window),
+            kind => {
+                self.numbered += u64::from(kind::NUMBERED.contains(&kind));
+                return block.skip(window);
+            }
         }
         window.consume(block.length());
         Ok(())
@@ -119,6 +124,7 @@ impl PcapNg {
             original_len: packet.original_len,
             direction: packet.direction,
             lost_before: packet.lost_before,
+            numbered_before: std::mem::take(&mut self.numbered),
             packet: block::HEADER + packet.octets.start..block::HEADER + packet.octets.end,
             whole: block.length(),
         })
@@ -144,4 +150,7 @@ mod kind {
     pub(super) const SIMPLE_PACKET: u32 = 3;
     pub(super) const INTERFACE_STATISTICS: u32 = 5;
     pub(super) const ENHANCED_PACKET: u32 = 6;
+    /// What Wireshark takes for a packet of its own: journal entries, custom blocks (to be copied, and
+    /// not), and sysdig's events.
+    pub(super) const NUMBERED: [u32; 6] = [9, 0x0bad, 0x4000_0bad, 0x204, 0x208, 0x216];
 }
