@@ -254,6 +254,9 @@ fn shards_merge_into_what_one_run_prints() {
     assert!(!directory.file("whole.csv.rows").exists(), "it is of no use any more");
     let missing = directory.complains(&["merge", "1.rows", "2.rows"]);
     assert!(missing.contains("2 of 8 rows are missing"), "{missing}");
+    let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
+    let unknown = directory.complains(&unknown.collect::<Vec<_>>());
+    assert_eq!(unknown, "ackwise: --show web.none: no row has such a measure\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ackwise::run::{export::Shown, merge};
+use ackwise::run::{export::Shown, measures::matches, merge};
 use clap::Args;
 
 use super::{
@@ -37,6 +37,13 @@ pub(crate) struct Merge {
 /// Reads, sorts, prints.
 pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
     let rows = merge(&arguments.files, arguments.partial)?;
+    let measures = || rows.iter().flat_map(|row| row.measures.keys());
+    for pattern in &arguments.show {
+        if !measures().any(|name| matches(pattern, name)) {
+            let what = format!("--show {pattern}: no row has such a measure");
+            return Err(Failure::Usage(what));
+        }
+    }
     arguments.formats.export(&rows, &Shown::patterns(arguments.show.clone()))
 }
 

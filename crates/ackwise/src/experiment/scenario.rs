@@ -48,9 +48,11 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
     let nothing =
         Item { value: Value::Table(super::Table::default()), place: document.place.clone() };
     let default = default.map_or(&nothing, |field| field.item);
-    let nodes = Nodes::read(reader.required("host", HOSTS)?, reader.optional("router"), default)?;
-    let links = Links::read(reader.required("link", LINKS)?, &nodes)?;
-    let applications = applications(&reader.required("application", APPLICATIONS)?, &nodes)?;
+    let nodes =
+        Nodes::read(filled(reader.required("host", HOSTS)?)?, reader.optional("router"), default)?;
+    let links = Links::read(filled(reader.required("link", LINKS)?)?, &nodes)?;
+    let applications =
+        applications(&filled(reader.required("application", APPLICATIONS)?)?, &nodes)?;
     reader.finish()?;
     let counted = counted(&nodes, &links);
     let scenario = Scenario {
@@ -66,6 +68,16 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
     };
     scenario.check().map_err(|error| whole.contradiction(error.to_string()))?;
     Ok(Read { scenario, counted })
+}
+
+/// A section that has something in it: without, nothing would happen.
+fn filled(field: Field<'_>) -> Result<Field<'_>, ExperimentError> {
+    match &field.item.value {
+        Value::Table(table) if table.entries.is_empty() => {
+            Err(field.contradiction("nothing is in here, expected at least one"))
+        }
+        _ => Ok(field),
+    }
 }
 
 /// As measures begin that belong to them.

@@ -336,6 +336,12 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("a link in a circle", "[\"client\", \"server\"]", "[\"client\", \"client\"]"),
     ("a host that asks itself", "server = \"server\"", "server = \"client\""),
     ("a request of nothing", "transfer =", "request = \"0 B\"\ntransfer ="),
+    (
+        "nobody",
+        "[application.web]\nkind = \"web\"\nclient = \"client\"\nserver = \"server\"\nworkload = \
+         \"heidemann\"\ntransfer = \"persistent\"\n",
+        "[application]\n",
+    ),
     ("a crowd", "transfer =", "users = 4_000_001\ntransfer ="),
     ("a date", "duration", "title = 1996-05-01\nduration"),
 ];
