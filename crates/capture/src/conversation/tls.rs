@@ -29,7 +29,8 @@ pub(super) struct Tls {
     http2: Inside,
     first: First,
     turns: Turns,
-    /// How far the server's stream was seen, which may be within a record.
+    /// How far the streams were seen, which may be within a record.
+    asked_to: u64,
     answered_to: u64,
     /// The length of the server's last record.
     last_length: u64,
@@ -76,14 +77,16 @@ impl Tls {
             http2: Inside::MayBeHttp2,
             first: if from_beginning { First::Nothing } else { First::Data },
             turns: Turns::Idle,
+            asked_to: 0,
             answered_to: 0,
             last_length: 0,
         }
     }
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
-        if direction == Direction::ToClient {
-            self.answered_to = span.end();
+        match direction {
+            Direction::ToServer => self.asked_to = span.end(),
+            Direction::ToClient => self.answered_to = span.end(),
         }
         // Before its records are looked at: is the server within one?
         let context = Context { interrupts: self.server.is_within_record(), segment: span.at() };
@@ -106,10 +109,22 @@ impl Tls {
             handshake.end_flight(false, log);
         }
         self.release(log);
-        if let Turns::Response { end, .. } = &mut self.turns {
-            *end = self.answered_to.min(*end);
-        }
+        self.end_with_what_was_seen();
         self.turns.handle_abort(log);
+    }
+
+    fn take_turn(&mut self, direction: Direction, record: &Record, log: &mut Log) {
+        self.end_with_what_was_seen();
+        self.turns.handle(direction, record.start, record.end, log);
+    }
+
+    /// A turn may be over in the middle of a record.
+    fn end_with_what_was_seen(&mut self) {
+        match &mut self.turns {
+            Turns::Idle | Turns::Asked { .. } => {}
+            Turns::Request { end, .. } => *end = self.asked_to.min(*end),
+            Turns::Response { end, .. } => *end = self.answered_to.min(*end),
+        }
     }
 
     const fn records(&mut self, direction: Direction) -> &mut Records {
@@ -178,7 +193,7 @@ impl Tls {
             Turns::Response { exchange, .. } => Some(exchange),
             _ => None,
         };
-        self.turns.handle(Direction::ToServer, record.start, record.end, log);
+        self.take_turn(Direction::ToServer, record, log);
         // A request while a response is on its way: no HTTP/1 client of today pipelines.
         let overlaps = interrupts || self.last_length >= FULL_RECORD;
         if let (Some(before), true, true) = (before, overlaps, self.http2 != Inside::Other) {
@@ -211,7 +226,7 @@ impl Tls {
             }
             First::Nothing | First::Ticket { .. } | First::Tickets | First::Data => {
                 self.last_length = record.length();
-                self.turns.handle(Direction::ToClient, record.start, record.end, log);
+                self.take_turn(Direction::ToClient, record, log);
                 First::Data
             }
         };
@@ -231,7 +246,7 @@ impl Tls {
     fn release(&mut self, log: &mut Log) {
         if let First::Ticket { record, asked: true } = self.first {
             self.first = First::Data;
-            self.turns.handle(Direction::ToClient, record.start, record.end, log);
+            self.take_turn(Direction::ToClient, &record, log);
         }
     }
 }
