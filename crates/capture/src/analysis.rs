@@ -1,12 +1,16 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use ackwise_http::cause::{Cause, Party};
 use ackwise_tcp::Instant;
+use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Share, Vantage},
+    attribution::{Paces, Share, Vantage},
     conversation::Protocol,
     decode::Seen,
     flow::{Open, Table},
@@ -35,7 +39,7 @@ impl Analyser {
     #[must_use]
     pub fn finish(mut self) -> Analysis {
         self.table.finish(&mut self.results);
-        let Results { mut connections, mut exchanges } = self.results;
+        let Results { mut connections, mut exchanges, paces: _ } = self.results;
         connections.sort_unstable_by_key(|it| it.id);
         exchanges.sort_by_key(|it| (it.start, it.connection));
         Analysis {
@@ -165,9 +169,22 @@ impl ExchangeResult {
 pub(crate) struct Results {
     connections: Vec<ConnectionResult>,
     exchanges: Vec<ExchangeResult>,
+    // Looked up, never walked: the order of a hash table shows nowhere.
+    paces: HashMap<[IpAddr; 2], Paces>,
 }
 
 impl Results {
+    /// So many pairs of hosts are remembered. Ours.
+    const MAX_PAIRS: usize = 1 << 14;
+
+    /// The paces between a client and a server that were seen so far.
+    pub(crate) fn paces(&mut self, hosts: [IpAddr; 2]) -> &mut Paces {
+        if self.paces.len() >= Self::MAX_PAIRS && !self.paces.contains_key(&hosts) {
+            self.paces.clear();
+        }
+        self.paces.entry(hosts).or_default()
+    }
+
     pub(crate) fn add_connection(&mut self, connection: ConnectionResult) {
         self.connections.push(connection);
     }

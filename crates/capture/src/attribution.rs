@@ -22,5 +22,5 @@ pub(crate) mod sender;
 
 pub use account::{Account, Confidence, Evidence, Share, Verdict};
 pub(crate) use hold::Loss;
-pub(crate) use path::Distances;
+pub(crate) use path::{Distances, Paces};
 pub use path::Vantage;

@@ -1,11 +1,13 @@
 //! Segments to connections, and each connection's streams.
 
 mod connection;
+mod ends;
 mod exchange;
 mod reassembly;
 mod setup;
 mod stream;
 mod table;
+mod warm_up;
 
 pub(crate) use exchange::Open;
 pub(crate) use table::Table;

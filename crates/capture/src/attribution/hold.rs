@@ -14,8 +14,6 @@ use super::Confidence;
 /// All that the decision may depend on. Times are those at the sender, octets those of its stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// Since it last sent data.
-    pub gap: Duration,
     /// How late the segment is for having been released by the latest acknowledgement; `None` if
     /// none has arrived since the segment before.
     pub after_ack: Option<Duration>,
@@ -32,12 +30,14 @@ pub(crate) struct Facts {
     /// Up to where the receiver let it send beyond what it had sent, before the latest
     /// acknowledgement.
     pub room: Option<u64>,
-    /// The most that was ever outstanding since the window was last cut.
-    pub peak: u64,
+    /// The least that the congestion window can have been before the latest acknowledgement.
+    pub window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
     pub peak_before_idle: Option<u64>,
     /// The window grows with each acknowledgement.
     pub slow_start: bool,
+    /// What may be outstanding does not grow, and nothing was lost.
+    pub constant: bool,
     /// A small segment was outstanding, and the latest acknowledgement covers it.
     pub small_acknowledged: bool,
     /// The segment before it had PSH: its program had given no more by then.
@@ -81,7 +81,7 @@ impl Hold {
 
     /// Decides what the sender of a segment was waiting for until it sent it.
     pub(crate) fn told_by(facts: &Facts) -> Self {
-        let released = facts.after_ack.is_some_and(|late| late <= facts.at_once);
+        let released = facts.is_released();
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
             Some(Loss::Repaired) if released => {
@@ -113,14 +113,16 @@ impl Hold {
         if facts.room.is_some_and(|room| room < facts.octets.min(facts.full)) {
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
         }
-        if facts.is_small() && facts.nagle_holds() {
-            let certain = facts.flight[0] + facts.octets <= facts.peak.max(facts.full);
-            let confidence = if certain { Confidence::High } else { Confidence::Medium };
-            return Self::new(Wait::Nagle, confidence);
+        if facts.is_small() && facts.nagle_holds() && !facts.fills_window() {
+            return Self::new(Wait::Nagle, Confidence::High);
         }
         if facts.flight[0] == 0 {
             // Nothing was outstanding: a mere coincidence.
             return Self::new(Wait::Application, Confidence::Medium);
+        }
+        if facts.constant {
+            let writer = Writer::SendBufferFull;
+            return Self { writer, ..Self::new(Wait::Application, Confidence::Medium) };
         }
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
@@ -148,9 +150,20 @@ impl Hold {
 }
 
 impl Facts {
+    /// An acknowledgement has come just before.
+    pub(crate) fn is_released(&self) -> bool {
+        self.after_ack.is_some_and(|late| late <= self.at_once)
+    }
+
     /// Its last segment is not full; a network card may have been given several.
     const fn is_small(&self) -> bool {
         self.full > 0 && !self.octets.is_multiple_of(self.full)
+    }
+
+    /// The congestion window may have held it too.
+    const fn fills_window(&self) -> bool {
+        let window = if self.window > self.full { self.window } else { self.full };
+        self.flight[0] + self.octets > window
     }
 
     /// RFC 896 as BSD has it: until all is acknowledged. As Minshall and Linux have it: until the

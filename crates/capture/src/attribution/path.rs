@@ -87,21 +87,42 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// So many octets took so long. The fastest counts, slowly forgotten: what is slower had other
+    /// Octets of headers that go with any data: of IPv4 and TCP without options.
+    pub(crate) const HEADERS: u64 = 40;
+
+    /// So many octets of data took so long with their headers. The fastest counts, slowly forgotten: what is slower had other
     /// reasons too.
     pub(crate) fn sample(&mut self, octets: u64, span: Duration) {
         /// One part in so many is forgotten with each sample. Ours.
         const FORGET: u64 = 64;
         let picos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let sample = picos / octets.max(1);
+        let sample = picos / (octets + Self::HEADERS);
         self.per_octet = Some(self.per_octet.map_or(sample, |it| {
             if sample < it { sample } else { it + (sample - it) / FORGET }
         }));
     }
 
+    /// This, or if it is not known, the other.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        if self.per_octet.is_some() { self } else { other }
+    }
+
     /// How long a link is busy with so many octets; no time if that is not known.
     pub(crate) fn time(self, octets: u64) -> Duration {
         Duration::from_nanos(self.per_octet.unwrap_or(0).saturating_mul(octets) / 1_000)
+    }
+}
+
+/// The paces between two hosts: by the direction of the data, before the vantage point and behind it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Paces(pub [[Pace; 2]; 2]);
+
+impl Paces {
+    /// What was seen later counts, where something was.
+    pub(crate) fn update(&mut self, seen: [[Pace; 2]; 2]) {
+        for (known, seen) in self.0.iter_mut().flatten().zip(seen.into_iter().flatten()) {
+            *known = seen.or(*known);
+        }
     }
 }
 
@@ -134,10 +155,15 @@ impl Bottleneck {
         }
     }
 
-    /// So many octets are put on it.
+    /// So many octets of data are put on it, with their headers.
     pub(crate) fn carry(&mut self, octets: u64, now: Instant) {
-        let busy = self.before.time(octets).max(self.behind.time(octets));
+        let busy = self.time(octets + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;
+    }
+
+    /// How long it is busy with so many octets.
+    pub(crate) fn time(&self, octets: u64) -> Duration {
+        self.before.time(octets).max(self.behind.time(octets))
     }
 
     /// When it has nothing more to do.

@@ -9,7 +9,7 @@ use super::{
     Evidence,
     gap::Gap,
     hold::{Facts, Hold, Loss},
-    path::{Bottleneck, Distances},
+    path::{Bottleneck, Distances, Pace},
 };
 
 /// What is known of one end as a sender.
@@ -24,9 +24,12 @@ pub(crate) struct Sender {
     timed: VecDeque<Timed>,
     timed_to: u64,
     bottleneck: Bottleneck,
+    spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
     highest: u64,
+    /// Octets of a full segment.
+    full: u64,
     /// Where the last small segment ended.
     small_end: u64,
     window: Window,
@@ -56,6 +59,8 @@ struct Arrived {
     flight: [u64; 2],
     /// What might be sent before it.
     room: Option<u64>,
+    /// The least that the congestion window was before it.
+    window: u64,
     small_acknowledged: bool,
 }
 
@@ -76,21 +81,52 @@ struct Timed {
     seen: Instant,
 }
 
+/// How far apart two segments were seen that the sender had ready at once.
+#[derive(Clone, Copy, Debug)]
+struct Spacing {
+    octets: u64,
+    span: Duration,
+    /// How long after an acknowledgement between them the later one might have been seen at the
+    /// earliest, if it had waited for that.
+    after_ack: Option<Duration>,
+}
+
 /// What is seen of the congestion window.
 #[derive(Clone, Copy, Debug)]
 struct Window {
+    /// What it was at first, at least.
+    initial: u64,
+    /// What it is at least.
+    least: u64,
     peak: u64,
     peak_before_idle: Option<u64>,
     slow_start: bool,
     round_end: u64,
     acked: u64,
     sent: u64,
+    /// Rounds in a row in which little more was sent than acknowledged.
+    slow: u8,
+    /// Something was lost.
+    lossy: bool,
+    /// The peak at the end of the last round, and so many rounds in which it did not grow.
+    plateau: (u64, u8),
 }
 
 impl Default for Window {
     fn default() -> Self {
-        let (peak, peak_before_idle, round_end, acked, sent) = (0, None, 0, 0, 0);
-        Self { peak, peak_before_idle, slow_start: true, round_end, acked, sent }
+        Self {
+            initial: 0,
+            least: 0,
+            peak: 0,
+            peak_before_idle: None,
+            slow_start: true,
+            round_end: 0,
+            acked: 0,
+            sent: 0,
+            slow: 0,
+            lossy: false,
+            plateau: (0, 0),
+        }
     }
 }
 
@@ -161,6 +197,8 @@ impl Sender {
             let before = self.flight();
             let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
             let newly = ack.acked.saturating_sub(self.acked);
+            let window = self.window.least;
+            self.window.acknowledged(newly, self.full);
             let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
             self.acked += newly;
             self.window.acked += newly;
@@ -175,6 +213,7 @@ impl Sender {
                 at: ack.seen + sender,
                 flight: [before, self.flight()],
                 room,
+                window,
                 small_acknowledged,
             });
         }
@@ -188,17 +227,19 @@ impl Sender {
         distances: &Distances,
     ) -> Option<Gap> {
         let octets = sighting.octets.end - sighting.octets.start;
-        self.learn_pace(sighting, octets);
+        self.full = sighting.full;
         let way = distances.ahead(opposite(direction));
         let at_once = at_once(distances, direction);
         let on_link = self.bottleneck.before.time(octets);
         let sent = sighting.seen.saturating_sub(way + on_link);
         let sent = self.last.map_or(sent, |last| sent.max(last.sent));
         self.receive(sent + at_once, direction, distances);
+        self.learn_pace(sighting, way);
         self.notice_idle(sent, distances);
+        let receiver = distances.ahead(direction);
         let loss = sighting.loss.or(self.recover.map(|_| Loss::Repaired));
         let sighting = Sighting { loss, ..sighting.clone() };
-        let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, distances));
+        let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, receiver));
         if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
             self.note_delay(until.saturating_since(arrived));
         }
@@ -215,11 +256,20 @@ impl Sender {
         self.delays.push_back(delay);
     }
 
-    fn learn_pace(&mut self, sighting: &Sighting, octets: u64) {
-        // A segment without PSH was followed by one that was ready: only the link was between them.
+    /// A segment without PSH was followed by one that was ready: if it need not wait for an
+    /// acknowledgement, only the link was between them.
+    fn learn_pace(&mut self, sighting: &Sighting, sender: Duration) {
         let Some(last) = self.last.filter(|last| !last.pushed) else { return };
-        if sighting.loss.is_none() && octets >= sighting.full && octets > 0 {
-            let span = sighting.seen.saturating_since(last.seen);
+        let octets = sighting.octets.end - sighting.octets.start;
+        if sighting.loss.is_some() || octets < sighting.full || octets == 0 {
+            return;
+        }
+        let span = sighting.seen.saturating_since(last.seen);
+        let latest = self.latest.filter(|it| it.at > last.sent);
+        let after_ack = latest.map(|it| sighting.seen.saturating_since(it.at + sender));
+        let spacing = Spacing { octets, span, after_ack };
+        let before = self.spacing.replace(spacing);
+        if spacing.is_of_link(before) {
             self.bottleneck.before.sample(octets, span);
         }
     }
@@ -230,14 +280,13 @@ impl Sender {
         sighting: &Sighting,
         sent: Instant,
         at_once: Duration,
-        distances: &Distances,
+        receiver: Duration,
     ) -> Gap {
         let latest = self.latest.filter(|it| it.at + at_once >= last.sent);
         let octets = sighting.octets.end - sighting.octets.start;
         let gap = sent.saturating_since(last.sent);
         let flight = self.flight();
         let facts = Facts {
-            gap,
             after_ack: latest.map(|it| sent.saturating_since(it.at)),
             quiet: latest.map_or(gap, |it| gap.min(sent.saturating_since(it.at))),
             at_once,
@@ -245,9 +294,10 @@ impl Sender {
             full: sighting.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
             room: latest.and_then(|it| it.room),
-            peak: self.window.peak,
+            window: latest.map_or(self.window.least, |it| it.window),
             peak_before_idle: self.window.peak_before_idle,
             slow_start: self.window.slow_start,
+            constant: self.window.is_constant(),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             loss: sighting.loss,
@@ -256,13 +306,13 @@ impl Sender {
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
-            .filter(|left| left.saturating_since(last.arrives) > not_delayed(distances));
+            .filter(|left| left.saturating_since(last.arrives) > not_delayed(receiver));
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
             arrived: last.arrives,
             delayed_until,
-            same_burst: sighting.loss.is_none() && gap <= at_once,
+            same_burst: self.is_same_burst(gap, sighting, &facts),
             hold,
             evidence: Evidence::of([
                 last.packet,
@@ -270,6 +320,15 @@ impl Sender {
                 sighting.packet,
             ]),
         }
+    }
+
+    /// Whether nothing but the link was between the last data and this.
+    fn is_same_burst(&self, gap: Duration, sighting: &Sighting, facts: &Facts) -> bool {
+        let octets = sighting.octets.end - sighting.octets.start;
+        let on_link = self.bottleneck.before.time(octets);
+        let ready = !facts.pushed && !facts.is_released();
+        sighting.loss.is_none()
+            && (gap <= facts.at_once.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
     fn depart(
@@ -283,7 +342,9 @@ impl Sender {
         let octets = sighting.octets.end - sighting.octets.start;
         self.bottleneck.carry(octets, sent);
         let ways = [direction, opposite(direction)].map(|it| distances.ahead(it));
-        let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + ways[0] + ways[1]);
+        // The least round trips were those of empty segments: their time on the link is in them.
+        let way = (ways[0] + ways[1]).saturating_sub(self.bottleneck.time(Pace::HEADERS));
+        let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + way);
         let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
         self.last = Some(Departure { packet, seen, sent, arrives, pushed });
         if sighting.loss == Some(Loss::Repairs) {
@@ -303,7 +364,7 @@ impl Sender {
         let wait = gap.map(|gap| gap.hold.wait);
         self.first_flight.see(octets.div_ceil(sighting.full.max(1)), wait);
         let flight = self.flight();
-        self.window.send(octets, flight, [self.acked, self.highest], wait);
+        self.window.send(octets, sighting.full, flight, [self.acked, self.highest], wait);
     }
 
     fn notice_idle(&mut self, sent: Instant, distances: &Distances) {
@@ -324,6 +385,22 @@ impl Sender {
     /// The last data that it sent.
     pub(crate) const fn last(&self) -> Option<&Departure> {
         self.last.as_ref()
+    }
+
+    /// The paces of the path before the vantage point and behind it.
+    pub(crate) const fn paces(&self) -> [Pace; 2] {
+        [self.bottleneck.before, self.bottleneck.behind]
+    }
+
+    /// The initial window is this at least, in octets.
+    pub(crate) fn set_initial_window(&mut self, octets: u64) {
+        self.window.initial = octets;
+        self.window.least = self.window.least.max(octets);
+    }
+
+    /// What another look has shown of the path.
+    pub(crate) const fn set_paces(&mut self, paces: [Pace; 2]) {
+        [self.bottleneck.before, self.bottleneck.behind] = paces;
     }
 
     /// When links are done with what it has sent.
@@ -350,27 +427,84 @@ impl Sender {
     }
 }
 
+impl Spacing {
+    /// Whether the link has kept the segments apart, and not the acknowledgement between them. That
+    /// one would have come long before; or it comes at other times while the spacing stays the same.
+    fn is_of_link(&self, before: Option<Self>) -> bool {
+        /// A segment that follows an acknowledgement so many times sooner than it follows the one
+        /// before it has probably waited for that. Ours.
+        const SOONER: u32 = 4;
+        /// Spacings are the same if they differ by one part in so many. Ours.
+        const SAME: u32 = 64;
+        let Some(after_ack) = self.after_ack else { return true };
+        if after_ack * SOONER >= self.span {
+            return true;
+        }
+        before.filter(|it| it.octets == self.octets).is_some_and(|before| {
+            let same = self.span.abs_diff(before.span) <= self.span / SAME;
+            let moved = before.after_ack.is_none_or(|it| it.abs_diff(after_ack) > self.span / SAME);
+            same && moved
+        })
+    }
+}
+
 impl Window {
-    fn send(&mut self, octets: u64, flight: u64, [acked, highest]: [u64; 2], wait: Option<Wait>) {
+    fn send(&mut self, octets: u64, full: u64, flight: u64, [acked, highest]: [u64; 2], wait: Option<Wait>) {
         self.sent += octets;
         if acked >= self.round_end {
             // RFC 5681, section 3.1: in slow start a window lets more go than was acknowledged.
             let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
             if told && self.acked > 0 && self.round_end > 0 {
-                self.slow_start = self.sent * 10 >= self.acked * 13;
+                self.notice_growth(full);
+                let (peak, rounds) = self.plateau;
+                let grown = self.peak > peak;
+                self.plateau = (self.peak, if grown { 0 } else { rounds.saturating_add(1) });
             }
             (self.round_end, self.acked, self.sent) = (highest, 0, 0);
         }
         self.peak = self.peak.max(flight);
+        self.least = self.least.max(flight);
         if self.peak_before_idle.is_some_and(|before| before <= self.peak) {
             self.peak_before_idle = None;
         }
     }
 
+    /// RFC 5681, section 3.1: in slow start a window lets at least half as much again go as was
+    /// acknowledged. It takes two rounds of more than a few segments to say that it does not.
+    fn notice_growth(&mut self, full: u64) {
+        /// Of fewer segments delayed acknowledgements hide the growth. Ours.
+        const SEGMENTS: u64 = 4;
+        if self.sent * 10 >= self.acked * 12 {
+            self.slow = 0;
+        } else if self.acked >= full * SEGMENTS {
+            self.slow = self.slow.saturating_add(1);
+        }
+        if self.slow >= 2 {
+            self.slow_start = false;
+        }
+    }
+
+    /// A congestion window grows in every round without loss; what does not grow is something else.
+    const fn is_constant(&self) -> bool {
+        /// After a loss it may grow slowly. Ours.
+        const ROUNDS_AFTER_LOSS: u8 = 4;
+        self.plateau.1 >= if self.lossy { ROUNDS_AFTER_LOSS } else { 1 }
+    }
+
     fn lose(&mut self, by: RepairedBy, flight: u64) {
+        self.lossy = true;
+        self.plateau = (0, 0);
         self.slow_start = by == RepairedBy::Timeout;
         self.peak = flight / 2;
+        self.least = self.peak;
         self.peak_before_idle = None;
+    }
+
+    /// In slow start each acknowledgement lets it grow by a segment at least.
+    fn acknowledged(&mut self, newly: u64, full: u64) {
+        if newly > 0 && self.slow_start {
+            self.least += full;
+        }
     }
 
     fn idle(&mut self) {
@@ -399,10 +533,11 @@ fn at_once(distances: &Distances, direction: Direction) -> Duration {
     HOST + distances.ahead(opposite(direction)) / 4
 }
 
-/// An acknowledgement that leaves no later after its data was not delayed. Ours, as above.
-fn not_delayed(distances: &Distances) -> Duration {
+/// An acknowledgement that leaves no later after its data was not delayed, the `receiver` being so far
+/// from the vantage point. Ours, as above.
+fn not_delayed(receiver: Duration) -> Duration {
     const HOST: Duration = Duration::from_millis(1);
-    HOST.max(distances.whole() / 8)
+    HOST + receiver / 4
 }
 
 const fn opposite(direction: Direction) -> Direction {

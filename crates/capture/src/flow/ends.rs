@@ -1,0 +1,229 @@
+//! Both ends of a connection as senders and receivers of octets, whatever the octets say.
+
+use std::{ops::Range, time::Duration};
+
+use ackwise_http::cause::Direction;
+use ackwise_tcp::{Instant, Segment};
+
+use super::{
+    stream::{Novelty, Stream},
+    warm_up::WarmUp,
+};
+use crate::attribution::{
+    Distances, Loss, Paces,
+    gap::Gap,
+    sender::{Acknowledgement, Sender, Sighting},
+};
+
+/// Both ends, and the path between them.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// By the direction of their data.
+    pub halves: [Half; 2],
+    pub distances: Distances,
+    /// An RST was seen.
+    pub reset: bool,
+}
+
+/// One end as a sender.
+#[derive(Debug, Default)]
+pub(crate) struct Half {
+    pub stream: Stream,
+    pub sender: Sender,
+    mss: Option<u16>,
+    timestamps: bool,
+    sack: bool,
+    fin: Option<u64>,
+    /// Segments that were sent again.
+    pub repeated: u32,
+    /// Times that the capture lacked what was acknowledged.
+    pub lost_by_capture: u64,
+    pub packets: u64,
+}
+
+/// Something was acknowledged that the capture does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Lost {
+    pub direction: Direction,
+    /// Up to here.
+    pub position: u64,
+}
+
+/// Data that was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    /// Where it stands in its stream.
+    pub octets: Range<u64>,
+    /// The time since the data before it.
+    pub gap: Option<Gap>,
+    /// It was sent before, or fills a hole.
+    pub repairs: bool,
+}
+
+impl Ends {
+    pub(crate) const fn half(&self, direction: Direction) -> &Half {
+        &self.halves[direction as usize]
+    }
+
+    /// Whether both ends have closed, and know it of each other.
+    pub(crate) fn is_over(&self) -> bool {
+        self.reset
+            || self.halves.iter().all(|it| it.fin.is_some_and(|end| it.stream.acked() > end))
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.reset || self.halves.iter().any(|it| it.fin.is_some())
+    }
+
+    /// Learns of the path what the first segments of a connection show of it; what they do not show,
+    /// earlier connections between the same hosts may have.
+    pub(crate) fn learn_from(&mut self, warm_up: &WarmUp, known: &mut Paces) {
+        let mut trial = Self::default();
+        let mut setup = super::setup::Setup::default();
+        for (seen, direction) in warm_up.segments() {
+            if seen.segment.flags.syn {
+                setup.handle_syn(direction, seen.at, seen.number);
+            } else if direction == Direction::ToServer {
+                setup.handle_opening(seen.at, seen.number, &mut trial.distances);
+            }
+            trial.handle_header(&seen.segment, direction, seen.at, seen.number);
+            if seen.segment.len > 0 {
+                trial.handle_data(&seen.segment, direction, seen.at, seen.number);
+            }
+        }
+        self.distances = trial.distances;
+        known.update(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let Paces(paces) = *known;
+        for (half, [one, other]) in
+            self.halves.iter_mut().zip([paces, [paces[1], paces[0]]])
+        {
+            // A path is as fast in the direction that shows nothing as in the other: mostly it is.
+            half.sender.set_paces([one[0].or(other[1]), one[1].or(other[0])]);
+        }
+    }
+
+    /// What a segment says but for its data.
+    pub(crate) fn handle_header(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        now: Instant,
+        packet: u64,
+    ) -> Option<Lost> {
+        self.halves[direction as usize].packets += 1;
+        if segment.flags.syn {
+            self.handle_syn(segment, direction);
+        }
+        self.handle_ack(segment, direction, now, packet)
+    }
+
+    fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
+        /// RFC 7323, appendix A: the MSS option counts no options; timestamps take 12 octets.
+        const TIMESTAMPS: u16 = 12;
+        /// Who offers SACK begins with 10 segments (RFC 6928): ours, but so do all stacks in use.
+        const MODERN: u64 = 10;
+        let half = &mut self.halves[direction as usize];
+        half.stream.place(segment);
+        half.mss = segment.options.mss;
+        half.timestamps = segment.options.timestamps.is_some();
+        half.sack = segment.options.sack_permitted;
+        let [one, other] = &mut self.halves;
+        if let (Some(a), Some(b)) = (one.mss, other.mss) {
+            let options = if one.timestamps && other.timestamps { TIMESTAMPS } else { 0 };
+            let full = u32::from(a.min(b).saturating_sub(options));
+            one.stream.agree(full);
+            other.stream.agree(full);
+            for half in [one, other] {
+                let segments = if half.sack { MODERN } else { 1 };
+                half.sender.set_initial_window(u64::from(full) * segments);
+            }
+        }
+    }
+
+    fn handle_ack(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        now: Instant,
+        packet: u64,
+    ) -> Option<Lost> {
+        let shift = self.half(direction).stream.shift();
+        let acked = opposite(direction);
+        let half = &mut self.halves[acked as usize];
+        let flying = half.stream.flight() > 0;
+        let progress = half.stream.acknowledge(segment, shift)?;
+        let lost = progress.unseen.then(|| {
+            half.lost_by_capture += 1;
+            half.stream.forget_holes(progress.acked);
+            half.sender.skip(progress.acked);
+            Lost { direction: acked, position: progress.acked }
+        });
+        if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) {
+            let edge = half.stream.edge();
+            let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
+            half.sender.handle_ack(ack, acked, &mut self.distances);
+        }
+        lost
+    }
+
+    /// A segment's data; `None` if it is not of this stream, or a keep-alive.
+    pub(crate) fn handle_data(
+        &mut self,
+        segment: &Segment,
+        direction: Direction,
+        now: Instant,
+        packet: u64,
+    ) -> Option<Data> {
+        let reordering = self.reordering();
+        let half = &mut self.halves[direction as usize];
+        let octets = half.stream.place(segment)?;
+        if is_keep_alive(&octets, &half.stream) {
+            return None;
+        }
+        let holes = half.stream.has_holes();
+        let loss = match half.stream.see(&octets, now) {
+            Novelty::New => holes.then_some(Loss::Missing),
+            Novelty::Fills(since) if since < reordering => None,
+            Novelty::Again | Novelty::Fills(_) => Some(Loss::Repairs),
+        };
+        let repairs = loss == Some(Loss::Repairs);
+        half.repeated += u32::from(repairs);
+        let full = u64::from(half.stream.segment_size());
+        let pushed = segment.flags.psh;
+        let sighting = Sighting { packet, seen: now, octets, full, pushed, loss };
+        let gap = half.sender.handle_data(&sighting, direction, &self.distances);
+        Some(Data { octets: sighting.octets, gap, repairs })
+    }
+
+    /// What comes that much later was not merely overtaken: a repair needs a round trip.
+    fn reordering(&self) -> Duration {
+        /// Ours, for when no round trip was seen.
+        const UNKNOWN: Duration = Duration::from_millis(3);
+        match self.distances.whole() {
+            Duration::ZERO => UNKNOWN,
+            whole => whole * 3 / 4,
+        }
+    }
+
+    /// A FIN; where its stream ends, the first time.
+    pub(crate) fn handle_fin(&mut self, segment: &Segment, direction: Direction) -> Option<u64> {
+        let half = &mut self.halves[direction as usize];
+        if half.fin.is_some() {
+            return None;
+        }
+        half.fin = half.stream.place(segment).map(|octets| octets.end);
+        half.fin
+    }
+}
+
+/// RFC 9293, section 3.8.4: a keep-alive has one octet at most, which was acknowledged before.
+const fn is_keep_alive(octets: &Range<u64>, stream: &Stream) -> bool {
+    octets.end - octets.start <= 1 && octets.end <= stream.acked()
+}
+
+const fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::ToServer => Direction::ToClient,
+        Direction::ToClient => Direction::ToServer,
+    }
+}

@@ -1,0 +1,48 @@
+//! The first segments of a connection, put off until they have shown what the path is like.
+//!
+//! How far away the ends are and how fast the path is, is known only some segments later than it is
+//! first needed. So a connection's first segments are looked at twice.
+
+use std::{ops::Range, time::Duration};
+
+use ackwise_http::cause::Direction;
+use ackwise_tcp::Instant;
+
+use crate::decode::Seen;
+
+/// Segments that wait to be judged.
+#[derive(Debug, Default)]
+pub(crate) struct WarmUp {
+    segments: Vec<(Seen<'static>, Direction, Range<usize>)>,
+    octets: Vec<u8>,
+    first: Option<Instant>,
+}
+
+impl WarmUp {
+    /// So many are enough: the first two flights of a large initial window, with their
+    /// acknowledgements. Ours.
+    const SEGMENTS: usize = 40;
+    /// Nobody waits longer than that to be judged: a live report goes on. Ours.
+    const SPAN: Duration = Duration::from_secs(2);
+
+    /// Puts a segment off; whether all that wait should be judged now.
+    pub(crate) fn add(&mut self, seen: &Seen<'_>, direction: Direction) -> bool {
+        let start = self.octets.len();
+        self.octets.extend_from_slice(seen.payload);
+        let first = *self.first.get_or_insert(seen.at);
+        let octets = start..self.octets.len();
+        self.segments.push((Seen { payload: &[], ..*seen }, direction, octets));
+        let flags = seen.segment.flags;
+        self.segments.len() == Self::SEGMENTS
+            || flags.fin
+            || flags.rst
+            || seen.at.saturating_since(first) > Self::SPAN
+    }
+
+    /// What waits, oldest first.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (Seen<'_>, Direction)> {
+        self.segments.iter().map(|(seen, direction, octets)| {
+            (Seen { payload: &self.octets[octets.clone()], ..*seen }, *direction)
+        })
+    }
+}
