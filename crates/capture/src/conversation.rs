@@ -20,6 +20,19 @@
 //! assert_eq!(ends, [30, 1000]);
 //! ```
 //!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `event` | what comes of it: the vocabulary |
+//! | `opening`, `guess` | which protocol the first octets begin |
+//! | `http1` | requests in order, responses in the same order |
+//! | `http2` | streams, flow-control windows, and three fields of HPACK |
+//! | `tls` | handshakes and records, by their types and lengths |
+//! | `turns` | what to do when nothing can be read: whose turn is it? |
+//! | `span` | octets that are there, and octets that are only known to have been sent |
+//!
+//! What is kept of a connection is bounded: 32 KiB of a head, 1024 requests without an answer or open
+//! streams, 64 KiB of HTTP/2's field blocks and what 64 KiB of HPACK's table hold.
+//!
 //! Not here: time and packets. The caller knows when each position was seen.
 
 mod event;
@@ -142,6 +155,12 @@ impl Conversation {
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.log.pop()
+    }
+
+    /// How many requests were not told of, because too many before them had no answer yet.
+    #[must_use]
+    pub const fn passed_over(&self) -> u64 {
+        self.log.passed_over()
     }
 
     /// Passes over what is missing before `position`.

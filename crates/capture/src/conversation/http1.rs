@@ -122,6 +122,7 @@ impl Http1 {
             Some(exchange)
         } else {
             self.pipeline.push_untold();
+            log.pass_over();
             None
         });
     }
@@ -155,8 +156,7 @@ impl Http1 {
                     }
                 }
                 Step::CutHead { bytes } => {
-                    let answers = head::cut_response(&bytes);
-                    self.answer(answers.map(|answers| answers.head), log);
+                    self.note_cut_response(head::cut_response(&bytes), span.end(), log);
                 }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
@@ -206,6 +206,19 @@ impl Http1 {
             (_, _, None) => self.responses.follow_turn(end),
         }
         None
+    }
+
+    /// Acts on what was captured of a head in a segment that ends at `end`.
+    fn note_cut_response(&mut self, answers: Option<Answers>, end: u64, log: &mut Log) {
+        let head = answers.map(|answers| answers.head);
+        match head.and_then(|head| head.status) {
+            Some(status @ (100 | 102..=199)) => {
+                // It has no body, and what comes after it is written later.
+                self.responses.end_turn();
+                self.note_interim(status, end, log);
+            }
+            _ => self.answer(head, log),
+        }
     }
 
     fn note_interim(&mut self, status: u16, end: u64, log: &mut Log) {

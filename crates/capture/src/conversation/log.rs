@@ -12,6 +12,7 @@ use super::{Event, ExchangeId};
 pub(super) struct Log {
     events: VecDeque<Event>,
     begun: u32,
+    passed_over: u64,
 }
 
 impl Log {
@@ -29,5 +30,14 @@ impl Log {
         self.begun = self.begun.saturating_add(1);
         self.push(Event::RequestBegins { exchange, stream, position, exact });
         exchange
+    }
+
+    /// Counts a request that is not told of.
+    pub(super) const fn pass_over(&mut self) {
+        self.passed_over = self.passed_over.saturating_add(1);
+    }
+
+    pub(super) const fn passed_over(&self) -> u64 {
+        self.passed_over
     }
 }

@@ -206,3 +206,25 @@ fn an_upload_seen_from_its_middle_has_no_name_and_the_next_request_has() {
         ",
     );
 }
+
+#[test]
+fn an_interim_response_with_a_cut_head_is_one_all_the_same() {
+    tells_shown(
+        r#"
+        c "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload; as=style\r\n\r\n"
+        s "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n" 10
+        "#,
+        Shown { segment: 1448, snap: 40 },
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET / to 27
+        0 is asked 27
+        0 hears 103 0..71
+        0 is being answered 71
+        0 gets 200 to 110
+        0 is answered 120
+        ",
+    );
+}

@@ -69,6 +69,8 @@ impl Streams {
         if self.open.len() < STREAM_LIMIT {
             let exchange = log.begin(stream, position, true);
             self.open.insert(stream, self.stream(exchange));
+        } else {
+            log.pass_over();
         }
     }
 
