@@ -25,6 +25,8 @@ pub(super) struct Http2 {
     client: Half,
     server: Half,
     streams: Streams,
+    /// Where octets of the client begin that cannot be seen and may hold a request.
+    missed_request: Option<u64>,
 }
 
 /// One direction.
@@ -47,6 +49,7 @@ impl Http2 {
             client: Half::new(Frames::of_client()),
             server: Half::new(Frames::of_server()),
             streams: Streams::new(),
+            missed_request: None,
         }
     }
 
@@ -102,7 +105,20 @@ impl Http2 {
         let asks = direction == Direction::ToServer && frame.kind == Kind::Headers;
         if asks && self.streams.is_new(frame.stream) {
             self.streams.end_turns(self.server.end, log);
-            self.streams.begin(frame.stream, frame.start, log);
+            self.streams.begin(frame.stream, frame.start, true, log);
+        }
+        let answers =
+            matches!(frame.kind, Kind::Headers | Kind::Data) && !frame.stream.is_multiple_of(2);
+        if answers && direction == Direction::ToClient && self.streams.is_new(frame.stream) {
+            self.begin_missed(frame.stream, log);
+        }
+    }
+
+    /// Begins the request on `stream` that must have been among octets that cannot be seen.
+    fn begin_missed(&mut self, stream: u32, log: &mut Log) {
+        if let Some(position) = self.missed_request.take() {
+            self.streams.begin(stream, position, false, log);
+            self.streams.lose_requests();
         }
     }
 
@@ -138,7 +154,7 @@ impl Http2 {
         let is_last = frame.has(END_STREAM);
         self.streams.spend(direction, frame, is_last, log);
         if direction == Direction::ToClient {
-            self.streams.answer(frame.stream, frame.start, true, log);
+            self.streams.answer(frame.stream, frame.start, self.client.end, log);
         }
         if is_last {
             self.streams.end(direction, frame.stream, position, log);
@@ -173,7 +189,7 @@ impl Http2 {
             Direction::ToClient => {
                 if let Some(status @ 100..=199) = block.status {
                     self.streams.interim(first.stream, status, first.start..end, log);
-                } else if self.streams.answer(first.stream, first.start, true, log) {
+                } else if self.streams.answer(first.stream, first.start, self.client.end, log) {
                     let head =
                         ResponseHead { status: block.status, end: Some(end), wants_close: false };
                     self.streams.name_response(first.stream, head, log);
@@ -189,8 +205,16 @@ impl Http2 {
     fn lose(&mut self, direction: Direction, start: u64, log: &mut Log) {
         self.half(direction).blocks.lose();
         match direction {
-            Direction::ToServer => self.streams.lose_requests(),
-            Direction::ToClient => self.streams.lose_responses(start, self.client.end, log),
+            Direction::ToServer => {
+                self.missed_request.get_or_insert(start);
+                self.streams.lose_requests();
+            }
+            Direction::ToClient => {
+                if let Some(stream) = self.streams.next_if_none_is_open() {
+                    self.begin_missed(stream, log);
+                }
+                self.streams.lose_responses(start, self.client.end, log);
+            }
         }
     }
 }

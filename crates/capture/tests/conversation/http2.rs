@@ -256,3 +256,31 @@ fn a_gap_over_several_streams_leaves_them_overlapping() {
         ",
     );
 }
+
+#[test]
+fn a_request_behind_a_long_preface_is_known_by_its_response() {
+    tells_shown(
+        r"
+        c h2 preface, settings 000300000064000400a00000, window 0 1000, headers 1 5 828684
+        s h2 settings, ack, headers 1 4 88, data 1 1 500
+        c h2 ack
+        c h2 headers 3 5 828684
+        s h2 headers 3 5 89
+        ",
+        Shown { segment: 1448, snap: 62 },
+        "
+        HTTP/2
+        0 begins ~58 on stream 1
+        0 is asked ~70
+        0 is being answered 18
+        0 gets 200 to 28
+        0 is answered 537
+        1 begins 79 on stream 3
+        1 asks GET / to 91
+        1 is asked 91
+        1 is being answered 537
+        1 gets 204 to 547
+        1 is answered 547
+        ",
+    );
+}

@@ -64,10 +64,15 @@ impl Streams {
         stream > self.last
     }
 
-    pub(super) fn begin(&mut self, stream: u32, position: u64, log: &mut Log) {
+    /// The stream that the client's next request is on, if nothing else is under way.
+    pub(super) fn next_if_none_is_open(&self) -> Option<u32> {
+        self.open.is_empty().then(|| if self.last == 0 { 1 } else { self.last.saturating_add(2) })
+    }
+
+    pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool, log: &mut Log) {
         self.last = stream;
         if self.open.len() < STREAM_LIMIT {
-            let exchange = log.begin(stream, position, true);
+            let exchange = log.begin(stream, position, exact);
             self.open.insert(stream, self.stream(exchange));
         } else {
             log.pass_over();
@@ -99,20 +104,14 @@ impl Streams {
         }
     }
 
-    /// Begins a response, unless it has begun; whether it does.
-    pub(super) fn answer(
-        &mut self,
-        stream: u32,
-        position: u64,
-        exact: bool,
-        log: &mut Log,
-    ) -> bool {
+    /// Begins a response, unless it has begun; whether it does. The client's stream has come to
+    /// `asked`.
+    pub(super) fn answer(&mut self, stream: u32, position: u64, asked: u64, log: &mut Log) -> bool {
         let Some(stream) = self.open.get_mut(&stream) else { return false };
         let begins = stream.response == Response::Awaited;
         if begins {
             stream.response = Response::Body;
-            let exchange = stream.exchange;
-            log.push(Event::ResponseBegins { exchange, position, exact });
+            stream.begin_response(position, true, asked, log);
         }
         begins
     }
@@ -221,11 +220,7 @@ impl Streams {
                 log.push(Event::Multiplexed { exchange });
             }
             if stream.response == Response::Awaited {
-                if stream.request == Request::Lost {
-                    stream.request = Request::Ended;
-                    log.push(Event::RequestEnds { exchange, position: asked, exact: false });
-                }
-                log.push(Event::ResponseBegins { exchange, position: start, exact: false });
+                stream.begin_response(start, false, asked, log);
             }
             stream.response = Response::Lost;
         }
@@ -245,6 +240,16 @@ impl Streams {
 }
 
 impl Stream {
+    /// Tells of the response, and that the request has ended, if that was missed.
+    fn begin_response(&mut self, position: u64, exact: bool, asked: u64, log: &mut Log) {
+        let exchange = self.exchange;
+        if self.request == Request::Lost {
+            self.request = Request::Ended;
+            log.push(Event::RequestEnds { exchange, position: asked, exact: false });
+        }
+        log.push(Event::ResponseBegins { exchange, position, exact });
+    }
+
     fn grant(&mut self, direction: Direction, octets: i64, position: u64, log: &mut Log) {
         if self.windows[direction as usize].grant(octets) {
             let exchange = Some(self.exchange);
