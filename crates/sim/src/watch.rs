@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ackwise_http::cause::{Cause, Direction, Moment, RepairedBy, UnderWay, cause};
-use ackwise_tcp::{Instant, Transmit};
+use ackwise_tcp::{Instant, SeqNumber, Transmit};
 
 use crate::observe::Side;
 
@@ -23,6 +23,8 @@ pub(crate) struct Watched {
     window: u32,
     /// The server's window before an idle time cut it, until it has grown back.
     cut_from: Option<u32>,
+    /// The latest acknowledgement that each end has sent.
+    told: [Option<SeqNumber>; 2],
 }
 
 /// What one end has under way.
@@ -46,7 +48,14 @@ struct Lost {
 
 impl Watched {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { since: now, moment: None, senders: Default::default(), window: 0, cut_from: None }
+        Self {
+            since: now,
+            moment: None,
+            senders: Default::default(),
+            window: 0,
+            cut_from: None,
+            told: [None; 2],
+        }
     }
 
     /// Accounts for the time until `now`: while links were busy, and after that.
@@ -83,11 +92,18 @@ impl Watched {
 
     /// A segment leaves: until `free_at` its first link is busy.
     pub(crate) fn sent(&mut self, from: Side, transmit: &Transmit, free_at: Instant) {
+        self.told[from as usize] = transmit.segment.ack;
         let Some((start, end)) = range(transmit) else { return };
         let sender = &mut self.senders[from as usize];
         sender.under_way += 1;
         sender.transmitting_until = sender.transmitting_until.max(free_at);
         sender.lost.retain(|lost| lost.end <= start || end <= lost.start);
+    }
+
+    /// Whether an acknowledgement by `from` is on its way to an end that has heard of all before
+    /// `unacknowledged`. (If it was lost, a later one takes its place.)
+    pub(crate) fn acknowledges(&self, from: Side, unacknowledged: SeqNumber) -> bool {
+        self.told[from as usize].is_some_and(|told| unacknowledged.precedes(told))
     }
 
     /// A segment is on its next link, which is busy until `free_at`.

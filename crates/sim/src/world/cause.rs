@@ -77,15 +77,29 @@ fn moment(connection: &Connection, exchange: &Exchange, now: Instant) -> Moment 
         Phase::Handshake | Phase::Request => Side::Client,
         _ => Side::Server,
     };
+    let wait = connection.end(sender).endpoint.wait(now).unwrap_or(Wait::Application);
+    // The window waits for what is on its way already, not for what is still delayed.
+    let opens = matches!(wait, Wait::SlowStart | Wait::CongestionWindow)
+        && acknowledgement_is_coming(connection, sender);
+    let ack_wait = connection.end(sender.other()).endpoint.ack_wait();
     Moment {
         phase,
-        wait: connection.end(sender).endpoint.wait(now).unwrap_or(Wait::Application),
-        ack_wait: connection.end(sender.other()).endpoint.ack_wait(),
+        wait,
+        ack_wait: ack_wait.filter(|_| !opens),
         under_way: UnderWay::Nothing,
         writer: writer(connection, exchange, phase),
         cut_by_idle: false,
         paced: false,
     }
+}
+
+/// Whether an acknowledgement of what `sender` has sent is on its way to it.
+fn acknowledgement_is_coming(connection: &Connection, sender: Side) -> bool {
+    let endpoint = &connection.end(sender).endpoint;
+    #[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32")]
+    let unacknowledged = endpoint.initial_sequence() + 1 + endpoint.acknowledged() as u32;
+    let watched = connection.watched.as_ref();
+    watched.is_some_and(|it| it.acknowledges(sender.other(), unacknowledged))
 }
 
 fn phase(connection: &Connection, exchange: &Exchange) -> Phase {
