@@ -18,6 +18,7 @@ pub(super) struct Datagram<'a> {
 }
 
 /// Takes the IP header off a packet. The version field decides, whatever the link header said.
+#[inline]
 pub(super) fn datagram(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     match packet.first()? >> 4 {
         4 => version_4(packet),
@@ -27,6 +28,7 @@ pub(super) fn datagram(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
 }
 
 /// RFC 791, section 3.1.
+#[inline]
 fn version_4(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     let (header, _) = packet.take::<20>()?;
     let &[

@@ -105,7 +105,7 @@ fn simple_and_obsolete_packets_are_read() {
 fn flags_say_which_way_a_packet_went() {
     let order = Order::Big;
     let mut file = [section(order), interface(order, 1, 0, &[])].concat();
-    for flags in [0, 0b01, 0b10, 0b100_01] {
+    for flags in [0, 0b01, 0b10, 0b1_0001] {
         file.extend(enhanced(order, 0, 0, 0, b"", &[(2, &order.u32(flags))]));
     }
     let directions: Vec<_> = frames(&file).into_iter().map(|frame| frame.direction).collect();
