@@ -29,6 +29,10 @@ pub(super) struct Tls {
     http2: Inside,
     first: First,
     turns: Turns,
+    /// The client's last record was likely a PING.
+    pinged: bool,
+    /// Whose turn it is, and where it began.
+    turn: Option<(Direction, u64)>,
     /// How far the streams were seen, which may be within a record.
     asked_to: u64,
     answered_to: u64,
@@ -77,6 +81,8 @@ impl Tls {
             http2: Inside::MayBeHttp2,
             first: if from_beginning { First::Nothing } else { First::Data },
             turns: Turns::Idle,
+            pinged: false,
+            turn: None,
             asked_to: 0,
             answered_to: 0,
             last_length: 0,
@@ -115,6 +121,9 @@ impl Tls {
 
     fn take_turn(&mut self, direction: Direction, record: &Record, log: &mut Log) {
         self.end_with_what_was_seen();
+        if self.turn.is_none_or(|(whose, _)| whose != direction) {
+            self.turn = Some((direction, record.start));
+        }
         self.turns.handle(direction, record.start, record.end, log);
     }
 
@@ -171,7 +180,11 @@ impl Tls {
             }
         }
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
-        if !is_data || self.is_quiet(record) {
+        let is_quiet = !is_data || self.is_quiet(direction, record);
+        if direction == Direction::ToServer {
+            self.pinged = is_quiet && quiet::may_be_ping(record, self.version_13);
+        }
+        if is_quiet {
             return;
         }
         match direction {
@@ -180,11 +193,26 @@ impl Tls {
         }
     }
 
-    fn is_quiet(&self, record: &Record) -> bool {
-        let control =
-            self.http2 != Inside::Other && quiet::is_http2_control(record, self.version_13);
+    fn is_quiet(&self, direction: Direction, record: &Record) -> bool {
+        let moment = quiet::Moment {
+            direction,
+            is_start: !matches!(self.first, First::Data),
+            answers_ping: direction == Direction::ToClient && self.pinged,
+            answers_octets: match self.turn {
+                Some((Direction::ToServer, start)) if direction == Direction::ToClient => {
+                    self.asked_to.saturating_sub(start)
+                }
+                Some((Direction::ToClient, start)) if direction == Direction::ToServer => {
+                    self.answered_to.saturating_sub(start)
+                }
+                _ => 0,
+            },
+        };
+        let may_be_control = self.http2 != Inside::Other;
+        let version_13 = self.version_13;
         record.kind == Kind::ApplicationData
-            && (control || (self.version_13 && quiet::is_alert(record)))
+            && ((may_be_control && quiet::is_http2_control(record, version_13, moment))
+                || (version_13 && quiet::is_alert(record)))
     }
 
     fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {

@@ -167,7 +167,7 @@ const HTTP2: &str = r"
     s tls 23:57 23:26
     c tls 23:26
     s tls 23:200 23:16401 23:9000
-    c tls 23:30
+    c tls 23:30 23:34
     s tls 23:34
     ";
 
@@ -184,8 +184,8 @@ fn frames_without_content_begin_nothing() {
         0 is asked ~762
         0 is being answered ~1741
         0 is answered ~27357
-        1 begins ~828
-        1 is asked ~893
+        1 begins ~867
+        1 is asked ~932
         1 is being answered ~27396
         1 is answered ~31401
         ",
@@ -251,6 +251,45 @@ fn handshakes_can_be_seen_through_short_snaps() {
         1 is asked ~831
         1 is being answered ~9833
         1 is answered ~10238
+        ",
+    );
+}
+
+#[test]
+fn a_request_as_short_as_two_frames_without_content_is_a_request() {
+    tells(
+        r"
+        c tls 22:512
+        s tls 22:122 20:1 23:1000
+        c tls 20:1 23:53 23:81 23:90
+        s tls 23:57 23:26
+        c tls 23:26
+        s tls 23:200 23:2000
+        c tls 23:39
+        s tls 23:300 23:26
+        c tls 23:43
+        s tls 23:9000
+        c tls 23:43
+        s tls 23:9000
+        abort
+        ",
+        "
+        TLS
+        client shakes hands 0..517
+        server shakes hands 0..1138
+        client shakes hands 517..581, done
+        0 begins ~581
+        0 is asked ~762
+        0 is being answered ~1231
+        0 is answered ~3441
+        1 begins ~793
+        1 is asked ~837
+        1 is being answered ~3441
+        1 is answered ~3777
+        2 begins ~837
+        2 is asked ~885
+        2 is being answered ~3777
+        2 is answered ~21787
         ",
     );
 }

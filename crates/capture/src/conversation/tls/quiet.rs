@@ -1,5 +1,7 @@
 //! Encrypted records that begin no exchange, told by nothing but their lengths.
 
+use ackwise_http::cause::Direction;
+
 use super::records::Record;
 
 /// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 octets, 1 for the
@@ -8,12 +10,40 @@ pub(super) const fn is_alert(record: &Record) -> bool {
     record.length() == 2 + OVERHEAD_13
 }
 
-/// Whether a record is likely one or two of HTTP/2's frames without content: SETTINGS with an
-/// acknowledgement (9 octets), WINDOW_UPDATE or RST_STREAM (13), PING (17).
+/// When a record comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) direction: Direction,
+    /// No response has begun yet.
+    pub(super) is_start: bool,
+    /// The other side's last record was likely a PING.
+    pub(super) answers_ping: bool,
+    /// Octets that the other side has sent in its turn, which this one has had no turn to answer.
+    pub(super) answers_octets: u64,
+}
+
+/// Whether a record is likely one or two of HTTP/2's frames that begin nothing and end nothing.
 ///
-/// No request and no response that is read here has so few octets.
-pub(super) fn is_http2_control(record: &Record, version_13: bool) -> bool {
-    plain_lengths(record, version_13).any(|length| matches!(length, 9 | 13 | 17 | 22 | 26))
+/// Requests and responses are as short when HPACK knows all their fields, so the moment must fit, too.
+pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment) -> bool {
+    plain_lengths(record, version_13).any(|length| match length {
+        // SETTINGS with an acknowledgement. From a server, later, it is an empty DATA: an end.
+        9 => moment.is_start || moment.direction == Direction::ToServer,
+        // It and WINDOW_UPDATE.
+        22 => moment.is_start,
+        // WINDOW_UPDATE; a request of four fields, none of them User-Agent, has as many.
+        13 => true,
+        // PING, or the answer to one.
+        17 => moment.is_start || moment.answers_ping || moment.direction == Direction::ToServer,
+        // WINDOW_UPDATE of the stream and of the connection.
+        26 => moment.is_start || moment.answers_octets >= WINDOW_STEP,
+        _ => false,
+    })
+}
+
+/// Whether a record has the length of a PING.
+pub(super) fn may_be_ping(record: &Record, version_13: bool) -> bool {
+    plain_lengths(record, version_13).any(|length| length == 17)
 }
 
 /// Whether a server's first record is likely its SETTINGS, perhaps with WINDOW_UPDATE and the
@@ -43,3 +73,6 @@ fn plain_lengths(record: &Record, version_13: bool) -> impl Iterator<Item = u64>
 
 /// What TLS 1.3 adds to octets: the type and a tag.
 const OVERHEAD_13: u64 = 1 + 16;
+
+/// The fewest octets that are worth two WINDOW_UPDATEs to the implementations we saw: Go's.
+const WINDOW_STEP: u64 = 4096;
