@@ -2,5 +2,6 @@
 
 pub mod check;
 pub mod experiment;
+pub mod explain;
 pub mod reproduce;
 pub mod run;

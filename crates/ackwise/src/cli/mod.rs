@@ -6,6 +6,7 @@
 mod check;
 mod colour;
 mod duration;
+mod explain;
 mod interrupt;
 mod merge;
 mod outcome;
@@ -31,6 +32,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Check),
+    Explain(explain::Explain),
     Run(run::Run),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
@@ -40,6 +42,7 @@ enum Command {
 pub(crate) fn run() -> Result<Outcome, Failure> {
     match Cli::parse().command {
         Command::Check(check) => check::run(check),
+        Command::Explain(explain) => explain::run(&explain),
         Command::Run(run) => run::run(&run),
         Command::Merge(merge) => merge::run(&merge),
         Command::Reproduce(reproduce) => reproduce::run(reproduce),

@@ -1,0 +1,158 @@
+//! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
+
+use std::{path::PathBuf, sync::mpsc, thread, time::Duration};
+
+use ackwise::explain::{Explained, Reading, Shown, json, markdown, text};
+use ackwise_http::Cause;
+use clap::Args;
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::{
+    colour::Colour,
+    duration,
+    outcome::{Failure, Outcome},
+    output,
+    progress::ProgressLine,
+};
+
+/// Say where each millisecond of the HTTP exchanges in a capture went
+///
+/// Reads pcap and pcapng, also compressed, several files as one capture, and `-` for standard input.
+/// Every exchange is divided into causes that add up to its duration: who waited for whom, and which
+/// packets show it. Ctrl-C ends the reading and prints what was found until then.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Explain {
+    /// Captures; `-` is standard input
+    #[arg(required = true, value_name = "CAPTURE")]
+    captures: Vec<PathBuf>,
+
+    /// How many of the slowest exchanges to show
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    worst: usize,
+
+    /// Show all exchanges of this connection
+    #[arg(long, value_name = "ID")]
+    connection: Option<u32>,
+
+    /// Add up the exchanges slower than this, too
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    slower_than: Option<Duration>,
+
+    /// Exit with 1 if an exchange owes more than MS milliseconds (0 if left out) to this cause
+    #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
+    fail_on: Vec<Limit>,
+
+    /// Print JSON
+    #[arg(long, group = "format")]
+    json: bool,
+
+    /// Print Markdown, ready to paste into an issue
+    #[arg(long, group = "format")]
+    markdown: bool,
+
+    /// When to colour; auto also obeys NO_COLOR
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    color: Colour,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise explain capture.pcap
+  ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
+  kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
+  ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
+
+Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.";
+
+/// How much of a cause is too much.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    cause: Cause,
+    above: Duration,
+}
+
+impl Limit {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (name, limit) = text.split_once('=').unwrap_or((text, "0"));
+        let cause = name.parse().map_err(|_| {
+            let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+            format!("no cause is called \"{name}\"; expected one of {}", names.join(", "))
+        })?;
+        let millis: f64 = limit.parse().map_err(|_| not_millis(limit))?;
+        let above = Duration::try_from_secs_f64(millis / 1e3).map_err(|_| not_millis(limit))?;
+        Ok(Self { cause, above })
+    }
+
+    fn is_met_by(self, explained: &Explained) -> bool {
+        explained.analysis.exchanges.iter().any(|it| it.owed_to(self.cause) > self.above)
+    }
+}
+
+fn not_millis(text: &str) -> String {
+    format!("\"{text}\" is no number of milliseconds")
+}
+
+/// Reads, prints, and judges.
+pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
+    explain.color.apply();
+    let explained = read(&explain.captures)?;
+    if explained.packets == 0
+        && let Some(trouble) = explained.troubles.first()
+    {
+        return Err(Failure::Usage(trouble.clone()));
+    }
+    let shown = explain.shown(&explained)?;
+    let report = match (explain.json, explain.markdown) {
+        (true, _) => json(&explained, &shown),
+        (_, true) => markdown(&explained, &shown),
+        _ => text(&explained, &shown),
+    };
+    let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
+    output::print(&report, if failed { Outcome::Bad } else { Outcome::Good })
+}
+
+impl Explain {
+    fn shown(&self, explained: &Explained) -> Result<Shown, Failure> {
+        let connections = explained.analysis.connections.len();
+        if let Some(id) = self.connection.filter(|&id| id as usize >= connections) {
+            return Err(Failure::Usage(format!(
+                "there is no connection {id}: the capture has {connections}, numbered from 0"
+            )));
+        }
+        let mut shown = Shown::default();
+        shown.worst = self.worst;
+        shown.connection = self.connection;
+        shown.slower_than = self.slower_than;
+        Ok(shown)
+    }
+}
+
+/// Reads until the captures end or the user wants no more.
+fn read(captures: &[PathBuf]) -> Result<Explained, Failure> {
+    /// How often the progress line is new.
+    const REFRESH: Duration = Duration::from_millis(200);
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
+    let reading = Reading::new();
+    let (tell, hear) = mpsc::channel();
+    let (reader, files, done) = (reading.clone(), captures.to_vec(), tell.clone());
+    thread::spawn(move || {
+        reader.read(&files);
+        // The command has ended if nobody listens; so below.
+        let _ = done.send(());
+    });
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let _ = tell.send(());
+        }
+    });
+    let line = ProgressLine::new();
+    while let Err(mpsc::RecvTimeoutError::Timeout) = hear.recv_timeout(REFRESH) {
+        line.show(&format!("{} packets", reading.packets()));
+    }
+    drop(line);
+    Ok(reading.end().expect("nobody else ends it"))
+}

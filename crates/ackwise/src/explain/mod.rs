@@ -1,0 +1,24 @@
+//! `ackwise explain`: from a capture to where each millisecond of its exchanges went.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `reading` | a capture, read until it ends or nobody wants more |
+//! | `totals` | what all exchanges owe to each cause, and the slow ones |
+//! | `remedy` | what removes a cause, in a sentence |
+//! | `sentence` | the one that comes first: who waited for whom |
+//! | `text`, `markdown`, `json` | the report |
+
+mod json;
+mod markdown;
+mod reading;
+mod remedy;
+mod sentence;
+mod text;
+mod totals;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use reading::{Explained, Reading};
+pub use sentence::sentence;
+pub use text::{Shown, text};
+pub use totals::{Over, Total, Totals};

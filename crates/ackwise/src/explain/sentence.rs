@@ -1,0 +1,132 @@
+//! The sentence that comes first: who waited for whom, how often, how long, and what to change.
+
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+
+use ackwise_capture::analysis::Analysis;
+use ackwise_http::cause::{Cause, Direction};
+
+use super::{
+    remedy::remedy,
+    text::{millis, span},
+    totals::{Over, Total, Totals},
+};
+
+/// Who waited for whom in a capture, in one sentence or two.
+#[must_use]
+pub fn sentence(analysis: &Analysis) -> String {
+    let totals = Totals::of(analysis, Over::All);
+    if totals.exchanges == 0 {
+        return "There is no exchange in this capture.".to_owned();
+    }
+    let stall = totals.causes.iter().filter(|it| is_stall(it.cause)).max_by_key(|it| it.span);
+    match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
+        Some(stall) => of_stall(analysis, stall),
+        None => of_none(&totals),
+    }
+}
+
+/// A stall below this part of all time is not what matters. Ours.
+const WORTH_SAYING: u32 = 50;
+
+/// Time that one end wastes on the other, rather than work, distance or loss.
+pub(super) const fn is_stall(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::ShortInitialSegment
+            | Cause::NagleDelayedAck
+            | Cause::NagleRtt
+            | Cause::CorkTimer
+            | Cause::SillyWindow
+            | Cause::IdleRestart
+            | Cause::ReceiveWindow
+            | Cause::SendBuffer
+            | Cause::H2FlowControl
+            | Cause::HeadOfLine
+            | Cause::RetransmissionTimeout
+    )
+}
+
+fn of_stall(analysis: &Analysis, stall: &Total) -> String {
+    let worst = worst_host(analysis, stall.cause, stall.direction);
+    let who = worst.map_or_else(|| "The sender".to_owned(), |it| it.to_string());
+    let each = stall.span / u32::try_from(stall.times.max(1)).unwrap_or(u32::MAX);
+    let mut out = format!(
+        "{who} {} {} time{} in {} of {} exchanges: {} each, {} in all.",
+        did(stall.cause, stall.direction),
+        stall.times,
+        if stall.times == 1 { "" } else { "s" },
+        stall.exchanges,
+        analysis.exchanges.len(),
+        millis(each),
+        span(stall.span),
+    );
+    if let Some(remedy) = remedy(stall.cause, stall.direction) {
+        let _ = write!(out, "\nWhat to change: {remedy}.");
+    }
+    out
+}
+
+/// What the party did, after its name.
+const fn did(cause: Cause, direction: Direction) -> &'static str {
+    let to_client = matches!(direction, Direction::ToClient);
+    match cause {
+        Cause::ShortInitialSegment => {
+            "waited with a closed window for an acknowledgement that the other end delayed,"
+        }
+        Cause::NagleDelayedAck if to_client => {
+            "held the end of a response (Nagle) until the client's delayed acknowledgement,"
+        }
+        Cause::NagleDelayedAck => {
+            "held the end of a request (Nagle) until the server's delayed acknowledgement,"
+        }
+        Cause::NagleRtt => "held a small segment (Nagle) for a round trip,",
+        Cause::CorkTimer => "held a small segment (TCP_CORK or MSG_MORE) until a timer let it go,",
+        Cause::SillyWindow | Cause::ReceiveWindow => "kept its receive window closed,",
+        Cause::IdleRestart => "had its congestion window cut after an idle time,",
+        Cause::SendBuffer => "had more to send than its send buffer holds,",
+        Cause::H2FlowControl => "kept its HTTP/2 window closed,",
+        Cause::HeadOfLine => "waited for responses behind earlier ones,",
+        Cause::RetransmissionTimeout => "waited for its retransmission timer after losses,",
+        _ => "waited,",
+    }
+}
+
+/// Whoever is to blame for most of it.
+fn worst_host(analysis: &Analysis, cause: Cause, direction: Direction) -> Option<SocketAddr> {
+    let mut owed: std::collections::BTreeMap<SocketAddr, Duration> = Default::default();
+    for exchange in &analysis.exchanges {
+        let connection = &analysis.connections[exchange.connection as usize];
+        let sender = match direction {
+            Direction::ToServer => SocketAddr::new(connection.client.ip(), 0),
+            Direction::ToClient => connection.server,
+        };
+        let receiver = match direction {
+            Direction::ToServer => connection.server,
+            Direction::ToClient => SocketAddr::new(connection.client.ip(), 0),
+        };
+        let receivers = cause.party(direction) == Some(direction.receiver());
+        let host = if receivers { receiver } else { sender };
+        for share in exchange.shares.iter().filter(|it| it.cause == cause) {
+            *owed.entry(host).or_default() += share.span;
+        }
+    }
+    owed.into_iter().max_by_key(|&(_, span)| span).map(|(host, _)| host)
+}
+
+fn of_none(totals: &Totals) -> String {
+    let Some(first) = totals.causes.first() else {
+        return "No exchange took any time.".to_owned();
+    };
+    let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
+    let mut out = format!(
+        "No stall between HTTP and TCP is worth mentioning in {} exchanges; most of their time ({:.0} %) \
+         is {}.",
+        totals.exchanges,
+        share * 100.0,
+        first.cause,
+    );
+    if let Some(remedy) = remedy(first.cause, first.direction) {
+        let _ = write!(out, "\nWhat to change: {remedy}.");
+    }
+    out
+}
