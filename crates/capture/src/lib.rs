@@ -1,4 +1,4 @@
-//! Packet captures of TCP connections, for now: writing them.
+//! Packet captures of TCP connections: writing them, reading them, and what they show.
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -7,6 +7,8 @@
 //! | [`StreamContents`] | what octets a stream holds, for those who know only its ranges |
 //! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
 //! | [`Positions`] | where a sequence number stands in a long stream |
+//! | [`read`] | files and pipes, any number of them, as one capture: frames in order of time |
+//! | [`decode`] | a frame as the TCP segment in it, links and tunnels taken off |
 //! | [`conversation`] | from the two streams of a connection to its exchanges |
 //!
 //! ```
@@ -27,8 +29,8 @@
 //! ```
 //!
 //! Not here: what observes the connections (the simulator's front), and any clock: times are those of
-//! the caller. Reading, flows, exchanges and their causes get modules of their own beside these; they
-//! build on [`ackwise_tcp::wire`], which reads what [`frame`] writes, and on [`Positions`].
+//! the caller or of a file. Flows and causes get modules of their own beside these; they build on
+//! [`decode`], which reads what [`frame`] writes, and on [`Positions`].
 
 pub mod analysis;
 pub mod attribution;

@@ -83,7 +83,7 @@ pub(crate) fn enhanced(
     octets: &[u8],
     options: &[(u16, &[u8])],
 ) -> Vec<u8> {
-    let (high, low) = ((ticks >> 32) as u32, ticks as u32);
+    let [high, low] = [ticks >> 32, ticks & 0xffff_ffff].map(|half| u32::try_from(half).unwrap());
     let captured = u32::try_from(octets.len()).unwrap();
     let mut body = order.words(&[interface, high, low, captured, original]);
     body.extend(octets);
