@@ -28,9 +28,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not here: what observes the connections (the simulator's front), and any clock: times are those of
-//! the caller or of a file. Flows and causes get modules of their own beside these; they build on
-//! [`decode`], which reads what [`frame`] writes, and on [`Positions`].
+//! Not here: what observes the connections (the simulator's front), and any clock: times are those
+//! of the caller or of a file. Flows and causes get modules of their own beside these; they build
+//! on [`decode`], which reads what [`frame`] writes, and on [`Positions`].
 
 pub mod analysis;
 pub mod attribution;

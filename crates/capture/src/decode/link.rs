@@ -49,7 +49,8 @@ pub(super) fn of_type(
     Err(NotTcp::TooDeep)
 }
 
-/// `LINKTYPE_LINUX_SLL`: packet type, kind of device, length of the link address, that address, type.
+/// `LINKTYPE_LINUX_SLL`: packet type, kind of device, length of the link address, that address,
+/// type.
 fn cooked(frame: Remaining<'_>) -> Result<(Remaining<'_>, Option<Station>), NotTcp> {
     let (&[_, packet_type, .., high, low], payload) = frame.take::<16>()?;
     let station = Station { direction: cooked_direction(packet_type), ifindex: None };
@@ -74,8 +75,8 @@ const fn cooked_direction(packet_type: u8) -> Direction {
     }
 }
 
-/// `LINKTYPE_NULL` and `LINKTYPE_LOOP`: an address family, in either byte order, since the former is
-/// written in that of the capturing host.
+/// `LINKTYPE_NULL` and `LINKTYPE_LOOP`: an address family, in either byte order, since the former
+/// is written in that of the capturing host.
 fn loopback(frame: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     let (header, payload) = frame.take::<4>()?;
     let (&[0, 0, 0, family] | &[family, 0, 0, 0]) = header else { return Err(NotTcp::NotIp) };

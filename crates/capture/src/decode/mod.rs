@@ -1,9 +1,9 @@
 //! A frame as the TCP segment in it: link header, tunnels and IP taken off.
 //!
-//! Written for captures, not for a host: a packet that was cut after its headers decodes, and so does
-//! one whose length field the network card had yet to fill in. Checksums are not looked at, since a
-//! capture on the sending host shows rubbish there. What is no TCP segment is an answer too, see
-//! [`NotTcp`].
+//! Written for captures, not for a host: a packet that was cut after its headers decodes, and so
+//! does one whose length field the network card had yet to fill in. Checksums are not looked at,
+//! since a capture on the sending host shows rubbish there. What is no TCP segment is an answer
+//! too, see [`NotTcp`].
 //!
 //! By our own few lines instead of `etherparse`: its lax slices refuse a TCP header whose options
 //! were cut off, know neither cooked frames' interfaces nor tunnels, and forget how long the packet
@@ -69,7 +69,8 @@ pub struct Seen<'a> {
     /// Whether this is the first of several fragments: `segment.len` then counts only the data in
     /// it, the rest is [`NotTcp::LaterFragment`].
     pub fragment: bool,
-    /// Whether the options were cut off by the snap length, so that an absent one may have been there.
+    /// Whether the options were cut off by the snap length, so that an absent one may have been
+    /// there.
     pub options_cut: bool,
     /// Which way it passed the capturing host, and through which of its interfaces, where known.
     pub station: Option<Station>,

@@ -10,8 +10,8 @@ pub(super) struct Remaining<'a> {
 }
 
 impl<'a> Remaining<'a> {
-    /// `length` octets on the wire, of which `captured` are there. A capture that claims to have more
-    /// than there was is believed about what it has.
+    /// `length` octets on the wire, of which `captured` are there. A capture that claims to have
+    /// more than there was is believed about what it has.
     pub(super) fn new(captured: &'a [u8], length: usize) -> Self {
         Self { captured, length: length.max(captured.len()) }
     }
@@ -48,8 +48,8 @@ impl<'a> Remaining<'a> {
 
     /// The same, `length` octets long, as a header says: what links pad short frames with goes.
     ///
-    /// A length greater than that of the frame is believed: tools that cut packets are known to forget
-    /// the original length, and a host would have dropped a packet that was really cut.
+    /// A length greater than that of the frame is believed: tools that cut packets are known to
+    /// forget the original length, and a host would have dropped a packet that was really cut.
     pub(super) fn of_length(self, length: usize) -> Self {
         let captured = &self.captured[..self.captured.len().min(length)];
         Self { captured, length }

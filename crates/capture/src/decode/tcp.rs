@@ -48,8 +48,8 @@ pub(super) fn segment<'a>(
     })
 }
 
-/// The options of a list. That of nearly all segments is short-circuited: "NOP, NOP, timestamps", as
-/// RFC 7323, appendix A, recommends it.
+/// The options of a list. That of nearly all segments is short-circuited: "NOP, NOP, timestamps",
+/// as RFC 7323, appendix A, recommends it.
 fn understood(list: &[u8]) -> Options {
     match *list {
         [1, 1, 8, 10, a, b, c, d, e, f, g, h] => Options {

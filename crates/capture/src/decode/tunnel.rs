@@ -20,7 +20,8 @@ pub(super) fn inner<'a>(datagram: &Datagram<'a>) -> Result<Option<Remaining<'a>>
     }
 }
 
-/// Tunnels over UDP, told by the destination's port alone: the source's is a hash of the flow inside.
+/// Tunnels over UDP, told by the destination's port alone: the source's is a hash of the flow
+/// inside.
 fn udp(payload: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     let (&[s0, s1, d0, d1, ..], payload) = payload.take::<8>()?;
     match (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])) {
@@ -53,7 +54,8 @@ fn geneve(payload: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
 }
 
 /// RFC 2784 and RFC 2890: flags say which of three words follow the type. NVGRE (RFC 7637) is this
-/// with a key and Ethernet inside; ERSPAN, what switches mirror with, puts a header of its own between.
+/// with a key and Ethernet inside; ERSPAN, what switches mirror with, puts a header of its own
+/// between.
 fn gre(payload: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     const CHECKSUM: u8 = 0x80;
     const ROUTING: u8 = 0x40;

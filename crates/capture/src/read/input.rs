@@ -73,5 +73,6 @@ impl Compression {
 /// Octets that tell what a file is.
 const MAGIC: usize = 4;
 
-/// What a zstd file may make us remember: 128 MiB, which `zstd --long` wants. Others want 8 MiB or less.
+/// What a zstd file may make us remember: 128 MiB, which `zstd --long` wants. Others want 8 MiB or
+/// less.
 const LARGEST_ZSTD_WINDOW_LOG: u32 = 27;

@@ -32,8 +32,8 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// How many packets were lost altogether. Statistics and the packets' own counts are two records
-    /// of the same losses, so the larger one counts.
+    /// How many packets were lost altogether. Statistics and the packets' own counts are two
+    /// records of the same losses, so the larger one counts.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.by_interface.saturating_add(self.by_system).max(self.between_packets)
@@ -55,8 +55,8 @@ impl Add for Drops {
 /// All interfaces so far.
 ///
 /// `tcpdump -C` and `dumpcap -b` begin a new file every so often, and each describes the same
-/// interfaces again. So an interface gets the number of one of the same name and link type whose file
-/// or section has ended, and a number of its own beside those that have not.
+/// interfaces again. So an interface gets the number of one of the same name and link type whose
+/// file or section has ended, and a number of its own beside those that have not.
 #[derive(Debug, Default)]
 pub(super) struct Interfaces {
     all: Vec<Interface>,

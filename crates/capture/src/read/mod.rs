@@ -1,8 +1,9 @@
 //! Captures in: files and pipes to frames.
 //!
-//! [`Source`] reads one capture out of any number of files: pcap and pcapng in either byte order, as
-//! they are or compressed by gzip or zstd, regular or a pipe into which `tcpdump -U -w -` writes. A
-//! packet is handed on as soon as it is there; what is kept is one buffer for each file that is open.
+//! [`Source`] reads one capture out of any number of files: pcap and pcapng in either byte order,
+//! as they are or compressed by gzip or zstd, regular or a pipe into which `tcpdump -U -w -`
+//! writes. A packet is handed on as soon as it is there; what is kept is one buffer for each file
+//! that is open.
 //!
 //! | file | its one idea |
 //! | --- | --- |
@@ -13,8 +14,8 @@
 //! | `input` | where octets come from, and what they were compressed with |
 //! | `interfaces` | one number for each interface, over all sections and files |
 //!
-//! The formats are ours instead of `pcap-parser`'s, because a report has to say where a file is broken
-//! and how: see `docs/decisions/dependencies.md`.
+//! The formats are ours instead of `pcap-parser`'s, because a report has to say where a file is
+//! broken and how: see `docs/decisions/dependencies.md`.
 //!
 //! *Not* here: what is in a frame ([`decode`](crate::decode)), and a live interface, which will be
 //! another kind of input.

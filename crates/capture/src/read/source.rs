@@ -57,8 +57,8 @@ struct Waiting {
 }
 
 impl Source {
-    /// The packets of `files`, in any order; `-` is standard input. What is wrong with a file is said
-    /// by [`next`](Self::next), so that the others are read nevertheless.
+    /// The packets of `files`, in any order; `-` is standard input. What is wrong with a file is
+    /// said by [`next`](Self::next), so that the others are read nevertheless.
     ///
     /// Of several files the first packets are looked at here already.
     pub fn open<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Self {

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read};
 
 use super::Problem;
 
-/// Gives whole records as slices, however the octets arrive: nobody waits for more than was asked for.
+/// Gives whole records as slices, however the octets arrive: nobody waits for more than was asked
+/// for.
 pub(super) struct Window {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -32,8 +33,8 @@ impl Window {
         &self.buffer[self.start..self.end]
     }
 
-    /// Waits until `needed` octets of a `what` are there, and gives all that are. The callers see to
-    /// it that `needed` is bounded.
+    /// Waits until `needed` octets of a `what` are there, and gives all that are. The callers see
+    /// to it that `needed` is bounded.
     pub(super) fn need(&mut self, needed: usize, what: &'static str) -> Result<&[u8], Problem> {
         while self.end - self.start < needed {
             if self.refill(needed)? == 0 {
@@ -44,7 +45,8 @@ impl Window {
         Ok(self.octets())
     }
 
-    /// Says that a record begins here. Whether there is none any more; waits for an octet to find out.
+    /// Says that a record begins here. Whether there is none any more; waits for an octet to find
+    /// out.
     pub(super) fn begin_record(&mut self) -> Result<bool, Problem> {
         self.record_offset = self.offset;
         self.is_over()

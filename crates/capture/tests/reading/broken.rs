@@ -62,27 +62,49 @@ fn errors_say_what_was_expected_where() {
     ends_otherwise[last] ^= 1;
     let header = pcap(order, 0xa1b2_c3d4, 1, &[]);
     let record = |captured| [&header[..], &order.words(&[1, 0, captured, captured])].concat();
-    #[rustfmt::skip]
-    let table: [(Vec<u8>, &str); 14] = [
-        (b"".to_vec(), "at octet 0: expected a capture, the file is empty"),
-        (b"GIF89a".to_vec(), "at octet 0: expected a capture (pcap or pcapng), found GIF8"),
-        (b"\x00\x01\x02\x03".to_vec(), r"at octet 0: expected a capture (pcap or pcapng), found \x00\x01\x02\x03"),
-        (b"BZh91AY".to_vec(), "at octet 0: expected a capture, found a file compressed by bzip2; decompress it first"),
-        ([&header[..4], &[9, 0, 1, 0], &header[8..]].concat(), "at octet 0: expected version 2 of the format, found 9.1"),
-        (record(long), "at octet 24: expected a packet of 0 to 1048576 octets, found a length of 1048577"),
-        (record(100), "at octet 24: expected 116 octets of a record, the file ends after 16"),
-        (with(enhanced(order, 1, 0, 0, b"", &[])), "at octet 52: expected an interface below 1, found 1"),
-        (with(ends_otherwise), "at octet 52: expected a block to end with its length, 40, found 41"),
-        (with(order.words(&[6, 33, 0, 0])), "at octet 52: expected a block length that is a multiple of 4, found 33"),
-        (with(order.words(&[6, 8, 0, 0])), "at octet 52: expected a block of 12 to 4294967295 octets, found a length of 8"),
-        (with(order.words(&[6, 4_000_000, 0, 0])), "at octet 52: expected a block of 12 to 2097152 octets, found a length of 4000000"),
-        (with(block(order, 6, order.words(&[0, 0, 0, 9, 9, 0, 0]))), "at octet 52: expected a packet of 0 to 8 octets, found a length of 9"),
-        (with(order.words(&[0x0a0d_0d0a, 28, 5, 0])), "at octet 52: expected a byte order mark, found 0x00000005"),
+    let table: [(Vec<u8>, u64, &str); 14] = [
+        (b"".to_vec(), 0, "a capture, the file is empty"),
+        (b"GIF89a".to_vec(), 0, "a capture (pcap or pcapng), found GIF8"),
+        (b"\0\x01\x02\x03".to_vec(), 0, r"a capture (pcap or pcapng), found \x00\x01\x02\x03"),
+        (
+            b"BZh91AY".to_vec(),
+            0,
+            "a capture, found a file compressed by bzip2; decompress it first",
+        ),
+        (
+            [&header[..4], &[9, 0, 1, 0], &header[8..]].concat(),
+            0,
+            "version 2 of the format, found 9.1",
+        ),
+        (record(long), 24, "a packet of 0 to 1048576 octets, found a length of 1048577"),
+        (record(100), 24, "116 octets of a record, the file ends after 16"),
+        (with(enhanced(order, 1, 0, 0, b"", &[])), 52, "an interface below 1, found 1"),
+        (with(ends_otherwise), 52, "a block to end with its length, 40, found 41"),
+        (with(order.words(&[6, 33, 0, 0])), 52, "a block length that is a multiple of 4, found 33"),
+        (
+            with(order.words(&[6, 8, 0, 0])),
+            52,
+            "a block of 12 to 4294967295 octets, found a length of 8",
+        ),
+        (
+            with(order.words(&[6, 4_000_000, 0, 0])),
+            52,
+            "a block of 12 to 2097152 octets, found a length of 4000000",
+        ),
+        (
+            with(block(order, 6, order.words(&[0, 0, 0, 9, 9, 0, 0]))),
+            52,
+            "a packet of 0 to 8 octets, found a length of 9",
+        ),
+        (with(order.words(&[0x0a0d_0d0a, 28, 5, 0])), 52, "a byte order mark, found 0x00000005"),
     ];
-    for (file, expected) in table {
+    for (file, offset, expected) in table {
         let (_, errors) = all(&mut source(&file));
         assert_eq!(errors.len(), 1, "{expected}");
-        assert_eq!(errors[0].to_string(), format!("made by hand: {expected}"));
+        assert_eq!(
+            errors[0].to_string(),
+            format!("made by hand: at octet {offset}: expected {expected}")
+        );
     }
 }
 

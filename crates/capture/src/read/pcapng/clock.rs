@@ -21,6 +21,11 @@ enum Tick {
     Binary(u8),
 }
 
+impl Tick {
+    /// So short that no 64 bits of them reach a nanosecond.
+    const NONE: Self = Self::Binary(127);
+}
+
 impl Default for Clock {
     /// "If this option is not present, a resolution of 10^-6 is assumed".
     fn default() -> Self {
@@ -35,8 +40,8 @@ impl Clock {
         let tick = match resolution {
             digits @ ..=9 => Tick::Nanos(10_u64.pow(9 - u32::from(digits))),
             digits @ ..0x80 => {
-                // Beyond 64 bits no count of ticks reaches a nanosecond.
-                Tick::PerNano(10_u64.checked_pow(u32::from(digits) - 9).unwrap_or(u64::MAX))
+                let parts = 10_u64.checked_pow(u32::from(digits) - 9);
+                parts.map_or(Tick::NONE, Tick::PerNano)
             }
             bits => Tick::Binary(bits & 0x7f),
         };

@@ -28,7 +28,8 @@ pub(super) struct PcapNg {
     interfaces: Vec<Described>,
     /// When the last packet was captured: simple packets do not say it.
     last: Instant,
-    /// Blocks without a packet since the last one that has one, which Wireshark numbers nevertheless.
+    /// Blocks without a packet since the last one that has one, which Wireshark numbers
+    /// nevertheless.
     numbered: u64,
 }
 
@@ -150,7 +151,7 @@ mod kind {
     pub(super) const SIMPLE_PACKET: u32 = 3;
     pub(super) const INTERFACE_STATISTICS: u32 = 5;
     pub(super) const ENHANCED_PACKET: u32 = 6;
-    /// What Wireshark takes for a packet of its own: journal entries, custom blocks (to be copied, and
-    /// not), and sysdig's events.
+    /// What Wireshark takes for a packet of its own: journal entries, custom blocks (to be copied,
+    /// and not), and sysdig's events.
     pub(super) const NUMBERED: [u32; 6] = [9, 0x0bad, 0x4000_0bad, 0x204, 0x208, 0x216];
 }

@@ -59,7 +59,8 @@ pub(super) fn simple(
 /// Appendix A: as the enhanced packet, but interface and losses have two octets each.
 pub(super) fn obsolete(body: &[u8], order: ByteOrder, _: &[Described]) -> Result<Packet, Problem> {
     const FIXED: usize = 20;
-    /// "The value of 0xFFFF is reserved for those systems in which this information is not available".
+    /// "The value of 0xFFFF is reserved for those systems in which this information is not
+    /// available".
     const NOT_AVAILABLE: u16 = 0xffff;
     let (header, rest) = fixed::<FIXED>(body, "a packet block")?;
     let [_, high, low, captured, original_len] = order.words(header);
