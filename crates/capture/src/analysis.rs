@@ -39,13 +39,14 @@ impl Analyser {
     #[must_use]
     pub fn finish(mut self) -> Analysis {
         self.table.finish(&mut self.results);
-        let Results { mut connections, mut exchanges, paces: _ } = self.results;
+        let Results { mut connections, mut exchanges, copies, paces: _ } = self.results;
         connections.sort_unstable_by_key(|it| it.id);
         exchanges.sort_by_key(|it| (it.start, it.connection));
         Analysis {
             first: self.first.unwrap_or_default(),
             last: self.last,
             segments: self.segments,
+            copies,
             connections,
             exchanges,
         }
@@ -62,6 +63,8 @@ pub struct Analysis {
     pub last: Instant,
     /// TCP segments.
     pub segments: u64,
+    /// Those of them that were seen before, elsewhere on their way through the capturing host.
+    pub copies: u64,
     /// In the order in which they were first seen.
     pub connections: Vec<ConnectionResult>,
     /// In the order in which they began.
@@ -169,6 +172,7 @@ impl ExchangeResult {
 pub(crate) struct Results {
     connections: Vec<ConnectionResult>,
     exchanges: Vec<ExchangeResult>,
+    copies: u64,
     // Looked up, never walked: the order of a hash table shows nowhere.
     paces: HashMap<[IpAddr; 2], Paces>,
 }
@@ -183,6 +187,10 @@ impl Results {
             self.paces.clear();
         }
         self.paces.entry(hosts).or_default()
+    }
+
+    pub(crate) fn set_copies(&mut self, copies: u64) {
+        self.copies = copies;
     }
 
     pub(crate) fn add_connection(&mut self, connection: ConnectionResult) {

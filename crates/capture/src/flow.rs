@@ -1,6 +1,7 @@
 //! Segments to connections, and each connection's streams.
 
 mod connection;
+mod copies;
 mod ends;
 mod exchange;
 mod reassembly;

@@ -1,9 +1,9 @@
 //! The time between two departures of data, divided.
 
-use ackwise_http::cause::{Moment, Phase, RepairedBy, UnderWay, cause};
-use ackwise_tcp::{AckWait, Instant};
+use ackwise_http::cause::{Cause, Moment, Phase, RepairedBy, UnderWay, Writer, cause};
+use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Evidence, Verdict, hold::Hold};
+use super::{Account, Confidence, Evidence, Verdict, hold::Hold};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Gap {
     pub same_burst: bool,
     /// What the sender waited for.
     pub hold: Hold,
+    /// The capture has lost something of it.
+    pub blind: bool,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
@@ -28,6 +30,10 @@ impl Gap {
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
+        if self.blind {
+            let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
+            return account.add(self.until, Verdict { cause, direction, evidence, confidence });
+        }
         let mut until = |at: Instant, under_way, ack_wait| {
             let moment = self.moment(phase, under_way, ack_wait);
             let (evidence, confidence) = (self.evidence, self.hold.confidence);
@@ -53,6 +59,13 @@ impl Gap {
         Moment { phase, wait, ack_wait, under_way, writer, cut_by_idle, paced }
     }
 
+    /// What looks as if the program had not written on was flow control of the protocol above.
+    pub(crate) const fn blame_flow_control(&mut self) {
+        if matches!(self.hold.wait, Wait::Application) {
+            self.hold.writer = Writer::FlowControlled;
+        }
+    }
+
     /// Whether it ends with the repair of a loss.
     pub(crate) const fn repairs(&self) -> Option<RepairedBy> {
         self.hold.lost
@@ -75,6 +88,7 @@ pub(crate) fn arrive(
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
+        blind: false,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);

@@ -36,6 +36,8 @@ pub(crate) struct Sender {
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
     first_flight: FirstFlight,
+    /// The capture has lost data since the last that it has.
+    blind: bool,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Duration>,
 }
@@ -240,6 +242,7 @@ impl Sender {
         let loss = sighting.loss.or(self.recover.map(|_| Loss::Repaired));
         let sighting = Sighting { loss, ..sighting.clone() };
         let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, receiver));
+        self.blind = false;
         if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
             self.note_delay(until.saturating_since(arrived));
         }
@@ -314,6 +317,7 @@ impl Sender {
             delayed_until,
             same_burst: self.is_same_burst(gap, sighting, &facts),
             hold,
+            blind: self.blind,
             evidence: Evidence::of([
                 last.packet,
                 latest.map_or(0, |it| it.packet),
@@ -424,6 +428,7 @@ impl Sender {
     pub(crate) fn skip(&mut self, position: u64) {
         self.highest = self.highest.max(position);
         self.timed.clear();
+        self.blind = true;
     }
 }
 

@@ -32,10 +32,41 @@ pub(crate) struct Connection {
     setup: Setup,
     open: VecDeque<Open>,
     protocol: Option<Protocol>,
+    /// By the direction of the data that it holds.
+    flow_control: [FlowControl; 2],
     exchanges: u32,
     closed_first: Option<Party>,
     first_seen: Instant,
     last_seen: Instant,
+}
+
+/// HTTP/2's flow control.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum FlowControl {
+    /// It lets data go.
+    #[default]
+    Open,
+    /// A window is used up.
+    Blocked,
+    /// It was, until after the last data.
+    Reopened,
+}
+
+impl FlowControl {
+    /// Whether the next data was delayed by it; asked once for each.
+    fn delays_data(&mut self) -> bool {
+        let before = *self;
+        if before == Self::Reopened {
+            *self = Self::Open;
+        }
+        before != Self::Open
+    }
+
+    fn reopen(&mut self) {
+        if *self == Self::Blocked {
+            *self = Self::Reopened;
+        }
+    }
 }
 
 impl Connection {
@@ -51,6 +82,7 @@ impl Connection {
             setup: Setup::default(),
             open: VecDeque::new(),
             protocol: None,
+            flow_control: Default::default(),
             exchanges: 0,
             closed_first: None,
             first_seen: now,
@@ -133,10 +165,12 @@ impl Connection {
         now: Instant,
         results: &mut Results,
     ) {
-        let Some(data) = self.ends.handle_data(&seen.segment, direction, now, seen.number) else {
-            return;
-        };
-        if let Some(gap) = &data.gap {
+        let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
+        let Some(mut data) = data else { return };
+        if let Some(gap) = &mut data.gap {
+            if self.flow_control[direction as usize].delays_data() {
+                gap.blame_flow_control();
+            }
             if self.exchanges == 0 {
                 self.setup.handle_gap(gap, direction);
             }
@@ -282,9 +316,22 @@ impl Connection {
                 }
             }
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
-            Event::Interim { .. }
-            | Event::FlowControlBlocked { .. }
-            | Event::FlowControlReopened { .. } => {}
+            Event::Interim { exchange, .. } => self.interim(exchange),
+            Event::FlowControlBlocked { direction, .. } => {
+                self.flow_control[direction as usize] = FlowControl::Blocked;
+            }
+            Event::FlowControlReopened { direction, .. } => {
+                self.flow_control[direction as usize].reopen();
+            }
+        }
+    }
+
+    fn interim(&mut self, exchange: ExchangeId) {
+        let asked = &self.ends.half(Direction::ToServer).sender;
+        let answered = self.ends.half(Direction::ToClient).sender.last().copied();
+        let (free_at, last) = (asked.free_at(), asked.last().copied());
+        if let (Some(last), Some(interim)) = (last, answered) {
+            self.with(exchange, |it| it.handle_interim(free_at, &last, &interim));
         }
     }
 
@@ -310,7 +357,10 @@ impl Connection {
         self.exchange_over(open, true, results);
     }
 
-    fn exchange_over(&self, open: Open, complete: bool, results: &mut Results) {
+    fn exchange_over(&self, mut open: Open, complete: bool, results: &mut Results) {
+        if open.multiplexed {
+            open.forget_causes();
+        }
         results.add_exchange(ExchangeResult::new(self.id, open, complete));
     }
 

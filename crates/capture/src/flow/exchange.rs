@@ -79,6 +79,26 @@ impl Open {
         matches!(self.state, State::Think { .. })
     }
 
+    /// An interim response left in `interim`: the client had waited for it with what follows of the
+    /// request, the last of which had left in `last`.
+    pub(crate) fn handle_interim(&mut self, free_at: Instant, last: &Departure, interim: &Departure) {
+        if !matches!(self.state, State::Request) {
+            return;
+        }
+        let (free_at, arrives) = (free_at.min(interim.sent), last.arrives.min(interim.sent));
+        gap::arrive(Phase::Request, free_at, arrives, last.packet, &mut self.account);
+        let evidence = Evidence::of([last.packet, interim.packet, 0]);
+        self.add(interim.sent, Cause::ServerThink, Direction::ToClient, evidence);
+        self.add(interim.arrives, Cause::Propagation, Direction::ToClient, evidence);
+    }
+
+    /// Nothing tells this exchange from others that overlap with it.
+    pub(crate) fn forget_causes(&mut self) {
+        let until = self.account.cursor();
+        self.account = Account::new(self.account.from());
+        self.add(until, Cause::Unknown, Direction::ToClient, Evidence::default());
+    }
+
     /// An earlier response on the connection ended at `until`.
     pub(crate) fn handle_earlier_end(&mut self, until: Instant, packet: u64) {
         if self.waits_for_response() {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
-use super::connection::Connection;
+use super::{connection::Connection, copies::Copies};
 use crate::{analysis::Results, decode::Seen};
 
 /// The connections that are alive, and those that are over but may still be heard of.
@@ -15,6 +15,10 @@ pub(crate) struct Table {
     slots: HashMap<Pair, Slot>,
     over: VecDeque<(Instant, Pair)>,
     opened: u32,
+    copies: Copies,
+    copied: u64,
+    /// Addresses behind NAT, as they are before it.
+    aliases: HashMap<[SocketAddr; 2], [SocketAddr; 2]>,
 }
 
 /// Both ends, the lesser one first, so that both directions find the same.
@@ -33,10 +37,19 @@ impl Table {
     const LINGER: Duration = Duration::from_secs(60);
     /// So many of them are remembered. Ours.
     const MAX_OVER: usize = 1 << 16;
+    /// So many translations are remembered. Ours.
+    const MAX_ALIASES: usize = 1 << 16;
 
     /// Takes a segment to its connection.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
-        let pair = Pair::of(seen.source, seen.destination);
+        if let Some(original) = self.copies.original(seen) {
+            self.copied += 1;
+            self.translate(seen, original);
+            return;
+        }
+        let [source, destination] = self.translated([seen.source, seen.destination]);
+        let seen = &Seen { source, destination, ..*seen };
+        let pair = Pair::of(source, destination);
         self.forget(seen.at);
         let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
         let slot = self.slots.get_mut(&pair);
@@ -69,6 +82,29 @@ impl Table {
         }
     }
 
+    /// The copy of a packet has other addresses than the packet: so has all of its connection.
+    fn translate(&mut self, copy: &Seen<'_>, original: [SocketAddr; 2]) {
+        let addresses = [copy.source, copy.destination];
+        let pair = Pair::of(copy.source, copy.destination);
+        if addresses == original || self.slots.contains_key(&pair) {
+            return;
+        }
+        if self.aliases.len() >= Self::MAX_ALIASES {
+            self.aliases.clear();
+        }
+        self.aliases.insert(addresses, original);
+        let [[a, b], [c, d]] = [addresses, original];
+        self.aliases.insert([b, a], [d, c]);
+    }
+
+    /// Addresses as they were where the connection was seen first.
+    fn translated(&self, addresses: [SocketAddr; 2]) -> [SocketAddr; 2] {
+        if self.aliases.is_empty() {
+            return addresses;
+        }
+        self.aliases.get(&addresses).copied().unwrap_or(addresses)
+    }
+
     fn end(&mut self, pair: Pair, now: Instant, results: &mut Results) {
         if let Some(Slot::Alive(connection)) = self.slots.insert(pair, Slot::Over) {
             connection.finish(results);
@@ -90,6 +126,7 @@ impl Table {
 
     /// The capture is over.
     pub(crate) fn finish(self, results: &mut Results) {
+        results.set_copies(self.copied);
         let mut alive: Vec<_> = self
             .slots
             .into_values()

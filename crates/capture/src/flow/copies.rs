@@ -1,0 +1,84 @@
+//! One packet, seen several times on its way through the capturing host.
+//!
+//! A capture of all interfaces (`-i any`) sees a packet on a veth, on the bridge, and again with other
+//! addresses behind NAT. The first sight of it counts; the others are neither retransmissions nor
+//! other connections.
+
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+
+use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
+
+use crate::decode::{Seen, Station};
+
+/// What stays the same of a packet on its way through a host, NAT or not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Print {
+    seq: SeqNumber,
+    ack: Option<SeqNumber>,
+    flags: Flags,
+    len: u32,
+    window: u16,
+    timestamp: Option<u32>,
+    identification: u16,
+}
+
+impl Print {
+    fn of(seen: &Seen<'_>) -> Self {
+        let Segment { seq, ack, flags, window, options, len } = seen.segment;
+        let timestamp = options.timestamps.map(|it| it.value);
+        Self { seq, ack, flags, len, window, timestamp, identification: seen.identification }
+    }
+}
+
+/// Where a packet was seen.
+type Place = (u32, Option<Station>);
+
+/// A packet that was seen a moment ago.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    at: Instant,
+    place: Place,
+    print: Print,
+    addresses: [SocketAddr; 2],
+}
+
+/// Packets that were seen a moment ago.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    recent: VecDeque<Sight>,
+    /// More than one place has shown up: there may be copies.
+    first: Option<Place>,
+    several: bool,
+}
+
+impl Copies {
+    /// No host takes longer to hand a packet from one interface to the next. Ours.
+    const LONGEST: Duration = Duration::from_millis(20);
+    /// So many packets are compared: what passes a host meanwhile. Ours.
+    const MOST: usize = 128;
+
+    /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.
+    pub(crate) fn original(&mut self, seen: &Seen<'_>) -> Option<[SocketAddr; 2]> {
+        let place = (seen.interface, seen.station);
+        self.several |= *self.first.get_or_insert(place) != place;
+        if !self.several {
+            return None;
+        }
+        while self.recent.front().is_some_and(|it| seen.at.saturating_since(it.at) > Self::LONGEST)
+        {
+            self.recent.pop_front();
+        }
+        let print = Print::of(seen);
+        // The newest first: copies come soon.
+        let before = self.recent.iter().rev().find(|it| it.print == print && it.place != place);
+        if let Some(before) = before {
+            return Some(before.addresses);
+        }
+        if self.recent.len() == Self::MOST {
+            self.recent.pop_front();
+        }
+        let addresses = [seen.source, seen.destination];
+        self.recent.push_back(Sight { at: seen.at, place, print, addresses });
+        None
+    }
+}
