@@ -1,8 +1,8 @@
-//! A capture may hold anything in any order: a conversation does not panic, and tells of each exchange
-//! once and in order.
+//! A capture may hold anything in any order: a conversation does not panic, and tells of each
+//! exchange once and in order.
 //!
-//! An input is a list of what the capture shows: an octet that says what, an octet that says how much,
-//! and so many octets of a stream.
+//! An input is a list of what the capture shows: an octet that says what, an octet that says how
+//! much, and so many octets of a stream.
 
 #![no_main]
 

@@ -30,8 +30,8 @@
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
 //! | `span` | octets that are there, and octets that are only known to have been sent |
 //!
-//! What is kept of a connection is bounded: 32 KiB of a head, 1024 requests without an answer or open
-//! streams, 64 KiB of HTTP/2's field blocks and what 64 KiB of HPACK's table hold.
+//! What is kept of a connection is bounded: 32 KiB of a head, 1024 requests without an answer or
+//! open streams, 64 KiB of HTTP/2's field blocks and what 64 KiB of HPACK's table hold.
 //!
 //! Not here: time and packets. The caller knows when each position was seen.
 
@@ -61,11 +61,11 @@ use turns::Turns;
 
 /// One connection's octets on their way to exchanges.
 ///
-/// The caller's contract: data of one direction comes in order and without overlap, what the capture
-/// does not show is a gap, and after each `handle_*` call [`poll_event`](Self::poll_event) is drained.
-/// The two directions may be interleaved as the capture has them. A connection that the capture shows
-/// from its middle begins with a gap (of any length). Nothing that a capture holds makes it panic; what
-/// it keeps is bounded.
+/// The caller's contract: data of one direction comes in order and without overlap, what the
+/// capture does not show is a gap, and after each `handle_*` call [`poll_event`](Self::poll_event)
+/// is drained. The two directions may be interleaved as the capture has them. A connection that the
+/// capture shows from its middle begins with a gap (of any length). Nothing that a capture holds
+/// makes it panic; what it keeps is bounded.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     state: State,

@@ -2,7 +2,8 @@
 
 use ackwise_http::cause::Direction;
 
-/// One request and its response; numbered from 0 in each connection, in the order the requests begin.
+/// One request and its response; numbered from 0 in each connection, in the order the requests
+/// begin.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ExchangeId(pub u32);
 
@@ -15,9 +16,9 @@ pub struct ExchangeId(pub u32);
 /// certain, which may be later than the octets they are about: an end that only the other side's
 /// turn shows is told when that begins.
 ///
-/// `exact` says that the protocol's own framing gives the position, or a start line at the beginning of
-/// a segment. Otherwise only a turn of direction does: the head was cut off by the snap length, the
-/// capture lost octets, or the protocol cannot be read.
+/// `exact` says that the protocol's own framing gives the position, or a start line at the
+/// beginning of a segment. Otherwise only a turn of direction does: the head was cut off by the
+/// snap length, the capture lost octets, or the protocol cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Event {

@@ -1,8 +1,8 @@
 //! HTTP/2 without TLS: exchanges by stream, from frame headers.
 //!
-//! Octets that the capture does not show may hold frame headers. Frames are found again where a segment
-//! begins with one; what ends until then ends with the next request, as in every protocol that cannot
-//! be read.
+//! Octets that the capture does not show may hold frame headers. Frames are found again where a
+//! segment begins with one; what ends until then ends with the next request, as in every protocol
+//! that cannot be read.
 
 mod blocks;
 mod frames;
@@ -53,8 +53,8 @@ impl Http2 {
         }
     }
 
-    /// From the upgrade on to which `exchange` led. The client has asked; RFC 7540, section 3.2: "the
-    /// HTTP/1.1 request that is sent prior to upgrade is assigned a stream identifier of 1".
+    /// From the upgrade on to which `exchange` led. The client has asked; RFC 7540, section 3.2:
+    /// "the HTTP/1.1 request that is sent prior to upgrade is assigned a stream identifier of 1".
     pub(super) fn upgraded(exchange: ExchangeId) -> Self {
         let mut http2 = Self::new();
         http2.streams.resume(exchange);

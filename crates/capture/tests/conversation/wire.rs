@@ -7,7 +7,7 @@
 //! | `s hex 16 0301` | octets in hexadecimal, blanks ignored |
 //! | `c tls 22:300 20:1` | TLS records of these types and lengths |
 //! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
-//! | `s h2 data 1 0 500, window 0 100, rst 1, ack, ping` | and others: stream, flags, octets; increment |
+//! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, octets; increment |
 //! | `s gap 500` | it sends 500 octets that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 

@@ -68,6 +68,6 @@ impl Pipeline {
     }
 }
 
-/// Most requests of a connection that wait for their responses. Browsers that pipelined at all had 8
-/// under way; load generators go to some hundred.
+/// Most requests of a connection that wait for their responses. Browsers that pipelined at all had
+/// 8 under way; load generators go to some hundred.
 pub(super) const PIPELINE_LIMIT: usize = 1024;

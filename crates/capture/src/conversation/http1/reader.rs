@@ -231,8 +231,8 @@ impl Reader {
 
 /// Where the empty line ends that ends a head, if it is after `from`.
 ///
-/// RFC 9112, section 2.2: "a recipient MAY recognize a single LF as a line terminator and ignore any
-/// preceding CR".
+/// RFC 9112, section 2.2: "a recipient MAY recognize a single LF as a line terminator and ignore
+/// any preceding CR".
 fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(line) = bytes[at..].iter().position(|&octet| octet == b'\n') {

@@ -174,8 +174,8 @@ impl Frame {
         Self { kind, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
     }
 
-    /// Whether octets in the middle of a stream are a frame's header: they would be by chance once in
-    /// millions of segments.
+    /// Whether octets in the middle of a stream are a frame's header: they would be by chance once
+    /// in millions of segments.
     fn is_plausible(&self, kind: u8, last_stream: u32) -> bool {
         let of_connection = self.stream == 0;
         let of_stream = !of_connection && self.stream <= last_stream.saturating_add(STREAM_STEP);

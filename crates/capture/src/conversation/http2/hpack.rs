@@ -1,8 +1,8 @@
 //! HPACK (RFC 7541), as far as three fields need it: `:method`, `:path` and `:status`.
 //!
-//! Every field has to be decoded, because each may be added to the dynamic table, but of all others only
-//! the size is kept. So what a header holds never gets into memory that outlives a segment, and the
-//! table takes less than the 4096 octets that its peer thinks.
+//! Every field has to be decoded, because each may be added to the dynamic table, but of all others
+//! only the size is kept. So what a header holds never gets into memory that outlives a segment,
+//! and the table takes less than the 4096 octets that its peer thinks.
 
 use std::collections::VecDeque;
 
@@ -235,8 +235,8 @@ fn string(octets: &mut &[u8]) -> Result<Vec<u8>, Broken> {
     Ok(decoded)
 }
 
-/// An entry that was inserted by a block that was missed. That its size is not known does no harm: it
-/// decides which entries are the oldest, and nobody asks for those.
+/// An entry that was inserted by a block that was missed. That its size is not known does no harm:
+/// it decides which entries are the oldest, and nobody asks for those.
 const MISSED: Entry = Entry { size: 0, name_size: 0, field: Field::Other };
 
 /// The table's size until the peer says another (RFC 9113, section 6.5.2).
@@ -307,7 +307,8 @@ mod tests {
             ("4883640effc1c0bf", 307, 222),
             (
                 "88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7\
-                 821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007",
+                 821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587\
+                 316065c003ed4ee5b1063d5007",
                 200,
                 215,
             ),

@@ -155,9 +155,10 @@ impl Handshake {
 /// Longest record with TLS 1.2's Finished: 16 octets of message, CBC with SHA-384 around it.
 const FINISHED_12: u64 = 96;
 
-/// Records with TLS 1.3's Finished alone: 4 octets, a hash of 32 or 48, 1 for the type, a tag of 16.
+/// Records with TLS 1.3's Finished alone: 4 octets, a hash of 32 or 48, 1 for the type, a tag of
+/// 16.
 const FINISHED_13: [u64; 2] = [53, 69];
 
-/// Most encrypted records of a client's last flight: EndOfEarlyData, Certificate, CertificateVerify,
-/// Finished.
+/// Most encrypted records of a client's last flight: EndOfEarlyData, Certificate,
+/// CertificateVerify, Finished.
 const FLIGHT_RECORDS: u8 = 4;

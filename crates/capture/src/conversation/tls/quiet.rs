@@ -4,8 +4,8 @@ use ackwise_http::cause::Direction;
 
 use super::records::Record;
 
-/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 octets, 1 for the
-/// type and a tag of 16.
+/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 octets, 1 for
+/// the type and a tag of 16.
 pub(super) const fn is_alert(record: &Record) -> bool {
     record.length() == 2 + OVERHEAD_13
 }
@@ -24,7 +24,8 @@ pub(super) struct Moment {
 
 /// Whether a record is likely one or two of HTTP/2's frames that begin nothing and end nothing.
 ///
-/// Requests and responses are as short when HPACK knows all their fields, so the moment must fit, too.
+/// Requests and responses are as short when HPACK knows all their fields, so the moment must fit,
+/// too.
 pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment) -> bool {
     plain_lengths(record, version_13).any(|length| match length {
         // SETTINGS with an acknowledgement. From a server, later, it is an empty DATA: an end.
