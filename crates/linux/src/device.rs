@@ -64,10 +64,13 @@ impl TunDevice {
     ///
     /// If the kernel refuses; the message says what is missing and how to grant it.
     pub fn open(options: TunOptions) -> Result<Self, TunError> {
+        let subnet = Subnet::free_in(&[read_routes()?])?;
+        Self::open_on(subnet, options)
+    }
+
+    /// Opens a device with addresses of this network, which the caller knows to be free.
+    pub(crate) fn open_on(subnet: Subnet, options: TunOptions) -> Result<Self, TunError> {
         check_node()?;
-        let routes =
-            Routes::read().map_err(|source| TunError::setup("find a free network", source))?;
-        let subnet = free_subnet(&routes, first_subnet()).ok_or(TunError::NoFreeNetwork)?;
         let device = build(subnet.v4, options).map_err(TunError::from_creation)?;
         set_queue(&device, options.queue)
             .map_err(|source| TunError::setup("be given its queue", source))?;
@@ -87,6 +90,11 @@ impl TunDevice {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its number in the namespace, where the caller has to be.
+    pub(crate) fn index(&self) -> Result<u32, TunError> {
+        self.device.if_index().map_err(|source| TunError::setup("tell its number", source))
     }
 
     /// Largest packet in octets, IP header included.
@@ -245,12 +253,26 @@ fn becomes_usable(address: Ipv6Addr) -> bool {
 
 /// One of the networks that a device may have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Subnet {
+pub(crate) struct Subnet {
     v4: Ends<Ipv4Addr>,
     v6: Ends<Ipv6Addr>,
 }
 
 impl Subnet {
+    /// One that overlaps none of the routes of any of these namespaces.
+    pub(crate) fn free_in(namespaces: &[Routes]) -> Result<Self, TunError> {
+        free_subnet(namespaces, first_subnet()).ok_or(TunError::NoFreeNetwork)
+    }
+
+    /// The same network for a device whose kernel is at our end: the other end of a cable.
+    pub(crate) const fn turned(self) -> Self {
+        let (v4, v6) = (self.v4, self.v6);
+        Self {
+            v4: Ends { host: v4.ours, ours: v4.host },
+            v6: Ends { host: v6.ours, ours: v6.host },
+        }
+    }
+
     fn number(number: u16) -> Self {
         let v4 = u32::from(V4_BENCHMARKING) + 4 * u32::from(number);
         let v6 = u128::from(V6_UNIQUE_LOCAL) + (u128::from(number) << 64);
@@ -262,11 +284,18 @@ impl Subnet {
 }
 
 /// The first free one from `start` on, going around.
-fn free_subnet(routes: &Routes, start: u16) -> Option<Subnet> {
+fn free_subnet(namespaces: &[Routes], start: u16) -> Option<Subnet> {
     (0..SUBNETS).map(|step| Subnet::number(start.wrapping_add(step) % SUBNETS)).find(|subnet| {
-        !routes.overlap_v4(subnet.v4.host, V4_PREFIX)
-            && !routes.overlap_v6(subnet.v6.host, V6_PREFIX)
+        namespaces.iter().all(|routes| {
+            !routes.overlap_v4(subnet.v4.host, V4_PREFIX)
+                && !routes.overlap_v6(subnet.v6.host, V6_PREFIX)
+        })
     })
+}
+
+/// The routes of the calling thread's namespace.
+pub(crate) fn read_routes() -> Result<Routes, TunError> {
+    Routes::read().map_err(|source| TunError::setup("find a free network", source))
 }
 
 /// Two processes that start at once should not look at the same network first.

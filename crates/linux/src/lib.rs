@@ -5,27 +5,32 @@
 //! | [`namespace`] | a network of our own: nothing in it outlives us, nothing outside it changes |
 //! | [`device`] | a TUN device: where our packets meet the kernel's |
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
+//! | [`emulator`] | the link of `ackwise-link` in real time, between two namespaces |
 //! | [`host_changes`] | what must be changed outside a namespace, announced, and undone whatever happens |
 //! | [`testing`] | how a test says that it could not run here |
 //!
 //! Everything is undone by the kernel when the process ends, however it ends: namespaces have no name,
 //! the device goes with its descriptor, and [`host_changes`] keeps a watchdog that outlives us.
 //!
-//! There is no async runtime, no thread of our own and no `unsafe`: `nix` and `tun-rs` wrap the few
-//! system calls. On other systems than Linux this crate is empty.
+//! There is no async runtime and no `unsafe`: `nix`, `tun-rs` and `thread-priority` wrap the few system
+//! calls. The emulator has the one thread of our own. On other systems than Linux this crate is empty.
 
 #![cfg(target_os = "linux")]
 
 pub mod device;
+pub mod emulator;
 pub mod host_changes;
 pub mod namespace;
 pub mod stack;
 pub mod testing;
 
+mod clock;
 mod netlink;
 mod routes;
+mod wake;
 
 pub use device::{TunDevice, TunError};
+pub use emulator::Emulator;
 pub use host_changes::HostChanges;
-pub use namespace::Namespace;
+pub use namespace::{Namespace, NamespaceError};
 pub use stack::{ConnectionId, TunStack};

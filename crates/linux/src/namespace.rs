@@ -9,6 +9,7 @@ use std::{
     fs::{self, File},
     io,
     marker::PhantomData,
+    os::unix::fs::MetadataExt,
     thread,
 };
 
@@ -78,6 +79,12 @@ impl Namespace {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         })
+    }
+
+    /// Whether both are handles of one namespace.
+    pub(crate) fn is_same(&self, other: &Self) -> io::Result<bool> {
+        let (one, other) = (self.handle.metadata()?, other.handle.metadata()?);
+        Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
     }
 
     fn create_and_move() -> Result<Self, NamespaceError> {

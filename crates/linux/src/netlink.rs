@@ -1,9 +1,9 @@
-//! The two things that we ask of route netlink: bring an interface up, and set its queue.
+//! The three things that we ask of route netlink: bring an interface up, set its queue, add a route.
 //!
 //! The older `ioctl` for the queue wants the capability in the first user namespace, netlink only in the
 //! one of the network. A library for the rest of rtnetlink(7) would be larger than everything else here.
 
-use std::{io, os::fd::AsRawFd};
+use std::{io, net::Ipv4Addr, os::fd::AsRawFd};
 
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
@@ -18,44 +18,117 @@ pub(crate) enum Change {
     QueueLength(u32),
 }
 
+/// A way to one host that names how its congestion is controlled.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct HostRoute<'a> {
+    /// The host.
+    pub(crate) to: Ipv4Addr,
+    /// Our address towards it.
+    pub(crate) from: Ipv4Addr,
+    /// Number of the interface.
+    pub(crate) through: u32,
+    /// As `ip route … congctl lock NAME`: new connections have it, and no program may change it.
+    pub(crate) congestion_control: &'a str,
+}
+
 /// Changes the interface with number `index` of the current namespace.
 pub(crate) fn change_link(index: u32, change: Change) -> io::Result<()> {
+    ask(link_request(index, change))
+}
+
+/// Adds a route to the main table of the current namespace. It goes with its interface.
+pub(crate) fn add_route(route: HostRoute<'_>) -> io::Result<()> {
+    // The kernel would cut a longer name, and might know what is left.
+    if route.congestion_control.len() >= TCP_CA_NAME_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is too long"));
+    }
+    ask(route_request(route))
+}
+
+fn ask(message: Message) -> io::Result<()> {
     let socket = socket(
         AddressFamily::Netlink,
         SockType::Raw,
         SockFlag::SOCK_CLOEXEC,
         SockProtocol::NetlinkRoute,
     )?;
-    let request = request(index, change);
+    let request = message.finish();
     sendto(socket.as_raw_fd(), &request, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
     let mut answer = [0; 256];
     let len = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
     verdict(&answer[..len])
 }
 
-/// `struct nlmsghdr`, `struct ifinfomsg` and an attribute, in host byte order (rtnetlink(7)).
-fn request(index: u32, change: Change) -> Vec<u8> {
-    let (flags, attribute) = match change {
+/// `struct ifinfomsg` and an attribute.
+fn link_request(index: u32, change: Change) -> Message {
+    let (flags, queue) = match change {
         Change::Up => (IFF_UP, None),
         Change::QueueLength(length) => (0, Some(length)),
     };
-    let length: u32 = if attribute.is_some() { 40 } else { 32 };
-    let mut message = Vec::with_capacity(40);
-    message.extend_from_slice(&length.to_ne_bytes());
-    message.extend_from_slice(&RTM_NEWLINK.to_ne_bytes());
-    message.extend_from_slice(&(NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    message.extend_from_slice(&1_u32.to_ne_bytes()); // sequence number
-    message.extend_from_slice(&0_u32.to_ne_bytes()); // port: the kernel
-    message.extend_from_slice(&[0, 0, 0, 0]); // family, padding, device type
-    message.extend_from_slice(&index.to_ne_bytes());
-    message.extend_from_slice(&flags.to_ne_bytes());
-    message.extend_from_slice(&flags.to_ne_bytes()); // which of them to change
-    if let Some(value) = attribute {
-        message.extend_from_slice(&8_u16.to_ne_bytes()); // length
-        message.extend_from_slice(&IFLA_TXQLEN.to_ne_bytes());
-        message.extend_from_slice(&value.to_ne_bytes());
+    let mut message = Message::new(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK);
+    message.put(&[0, 0, 0, 0]); // family, padding, device type
+    message.put(&index.to_ne_bytes());
+    message.put(&flags.to_ne_bytes());
+    message.put(&flags.to_ne_bytes()); // which of them to change
+    if let Some(length) = queue {
+        message.attribute(IFLA_TXQLEN, &length.to_ne_bytes());
     }
     message
+}
+
+/// `struct rtmsg` and its attributes, the metrics nested.
+fn route_request(route: HostRoute<'_>) -> Message {
+    let HostRoute { to, from, through, congestion_control } = route;
+    let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+    let mut message = Message::new(RTM_NEWROUTE, flags);
+    message.put(&[AF_INET, 32, 0, 0]); // family, prefixes of destination and source, TOS
+    message.put(&[RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST]);
+    message.put(&0_u32.to_ne_bytes()); // flags
+    message.attribute(RTA_DST, &to.octets());
+    message.attribute(RTA_PREFSRC, &from.octets());
+    message.attribute(RTA_OIF, &through.to_ne_bytes());
+    let mut metrics = Message::default();
+    metrics.attribute(RTAX_LOCK, &(1_u32 << RTAX_CC_ALGO).to_ne_bytes());
+    metrics.attribute(RTAX_CC_ALGO, congestion_control.as_bytes());
+    message.attribute(RTA_METRICS, &metrics.octets);
+    message
+}
+
+/// `struct nlmsghdr` and what follows, in host byte order (rtnetlink(7)).
+#[derive(Debug, Default)]
+struct Message {
+    octets: Vec<u8>,
+}
+
+impl Message {
+    fn new(kind: u16, flags: u16) -> Self {
+        let mut message = Self::default();
+        message.put(&0_u32.to_ne_bytes()); // length, see `finish`
+        message.put(&kind.to_ne_bytes());
+        message.put(&flags.to_ne_bytes());
+        message.put(&1_u32.to_ne_bytes()); // sequence number
+        message.put(&0_u32.to_ne_bytes()); // port: the kernel
+        message
+    }
+
+    fn put(&mut self, octets: &[u8]) {
+        self.octets.extend_from_slice(octets);
+    }
+
+    /// `struct rtattr`: a length without the padding to four octets, a kind, a value.
+    fn attribute(&mut self, kind: u16, value: &[u8]) {
+        let length = u16::try_from(4 + value.len()).expect("our attributes are short");
+        self.put(&length.to_ne_bytes());
+        self.put(&kind.to_ne_bytes());
+        self.put(value);
+        self.octets.resize(self.octets.len().next_multiple_of(4), 0);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let length = u32::try_from(self.octets.len()).expect("our messages are short");
+        self.octets[..4].copy_from_slice(&length.to_ne_bytes());
+        self.octets
+    }
 }
 
 /// NLMSG_ERROR carries zero, or an errno with its sign turned.
@@ -71,11 +144,27 @@ fn verdict(answer: &[u8]) -> io::Result<()> {
 }
 
 const RTM_NEWLINK: u16 = 16;
+const RTM_NEWROUTE: u16 = 24;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const IFF_UP: u32 = 1;
 const IFLA_TXQLEN: u16 = 13;
+const AF_INET: u8 = 2;
+const RT_TABLE_MAIN: u8 = 254;
+const RTPROT_STATIC: u8 = 4;
+const RT_SCOPE_LINK: u8 = 253;
+const RTN_UNICAST: u8 = 1;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_PREFSRC: u16 = 7;
+const RTA_METRICS: u16 = 8;
+/// Its last octet is a zero.
+const TCP_CA_NAME_MAX: usize = 16;
+const RTAX_LOCK: u16 = 1;
+const RTAX_CC_ALGO: u16 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -83,10 +172,18 @@ mod tests {
 
     #[test]
     fn a_request_has_the_length_that_it_claims() {
-        for change in [Change::Up, Change::QueueLength(7)] {
-            let request = request(1, change);
+        let route = HostRoute {
+            to: Ipv4Addr::LOCALHOST,
+            from: Ipv4Addr::LOCALHOST,
+            through: 1,
+            congestion_control: "cubic",
+        };
+        let up = link_request(1, Change::Up);
+        let queue = link_request(1, Change::QueueLength(7));
+        for (message, length) in [(up, 32), (queue, 40), (route_request(route), 76)] {
+            let request = message.finish();
             let claimed = u32::from_ne_bytes(request[..4].try_into().unwrap());
-            assert_eq!(request.len(), usize::try_from(claimed).unwrap(), "{change:?}");
+            assert_eq!((request.len(), usize::try_from(claimed).unwrap()), (length, length));
         }
     }
 

@@ -26,7 +26,7 @@
 //! | `arrive` | whose is a packet? |
 //! | `connection` | an endpoint, and the octets that it does not have: `send_buffer`, `reassembly` |
 //! | `table` | all connections, by id and by addresses |
-//! | `deadlines`, `wake`, `clock` | when to come back, sleeping until then, the time |
+//! | `deadlines` | when to come back |
 //! | `secrets` | initial sequence numbers and ports |
 //! | `trace`, `numbers` | what went over the wire, as offsets of the two streams |
 //! | `listener`, `echo`, `counters`, `link` | the rest of a host |
@@ -38,6 +38,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     io,
     net::SocketAddr,
+    os::fd::AsFd,
     time,
 };
 
@@ -48,7 +49,6 @@ use ackwise_tcp::{
 };
 
 mod arrive;
-mod clock;
 mod connection;
 mod counters;
 mod deadlines;
@@ -61,23 +61,20 @@ mod secrets;
 mod send_buffer;
 mod table;
 mod trace;
-mod wake;
 
 pub use counters::Counters;
 pub use listener::Listen;
 pub use table::{ConnectionId, Tuple};
 pub use trace::{Direction, Tap, Trace, Traced};
 
-use clock::Clock;
 use connection::{Connection, Owner};
 use deadlines::Deadlines;
 use link::Link;
 use listener::Listener;
 use secrets::Secrets;
 use table::Table;
-use wake::Wake;
 
-use crate::TunDevice;
+use crate::{TunDevice, clock::Clock, wake::Wake};
 
 /// How a stack is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -123,7 +120,7 @@ impl TunStack {
     /// If the system has no descriptors left for an epoll set and a timer.
     pub fn new(device: TunDevice, options: StackOptions) -> io::Result<Self> {
         Ok(Self {
-            wake: Wake::new(&device)?,
+            wake: Wake::new(&[device.as_fd()])?,
             link: Link::new(device),
             table: Table::default(),
             listeners: BTreeMap::new(),

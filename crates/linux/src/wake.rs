@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    os::fd::AsFd,
+    os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
 
@@ -15,10 +15,10 @@ use nix::{
     },
 };
 
-/// An epoll set of a device and a timer: epoll's own time-out counts milliseconds, which is too coarse
+/// An epoll set of devices and a timer: epoll's own time-out counts milliseconds, which is too coarse
 /// for a receiver that acknowledges "after 40 ms".
 #[derive(Debug)]
-pub(super) struct Wake {
+pub(crate) struct Wake {
     epoll: Epoll,
     timer: TimerFd,
     /// What the timer was last set for.
@@ -26,17 +26,19 @@ pub(super) struct Wake {
 }
 
 impl Wake {
-    pub(super) fn new(device: impl AsFd) -> io::Result<Self> {
+    /// Sleeps until one of `sources` is readable, among other things. Whoever wakes looks at all of them.
+    pub(crate) fn new(sources: &[BorrowedFd<'_>]) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 1))?;
+        for source in sources.iter().chain([&timer.as_fd()]) {
+            epoll.add(source, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        }
         Ok(Self { epoll, timer, armed: None })
     }
 
-    /// Sleeps until the device is readable, `until` has come, or a signal was handled.
-    pub(super) fn sleep(&mut self, until: Instant) -> io::Result<()> {
+    /// Sleeps until a source is readable, `until` has come, or a signal was handled.
+    pub(crate) fn sleep(&mut self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(());
@@ -67,7 +69,7 @@ mod tests {
     #[test]
     fn it_sleeps_until_the_time_given_and_not_when_there_is_something_to_read() {
         let (reader, writer) = pipe().unwrap();
-        let mut wake = Wake::new(&reader).unwrap();
+        let mut wake = Wake::new(&[reader.as_fd()]).unwrap();
         for millis in [3, 2] {
             let until = Instant::now() + Duration::from_millis(millis);
             wake.sleep(until).unwrap();

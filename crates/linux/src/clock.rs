@@ -1,4 +1,4 @@
-//! The monotonic clock, as the endpoints see it.
+//! The monotonic clock, as endpoints and links see it.
 
 use std::time;
 
@@ -6,26 +6,26 @@ use ackwise_tcp::Instant;
 
 /// Counts from [`BEGINNING`], the moment that it was made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     start: time::Instant,
 }
 
 impl Clock {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { start: time::Instant::now() }
     }
 
-    pub(super) fn now(self) -> Instant {
+    pub(crate) fn now(self) -> Instant {
         self.instant(time::Instant::now())
     }
 
     /// What `at` is here. Anything before the clock was made is its beginning.
-    pub(super) fn instant(self, at: time::Instant) -> Instant {
+    pub(crate) fn instant(self, at: time::Instant) -> Instant {
         BEGINNING + at.saturating_duration_since(self.start)
     }
 
     /// The same point in time outside, unless it is later than the system can say.
-    pub(super) fn outside(self, at: Instant) -> Option<time::Instant> {
+    pub(crate) fn outside(self, at: Instant) -> Option<time::Instant> {
         self.start.checked_add(at.max(BEGINNING).since(BEGINNING))
     }
 }

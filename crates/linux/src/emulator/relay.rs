@@ -1,0 +1,140 @@
+//! The thread: sleep, take packets, deliver packets.
+
+use std::{
+    io,
+    os::fd::AsFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{self, Duration},
+};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use super::{
+    EmulatorOptions, Report, Scheduling,
+    report::LatenessRecord,
+    setup::{End, Ends},
+    unread::Unread,
+    way::Way,
+};
+use crate::{clock::Clock, wake::Wake};
+
+/// How the relay is told to stop.
+#[derive(Debug)]
+pub(super) struct Stop {
+    asked: AtomicBool,
+    /// Wakes it. Nobody reads it: once rung, it rings on.
+    bell: EventFd,
+}
+
+impl Stop {
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Self { asked: AtomicBool::new(false), bell: EventFd::from_flags(flags)? })
+    }
+
+    pub(super) fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+        // It fails when it has been rung 2^64 times, and then it rings already.
+        let _ = self.bell.write(1);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+}
+
+/// Starts the thread that owns both devices.
+pub(super) fn spawn(
+    ends: Ends,
+    options: &EmulatorOptions,
+    stop: Arc<Stop>,
+) -> io::Result<JoinHandle<io::Result<Report>>> {
+    let relay = Relay::new(ends, options, stop)?;
+    thread::Builder::new().name("link".to_owned()).spawn(move || relay.run())
+}
+
+struct Relay {
+    to_server: Way,
+    to_client: Way,
+    /// What the kernel dropped on the way in, in the same order.
+    unread: [Unread; 2],
+    lateness: LatenessRecord,
+    clock: Clock,
+    wake: Wake,
+    stop: Arc<Stop>,
+    buffer: Vec<u8>,
+}
+
+impl Relay {
+    fn new(ends: Ends, options: &EmulatorOptions, stop: Arc<Stop>) -> io::Result<Self> {
+        let Ends { client: End { device: client, unread: from_client }, server } = ends;
+        let End { device: server, unread: from_server } = server;
+        let wake = Wake::new(&[client.as_fd(), server.as_fd(), stop.bell.as_fd()])?;
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let seeded = |link: &ackwise_link::LinkConfig, name| ackwise_link::LinkConfig {
+            seed: options.seed.named(name),
+            ..link.clone()
+        };
+        let to_server = seeded(&options.to_server, "to server");
+        let to_client = seeded(&options.to_client, "to client");
+        Ok(Self {
+            to_server: Way::new(Arc::clone(&client), Arc::clone(&server), to_server),
+            to_client: Way::new(server, client, to_client),
+            unread: [from_client, from_server],
+            lateness: LatenessRecord::new(),
+            clock: Clock::new(),
+            wake,
+            stop,
+            buffer: vec![0; usize::from(options.mtu)],
+        })
+    }
+
+    fn run(mut self) -> io::Result<Report> {
+        let scheduling = Scheduling::prefer_round_robin();
+        let began = time::Instant::now();
+        while !self.stop.is_asked() {
+            self.turn()?;
+            self.wake.sleep(self.next_turn())?;
+        }
+        Ok(self.report(scheduling, began.elapsed()))
+    }
+
+    /// What is due goes first, in either direction: taking packets makes it late.
+    fn turn(&mut self) -> io::Result<()> {
+        for deliver_first in [true, false] {
+            let now = self.clock.now();
+            for way in [&mut self.to_server, &mut self.to_client] {
+                way.deliver(&mut self.lateness, self.clock, now);
+                if deliver_first {
+                    way.take(PACKETS_PER_TURN, &mut self.buffer, self.clock)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_turn(&self) -> time::Instant {
+        let ways = [self.to_server.poll_timeout(), self.to_client.poll_timeout()];
+        let due = ways.into_iter().flatten().min().and_then(|due| self.clock.outside(due));
+        due.unwrap_or_else(|| time::Instant::now() + IDLE)
+    }
+
+    fn report(mut self, scheduling: Scheduling, ran: Duration) -> Report {
+        let [from_client, from_server] = &mut self.unread;
+        let mut to_server = self.to_server.report();
+        to_server.unread = from_client.packets().unwrap_or(0);
+        let mut to_client = self.to_client.report();
+        to_client.unread = from_server.packets().unwrap_or(0);
+        Report { to_server, to_client, lateness: self.lateness.summary(), scheduling, ran }
+    }
+}
+
+/// Packets taken from one device before the clock is looked at again: they may make due ones late, by
+/// about 2 us each.
+const PACKETS_PER_TURN: usize = 16;
+/// How long to sleep when nothing is under way; a packet or the bell wakes earlier.
+const IDLE: Duration = Duration::from_secs(1);

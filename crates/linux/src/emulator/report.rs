@@ -1,0 +1,145 @@
+//! What happened, and how far it can be trusted.
+
+use std::{fmt, time::Duration};
+
+use ackwise_link::Counters;
+use hdrhistogram::Histogram;
+
+use super::Scheduling;
+
+/// What an emulated link did from its beginning to its end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// From client to server.
+    pub to_server: WayReport,
+    /// From server to client.
+    pub to_client: WayReport,
+    /// How late packets of both directions were.
+    pub lateness: Lateness,
+    /// How the kernel scheduled the thread that delivered them.
+    pub scheduling: Scheduling,
+    /// How long the link existed.
+    pub ran: Duration,
+}
+
+/// One direction of a link, in packets unless it says octets.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct WayReport {
+    /// What the model did, with drops by reason.
+    pub link: Counters,
+    /// Handed to the kernel, duplicates included.
+    pub delivered: u64,
+    /// Octets of these, IP headers included.
+    pub octets_delivered: u64,
+    /// Still under way when the link ended.
+    pub under_way: u64,
+    /// Dropped at [`Emulator::MAX_OCTETS_UNDER_WAY`](super::Emulator::MAX_OCTETS_UNDER_WAY), before the
+    /// model saw them.
+    pub dropped_memory_full: u64,
+    /// Dropped by the kernel before we saw them, because its queue for us was full.
+    pub unread: u64,
+    /// Arrived, but the kernel did not take them: no memory, or the device was down.
+    pub refused: u64,
+    /// Not IPv4, so not taken: the kernel's own IPv6 neighbour and multicast messages.
+    pub not_ipv4: u64,
+}
+
+impl WayReport {
+    /// Dropped for whatever reason, asked for or not.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.link.dropped() + self.dropped_by_accident()
+    }
+
+    /// Dropped although the model did not ask for it: a measurement with such drops is doubtful.
+    #[must_use]
+    pub const fn dropped_by_accident(&self) -> u64 {
+        self.dropped_memory_full + self.unread + self.refused
+    }
+}
+
+/// How much later than due packets were handed to the kernel. The time from the kernel's sending a packet
+/// to our reading it is not in here: nobody stamps it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Lateness {
+    /// Packets measured: all that arrived.
+    pub packets: u64,
+    /// Half of them were at most so late.
+    pub median: Duration,
+    /// 94 % were at most so late.
+    pub p94: Duration,
+    /// 99 % were at most so late.
+    pub p99: Duration,
+    /// The latest.
+    pub max: Duration,
+}
+
+/// Collects lateness in bounded memory: to 1 %, up to a minute.
+pub(super) struct LatenessRecord {
+    nanos: Histogram<u64>,
+}
+
+impl LatenessRecord {
+    pub(super) fn new() -> Self {
+        let nanos = Histogram::new_with_max(LATENESS_LIMIT_NANOS, 2);
+        Self { nanos: nanos.expect("2 digits up to a minute are within its limits") }
+    }
+
+    pub(super) fn record(&mut self, lateness: Duration) {
+        self.nanos.saturating_record(u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    pub(super) fn summary(&self) -> Lateness {
+        let quantile = |q| Duration::from_nanos(self.nanos.value_at_quantile(q));
+        Lateness {
+            packets: self.nanos.len(),
+            median: quantile(0.5),
+            p94: quantile(0.94),
+            p99: quantile(0.99),
+            max: Duration::from_nanos(self.nanos.max()),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "client to server: {}", self.to_server)?;
+        writeln!(f, "server to client: {}", self.to_client)?;
+        write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)
+    }
+}
+
+impl fmt::Display for WayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets ({} octets) delivered", self.delivered, self.octets_delivered)?;
+        let (link, also) = (self.link, |count, what| (count > 0).then_some((count, what)));
+        let others = [
+            also(link.dropped_loss, "lost"),
+            also(link.dropped_queue_full, "dropped by a full queue"),
+            also(link.dropped_red, "dropped early"),
+            also(link.dropped_under_way_full, "dropped because too many were under way"),
+            also(link.duplicated, "duplicated"),
+            also(link.reordered, "late on purpose"),
+            also(self.under_way, "still under way"),
+            also(self.dropped_memory_full, "DROPPED BECAUSE MEMORY WAS FULL"),
+            also(self.unread, "DROPPED BY THE KERNEL BEFORE THE LINK"),
+            also(self.refused, "REFUSED BY THE KERNEL BEHIND THE LINK"),
+        ];
+        others.into_iter().flatten().try_for_each(|(count, what)| write!(f, ", {count} {what}"))
+    }
+}
+
+impl fmt::Display for Lateness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { packets, median, p94, p99, max } = self;
+        write!(
+            f,
+            "{packets} packets: median {median:.0?}, 94 % {p94:.0?}, 99 % {p99:.0?}, max {max:.1?}"
+        )
+    }
+}
+
+const LATENESS_LIMIT_NANOS: u64 = 60_000_000_000;

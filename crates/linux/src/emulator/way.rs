@@ -1,0 +1,84 @@
+//! One direction: what the kernel sends into one device leaves by the other, when the link says so.
+
+use std::{io, sync::Arc};
+
+use ackwise_link::{Link, LinkConfig};
+use ackwise_tcp::{Instant, Octets};
+
+use super::{Emulator, WayReport, report::LatenessRecord};
+use crate::{TunDevice, clock::Clock};
+
+pub(super) struct Way {
+    input: Arc<TunDevice>,
+    output: Arc<TunDevice>,
+    link: Link<Box<[u8]>>,
+    octets_under_way: usize,
+    /// What the link does not count.
+    report: WayReport,
+}
+
+impl Way {
+    pub(super) fn new(input: Arc<TunDevice>, output: Arc<TunDevice>, config: LinkConfig) -> Self {
+        let (link, report) = (Link::new(config), WayReport::default());
+        Self { input, output, link, octets_under_way: 0, report }
+    }
+
+    /// When the next packet arrives.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.link.poll_timeout()
+    }
+
+    /// Offers to the link what the kernel has sent, at most `packets` of them.
+    pub(super) fn take(
+        &mut self,
+        packets: usize,
+        buffer: &mut [u8],
+        clock: Clock,
+    ) -> io::Result<()> {
+        for _ in 0..packets {
+            let Some(len) = self.input.receive(buffer)? else { break };
+            self.offer(&buffer[..len], clock.now());
+        }
+        Ok(())
+    }
+
+    /// Hands to the kernel what has arrived by `now`.
+    pub(super) fn deliver(&mut self, lateness: &mut LatenessRecord, clock: Clock, now: Instant) {
+        while let Some(due) = self.link.poll_timeout().filter(|due| *due <= now) {
+            let Some(packet) = self.link.poll(now) else { break };
+            self.octets_under_way -= packet.len();
+            lateness.record(clock.now().since(due));
+            match self.output.send(&packet) {
+                Ok(()) => {
+                    self.report.delivered += 1;
+                    self.report.octets_delivered += packet.len() as u64;
+                }
+                Err(_) => self.report.refused += 1,
+            }
+        }
+    }
+
+    /// What happened, but for what only the kernel knows.
+    pub(super) fn report(&self) -> WayReport {
+        WayReport {
+            link: self.link.counters(),
+            under_way: self.link.under_way() as u64,
+            ..self.report
+        }
+    }
+
+    fn offer(&mut self, packet: &[u8], now: Instant) {
+        if packet.first().is_none_or(|octet| octet >> 4 != 4) {
+            self.report.not_ipv4 += 1;
+            return;
+        }
+        // Twice: the link may duplicate it.
+        if self.octets_under_way + 2 * packet.len() > Emulator::MAX_OCTETS_UNDER_WAY {
+            self.report.dropped_memory_full += 1;
+            return;
+        }
+        let before = self.link.under_way();
+        let _verdict = self.link.push(packet.into(), Octets(packet.len() as u64), now);
+        self.octets_under_way += (self.link.under_way() - before) * packet.len();
+    }
+}
