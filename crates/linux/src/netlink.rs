@@ -38,9 +38,10 @@ pub(crate) fn change_link(index: u32, change: Change) -> io::Result<()> {
 
 /// Adds a route to the main table of the current namespace. It goes with its interface.
 pub(crate) fn add_route(route: HostRoute<'_>) -> io::Result<()> {
-    // The kernel would cut a longer name, and might know what is left.
-    if route.congestion_control.len() >= TCP_CA_NAME_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is too long"));
+    // The kernel would cut such a name, and might know what is left.
+    let name = route.congestion_control;
+    if name.len() >= TCP_CA_NAME_MAX || name.contains('\0') {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name has this form"));
     }
     ask(route_request(route))
 }

@@ -14,7 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_linux::{Namespace, TunDevice, device::TunOptions, testing::skip};
+use ackwise_linux::{
+    Emulator, Namespace, TunDevice, device::TunOptions, emulator::EmulatorOptions, testing::skip,
+};
 use host::{Host, PATIENCE};
 
 #[test]
@@ -35,11 +37,7 @@ fn a_device_goes_when_its_process_is_killed() {
         assert!(interfaces().contains(&said), "{said}");
         child.kill().unwrap(); // SIGKILL
         child.wait().unwrap();
-        let deadline = Instant::now() + PATIENCE;
-        while interfaces() != ["lo"] {
-            assert!(Instant::now() < deadline, "{:?} is left", interfaces());
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_for_loopback_alone();
     });
 }
 
@@ -64,7 +62,32 @@ fn a_namespace_has_no_name_and_its_maker_stays_outside() {
     assert_eq!(namespace.run(here).unwrap(), within);
 }
 
+#[test]
+fn an_emulated_link_goes_when_its_process_is_killed() {
+    let name = "an_emulated_link_goes_when_its_process_is_killed";
+    Host::with(name, |host| {
+        drop(host);
+        let (mut child, said) = start("a_process_that_holds_an_emulated_link");
+        assert!(interfaces().contains(&said), "{said}");
+        child.kill().unwrap(); // SIGKILL
+        child.wait().unwrap();
+        wait_for_loopback_alone();
+    });
+}
+
 /// Not a test, but for the process that the test above starts and kills.
+#[test]
+fn a_process_that_holds_an_emulated_link() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let (here, there) = (Namespace::current().unwrap(), Namespace::create().unwrap());
+    let emulator = Emulator::between(&here, &there, &EmulatorOptions::default()).unwrap();
+    println!("\nsays {}", emulator.client_device());
+    thread::sleep(PATIENCE);
+}
+
+/// Not a test, but for the process that a test starts and kills.
 #[test]
 fn a_process_that_holds_a_device() {
     if std::env::var_os(CHILD).is_none() {
@@ -88,6 +111,15 @@ fn start(test: &str) -> (Child, String) {
         .map_while(Result::ok)
         .find_map(|line| line.strip_prefix("says ").map(str::to_owned));
     (child, said.expect("the child says something"))
+}
+
+/// The kernel ends a killed process in its own time.
+fn wait_for_loopback_alone() {
+    let deadline = Instant::now() + PATIENCE;
+    while interfaces() != ["lo"] {
+        assert!(Instant::now() < deadline, "{:?} is left", interfaces());
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn interfaces() -> Vec<String> {

@@ -19,8 +19,8 @@ mod linux {
     };
 
     use ackwise_linux::{
-        Namespace, TunDevice, TunError, device::TunOptions, namespace::enter_private_network,
-        testing::skip,
+        Emulator, Namespace, TunDevice, TunError, device::TunOptions, emulator::EmulatorOptions,
+        namespace::enter_private_network, testing::skip,
     };
     use nix::{
         mount::{MsFlags, mount},
@@ -73,15 +73,35 @@ mod linux {
         let address = listener.local_addr().expect("a bound socket has one");
         TcpStream::connect(address).expect("loopback is up");
 
-        Namespace::create().expect("more of them").run(|| ()).expect("and into them");
+        namespace().run(|| ()).expect("and into them");
         match TunDevice::open(TunOptions::default()) {
-            Ok(device) => assert!(device.name().starts_with("tun")),
+            Ok(device) => {
+                assert!(device.name().starts_with("tun"));
+                over_an_emulated_link();
+            }
             // The node's permissions are the host's business; the right to use it is not missing.
             Err(forbidden @ (TunError::NodeForbidden | TunError::NoNode)) => {
                 println!("{forbidden}")
             }
             Err(other) => panic!("{other}"),
         }
+    }
+
+    fn over_an_emulated_link() {
+        let (client, server) = (namespace(), namespace());
+        let options = EmulatorOptions::default();
+        let emulator = Emulator::between(&client, &server, &options).expect("a device was allowed");
+        let address = (emulator.server_address(), 0);
+        let listener = server.run(|| TcpListener::bind(address)).expect("in").expect("free");
+        let address = listener.local_addr().expect("a bound socket has one");
+        client.run(|| TcpStream::connect(address)).expect("in").expect("joined");
+        let report = emulator.stop().expect("nobody removes its devices");
+        assert!(report.to_server.delivered >= 2, "SYN, ACK and perhaps FIN: {report}");
+        println!("{report}");
+    }
+
+    fn namespace() -> Namespace {
+        Namespace::create().expect("more of them")
     }
 
     const NAME: &str = "a_process_without_root_enters_a_network_of_its_own";

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use ackwise_linux::{
-    Emulator, Namespace,
+    Emulator, Namespace, NamespaceError,
     emulator::{EmulatorError, EmulatorOptions},
     testing::skip,
 };
@@ -43,4 +43,10 @@ impl Cable {
         let client = self.client.run(|| TcpStream::connect(address)).unwrap().unwrap();
         (client, listener.accept().unwrap().0)
     }
+}
+
+/// Two new namespaces, or `None` after saying that there are none.
+pub(crate) fn namespaces(name: &str) -> Option<(Namespace, Namespace)> {
+    let both = || Ok::<_, NamespaceError>((Namespace::create()?, Namespace::create()?));
+    both().map_err(|missing| skip(name, missing)).ok()
 }

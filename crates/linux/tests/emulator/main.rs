@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cable;
+mod ends;
+mod fate;
 
 use std::{
     io::{Read, Write},

@@ -1,0 +1,140 @@
+//! Whom the model hits on the wire, and what the kernel makes of it.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpStream, UdpSocket},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use ackwise_link::{Faults, Link, LinkConfig, Pick, Probability, Seed};
+use ackwise_linux::{Namespace, emulator::EmulatorOptions, testing::skip};
+use ackwise_tcp::{Instant, Octets};
+
+use crate::cable::Cable;
+
+#[test]
+fn the_packet_that_is_dropped_is_the_one_that_is_sent_again() {
+    let name = "the_packet_that_is_dropped_is_the_one_that_is_sent_again";
+    if let Err(missing) = Command::new("ss").arg("-V").output() {
+        return skip(name, format!("cannot start ss: {missing}; install iproute2"));
+    }
+    // SYN, ACK, and then data: the third segment of it.
+    let lossy = Faults { loss: Pick::Nth(vec![5]), ..Faults::NONE };
+    let retransmitted = [Faults::NONE, lossy].map(|faults| {
+        let drops = u64::from(faults != Faults::NONE);
+        let delay = Duration::from_millis(5);
+        let options = EmulatorOptions {
+            to_server: LinkConfig { delay, faults, ..LinkConfig::IDEAL },
+            to_client: LinkConfig { delay, ..LinkConfig::IDEAL },
+            ..EmulatorOptions::default()
+        };
+        let mut retransmitted = None;
+        Cable::with(name, options, |cable| {
+            let (client, server) = cable.connect();
+            transfer(&client, &server, 14_480);
+            retransmitted = Some(retransmissions(&cable.client));
+            let report = cable.emulator.stop().unwrap();
+            assert_eq!(report.to_server.link.dropped_loss, drops, "{report}");
+            assert_eq!(report.to_server.dropped_by_accident(), 0, "{report}");
+        });
+        retransmitted
+    });
+    if let [Some(without), Some(with)] = retransmitted {
+        assert!(with > without, "{with} retransmissions with a drop, {without} without");
+    }
+}
+
+/// Sends octets from one socket to the other.
+fn transfer(mut from: &TcpStream, mut to: &TcpStream, octets: usize) {
+    thread::scope(|scope| {
+        scope.spawn(|| from.write_all(&vec![1; octets]).unwrap());
+        to.read_exact(&mut vec![0; octets]).unwrap();
+    });
+}
+
+/// `tcpi_total_retrans` of the namespace's only connection, as `ss` reads it from the kernel.
+fn retransmissions(namespace: &Namespace) -> u64 {
+    let ss = namespace.run(|| Command::new("ss").args(["-tiHn"]).output()).unwrap().unwrap();
+    let text = String::from_utf8(ss.stdout).unwrap();
+    // `retrans:0/1`: those in flight, and all.
+    let Some((_, found)) = text.split_once(" retrans:") else {
+        assert!(text.contains("cwnd:"), "no connection in {text}");
+        return 0;
+    };
+    let all = found.split_whitespace().next().and_then(|counts| counts.split_once('/'));
+    all.and_then(|(_, all)| all.parse().ok()).unwrap_or_else(|| panic!("no count in {text}"))
+}
+
+#[test]
+fn one_seed_drops_and_doubles_the_same_packets_on_the_wire_as_in_the_model() {
+    let name = "one_seed_drops_and_doubles_the_same_packets_on_the_wire_as_in_the_model";
+    let random = |per_million| Pick::Random(Probability::per_million(per_million).unwrap());
+    let faults = Faults { loss: random(200_000), duplication: random(100_000), ..Faults::NONE };
+    let link = LinkConfig { faults, ..LinkConfig::IDEAL };
+    let fates = [1, 1, 2].map(|seed| {
+        let options = EmulatorOptions {
+            to_server: link.clone(),
+            seed: Seed(seed),
+            ..EmulatorOptions::default()
+        };
+        let mut arrived = None;
+        Cable::with(name, options, |cable| arrived = Some(datagrams_that_arrive(&cable)));
+        arrived
+    });
+    if let [Some(one), Some(again), Some(other)] = fates {
+        let seed = Seed(1).named("to server");
+        assert_eq!(one, virtually(LinkConfig { seed, ..link }));
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+    }
+}
+
+const DATAGRAMS: u32 = 200;
+
+/// Sends numbered datagrams and a last one that cannot get lost; returns the numbers that arrive.
+fn datagrams_that_arrive(cable: &Cable) -> Vec<u32> {
+    let server_address = (cable.emulator.server_address(), 0);
+    let receiver = cable.server.run(|| UdpSocket::bind(server_address)).unwrap().unwrap();
+    let client_address = (cable.emulator.client_address(), 0);
+    let sender = cable.client.run(|| UdpSocket::bind(client_address)).unwrap().unwrap();
+    for number in 0..DATAGRAMS {
+        sender.send_to(&number.to_be_bytes(), receiver.local_addr().unwrap()).unwrap();
+    }
+    // The link has no delay: what is not here soon does not come.
+    receiver.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut octets = [0; 4];
+    std::iter::from_fn(|| receiver.recv(&mut octets).ok().map(|_| u32::from_be_bytes(octets)))
+        .collect()
+}
+
+/// The same by the model alone.
+fn virtually(config: LinkConfig) -> Vec<u32> {
+    let mut link = Link::new(config);
+    let arriving = |link: &mut Link<u32>, number| {
+        let _verdict = link.push(number, Octets(32), Instant::EPOCH);
+        std::iter::from_fn(|| link.poll(Instant::EPOCH)).collect::<Vec<_>>()
+    };
+    (0..DATAGRAMS).flat_map(|number| arriving(&mut link, number)).collect()
+}
+
+#[test]
+fn the_kernel_s_own_ipv6_messages_are_not_packets_of_the_link() {
+    let name = "the_kernel_s_own_ipv6_messages_are_not_packets_of_the_link";
+    Cable::with(name, EmulatorOptions::default(), |cable| {
+        let table = cable.client.run(|| fs::read_to_string("/proc/thread-self/net/if_inet6"));
+        if !table.unwrap().is_ok_and(|table| table.contains("tun")) {
+            return skip(name, "IPv6 is switched off");
+        }
+        thread::sleep(Duration::from_millis(300));
+        let report = cable.emulator.stop().unwrap();
+        assert_eq!(
+            report.to_server.link.offered() + report.to_client.link.offered(),
+            0,
+            "{report}"
+        );
+        assert!(report.to_server.not_ipv4 > 0, "multicast listener reports, at least: {report:?}");
+    });
+}
