@@ -23,11 +23,13 @@ pub struct Shown {
     pub connection: Option<u32>,
     /// Totals of the exchanges slower than this, too.
     pub slower_than: Option<Duration>,
+    /// The columns of the terminal.
+    pub columns: usize,
 }
 
 impl Default for Shown {
     fn default() -> Self {
-        Self { worst: 5, connection: None, slower_than: None }
+        Self { worst: 5, connection: None, slower_than: None, columns: 100 }
     }
 }
 
@@ -53,6 +55,7 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
     let bold = Style::new().bold();
     for (number, line) in sentence(&explained.analysis).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
+        let line = textwrap::fill(line, shown.columns.max(LEAST_COLUMNS));
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for totals in shown.totals(explained) {
@@ -63,6 +66,9 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
     out += &notes(explained);
     out
 }
+
+/// Narrower text is not worth reading. Ours.
+const LEAST_COLUMNS: usize = 40;
 
 fn totals_section(totals: &Totals) -> String {
     let title = match totals.over {
