@@ -131,7 +131,8 @@ impl Hold {
 
     fn unreleased(facts: &Facts) -> Self {
         let corked = Self::CORK_TIMER.contains(&facts.quiet.as_millis());
-        if corked && facts.is_small() && facts.flight[1] == 0 {
+        // What a program has written to the end has PSH; what was cut off from more has not.
+        if corked && !facts.pushed && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {

@@ -235,7 +235,7 @@ impl Sender {
         let on_link = self.bottleneck.before.time(octets);
         let sent = sighting.seen.saturating_sub(way + on_link);
         let sent = self.last.map_or(sent, |last| sent.max(last.sent));
-        self.receive(sent + at_once, direction, distances);
+        self.receive(sent + inexact(way) + on_link, direction, distances);
         self.learn_pace(sighting, way);
         self.notice_idle(sent, distances);
         let receiver = distances.ahead(direction);
@@ -536,6 +536,13 @@ impl FirstFlight {
 fn at_once(distances: &Distances, direction: Direction) -> Duration {
     const HOST: Duration = Duration::from_micros(300);
     HOST + distances.ahead(opposite(direction)) / 4
+}
+
+/// What arrives so much later can still be the reason: `way` is only the half of a round trip, and what
+/// the host needed for that is in it. Ours.
+fn inexact(way: Duration) -> Duration {
+    const HOST: Duration = Duration::from_micros(50);
+    way / 4 + way.min(HOST)
 }
 
 /// An acknowledgement that leaves no later after its data was not delayed, the `receiver` being so far

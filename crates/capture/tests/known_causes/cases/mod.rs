@@ -1,0 +1,50 @@
+//! One module for each way of wasting time.
+
+mod nagle;
+mod think;
+
+use std::sync::{Mutex, PoisonError};
+
+use ackwise_http::cause::Cause;
+use ackwise_linux::testing::skip;
+
+use super::{
+    lab::{self, Lab},
+    score::Score,
+    talk::Talk,
+};
+
+/// Talks on a cable, and holds the verdicts at both ends to what was injected. A second time if the first
+/// was bad: other programs may have had the processors.
+fn judge_on_cable(name: &str, talk: &Talk) {
+    judge(name, talk, &[], Lab::with_cable);
+}
+
+fn judge(name: &str, talk: &Talk, granted: &[Cause], lab: fn() -> Lab) {
+    /// Times are real, and there are few processors: one case after the other.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(missing) = lab::missing() {
+        return skip(name, missing);
+    }
+    let lab = lab();
+    let Err(first) = attempt(name, talk, granted, &lab) else { return };
+    println!("{name}: again, in case the machine was busy; the first time:\n{first}");
+    if let Err(table) = attempt(name, talk, granted, &lab) {
+        panic!("{name}:\n{table}");
+    }
+}
+
+fn attempt(name: &str, talk: &Talk, granted: &[Cause], lab: &Lab) -> Result<(), String> {
+    let watched = talk.watch(name, lab);
+    let mut bad = String::new();
+    for (at, analysis) in &watched.seen {
+        let score = Score::of(analysis, &watched.injected, granted);
+        let line = format!("{name}, seen by the {}: {}", at.name(), score.summary());
+        println!("{line}");
+        if !score.is_good() || analysis.exchanges.len() != talk.exchanges {
+            bad += &format!("{line}\n{}", score.table());
+        }
+    }
+    if bad.is_empty() { Ok(()) } else { Err(bad) }
+}

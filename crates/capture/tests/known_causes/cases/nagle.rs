@@ -1,0 +1,77 @@
+//! Two writes where one would do: the second waits for an acknowledgement that the other end delays.
+
+use std::io::Write;
+
+use ackwise_http::cause::{Cause, Direction};
+
+use super::judge_on_cable;
+use crate::{
+    http::{GET, body, read_body, read_head, read_message, response_head, upload_head},
+    talk::{Talk, plainly},
+};
+
+#[test]
+fn a_server_that_writes_head_and_body_apart() {
+    let blame = (Cause::NagleDelayedAck, Direction::ToClient);
+    let talk = Talk {
+        exchanges: 20,
+        listen: plainly,
+        server: Box::new(|stream, _, _| {
+            read_message(stream).unwrap();
+            stream.write_all(&response_head(500)).unwrap();
+            stream.write_all(&body(500)).unwrap();
+        }),
+        client: Box::new(move |stream, exchange, truth| {
+            stream.write_all(GET).unwrap();
+            let len = read_head(stream).unwrap();
+            truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
+        }),
+    };
+    judge_on_cable("a_server_that_writes_head_and_body_apart", &talk);
+}
+
+#[test]
+fn a_client_that_writes_head_and_body_apart() {
+    let blame = (Cause::NagleDelayedAck, Direction::ToServer);
+    let talk = Talk {
+        exchanges: 20,
+        listen: plainly,
+        client: Box::new(|stream, _, _| {
+            stream.write_all(&upload_head(300)).unwrap();
+            stream.write_all(&body(300)).unwrap();
+            read_message(stream).unwrap();
+        }),
+        server: Box::new(move |stream, exchange, truth| {
+            let len = read_head(stream).unwrap();
+            truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
+            stream.write_all(&[response_head(10), body(10)].concat()).unwrap();
+        }),
+    };
+    judge_on_cable("a_client_that_writes_head_and_body_apart", &talk);
+}
+
+#[test]
+fn a_server_that_copies_in_blocks() {
+    /// What fills two segments and a part of a third; the rest of the body then waits.
+    const BLOCK: usize = 4_096;
+    let blame = (Cause::NagleDelayedAck, Direction::ToClient);
+    let talk = Talk {
+        exchanges: 20,
+        listen: plainly,
+        server: Box::new(|stream, _, _| {
+            read_message(stream).unwrap();
+            let response = [response_head(4_300), body(4_300)].concat();
+            for block in response.chunks(BLOCK) {
+                stream.write_all(block).unwrap();
+            }
+        }),
+        client: Box::new(move |stream, exchange, truth| {
+            stream.write_all(GET).unwrap();
+            let len = read_head(stream).unwrap();
+            let at_once = BLOCK - response_head(len).len();
+            read_body(stream, at_once).unwrap();
+            truth.measure(exchange, blame, || read_body(stream, len - at_once)).unwrap();
+        }),
+    };
+    judge_on_cable("a_server_that_copies_in_blocks", &talk);
+}

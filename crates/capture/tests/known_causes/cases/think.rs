@@ -1,0 +1,53 @@
+//! Programs that take their time: what looks like a delayed acknowledgement and is none.
+
+use std::{io::Write, time::Duration};
+
+use ackwise_http::cause::{Cause, Direction};
+
+use super::judge_on_cable;
+use crate::{
+    http::{GET, body, read_message, response_head},
+    talk::{Talk, plainly, think, without_nagle},
+};
+
+#[test]
+fn a_server_that_thinks_before_it_answers() {
+    for millis in [5, 40, 45, 200] {
+        let blame = (Cause::ServerThink, Direction::ToClient);
+        let talk = Talk {
+            exchanges: 12,
+            listen: plainly,
+            server: Box::new(move |stream, exchange, truth| {
+                read_message(stream).unwrap();
+                truth.measure(exchange, blame, || think(Duration::from_millis(millis)));
+                stream.write_all(&[response_head(500), body(500)].concat()).unwrap();
+            }),
+            client: Box::new(ask),
+        };
+        judge_on_cable(&format!("a_server_that_thinks_before_it_answers {millis} ms"), &talk);
+    }
+}
+
+#[test]
+fn a_server_that_thinks_between_head_and_body() {
+    for millis in [5, 40, 45, 200] {
+        let blame = (Cause::ApplicationLimited, Direction::ToClient);
+        let talk = Talk {
+            exchanges: 12,
+            listen: without_nagle,
+            server: Box::new(move |stream, exchange, truth| {
+                read_message(stream).unwrap();
+                stream.write_all(&response_head(500)).unwrap();
+                truth.measure(exchange, blame, || think(Duration::from_millis(millis)));
+                stream.write_all(&body(500)).unwrap();
+            }),
+            client: Box::new(ask),
+        };
+        judge_on_cable(&format!("a_server_that_thinks_between_head_and_body {millis} ms"), &talk);
+    }
+}
+
+fn ask(stream: &mut std::net::TcpStream, _: usize, _: &crate::truth::Truth) {
+    stream.write_all(GET).unwrap();
+    read_message(stream).unwrap();
+}
