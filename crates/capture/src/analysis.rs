@@ -14,6 +14,7 @@ use crate::{
     conversation::Protocol,
     decode::Seen,
     flow::{Open, Table},
+    series::{Budget, Series, Stretch},
 };
 
 /// Reads segments in the order of the capture, and remembers what they meant.
@@ -27,6 +28,14 @@ pub struct Analyser {
 }
 
 impl Analyser {
+    /// Keeps what a report draws, too: [`ConnectionResult::series`], [`ExchangeResult::stretches`]. It
+    /// takes 30 MiB at most, however long the capture.
+    #[must_use]
+    pub fn with_series(mut self) -> Self {
+        self.results.budget.get_or_insert_default();
+        self
+    }
+
     /// Takes the next segment of the capture.
     pub fn handle(&mut self, seen: &Seen<'_>) {
         self.first.get_or_insert(seen.at);
@@ -39,7 +48,7 @@ impl Analyser {
     #[must_use]
     pub fn finish(mut self) -> Analysis {
         self.table.finish(&mut self.results);
-        let Results { mut connections, mut exchanges, copies, paces: _ } = self.results;
+        let Results { mut connections, mut exchanges, copies, .. } = self.results;
         connections.sort_unstable_by_key(|it| it.id);
         exchanges.sort_by_key(|it| (it.start, it.connection));
         Analysis {
@@ -109,6 +118,8 @@ pub struct ConnectionResult {
     pub first_seen: Instant,
     /// When its last one was.
     pub last_seen: Instant,
+    /// Its segments over time, if asked for.
+    pub series: Option<Box<Series>>,
 }
 
 /// An exchange, as far as it was seen.
@@ -137,10 +148,13 @@ pub struct ExchangeResult {
     pub exact: bool,
     /// Where the time went; adds up to the duration.
     pub shares: Box<[Share]>,
+    /// Which time went where, if asked for: in order, without the shortest if there are too many.
+    pub stretches: Box<[Stretch]>,
 }
 
 impl ExchangeResult {
-    pub(crate) fn new(connection: u32, open: Open, complete: bool) -> Self {
+    pub(crate) fn new(connection: u32, mut open: Open, complete: bool) -> Self {
+        let stretches = open.account.take_stretches().into();
         let request = open.head.as_ref().map(|head| {
             let method = head.method.as_deref().unwrap_or("?");
             format!("{method} {}", head.path.as_deref().unwrap_or("?")).into()
@@ -157,6 +171,7 @@ impl ExchangeResult {
             complete,
             exact: open.exact,
             shares: open.account.into_shares().into(),
+            stretches,
         }
     }
 
@@ -173,6 +188,8 @@ pub(crate) struct Results {
     connections: Vec<ConnectionResult>,
     exchanges: Vec<ExchangeResult>,
     copies: u64,
+    /// What may still be kept for a report; `None` if nobody wants one.
+    pub(crate) budget: Option<Budget>,
     // Looked up, never walked: the order of a hash table shows nowhere.
     paces: HashMap<[IpAddr; 2], Paces>,
 }
@@ -197,7 +214,14 @@ impl Results {
         self.connections.push(connection);
     }
 
-    pub(crate) fn add_exchange(&mut self, exchange: ExchangeResult) {
+    pub(crate) const fn keeps_series(&self) -> bool {
+        self.budget.is_some()
+    }
+
+    pub(crate) fn add_exchange(&mut self, mut exchange: ExchangeResult) {
+        if let Some(budget) = &mut self.budget {
+            exchange.stretches = budget.admit(exchange.stretches);
+        }
         self.exchanges.push(exchange);
     }
 }

@@ -10,6 +10,7 @@
 //! | [`read`] | files and pipes, any number of them, as one capture: frames in order of time |
 //! | [`decode`] | a frame as the TCP segment in it, links and tunnels taken off |
 //! | [`conversation`] | from the two streams of a connection to its exchanges |
+//! | [`series`] | what a report draws of a connection, bounded |
 //!
 //! ```
 //! use ackwise_capture::{PcapWriter, SegmentWriter, StreamContents, WHOLE_FRAMES};
@@ -44,6 +45,7 @@ pub mod pcap;
 mod positions;
 pub mod read;
 mod segments;
+pub mod series;
 #[cfg(test)]
 mod testing;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use ackwise_http::cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
+use crate::series::{Stretch, Stretches};
+
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Evidence([u64; Self::MAX]);
@@ -89,13 +91,30 @@ pub struct Account {
     shares: Vec<Share>,
     /// The last verdict: what follows under the same one is the same piece.
     open: Option<(Cause, Direction, Duration)>,
+    /// Which time went where, if a report wants to draw it.
+    stretches: Option<Box<Stretches>>,
 }
 
 impl Account {
     /// An exchange begins.
     #[must_use]
     pub const fn new(from: Instant) -> Self {
-        Self { from, cursor: from, shares: Vec::new(), open: None }
+        Self { from, cursor: from, shares: Vec::new(), open: None, stretches: None }
+    }
+
+    /// Remembers which time went where, too, from now on.
+    pub(crate) fn keep_stretches(&mut self) {
+        self.stretches.get_or_insert_default();
+    }
+
+    /// An account of the same exchange with nothing in it.
+    pub(crate) fn emptied(&self) -> Self {
+        let stretches = self.stretches.as_ref().map(|_| Box::default());
+        Self { stretches, ..Self::new(self.from) }
+    }
+
+    pub(crate) fn take_stretches(&mut self) -> Vec<Stretch> {
+        self.stretches.take().map(|it| it.into_inner()).unwrap_or_default()
     }
 
     /// When the exchange began.
@@ -121,6 +140,9 @@ impl Account {
         let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
         let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
         self.open = Some((cause, direction, piece));
+        if let Some(stretches) = &mut self.stretches {
+            stretches.add(until.saturating_sub(piece), until, verdict);
+        }
         let share = self.share(cause, direction);
         share.span += span;
         share.times += u32::from(goes_on.is_none());

@@ -6,7 +6,7 @@ use ackwise_http::cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
-    ends::{Ends, Lost},
+    ends::{Ends, Lost, opposite},
     exchange::Open,
     reassembly::{Piece, Reassembly},
     setup::Setup,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     analysis::{ConnectionResult, ExchangeResult, Results},
-    attribution::Account,
     conversation::{Conversation, Event, ExchangeId, Protocol},
     decode::Seen,
+    series::{Point, Series},
 };
 
 /// A connection that is not over.
@@ -38,6 +38,8 @@ pub(crate) struct Connection {
     closed_first: Option<Party>,
     first_seen: Instant,
     last_seen: Instant,
+    /// What a report draws of it, if one is wanted.
+    series: Option<Box<Series>>,
 }
 
 /// HTTP/2's flow control.
@@ -87,7 +89,14 @@ impl Connection {
             closed_first: None,
             first_seen: now,
             last_seen: now,
+            series: None,
         }
+    }
+
+    /// Remembers what a report draws of it.
+    pub(crate) fn keep_series(&mut self) {
+        self.series.get_or_insert_default();
+        self.setup.keeps_stretches = true;
     }
 
     /// Its number in the capture.
@@ -143,10 +152,35 @@ impl Connection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
+        let repairs = self.ends.half(direction).repeated;
         if segment.len > 0 {
             self.handle_data(seen, direction, now, results);
         }
+        if self.series.is_some() {
+            let again = self.ends.half(direction).repeated > repairs;
+            self.draw(seen, direction, again, results);
+        }
         self.handle_end(segment, direction, now, seen.number, results);
+    }
+
+    /// Remembers a segment for the plot.
+    fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
+        let octets = self.ends.halves[direction as usize].stream.place(&seen.segment);
+        let other = &self.ends.half(opposite(direction)).stream;
+        let point = Point {
+            at: self.last_seen,
+            packet: seen.number,
+            direction,
+            octets: octets.map_or([0, 0], |it| [it.start, it.end]),
+            ack: seen.segment.ack.map(|_| other.acked()),
+            edge: other.edge(),
+            flags: seen.segment.flags,
+            again,
+            segments: 1,
+        };
+        if let (Some(series), Some(budget)) = (&mut self.series, &mut results.budget) {
+            series.push(point, budget);
+        }
     }
 
     /// The capture does not have what was sent before this.
@@ -232,6 +266,9 @@ impl Connection {
             exchange.abandon(self.last_seen);
             self.exchange_over(exchange, false, results);
         }
+        if let Some(series) = &mut self.series {
+            series.finish();
+        }
         let [to_server, to_client] = &self.ends.halves;
         results.add_connection(ConnectionResult {
             id: self.id,
@@ -251,6 +288,7 @@ impl Connection {
             octets: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             last_seen: self.last_seen,
+            series: self.series,
         });
     }
 
@@ -272,7 +310,7 @@ impl Connection {
             Event::RequestBegins { exchange, stream, position, exact } => {
                 let account = match self.exchanges {
                     0 => self.setup.begin_exchange(now, packet),
-                    _ => Account::new(now),
+                    _ => self.setup.new_account(now),
                 };
                 self.exchanges += 1;
                 let mut open = Open::new(exchange, stream, account, position);

@@ -221,7 +221,7 @@ const fn is_keep_alive(octets: &Range<u64>, stream: &Stream) -> bool {
     octets.end - octets.start <= 1 && octets.end <= stream.acked()
 }
 
-const fn opposite(direction: Direction) -> Direction {
+pub(super) const fn opposite(direction: Direction) -> Direction {
     match direction {
         Direction::ToServer => Direction::ToClient,
         Direction::ToClient => Direction::ToServer,

@@ -95,7 +95,7 @@ impl Open {
     /// Nothing tells this exchange from others that overlap with it.
     pub(crate) fn forget_causes(&mut self) {
         let until = self.account.cursor();
-        self.account = Account::new(self.account.from());
+        self.account = self.account.emptied();
         self.add(until, Cause::Unknown, Direction::ToClient, Evidence::default());
     }
 

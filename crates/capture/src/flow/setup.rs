@@ -15,6 +15,8 @@ pub(crate) struct Setup {
     reply: Handed,
     established: bool,
     in_tls: bool,
+    /// Accounts remember which time went where.
+    pub(crate) keeps_stretches: bool,
 }
 
 /// A SYN: when it was last seen, in which packet, how often.
@@ -39,8 +41,10 @@ impl Setup {
         let before = handed.packet;
         *handed = Handed { seen, packet, times: handed.times + 1 };
         let again = handed.times > 1;
-        let account = self.account.get_or_insert_with(|| Account::new(seen));
-        if again {
+        if self.account.is_none() {
+            self.account = Some(self.new_account(seen));
+        }
+        if let Some(account) = self.account.as_mut().filter(|_| again) {
             let evidence = Evidence::of([before, packet, 0]);
             account.add(seen, verdict(Cause::RetransmissionTimeout, direction, evidence));
         }
@@ -70,6 +74,15 @@ impl Setup {
         }
     }
 
+    /// The account of what begins at `from`.
+    pub(crate) fn new_account(&self, from: Instant) -> Account {
+        let mut account = Account::new(from);
+        if self.keeps_stretches {
+            account.keep_stretches();
+        }
+        account
+    }
+
     /// The connection speaks TLS.
     pub(crate) const fn begin_tls(&mut self) {
         self.in_tls = true;
@@ -96,7 +109,7 @@ impl Setup {
         let account = self.account.take().filter(|it| {
             seen.saturating_since(it.cursor()) <= Self::IN_ADVANCE
         });
-        let Some(mut account) = account else { return Account::new(seen) };
+        let Some(mut account) = account else { return self.new_account(seen) };
         let evidence = Evidence::of([packet, 0, 0]);
         account.add(seen, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));
         account

@@ -69,6 +69,9 @@ impl Table {
         let (client, server) = roles(seen);
         let mut connection = Box::new(Connection::new(self.opened, client, server, seen.at));
         self.opened += 1;
+        if results.keeps_series() {
+            connection.keep_series();
+        }
         connection.handle(seen, results);
         match slot {
             Some(slot) => {
