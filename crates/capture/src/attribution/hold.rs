@@ -42,6 +42,8 @@ pub(crate) struct Facts {
     pub small_acknowledged: bool,
     /// The segment before it had PSH: its program had given no more by then.
     pub pushed: bool,
+    /// It had PSH for no other reason than that.
+    pub ended: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -132,7 +134,7 @@ impl Hold {
     fn unreleased(facts: &Facts) -> Self {
         let corked = Self::CORK_TIMER.contains(&facts.quiet.as_millis());
         // What a program has written to the end has PSH; what was cut off from more has not.
-        if corked && !facts.pushed && facts.is_small() && facts.flight[1] == 0 {
+        if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {

@@ -75,6 +75,8 @@ pub(crate) struct Departure {
     /// When it is with the receiver.
     pub arrives: Instant,
     pushed: bool,
+    /// Its program had written no more.
+    ended: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -303,6 +305,7 @@ impl Sender {
             constant: self.window.is_constant(),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
+            ended: last.ended,
             loss: sighting.loss,
         };
         let hold = Hold::told_by(&facts);
@@ -350,7 +353,10 @@ impl Sender {
         let way = (ways[0] + ways[1]).saturating_sub(self.bottleneck.time(Pace::HEADERS));
         let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + way);
         let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
-        self.last = Some(Departure { packet, seen, sent, arrives, pushed });
+        // Linux sets PSH at the end of what it lets a network card cut into segments, too.
+        let cut = octets > sighting.full || self.last.is_some_and(|last| !last.pushed);
+        let ended = pushed && !(cut && octets.is_multiple_of(sighting.full.max(1)));
+        self.last = Some(Departure { packet, seen, sent, arrives, pushed, ended });
         if sighting.loss == Some(Loss::Repairs) {
             self.timed.clear();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);

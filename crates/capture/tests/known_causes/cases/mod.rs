@@ -1,5 +1,6 @@
 //! One module for each way of wasting time.
 
+mod cork;
 mod nagle;
 mod think;
 
