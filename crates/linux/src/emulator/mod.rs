@@ -13,7 +13,8 @@
 //! | `way` | one direction: a device, a link, the other device |
 //! | `scheduling` | SCHED_RR where that is allowed |
 //! | `unread` | what the kernel dropped because we did not read it in time |
-//! | `report` | what happened, and how far it can be trusted |
+//! | `report` | what happened, and how late we were |
+//! | `doubt` | what makes a run doubtful |
 //!
 //! Left out: IPv6, which would disturb the count of packets with its own (they are counted, and stay
 //! here), and headers below IP: a packet is as large as its IPv4 header says, without Ethernet's 14 octets.
@@ -49,6 +50,7 @@ use std::{io, net::Ipv4Addr, sync::Arc, thread::JoinHandle};
 
 use crate::{Namespace, NamespaceError, TunError};
 
+mod doubt;
 mod options;
 mod relay;
 mod report;
@@ -57,6 +59,7 @@ mod setup;
 mod unread;
 mod way;
 
+pub use doubt::Doubt;
 pub use options::{CUBIC, EmulatorOptions};
 pub use report::{Lateness, Report, WayReport};
 pub use scheduling::Scheduling;

@@ -1,11 +1,11 @@
-//! What happened, and how far it can be trusted.
+//! What happened, and how late we were.
 
 use std::{fmt, time::Duration};
 
 use ackwise_link::Counters;
 use hdrhistogram::Histogram;
 
-use super::Scheduling;
+use super::{Doubt, Scheduling};
 
 /// What an emulated link did from its beginning to its end.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,6 +21,14 @@ pub struct Report {
     pub scheduling: Scheduling,
     /// How long the link existed.
     pub ran: Duration,
+}
+
+impl Report {
+    /// Why a measurement over this link may be doubtful; empty if nothing speaks against it.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<Doubt> {
+        Doubt::of(self)
+    }
 }
 
 /// One direction of a link, in packets unless it says octets.
@@ -108,7 +116,8 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "client to server: {}", self.to_server)?;
         writeln!(f, "server to client: {}", self.to_client)?;
-        write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)
+        write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)?;
+        self.doubts().iter().try_for_each(|doubt| write!(f, "\ndoubtful: {doubt}"))
     }
 }
 

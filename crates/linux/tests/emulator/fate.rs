@@ -10,7 +10,7 @@ use std::{
 };
 
 use ackwise_link::{Faults, Link, LinkConfig, Pick, Probability, Seed};
-use ackwise_linux::{Namespace, emulator::EmulatorOptions, testing::skip};
+use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions, testing::skip};
 use ackwise_tcp::{Instant, Octets};
 
 use crate::cable::Cable;
@@ -136,5 +136,26 @@ fn the_kernel_s_own_ipv6_messages_are_not_packets_of_the_link() {
             "{report}"
         );
         assert!(report.to_server.not_ipv4 > 0, "multicast listener reports, at least: {report:?}");
+    });
+}
+
+#[test]
+fn what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender() {
+    let name = "what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender";
+    const SIZE: usize = 1500;
+    let most = Emulator::MAX_OCTETS_UNDER_WAY / SIZE;
+    let far = LinkConfig { delay: Duration::from_secs(3600), ..LinkConfig::IDEAL };
+    Cable::with(name, EmulatorOptions::symmetric(far), |cable| {
+        let client_address = (cable.emulator.client_address(), 0);
+        let sender = cable.client.run(|| UdpSocket::bind(client_address)).unwrap().unwrap();
+        for _ in 0..most + most / 2 {
+            // 20 octets of IP, 8 of UDP.
+            sender.send_to(&[0; SIZE - 28], (cable.emulator.server_address(), 9)).unwrap();
+        }
+        thread::sleep(Duration::from_millis(200));
+        let report = cable.emulator.stop().unwrap();
+        let way = report.to_server;
+        assert!(usize::try_from(way.under_way).unwrap() <= most, "{report}");
+        assert!(way.dropped_memory_full > 0 && !report.doubts().is_empty(), "{report}");
     });
 }
