@@ -9,8 +9,8 @@ pub struct EmulatorOptions {
     pub to_server: LinkConfig,
     /// From server to client. Its own seed is not used.
     pub to_client: LinkConfig,
-    /// Where the random faults of both directions begin: the same packets in the same order meet the same
-    /// fate.
+    /// Where the random faults of both directions begin, at `seed.named("to server")` and
+    /// `seed.named("to client")`: the same packets in the same order meet the same fate.
     pub seed: Seed,
     /// The congestion control of all connections over the link, from both sides, whatever the programs ask
     /// for. `None` leaves it to the kernel and the programs.
@@ -25,6 +25,13 @@ impl EmulatorOptions {
     #[must_use]
     pub fn symmetric(link: LinkConfig) -> Self {
         Self { to_server: link.clone(), to_client: link, ..Self::default() }
+    }
+
+    /// To the server and to the client, each with dice of its own.
+    pub(super) fn seeded_links(&self) -> [LinkConfig; 2] {
+        let seeded =
+            |link: &LinkConfig, name| LinkConfig { seed: self.seed.named(name), ..link.clone() };
+        [seeded(&self.to_server, "to server"), seeded(&self.to_client, "to client")]
     }
 }
 
