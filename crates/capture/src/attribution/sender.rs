@@ -20,6 +20,8 @@ pub(crate) struct Sender {
     /// The last one that is there and has changed something.
     latest: Option<Arrived>,
     last: Option<Departure>,
+    /// The last one with octets that were not seen before, and when links were done with it.
+    last_new: Option<(Departure, Instant)>,
     /// The last departures that wait for their round trip.
     timed: VecDeque<Timed>,
     timed_to: u64,
@@ -106,14 +108,22 @@ struct Window {
     peak_before_idle: Option<u64>,
     slow_start: bool,
     round_end: u64,
-    acked: u64,
-    sent: u64,
+    round: Round,
+    /// The last round that is over.
+    over: Option<Round>,
     /// Rounds in a row in which little more was sent than acknowledged.
     slow: u8,
     /// Something was lost.
     lossy: bool,
     /// The peak at the end of the last round, and so many rounds in which it did not grow.
     plateau: (u64, u8),
+}
+
+/// Octets that were acknowledged in a round trip, and those that this let go.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    acked: u64,
+    sent: u64,
 }
 
 impl Default for Window {
@@ -125,8 +135,8 @@ impl Default for Window {
             peak_before_idle: None,
             slow_start: true,
             round_end: 0,
-            acked: 0,
-            sent: 0,
+            round: Round::default(),
+            over: None,
             slow: 0,
             lossy: false,
             plateau: (0, 0),
@@ -156,6 +166,8 @@ pub(crate) struct Sighting {
     pub pushed: bool,
     /// What it has to do with a loss that the vantage point sees.
     pub loss: Option<Loss>,
+    /// It holds octets that were not seen before.
+    pub new: bool,
 }
 
 impl Sender {
@@ -202,10 +214,9 @@ impl Sender {
             let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
             let newly = ack.acked.saturating_sub(self.acked);
             let window = self.window.least;
-            self.window.acknowledged(newly, self.full);
+            self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
             let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
             self.acked += newly;
-            self.window.acked += newly;
             self.first_flight.acknowledged |= newly > 0;
             self.edge = ack.edge;
             if self.recover.is_some_and(|recover| self.acked >= recover) {
@@ -356,7 +367,11 @@ impl Sender {
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
         let cut = octets > sighting.full || self.last.is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && octets.is_multiple_of(sighting.full.max(1)));
-        self.last = Some(Departure { packet, seen, sent, arrives, pushed, ended });
+        let departure = Departure { packet, seen, sent, arrives, pushed, ended };
+        self.last = Some(departure);
+        if sighting.new {
+            self.last_new = Some((departure, self.bottleneck.free_at()));
+        }
         if sighting.loss == Some(Loss::Repairs) {
             self.timed.clear();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
@@ -374,7 +389,7 @@ impl Sender {
         let wait = gap.map(|gap| gap.hold.wait);
         self.first_flight.see(octets.div_ceil(sighting.full.max(1)), wait);
         let flight = self.flight();
-        self.window.send(octets, sighting.full, flight, [self.acked, self.highest], wait);
+        self.window.send(octets, sighting.full, flight, wait);
     }
 
     fn notice_idle(&mut self, sent: Instant, distances: &Distances) {
@@ -390,6 +405,11 @@ impl Sender {
     /// What it has outstanding.
     const fn flight(&self) -> u64 {
         self.highest.saturating_sub(self.acked)
+    }
+
+    /// The last data that it sent and that was not seen before, and when links were done with it.
+    pub(crate) const fn last_new(&self) -> Option<(Departure, Instant)> {
+        self.last_new
     }
 
     /// The last data that it sent.
@@ -460,18 +480,14 @@ impl Spacing {
 }
 
 impl Window {
-    fn send(&mut self, octets: u64, full: u64, flight: u64, [acked, highest]: [u64; 2], wait: Option<Wait>) {
-        self.sent += octets;
-        if acked >= self.round_end {
-            // RFC 5681, section 3.1: in slow start a window lets more go than was acknowledged.
-            let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
-            if told && self.acked > 0 && self.round_end > 0 {
-                self.notice_growth(full);
-                let (peak, rounds) = self.plateau;
-                let grown = self.peak > peak;
-                self.plateau = (self.peak, if grown { 0 } else { rounds.saturating_add(1) });
-            }
-            (self.round_end, self.acked, self.sent) = (highest, 0, 0);
+    fn send(&mut self, octets: u64, full: u64, flight: u64, wait: Option<Wait>) {
+        self.round.sent += octets;
+        let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
+        if let Some(round) = self.over.take().filter(|round| told && round.acked > 0) {
+            self.notice_growth(round, full);
+            let (peak, rounds) = self.plateau;
+            let grown = self.peak > peak;
+            self.plateau = (self.peak, if grown { 0 } else { rounds.saturating_add(1) });
         }
         self.peak = self.peak.max(flight);
         self.least = self.least.max(flight);
@@ -482,12 +498,12 @@ impl Window {
 
     /// RFC 5681, section 3.1: in slow start a window lets at least half as much again go as was
     /// acknowledged. It takes two rounds of more than a few segments to say that it does not.
-    fn notice_growth(&mut self, full: u64) {
+    fn notice_growth(&mut self, round: Round, full: u64) {
         /// Of fewer segments delayed acknowledgements hide the growth. Ours.
         const SEGMENTS: u64 = 4;
-        if self.sent * 10 >= self.acked * 12 {
+        if round.sent * 10 >= round.acked * 12 {
             self.slow = 0;
-        } else if self.acked >= full * SEGMENTS {
+        } else if round.acked >= full * SEGMENTS {
             self.slow = self.slow.saturating_add(1);
         }
         if self.slow >= 2 {
@@ -511,18 +527,24 @@ impl Window {
         self.peak_before_idle = None;
     }
 
-    /// In slow start each acknowledgement lets it grow by a segment at least.
-    fn acknowledged(&mut self, newly: u64, full: u64) {
+    /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
+    /// something is acknowledged that was sent in it.
+    fn acknowledged(&mut self, newly: u64, full: u64, [acked, highest]: [u64; 2]) {
         if newly > 0 && self.slow_start {
             self.least += full;
         }
+        if newly > 0 && acked > self.round_end {
+            self.over = Some(self.round);
+            (self.round, self.round_end) = (Round::default(), highest);
+        }
+        self.round.acked += newly;
     }
 
     fn idle(&mut self) {
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         self.peak = 0;
         self.slow_start = true;
-        (self.round_end, self.acked, self.sent) = (0, 0, 0);
+        (self.round, self.over) = (Round::default(), None);
     }
 }
 
