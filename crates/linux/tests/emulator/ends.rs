@@ -1,8 +1,9 @@
 //! What the namespaces are given, and how a link ends.
 
 use std::{
-    io::Read,
-    net::TcpStream,
+    fs,
+    io::{ErrorKind, Read},
+    net::{TcpListener, TcpStream},
     process::Command,
     time::{Duration, Instant},
 };
@@ -86,12 +87,8 @@ fn a_link_whose_device_is_removed_says_so() {
     let name = "a_link_whose_device_is_removed_says_so";
     Cable::with(name, EmulatorOptions::default(), |cable| {
         let device = cable.emulator.client_device().to_owned();
-        let remove = || Command::new("ip").args(["link", "delete", &device]).output();
-        match cable.client.run(remove).unwrap() {
-            Ok(output) => assert!(output.status.success(), "{output:?}"),
-            Err(missing) => {
-                return skip(name, format!("cannot start ip: {missing}; install iproute2"));
-            }
+        if let Err(missing) = ip(&cable.client, &["link", "delete", &device]) {
+            return skip(name, missing);
         }
         let ended = cable.emulator.stop();
         assert!(matches!(ended, Err(EmulatorError::Ended(_))), "{ended:?}");
@@ -122,7 +119,47 @@ fn a_dropped_emulator_takes_its_connections_with_it() {
         drop(emulator);
         client.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
         client.read(&mut [0]).unwrap_err();
-        let devices = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        let devices = || fs::read_to_string("/proc/thread-self/net/dev").unwrap();
         assert!(!namespace.run(devices).unwrap().contains("tun"));
     });
+}
+
+#[test]
+fn links_form_a_chain_through_a_namespace_that_forwards() {
+    let name = "links_form_a_chain_through_a_namespace_that_forwards";
+    let delay = Duration::from_millis(5);
+    let options = EmulatorOptions::symmetric(LinkConfig { delay, ..LinkConfig::IDEAL });
+    Cable::with(name, options.clone(), |near| {
+        let router = near.server;
+        let Some((far, _)) = namespaces(name) else { return };
+        let second = Emulator::between(&router, &far, &options).unwrap();
+        router.run(|| fs::write("/proc/sys/net/ipv4/ip_forward", "1")).unwrap().unwrap();
+        let first = near.emulator;
+        let routes = [
+            (&near.client, second.server_address(), first.server_address()),
+            (&far, first.client_address(), second.client_address()),
+        ];
+        for (namespace, to, via) in routes {
+            let (to, via) = (to.to_string(), via.to_string());
+            if let Err(missing) = ip(namespace, &["route", "add", &to, "via", &via]) {
+                return skip(name, missing);
+            }
+        }
+        let listener = far.run(|| TcpListener::bind((second.server_address(), 0)));
+        let address = listener.unwrap().unwrap().local_addr().unwrap();
+        let start = Instant::now();
+        // Nobody listens any more: the answer is a reset, which takes the same way.
+        let refused = near.client.run(|| TcpStream::connect(address)).unwrap().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        assert!(start.elapsed() >= 4 * delay, "two links there, two back");
+    });
+}
+
+/// Runs `ip` in a namespace, or says that there is none.
+fn ip(namespace: &Namespace, arguments: &[&str]) -> Result<(), String> {
+    let output = namespace.run(|| Command::new("ip").args(arguments).output()).unwrap();
+    let output =
+        output.map_err(|missing| format!("cannot start ip: {missing}; install iproute2"))?;
+    assert!(output.status.success(), "{output:?}");
+    Ok(())
 }
