@@ -25,6 +25,7 @@ pub(crate) struct Sender {
     /// The last departures that wait for their round trip.
     timed: VecDeque<Timed>,
     timed_to: u64,
+    burst: Option<Burst>,
     bottleneck: Bottleneck,
     spacing: Option<Spacing>,
     acked: u64,
@@ -68,6 +69,15 @@ struct Arrived {
     small_acknowledged: bool,
 }
 
+impl Arrived {
+    /// It came with another before it, so nobody knows which of them let something go.
+    const fn behind(self, first: &Self) -> Self {
+        let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
+        let flight = [first.flight[0], self.flight[1]];
+        Self { flight, room: first.room, window: first.window, small_acknowledged, ..self }
+    }
+}
+
 /// Data that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
@@ -79,6 +89,15 @@ pub(crate) struct Departure {
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
+}
+
+/// What was sent when nothing else was outstanding, before any of it was acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    start: u64,
+    seen: Instant,
+    /// Known with the first acknowledgement.
+    end: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -202,36 +221,70 @@ impl Sender {
         distances.sample(direction, ack.seen.saturating_since(timed.seen));
         let more = !self.timed.is_empty();
         self.bottleneck.acknowledged(newly, [timed.seen, ack.seen], more);
+        self.time_burst(ack, newly, distances.round_trip(direction).unwrap_or_default());
     }
 
-    /// Acknowledgements that have arrived by `now`, or so shortly after it that they are the reason.
-    fn receive(&mut self, now: Instant, direction: Direction, distances: &Distances) {
+    /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
+    /// than the least round trip, links were busy with the burst.
+    fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Duration) {
+        let Some(burst) = &mut self.burst else { return };
+        if ack.acked <= burst.start || ack.acked > *burst.end.get_or_insert(self.highest) {
+            return;
+        }
+        let burst = *burst;
+        if self.full == 0 || newly < 2 * self.full {
+            return;
+        }
+        let busy = ack.seen.saturating_since(burst.seen).saturating_sub(round_trip);
+        let octets = ack.acked.saturating_sub(burst.start);
+        let headers = (octets / self.full).saturating_sub(1) * Pace::HEADERS;
+        if !busy.is_zero() {
+            self.bottleneck.behind.sample(octets + headers, busy);
+        }
+    }
+
+    /// Acknowledgements that have arrived by `now`, or within what is `inexact` of it. All of those
+    /// together may be the reason for what is sent then.
+    fn receive(
+        &mut self,
+        now: Instant,
+        inexact: Duration,
+        direction: Direction,
+        distances: &Distances,
+    ) {
         let sender = distances.ahead(opposite(direction));
         let receiver = distances.ahead(direction);
-        while let Some(ack) = self.coming.front().copied().filter(|it| it.seen + sender <= now) {
-            self.coming.pop_front();
-            let before = self.flight();
-            let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
-            let newly = ack.acked.saturating_sub(self.acked);
-            let window = self.window.least;
-            self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
-            let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
-            self.acked += newly;
-            self.first_flight.acknowledged |= newly > 0;
-            self.edge = ack.edge;
-            if self.recover.is_some_and(|recover| self.acked >= recover) {
-                self.recover = None;
+        let mut together: Option<Arrived> = None;
+        while let Some(ack) = self.coming.front().copied() {
+            let at = ack.seen + sender;
+            if at > now + inexact {
+                break;
             }
-            self.latest = Some(Arrived {
-                packet: ack.packet,
-                left: ack.seen.saturating_sub(receiver),
-                at: ack.seen + sender,
-                flight: [before, self.flight()],
-                room,
-                window,
-                small_acknowledged,
-            });
+            self.coming.pop_front();
+            let left = ack.seen.saturating_sub(receiver);
+            let arrived = self.take(&ack, left, at);
+            let first = together.take().filter(|first| first.at + inexact >= now);
+            together = Some(first.map_or(arrived, |first| arrived.behind(&first)));
         }
+        self.latest = together.or(self.latest);
+    }
+
+    /// An acknowledgement has arrived.
+    fn take(&mut self, ack: &Acknowledgement, left: Instant, at: Instant) -> Arrived {
+        let before = self.flight();
+        let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
+        let newly = ack.acked.saturating_sub(self.acked);
+        let window = self.window.least;
+        self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
+        let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
+        self.acked += newly;
+        self.first_flight.acknowledged |= newly > 0;
+        self.edge = ack.edge;
+        if self.recover.is_some_and(|recover| self.acked >= recover) {
+            self.recover = None;
+        }
+        let (packet, flight) = (ack.packet, [before, self.flight()]);
+        Arrived { packet, left, at, flight, room, window, small_acknowledged }
     }
 
     /// Data was seen; the time since the data before it, if there was any.
@@ -248,7 +301,7 @@ impl Sender {
         let on_link = self.bottleneck.before.time(octets);
         let sent = sighting.seen.saturating_sub(way + on_link);
         let sent = self.last.map_or(sent, |last| sent.max(last.sent));
-        self.receive(sent + inexact(way) + on_link, direction, distances);
+        self.receive(sent, inexact(way) + on_link, direction, distances);
         self.learn_pace(sighting, way);
         self.notice_idle(sent, distances);
         let receiver = distances.ahead(direction);
@@ -374,10 +427,14 @@ impl Sender {
         }
         if sighting.loss == Some(Loss::Repairs) {
             self.timed.clear();
+            self.burst = None;
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
             return;
+        }
+        if self.timed.is_empty() && self.timed_to >= self.highest {
+            self.burst = Some(Burst { start: sighting.octets.start, seen, end: None });
         }
         if self.timed.len() < Self::MAX_TIMED {
             self.timed.push_back(Timed { end: sighting.octets.end, seen });
@@ -410,6 +467,11 @@ impl Sender {
     /// The last data that it sent and that was not seen before, and when links were done with it.
     pub(crate) const fn last_new(&self) -> Option<(Departure, Instant)> {
         self.last_new
+    }
+
+    /// Whether it was ever told how much it may send.
+    pub(crate) fn knows_edge(&self) -> bool {
+        self.edge.is_some() || !self.coming.is_empty()
     }
 
     /// The last data that it sent.
@@ -543,8 +605,10 @@ impl Window {
     fn idle(&mut self) {
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         self.peak = 0;
+        self.plateau = (0, 0);
         self.slow_start = true;
         (self.round, self.over) = (Round::default(), None);
+        (self.slow, self.plateau) = (0, (0, 0));
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     analysis::{ConnectionResult, ExchangeResult, Results},
+    attribution::gap::Gap,
     conversation::{Conversation, Event, ExchangeId, Protocol},
     decode::Seen,
     series::{Point, Series},
@@ -34,6 +35,8 @@ pub(crate) struct Connection {
     protocol: Option<Protocol>,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
+    /// Times before data of the server that was sent again.
+    unsettled: Vec<Gap>,
     exchanges: u32,
     closed_first: Option<Party>,
     first_seen: Instant,
@@ -72,6 +75,9 @@ impl FlowControl {
 }
 
 impl Connection {
+    /// So many repairs in a row are put off. Ours.
+    const MAX_UNSETTLED: usize = 16;
+
     pub(crate) fn new(id: u32, client: SocketAddr, server: SocketAddr, now: Instant) -> Self {
         Self {
             id,
@@ -85,6 +91,7 @@ impl Connection {
             open: VecDeque::new(),
             protocol: None,
             flow_control: Default::default(),
+            unsettled: Vec::new(),
             exchanges: 0,
             closed_first: None,
             first_seen: now,
@@ -208,9 +215,8 @@ impl Connection {
             if self.exchanges == 0 {
                 self.setup.handle_gap(gap, direction);
             }
-            for exchange in &mut self.open {
-                exchange.handle_gap(gap, direction);
-            }
+            let gap = *gap;
+            self.settle(gap, direction, data.new);
         }
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
@@ -224,6 +230,23 @@ impl Connection {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
+    }
+
+    /// Divides the time before data. What the capture has seen already is sent again for a reason if
+    /// more of the response follows; after its last octet it costs the exchange nothing.
+    fn settle(&mut self, gap: Gap, direction: Direction, new: bool) {
+        if direction == Direction::ToClient && !new && self.unsettled.len() < Self::MAX_UNSETTLED {
+            return self.unsettled.push(gap);
+        }
+        let before = match direction {
+            Direction::ToClient => std::mem::take(&mut self.unsettled),
+            Direction::ToServer => Vec::new(),
+        };
+        for gap in before.iter().chain([&gap]) {
+            for exchange in &mut self.open {
+                exchange.handle_gap(gap, direction);
+            }
+        }
     }
 
     fn request_sent_again(&mut self) {
@@ -308,9 +331,10 @@ impl Connection {
             }
             Event::TlsFlight(flight) => self.setup.handle_flight(flight.direction, now, packet),
             Event::RequestBegins { exchange, stream, position, exact } => {
-                let account = match self.exchanges {
-                    0 => self.setup.begin_exchange(now, packet),
-                    _ => self.setup.new_account(now),
+                let first = self.ends.half(Direction::ToServer).sender.last();
+                let account = match first.filter(|_| self.exchanges == 0) {
+                    Some(first) => self.setup.begin_exchange(first),
+                    None => self.setup.new_account(now),
                 };
                 self.exchanges += 1;
                 let mut open = Open::new(exchange, stream, account, position);
@@ -383,9 +407,9 @@ impl Connection {
         let Some(mut open) = self.take(exchange) else { return };
         open.response[1] = position;
         open.exact &= exact;
-        let sender = &self.ends.half(Direction::ToClient).sender;
-        if let Some(last) = sender.last() {
-            open.end_response(sender.free_at(), last);
+        self.unsettled.clear();
+        if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
+            open.end_response(free_at, &last);
             if open.stream == 0 {
                 for later in &mut self.open {
                     later.handle_earlier_end(last.sent, last.packet);

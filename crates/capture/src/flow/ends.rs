@@ -58,6 +58,8 @@ pub(crate) struct Data {
     pub gap: Option<Gap>,
     /// It was sent before, or fills a hole.
     pub repairs: bool,
+    /// It holds octets that were not seen before.
+    pub new: bool,
 }
 
 impl Ends {
@@ -158,7 +160,8 @@ impl Ends {
             half.sender.skip(progress.acked);
             Lost { direction: acked, position: progress.acked }
         });
-        if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) {
+        let first = !half.sender.knows_edge();
+        if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
             half.sender.handle_ack(ack, acked, &mut self.distances);
@@ -181,7 +184,8 @@ impl Ends {
             return None;
         }
         let holes = half.stream.has_holes();
-        let loss = match half.stream.see(&octets, now) {
+        let novelty = half.stream.see(&octets, now);
+        let loss = match novelty {
             Novelty::New => holes.then_some(Loss::Missing),
             Novelty::Fills(since) if since < reordering => None,
             Novelty::Again | Novelty::Fills(_) => Some(Loss::Repairs),
@@ -190,9 +194,10 @@ impl Ends {
         half.repeated += u32::from(repairs);
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
-        let sighting = Sighting { packet, seen: now, octets, full, pushed, loss };
+        let new = novelty != Novelty::Again;
+        let sighting = Sighting { packet, seen: now, octets, full, pushed, loss, new };
         let gap = half.sender.handle_data(&sighting, direction, &self.distances);
-        Some(Data { octets: sighting.octets, gap, repairs })
+        Some(Data { octets: sighting.octets, gap, repairs, new })
     }
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.

@@ -5,7 +5,9 @@ use std::time::Duration;
 use ackwise_http::cause::{Cause, Direction, Phase};
 use ackwise_tcp::Instant;
 
-use crate::attribution::{Account, Confidence, Distances, Evidence, Verdict, gap::Gap};
+use crate::attribution::{
+    Account, Confidence, Distances, Evidence, Verdict, gap::Gap, sender::Departure,
+};
 
 /// The set-up of a connection, as far as it was seen.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +72,9 @@ impl Setup {
         }
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
-            account.add(seen, verdict(Cause::Handshake, Direction::ToServer, evidence));
+            // The client had the answer when it sent this.
+            let sent = seen.saturating_sub(distances.ahead(Direction::ToClient));
+            account.add(sent, verdict(Cause::Handshake, Direction::ToServer, evidence));
         }
     }
 
@@ -103,15 +107,15 @@ impl Setup {
         }
     }
 
-    /// The first exchange begins: the account of the set-up goes on as that of the exchange, unless the
-    /// connection was opened in advance.
-    pub(crate) fn begin_exchange(&mut self, seen: Instant, packet: u64) -> Account {
+    /// The first exchange begins with `first`: the account of the set-up goes on as that of the
+    /// exchange, unless the connection was opened in advance.
+    pub(crate) fn begin_exchange(&mut self, first: &Departure) -> Account {
         let account = self.account.take().filter(|it| {
-            seen.saturating_since(it.cursor()) <= Self::IN_ADVANCE
+            first.sent.saturating_since(it.cursor()) <= Self::IN_ADVANCE
         });
-        let Some(mut account) = account else { return self.new_account(seen) };
-        let evidence = Evidence::of([packet, 0, 0]);
-        account.add(seen, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));
+        let Some(mut account) = account else { return self.new_account(first.seen) };
+        let evidence = Evidence::of([first.packet, 0, 0]);
+        account.add(first.sent, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));
         account
     }
 }
