@@ -208,10 +208,7 @@ mod tests {
             .iter()
             .map(|it| (it.cause, it.span.as_nanos(), it.times, it.longest.as_nanos()))
             .collect();
-        assert_eq!(
-            found,
-            [(Cause::Propagation, 20, 2, 10), (Cause::NagleDelayedAck, 45, 2, 40)]
-        );
+        assert_eq!(found, [(Cause::Propagation, 20, 2, 10), (Cause::NagleDelayedAck, 45, 2, 40)]);
         assert_eq!(shares[1].evidence.packets().collect::<Vec<_>>(), [3]);
     }
 

@@ -45,7 +45,11 @@ impl Gap {
         until(self.arrived, self.lost_or(UnderWay::Propagating), None);
         if let Some(left) = self.delayed_until {
             let since = self.arrived;
-            until(left, self.lost_or(UnderWay::Nothing), Some(AckWait::Delayed { since, until: left }));
+            until(
+                left,
+                self.lost_or(UnderWay::Nothing),
+                Some(AckWait::Delayed { since, until: left }),
+            );
         }
         until(self.until, self.lost_or(UnderWay::Nothing), None);
     }

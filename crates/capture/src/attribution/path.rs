@@ -97,9 +97,10 @@ impl Pace {
         const FORGET: u64 = 64;
         let picos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
         let sample = picos / (octets + Self::HEADERS);
-        self.per_octet = Some(self.per_octet.map_or(sample, |it| {
-            if sample < it { sample } else { it + (sample - it) / FORGET }
-        }));
+        self.per_octet =
+            Some(self.per_octet.map_or(sample, |it| {
+                if sample < it { sample } else { it + (sample - it) / FORGET }
+            }));
     }
 
     /// This, or if it is not known, the other.

@@ -615,7 +615,8 @@ impl Window {
 impl FirstFlight {
     fn see(&mut self, segments: u64, wait: Option<Wait>) {
         if !self.acknowledged {
-            self.segments = self.segments.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX));
+            self.segments =
+                self.segments.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX));
         } else if !self.over {
             self.over = true;
             self.limited = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));

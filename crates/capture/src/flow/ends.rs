@@ -69,8 +69,7 @@ impl Ends {
 
     /// Whether both ends have closed, and know it of each other.
     pub(crate) fn is_over(&self) -> bool {
-        self.reset
-            || self.halves.iter().all(|it| it.fin.is_some_and(|end| it.stream.acked() > end))
+        self.reset || self.halves.iter().all(|it| it.fin.is_some_and(|end| it.stream.acked() > end))
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -96,9 +95,7 @@ impl Ends {
         self.distances = trial.distances;
         known.update(trial.halves.each_ref().map(|half| half.sender.paces()));
         let Paces(paces) = *known;
-        for (half, [one, other]) in
-            self.halves.iter_mut().zip([paces, [paces[1], paces[0]]])
-        {
+        for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
             half.sender.set_paces([one[0].or(other[1]), one[1].or(other[0])]);
         }

@@ -33,7 +33,11 @@ pub(crate) struct Open {
 enum State {
     Request,
     /// The request has left; when links are done with it, when it arrives, its last packet.
-    Think { free_at: Instant, arrives: Instant, packet: u64 },
+    Think {
+        free_at: Instant,
+        arrives: Instant,
+        packet: u64,
+    },
     Response,
 }
 
@@ -58,7 +62,9 @@ impl Open {
     pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
         match (self.state, direction) {
             (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
-            (State::Response, Direction::ToClient) => gap.divide(Phase::Response, &mut self.account),
+            (State::Response, Direction::ToClient) => {
+                gap.divide(Phase::Response, &mut self.account)
+            }
             // The request is sent again: it had not arrived.
             (State::Think { .. }, Direction::ToServer) if gap.repairs().is_some() => {
                 gap.divide(Phase::Request, &mut self.account);
@@ -81,7 +87,12 @@ impl Open {
 
     /// An interim response left in `interim`: the client had waited for it with what follows of the
     /// request, the last of which had left in `last`.
-    pub(crate) fn handle_interim(&mut self, free_at: Instant, last: &Departure, interim: &Departure) {
+    pub(crate) fn handle_interim(
+        &mut self,
+        free_at: Instant,
+        last: &Departure,
+        interim: &Departure,
+    ) {
         if !matches!(self.state, State::Request) {
             return;
         }

@@ -126,10 +126,7 @@ mod tests {
         reassembly.insert(0, 2, b"ab", &mut note);
         reassembly.insert(5, 2, b"f", &mut note);
         reassembly.give_up_to(9, &mut note);
-        assert_eq!(
-            found,
-            ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]
-        );
+        assert_eq!(found, ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]);
     }
 
     proptest! {

@@ -53,12 +53,7 @@ impl Setup {
     }
 
     /// The client's first segment after that, which opens the connection.
-    pub(crate) fn handle_opening(
-        &mut self,
-        seen: Instant,
-        packet: u64,
-        distances: &mut Distances,
-    ) {
+    pub(crate) fn handle_opening(&mut self, seen: Instant, packet: u64, distances: &mut Distances) {
         if self.established || self.reply.packet == 0 {
             return;
         }
@@ -110,9 +105,10 @@ impl Setup {
     /// The first exchange begins with `first`: the account of the set-up goes on as that of the
     /// exchange, unless the connection was opened in advance.
     pub(crate) fn begin_exchange(&mut self, first: &Departure) -> Account {
-        let account = self.account.take().filter(|it| {
-            first.sent.saturating_since(it.cursor()) <= Self::IN_ADVANCE
-        });
+        let account = self
+            .account
+            .take()
+            .filter(|it| first.sent.saturating_since(it.cursor()) <= Self::IN_ADVANCE);
         let Some(mut account) = account else { return self.new_account(first.seen) };
         let evidence = Evidence::of([first.packet, 0, 0]);
         account.add(first.sent, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));

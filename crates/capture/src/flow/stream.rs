@@ -109,9 +109,8 @@ impl Stream {
         let filled = self.fill(octets);
         if octets.end > self.highest {
             self.highest = octets.end;
-            return filled.map_or(Novelty::New, |opened| {
-                Novelty::Fills(now.saturating_since(opened))
-            });
+            return filled
+                .map_or(Novelty::New, |opened| Novelty::Fills(now.saturating_since(opened)));
         }
         filled.map_or(Novelty::Again, |opened| Novelty::Fills(now.saturating_since(opened)))
     }
