@@ -3,5 +3,6 @@
 pub mod check;
 pub mod experiment;
 pub mod explain;
+pub mod report;
 pub mod reproduce;
 pub mod run;

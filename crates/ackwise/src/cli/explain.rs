@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::mpsc, thread, time::Duration};
 
-use ackwise::explain::{Explained, Reading, Shown, json, markdown, text};
+use ackwise::explain::{Explained, Reading, Shown, html, json, markdown, text};
 use ackwise_http::Cause;
 use clap::Args;
 use signal_hook::{
@@ -16,6 +16,7 @@ use super::{
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
+    rows,
 };
 
 /// Say where each millisecond of the HTTP exchanges in a capture went
@@ -54,6 +55,10 @@ pub(crate) struct Explain {
     #[arg(long, group = "format")]
     markdown: bool,
 
+    /// Also write a page with all of it, to zoom into; it needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     /// When to colour; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
@@ -64,6 +69,7 @@ Examples:
   ackwise explain capture.pcap
   ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
   kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
+  ackwise explain --html report.html capture.pcap
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
 Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.";
@@ -99,13 +105,20 @@ fn not_millis(text: &str) -> String {
 /// Reads, prints, and judges.
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
-    let explained = read(&explain.captures)?;
+    let reading = match explain.html {
+        Some(_) => Reading::with_series(),
+        None => Reading::new(),
+    };
+    let explained = read(&explain.captures, reading)?;
     if explained.packets == 0
         && let Some(trouble) = explained.troubles.first()
     {
         return Err(Failure::Usage(trouble.clone()));
     }
     let shown = explain.shown(&explained)?;
+    if let Some(path) = &explain.html {
+        rows::write(path, html(&explained, &shown, &explain.name()).as_bytes())?;
+    }
     let report = match (explain.json, explain.markdown) {
         (true, _) => json(&explained, &shown),
         (_, true) => markdown(&explained, &shown),
@@ -116,6 +129,12 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
 }
 
 impl Explain {
+    /// What is explained: a path may say more than a page should that is passed on.
+    fn name(&self) -> String {
+        let names = self.captures.iter().map(|it| it.file_name().unwrap_or(it.as_os_str()));
+        names.map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
     fn shown(&self, explained: &Explained) -> Result<Shown, Failure> {
         let connections = explained.analysis.connections.len();
         if let Some(id) = self.connection.filter(|&id| id as usize >= connections) {
@@ -127,16 +146,16 @@ impl Explain {
         shown.worst = self.worst;
         shown.connection = self.connection;
         shown.slower_than = self.slower_than;
+        shown.columns = output::columns().unwrap_or(shown.columns);
         Ok(shown)
     }
 }
 
 /// Reads until the captures end or the user wants no more.
-fn read(captures: &[PathBuf]) -> Result<Explained, Failure> {
+fn read(captures: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
     /// How often the progress line is new.
     const REFRESH: Duration = Duration::from_millis(200);
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
-    let reading = Reading::new();
     let (tell, hear) = mpsc::channel();
     let (reader, files, done) = (reading.clone(), captures.to_vec(), tell.clone());
     thread::spawn(move || {

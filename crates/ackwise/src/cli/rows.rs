@@ -66,7 +66,7 @@ impl Formats {
 }
 
 /// Whole or not at all: what is there is replaced when the new file is complete.
-fn write(path: &Path, octets: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, octets: &[u8]) -> Result<(), Failure> {
     let failure = |error| Failure::File { path: path.to_owned(), error };
     if path == Path::new(STANDARD_OUTPUT) {
         // Opened by this name, a file would be written from its beginning twice.

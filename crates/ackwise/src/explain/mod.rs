@@ -6,8 +6,9 @@
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `remedy` | what removes a cause, in a sentence |
 //! | `sentence` | the one that comes first: who waited for whom |
-//! | `text`, `markdown`, `json` | the report |
+//! | `text`, `markdown`, `json`, `html` | the report |
 
+mod html;
 mod json;
 mod markdown;
 mod reading;
@@ -16,6 +17,7 @@ mod sentence;
 mod text;
 mod totals;
 
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use reading::{Explained, Reading};

@@ -59,6 +59,14 @@ impl Reading {
         reading
     }
 
+    /// Nothing was read yet; what a report draws is to be kept, too.
+    #[must_use]
+    pub fn with_series() -> Self {
+        let reading = Self::default();
+        reading.lock().analyser = Some(Analyser::default().with_series());
+        reading
+    }
+
     /// Reads the files, `-` being standard input, until they end or the reading is ended.
     pub fn read(&self, files: &[PathBuf]) {
         let mut source = Source::open(files);
@@ -69,18 +77,19 @@ impl Reading {
                 return;
             };
             match step {
-                Ok(Some(frame)) => match decode(&frame) {
-                    Ok(seen) => analyser.handle(&seen),
-                    Err(why) => left_out.count(why),
-                },
+                Ok(Some(frame)) => {
+                    self.packets.fetch_add(1, Ordering::Relaxed);
+                    match decode(&frame) {
+                        Ok(seen) => analyser.handle(&seen),
+                        Err(why) => left_out.count(why),
+                    }
+                }
                 Ok(None) => break,
                 Err(trouble) if troubles.len() < Self::MAX_TROUBLES => {
                     troubles.push(trouble.to_string());
                 }
                 Err(_) => {}
             }
-            drop(state);
-            self.packets.fetch_add(1, Ordering::Relaxed);
         }
         self.lock().drops = source.drops();
     }

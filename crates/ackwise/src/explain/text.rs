@@ -104,7 +104,7 @@ fn totals_section(totals: &Totals) -> String {
 }
 
 /// What is a smaller part of slow exchanges does not make them slow, in percent. Ours.
-const LEAST_SHOWN: f64 = 1.0;
+pub(super) const LEAST_SHOWN: f64 = 1.0;
 
 fn party(total: &Total) -> &'static str {
     total.party().map_or("-", Party::name)
@@ -228,5 +228,9 @@ pub(super) fn millis(span: Duration) -> String {
 
 /// `12.345 ms` or `12.345 s`, whichever is easier to read.
 pub(super) fn span(span: Duration) -> String {
-    if span < Duration::from_secs(1) { millis(span) } else { format!("{:.3} s", span.as_secs_f64()) }
+    if span < Duration::from_secs(1) {
+        millis(span)
+    } else {
+        format!("{:.3} s", span.as_secs_f64())
+    }
 }

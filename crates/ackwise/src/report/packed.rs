@@ -1,0 +1,173 @@
+//! A timeline as the numbers that the page reads: `assets/report/timeline.js` is the other side.
+//!
+//! A page holds a quarter of a million packets. As objects with names they would take 50 MB; as
+//! differences from the packet before they take 20 octets each. Times are in microseconds.
+
+use std::collections::BTreeMap;
+
+use ackwise_capture::series::{Point, Series};
+use ackwise_http::cause::{Cause, Direction, Party};
+use ackwise_tcp::Instant;
+use serde::Serialize;
+
+use super::timeline::{Connection, Exchange, Timeline};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Packed<'a> {
+    /// `[name, [party to the server, party to the client]]`, by the numbers used below.
+    causes: Vec<(&'static str, [Option<&'static str>; 2])>,
+    labels: Vec<&'a str>,
+    connections: Vec<PackedConnection<'a>>,
+    exchanges: Vec<PackedExchange>,
+}
+
+#[derive(Debug, Serialize)]
+struct PackedConnection<'a> {
+    name: &'a str,
+    grain: u32,
+    left_out: u64,
+    /// [`Packer::point`] for each point.
+    points: Vec<i64>,
+}
+
+/// Connection, start, duration, label, packet.
+#[derive(Debug, Serialize)]
+struct PackedExchange(
+    usize,
+    i64,
+    i64,
+    usize,
+    u64,
+    /// For each share: kind, time.
+    Vec<i64>,
+    /// For each span: kind, from (since the start), time, three packets.
+    Vec<i64>,
+);
+
+impl Timeline {
+    pub(super) fn pack(&self) -> Packed<'_> {
+        let mut labels = BTreeMap::new();
+        for exchange in &self.exchanges {
+            labels.insert(exchange.label.as_str(), 0);
+        }
+        for (number, place) in labels.values_mut().enumerate() {
+            *place = number;
+        }
+        let exchange = |it: &Exchange| pack_exchange(it, self.first, labels[it.label.as_str()]);
+        let connection = |it| pack_connection(it, self.first);
+        Packed {
+            causes: Cause::ALL.map(|cause| (cause.name(), parties(cause))).to_vec(),
+            exchanges: self.exchanges.iter().map(exchange).collect(),
+            connections: self.connections.iter().map(connection).collect(),
+            labels: labels.into_keys().collect(),
+        }
+    }
+}
+
+fn parties(cause: Cause) -> [Option<&'static str>; 2] {
+    [Direction::ToServer, Direction::ToClient]
+        .map(|direction| cause.party(direction).map(Party::name))
+}
+
+/// A cause and a direction in one number.
+fn kind(cause: Cause, direction: Direction) -> i64 {
+    let place = Cause::ALL.iter().position(|it| *it == cause).unwrap_or_default();
+    number(place as u64) * 2 + direction as i64
+}
+
+fn pack_exchange(it: &Exchange, first: Instant, label: usize) -> PackedExchange {
+    let mut shares = Vec::with_capacity(it.shares.len() * 2);
+    for &(cause, direction, span) in &it.shares {
+        shares.extend([kind(cause, direction), micros(span.as_nanos())]);
+    }
+    let mut spans = Vec::with_capacity(it.spans.len() * 6);
+    for span in &it.spans {
+        let from = span.from.saturating_since(it.start).as_nanos();
+        let length = span.until.saturating_since(span.from).as_nanos();
+        spans.extend([kind(span.cause, span.direction), micros(from), micros(length)]);
+        spans.extend(span.packets.map(number));
+    }
+    let start = micros(it.start.saturating_since(first).as_nanos());
+    let duration = micros(it.duration.as_nanos());
+    PackedExchange(it.connection, start, duration, label, it.packet, shares, spans)
+}
+
+fn pack_connection(it: &Connection, first: Instant) -> PackedConnection<'_> {
+    let series = it.series.as_deref();
+    let mut packer = Packer { first, ..Packer::default() };
+    let points = series.map_or(&[][..], Series::points);
+    PackedConnection {
+        name: &it.name,
+        grain: series.map_or(1, Series::grain),
+        left_out: series.map_or(0, Series::left_out),
+        points: points.iter().flat_map(|it| packer.point(it)).collect(),
+    }
+}
+
+/// What the next point differs from.
+#[derive(Debug, Default)]
+struct Packer {
+    first: Instant,
+    at: i64,
+    packet: i64,
+    /// Where the data of each direction went on to.
+    end: [i64; 2],
+    /// What each direction has acknowledged.
+    ack: [i64; 2],
+}
+
+impl Packer {
+    const TO_CLIENT: i64 = 1;
+    const SYN: i64 = 2;
+    const FIN: i64 = 4;
+    const RST: i64 = 8;
+    const AGAIN: i64 = 16;
+    const ACK: i64 = 32;
+    const EDGE: i64 = 64;
+
+    /// Time since the point before, packets since it, bits, where its data begins after the last of
+    /// its direction, octets, octets acknowledged since then, window.
+    fn point(&mut self, it: &Point) -> [i64; 7] {
+        let way = it.direction as usize;
+        let at = micros(it.at.saturating_since(self.first).as_nanos());
+        let [from, to] = it.octets.map(number);
+        let ack = it.ack.map_or(self.ack[way], number);
+        let packet = number(it.packet);
+        let packed = [
+            at - self.at,
+            packet - self.packet,
+            bits(it),
+            from - self.end[way],
+            to - from,
+            ack - self.ack[way],
+            it.edge.map_or(0, |edge| number(edge) - ack),
+        ];
+        (self.at, self.packet) = (at, packet);
+        (self.end[way], self.ack[way]) = (to, ack);
+        packed
+    }
+}
+
+fn bits(it: &Point) -> i64 {
+    let bits = [
+        (it.direction == Direction::ToClient, Packer::TO_CLIENT),
+        (it.flags.syn, Packer::SYN),
+        (it.flags.fin, Packer::FIN),
+        (it.flags.rst, Packer::RST),
+        (it.again, Packer::AGAIN),
+        (it.ack.is_some(), Packer::ACK),
+        (it.edge.is_some(), Packer::EDGE),
+    ];
+    bits.into_iter().filter(|bit| bit.0).map(|bit| bit.1).sum()
+}
+
+/// Nanoseconds as microseconds, rounded.
+fn micros(nanos: u128) -> i64 {
+    i64::try_from((nanos + 500) / 1_000).unwrap_or(i64::MAX)
+}
+
+/// Scripts know integers up to 2^53 exactly; a stream of that length is not captured.
+fn number(number: u64) -> i64 {
+    const EXACT: u64 = 1 << 53;
+    i64::try_from(number.min(EXACT)).unwrap_or(i64::MAX)
+}

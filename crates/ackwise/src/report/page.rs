@@ -1,0 +1,131 @@
+//! The page from the first line to the last.
+
+use std::fmt::Write as _;
+
+use super::{
+    Plot, Table, Timeline, bundle,
+    markup::{Escaped, data_element},
+};
+
+/// A report as a page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    lead: Vec<String>,
+    sections: Vec<Section>,
+}
+
+#[derive(Clone, Debug)]
+struct Section {
+    title: String,
+    blocks: Vec<Block>,
+}
+
+/// A part of a section.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// Figures in rows.
+    Table(Table),
+    /// Lines over an axis.
+    Plot(Plot),
+    /// Exchanges and packets over time. The page can show one of these.
+    Timeline(Box<Timeline>),
+}
+
+impl Page {
+    /// A page without anything but its title.
+    #[must_use]
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), lead: Vec::new(), sections: Vec::new() }
+    }
+
+    /// Adds to what is said first, in large letters.
+    pub fn add_lead(&mut self, sentence: impl Into<String>) {
+        self.lead.push(sentence.into());
+    }
+
+    /// Adds a section.
+    pub fn add_section(
+        &mut self,
+        title: impl Into<String>,
+        blocks: impl IntoIterator<Item = Block>,
+    ) {
+        let (title, blocks) = (title.into(), blocks.into_iter().collect());
+        self.sections.push(Section { title, blocks });
+    }
+
+    /// The page as HTML, complete in itself.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let scripts = bundle::scripts();
+        let mut out = self.head(&scripts);
+        out += &self.body();
+        for script in scripts {
+            let _ = writeln!(out, "<script>{script}</script>");
+        }
+        out + "</body>\n</html>\n"
+    }
+
+    fn head(&self, scripts: &[String]) -> String {
+        let mut out = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n",
+            Escaped(&bundle::policy(scripts)),
+            Escaped(&self.title),
+        );
+        for style in bundle::STYLES {
+            let _ = writeln!(out, "<style>{style}</style>");
+        }
+        out + "</head>\n"
+    }
+
+    fn body(&self) -> String {
+        let mut out = format!("<body>\n<header>\n<h1>{}</h1>\n", Escaped(&self.title));
+        for sentence in &self.lead {
+            let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(sentence));
+        }
+        out += NO_SCRIPT;
+        out += "</header>\n<main>\n";
+        let mut number = 0;
+        for Section { title, blocks } in &self.sections {
+            let _ = writeln!(out, "<section>\n<h2>{}</h2>", Escaped(title));
+            for block in blocks {
+                number += 1;
+                out += &block.render(&format!("block-{number}"));
+            }
+            out += "</section>\n";
+        }
+        out + "</main>\n"
+    }
+}
+
+impl Block {
+    fn render(&self, id: &str) -> String {
+        match self {
+            Self::Text(text) => format!("<p>{}</p>\n", Escaped(text)),
+            Self::Table(table) => table.render(),
+            Self::Plot(plot) => drawn("plot", id, &plot.title) + &data_element(id, plot),
+            Self::Timeline(timeline) => {
+                drawn("timeline", id, "Exchanges and packets over time")
+                    + &data_element(id, &timeline.pack())
+            }
+        }
+    }
+}
+
+const NO_SCRIPT: &str =
+    "<noscript><p>The plots on this page need JavaScript; nothing else does.</p></noscript>\n";
+
+/// Where a script draws the data of the element `id`.
+fn drawn(kind: &str, id: &str, title: &str) -> String {
+    let title = Escaped(title);
+    format!(
+        "<div class=\"{kind}\" data-draw=\"{kind}\" data-from=\"{id}\" role=\"group\" \
+         aria-label=\"{title}\"></div>\n"
+    )
+}
