@@ -2,17 +2,17 @@
 //!
 //! Time is divided at the ends, not at the vantage point: each packet is put back to when it left and
 //! on to when it arrives, by the least round-trip times to both ends. Between two departures of data the
-//! sender waited for something; what released the later one says for what ([`hold`]). With what links
+//! sender waited for something; what released the later one says for what (`hold`). With what links
 //! and the receiver did meanwhile that makes [`Moment`](ackwise_http::cause::Moment)s, and the one
 //! function that the simulator uses too makes causes of them.
 //!
 //! | module | its one idea |
 //! | --- | --- |
-//! | [`path`] | where the vantage point stands, and how fast the path is |
-//! | [`sender`] | one end as a sender: its departures, and the acknowledgements it had then |
-//! | [`hold`] | why a segment left when it did and not earlier |
-//! | [`gap`] | the time between two departures, divided |
-//! | [`account`] | the time of an exchange, without a rest |
+//! | `path` | where the vantage point stands, and how fast the path is |
+//! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
+//! | `hold` | why a segment left when it did and not earlier |
+//! | `gap` | the time between two departures, divided |
+//! | `account` | the time of an exchange, without a rest |
 
 mod account;
 pub(crate) mod gap;

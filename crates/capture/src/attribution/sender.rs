@@ -305,7 +305,7 @@ impl Sender {
         self.learn_pace(sighting, way);
         self.notice_idle(sent, distances);
         let receiver = distances.ahead(direction);
-        let loss = sighting.loss.or(self.recover.map(|_| Loss::Repaired));
+        let loss = sighting.loss.or_else(|| self.recover.map(|_| Loss::Repaired));
         let sighting = Sighting { loss, ..sighting.clone() };
         let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, receiver));
         self.blind = false;

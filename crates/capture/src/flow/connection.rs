@@ -268,7 +268,7 @@ impl Connection {
         if !segment.flags.fin && !segment.flags.rst {
             return;
         }
-        self.closed_first.get_or_insert(direction.sender());
+        self.closed_first.get_or_insert_with(|| direction.sender());
         if segment.flags.rst {
             self.conversation.handle_abort();
         } else if self.ends.handle_fin(segment, direction)
