@@ -66,7 +66,8 @@ class SequencePlot {
   /** Puts a time, in microseconds, in the middle half of the plot. */
   focus(from, length) {
     const margin = Math.max(length / 2, 50);
-    setRange(this.plot, (from - margin) / 1e6, (from + length + margin) / 1e6);
+    const [least, most] = this.whole();
+    setRange(this.plot, Math.max(least, (from - margin) / 1e6), Math.min(most, (from + length + margin) / 1e6));
   }
 
   whole() {
@@ -96,7 +97,7 @@ class SequencePlot {
     return {
       width: this.frame.clientWidth,
       height: plotHeight(this.frame),
-      scales: { x: { time: false }, y: { range: (u) => this.heights(u) } },
+      scales: { x: { time: false }, y: { range: (u) => this.heights(...u.series[0].idxs) } },
       axes: [axis("seconds since the first packet"), axis("octets in the stream", { size: 80, values: (u, ticks) => ticks.map(grouped) })],
       legend: { live: false },
       cursor: { drag: { x: true, y: false }, points: { show: false } },
@@ -116,12 +117,9 @@ class SequencePlot {
   }
 
   /** The data and the ACK line fill the height; the window line does when it is near or asked for. */
-  heights(u) {
-    const { min, max } = u.scales.x;
+  heights(first, last) {
     let [low, high, edge] = [Infinity, 0, 0];
-    for (const it of this.columns.points) {
-      const at = it.at / 1e6;
-      if (at < min || at > max) continue;
+    for (const it of this.columns.points.slice(first ?? 0, (last ?? -1) + 1)) {
       const isData = it.way === this.way;
       low = Math.min(low, isData ? it.from : it.ack);
       high = Math.max(high, isData ? it.to : it.ack);
