@@ -16,7 +16,7 @@ use ackwise_sim::{
     Observer, Scenario,
     observe::{ConnectionId, Message, Sighting},
     run,
-    scenario::NodeId,
+    scenario::{Application, NodeId},
 };
 use ackwise_tcp::Instant;
 
@@ -26,70 +26,61 @@ type Bill = BTreeMap<Cause, Duration>;
 /// Until when a connection's oldest exchange did not get on, how long, and why.
 type Blame = (Instant, Duration, Cause);
 
-/// Of a capture at the client, this share of all milliseconds is under the right name.
-const AGREEMENT: f64 = 0.97;
+/// Experiments of all kinds of paths and servers, from LANs to modems and satellites.
+const EXPERIMENTS: [&str; 7] = [
+    "heidemann_table_1.toml",
+    "heidemann_wan.toml",
+    "heidemann_pipelining.toml",
+    "heidemann_receivers.toml",
+    "heidemann_socket_buffers.toml",
+    "idle_restart.toml",
+    "stalls.toml",
+];
 
 #[test]
-fn the_stalls_of_1996_are_found_in_their_captures() {
-    agree("heidemann_table_1.toml", &[], AGREEMENT);
+fn of_captures_at_the_client_97_percent_of_all_time_is_under_the_right_name() {
+    agree(|application| application.client, 0.97);
 }
 
+/// A server sees the path only by its acknowledgements, which old receivers delay by up to 200 ms: on
+/// a modem's line that is as long as a segment takes.
 #[test]
-fn stalls_and_slow_paths() {
-    agree("stalls.toml", &[], AGREEMENT);
+fn of_captures_at_the_server_95_percent_of_all_time_is_under_the_right_name() {
+    agree(|application| application.server, 0.95);
 }
 
-#[test]
-fn wide_area() {
-    agree("heidemann_wan.toml", &[], AGREEMENT);
-}
-
-#[test]
-fn pipelining() {
-    agree("heidemann_pipelining.toml", &[], AGREEMENT);
-}
-
-#[test]
-fn receivers() {
-    agree("heidemann_receivers.toml", &[], AGREEMENT);
-}
-
-#[test]
-fn idle_restart() {
-    agree("idle_restart.toml", &[], AGREEMENT);
-}
-
-#[test]
-fn socket_buffers() {
-    agree("heidemann_socket_buffers.toml", &[], AGREEMENT);
-}
-
-/// Runs every case of an experiment, explains a capture taken at its first client, and compares.
-fn agree(experiment: &str, settings: &[&str], at_least: f64) {
-    let path = format!("{}/../../experiments/{experiment}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    let experiment = Experiment::parse(experiment, &text).unwrap();
-    let settings = ["watch_causes=true"].iter().chain(settings);
-    let experiment = experiment.with_all_set(settings.copied()).unwrap();
-    let mut wrong = String::new();
-    for (number, case) in experiment.cases().iter().enumerate() {
-        let mut scenario = case.scenario.clone();
-        scenario.duration = scenario.duration.min(LONGEST);
-        let (blamed, analysis) = explain(&scenario, case.scenario.applications[0].client);
-        let (truth, found) = (truth(&blamed, &analysis), bills(&analysis));
-        let agreement = agreement(&truth, &found);
-        let line = format!("{} case {}: {agreement:.4}\n", experiment.name(), number + 1);
-        print!("{line}");
-        if agreement < at_least {
-            wrong += &line;
-            wrong += &differences(&truth, &found);
+/// Runs every case of all experiments, explains captures taken at one host, and compares.
+fn agree(vantage: impl Fn(&Application) -> NodeId, at_least: f64) {
+    let mut sum = Agreement::default();
+    let mut cases = Vec::new();
+    for name in EXPERIMENTS {
+        let path = format!("{}/../../experiments/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let experiment = Experiment::parse(name, &text).unwrap();
+        let experiment = experiment.with_set("watch_causes=true").unwrap();
+        for (number, case) in experiment.cases().iter().enumerate() {
+            let mut scenario = case.scenario.clone();
+            scenario.duration = scenario.duration.min(scenario.warm_up + LONGEST);
+            let (blamed, analysis) = explain(&scenario, vantage(&scenario.applications[0]));
+            let (truth, found) = (truth(&blamed, &analysis), found(&analysis));
+            let agreement = Agreement::of(&truth, &found);
+            sum += agreement;
+            let differences = differences(&truth, &found);
+            let title = format!("{name} case {}: {:.4}", number + 1, agreement.share());
+            cases.push((agreement.share(), format!("{title}\n{differences}")));
         }
     }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    cases.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let worst: String = cases.into_iter().take(SHOWN).map(|(_, text)| text).collect();
+    println!("{:.4} of all time\n{worst}", sum.share());
+    assert!(sum.share() >= at_least, "{:.4} of all time; the worst cases:\n{worst}", sum.share());
 }
 
-/// As much of each case is enough.
-const LONGEST: Duration = Duration::from_secs(60);
+/// As much of each case is enough, after its warm-up.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// So many of the worst cases are shown.
+const SHOWN: usize = 10;
 
 fn explain(scenario: &Scenario, vantage: NodeId) -> (Vec<Vec<Blame>>, Analysis) {
     let mut file = Vec::new();
@@ -99,7 +90,7 @@ fn explain(scenario: &Scenario, vantage: NodeId) -> (Vec<Vec<Blame>>, Analysis) 
     let Watcher { capture, blamed } = watcher;
     capture.finish().unwrap();
     let mut source = Source::of("simulated", std::io::Cursor::new(file));
-    let mut analyser = Analyser::default();
+    let mut analyser = Analyser::default().with_series();
     while let Some(frame) = source.next().unwrap() {
         analyser.handle(&decode(&frame).unwrap());
     }
@@ -140,18 +131,15 @@ impl Observer for Watcher<'_> {
 
 /// What the ends waited for while an exchange was to be seen. Before its request leaves nothing is.
 fn truth(blamed: &[Vec<Blame>], analysis: &Analysis) -> Vec<Bill> {
-    assert_eq!(blamed.len(), analysis.connections.len(), "connections");
-    let mut truth = vec![Bill::new(); blamed.len()];
-    let mut exchanges = vec![Vec::new(); blamed.len()];
-    for exchange in &analysis.exchanges {
-        let window = (exchange.start, exchange.start + exchange.duration);
-        exchanges[exchange.connection as usize].push(window);
-    }
-    for ((blamed, exchanges), truth) in blamed.iter().zip(&exchanges).zip(&mut truth) {
+    // The last ones may have ended with the run, before anything of them was seen here.
+    assert!(analysis.connections.len() <= blamed.len(), "connections");
+    let mut truth = vec![Bill::new(); analysis.connections.len()];
+    let windows = windows(analysis);
+    for ((blamed, windows), truth) in blamed.iter().zip(&windows).zip(&mut truth) {
         for &(until, span, cause) in blamed {
             let from = until.saturating_sub(span);
-            let place = exchanges.partition_point(|&(_, end)| end <= from);
-            for &(start, end) in exchanges[place..].iter().take_while(|it| it.0 < until) {
+            let place = windows.partition_point(|&(_, end)| end <= from);
+            for &(start, end) in windows[place..].iter().take_while(|it| it.0 < until) {
                 let seen = until.min(end).saturating_since(from.max(start));
                 *truth.entry(cause).or_default() += seen;
             }
@@ -160,30 +148,67 @@ fn truth(blamed: &[Vec<Blame>], analysis: &Analysis) -> Vec<Bill> {
     truth
 }
 
-fn bills(analysis: &Analysis) -> Vec<Bill> {
+/// When there was an exchange on each connection.
+fn windows(analysis: &Analysis) -> Vec<Vec<(Instant, Instant)>> {
+    let mut windows: Vec<Vec<(Instant, Instant)>> = vec![Vec::new(); analysis.connections.len()];
+    for exchange in &analysis.exchanges {
+        let (start, end) = (exchange.start, exchange.start + exchange.duration);
+        let windows = &mut windows[exchange.connection as usize];
+        match windows.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => windows.push((start, end)),
+        }
+    }
+    windows
+}
+
+/// What the analyser says, of the oldest exchange of a connection at each moment: as the simulator
+/// blames.
+fn found(analysis: &Analysis) -> Vec<Bill> {
     let mut bills = vec![Bill::new(); analysis.connections.len()];
+    let mut older = vec![Instant::EPOCH; analysis.connections.len()];
     for exchange in &analysis.exchanges {
         let sum: Duration = exchange.shares.iter().map(|share| share.span).sum();
         assert_eq!(sum, exchange.duration, "{exchange:?}");
-        for share in &exchange.shares {
-            *bills[exchange.connection as usize].entry(share.cause).or_default() += share.span;
+        let place = exchange.connection as usize;
+        for stretch in &exchange.stretches {
+            let span = stretch.until.saturating_since(stretch.from.max(older[place]));
+            *bills[place].entry(stretch.cause).or_default() += span;
         }
+        older[place] = older[place].max(exchange.start + exchange.duration);
     }
     bills
 }
 
-/// What is under the right name, of all that either of the two names.
-fn agreement(truth: &[Bill], found: &[Bill]) -> f64 {
-    let (mut same, mut all) = (Duration::ZERO, Duration::ZERO);
-    for (truth, found) in truth.iter().zip(found) {
-        for cause in Cause::ALL {
-            let [truth, found] =
-                [truth, found].map(|it| it.get(&cause).copied().unwrap_or_default());
-            same += truth.min(found);
-            all += truth;
+/// How much is under the right name, of how much.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreement {
+    same: Duration,
+    all: Duration,
+}
+
+impl Agreement {
+    fn of(truth: &[Bill], found: &[Bill]) -> Self {
+        let mut sum = Self::default();
+        for (truth, found) in truth.iter().zip(found) {
+            for (cause, &truth) in truth {
+                sum.same += truth.min(found.get(cause).copied().unwrap_or_default());
+                sum.all += truth;
+            }
         }
+        sum
     }
-    same.as_secs_f64() / all.as_secs_f64()
+
+    fn share(self) -> f64 {
+        self.same.as_secs_f64() / self.all.as_secs_f64()
+    }
+}
+
+impl std::ops::AddAssign for Agreement {
+    fn add_assign(&mut self, other: Self) {
+        self.same += other.same;
+        self.all += other.all;
+    }
 }
 
 fn differences(truth: &[Bill], found: &[Bill]) -> String {
