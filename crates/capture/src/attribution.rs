@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `path` | where the vantage point stands, and how fast the path is |
 //! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
+//! | `window` | what its flights show of its congestion window |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
@@ -19,6 +20,7 @@ pub(crate) mod gap;
 mod hold;
 mod path;
 pub(crate) mod sender;
+mod window;
 
 pub use account::{Account, Confidence, Evidence, Share, Verdict};
 pub(crate) use hold::Loss;

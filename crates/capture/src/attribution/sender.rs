@@ -3,13 +3,14 @@
 use std::{collections::VecDeque, ops::Range, time::Duration};
 
 use ackwise_http::cause::{Direction, RepairedBy};
-use ackwise_tcp::{Instant, Wait};
+use ackwise_tcp::Instant;
 
 use super::{
     Evidence,
     gap::Gap,
     hold::{Facts, Hold, Loss},
     path::{Bottleneck, Distances, Pace},
+    window::{FirstFlight, Window},
 };
 
 /// What is known of one end as a sender.
@@ -114,64 +115,6 @@ struct Spacing {
     /// How long after an acknowledgement between them the later one might have been seen at the
     /// earliest, if it had waited for that.
     after_ack: Option<Duration>,
-}
-
-/// What is seen of the congestion window.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    /// What it was at first, at least.
-    initial: u64,
-    /// What it is at least.
-    least: u64,
-    peak: u64,
-    peak_before_idle: Option<u64>,
-    slow_start: bool,
-    round_end: u64,
-    round: Round,
-    /// The last round that is over.
-    over: Option<Round>,
-    /// Rounds in a row in which little more was sent than acknowledged.
-    slow: u8,
-    /// Something was lost.
-    lossy: bool,
-    /// The peak at the end of the last round, and so many rounds in which it did not grow.
-    plateau: (u64, u8),
-}
-
-/// Octets that were acknowledged in a round trip, and those that this let go.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    acked: u64,
-    sent: u64,
-}
-
-impl Default for Window {
-    fn default() -> Self {
-        Self {
-            initial: 0,
-            least: 0,
-            peak: 0,
-            peak_before_idle: None,
-            slow_start: true,
-            round_end: 0,
-            round: Round::default(),
-            over: None,
-            slow: 0,
-            lossy: false,
-            plateau: (0, 0),
-        }
-    }
-}
-
-/// The initial window.
-#[derive(Clone, Copy, Debug, Default)]
-struct FirstFlight {
-    segments: u32,
-    acknowledged: bool,
-    /// What came next was sent.
-    over: bool,
-    /// The sender had more to send than the window let it.
-    limited: bool,
 }
 
 /// A data segment as it was seen.
@@ -538,89 +481,6 @@ impl Spacing {
             let moved = before.after_ack.is_none_or(|it| it.abs_diff(after_ack) > self.span / SAME);
             same && moved
         })
-    }
-}
-
-impl Window {
-    fn send(&mut self, octets: u64, full: u64, flight: u64, wait: Option<Wait>) {
-        self.round.sent += octets;
-        let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
-        if let Some(round) = self.over.take().filter(|round| told && round.acked > 0) {
-            self.notice_growth(round, full);
-            let (peak, rounds) = self.plateau;
-            let grown = self.peak > peak;
-            self.plateau = (self.peak, if grown { 0 } else { rounds.saturating_add(1) });
-        }
-        self.peak = self.peak.max(flight);
-        self.least = self.least.max(flight);
-        if self.peak_before_idle.is_some_and(|before| before <= self.peak) {
-            self.peak_before_idle = None;
-        }
-    }
-
-    /// RFC 5681, section 3.1: in slow start a window lets at least half as much again go as was
-    /// acknowledged. It takes two rounds of more than a few segments to say that it does not.
-    fn notice_growth(&mut self, round: Round, full: u64) {
-        /// Of fewer segments delayed acknowledgements hide the growth. Ours.
-        const SEGMENTS: u64 = 4;
-        if round.sent * 10 >= round.acked * 12 {
-            self.slow = 0;
-        } else if round.acked >= full * SEGMENTS {
-            self.slow = self.slow.saturating_add(1);
-        }
-        if self.slow >= 2 {
-            self.slow_start = false;
-        }
-    }
-
-    /// A congestion window grows in every round without loss; what does not grow is something else.
-    const fn is_constant(&self) -> bool {
-        /// After a loss it may grow slowly. Ours.
-        const ROUNDS_AFTER_LOSS: u8 = 4;
-        self.plateau.1 >= if self.lossy { ROUNDS_AFTER_LOSS } else { 1 }
-    }
-
-    fn lose(&mut self, by: RepairedBy, flight: u64) {
-        self.lossy = true;
-        self.plateau = (0, 0);
-        self.slow_start = by == RepairedBy::Timeout;
-        self.peak = flight / 2;
-        self.least = self.peak;
-        self.peak_before_idle = None;
-    }
-
-    /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
-    /// something is acknowledged that was sent in it.
-    fn acknowledged(&mut self, newly: u64, full: u64, [acked, highest]: [u64; 2]) {
-        if newly > 0 && self.slow_start {
-            self.least += full;
-        }
-        if newly > 0 && acked > self.round_end {
-            self.over = Some(self.round);
-            (self.round, self.round_end) = (Round::default(), highest);
-        }
-        self.round.acked += newly;
-    }
-
-    fn idle(&mut self) {
-        self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
-        self.peak = 0;
-        self.plateau = (0, 0);
-        self.slow_start = true;
-        (self.round, self.over) = (Round::default(), None);
-        (self.slow, self.plateau) = (0, (0, 0));
-    }
-}
-
-impl FirstFlight {
-    fn see(&mut self, segments: u64, wait: Option<Wait>) {
-        if !self.acknowledged {
-            self.segments =
-                self.segments.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX));
-        } else if !self.over {
-            self.over = true;
-            self.limited = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
-        }
     }
 }
 
