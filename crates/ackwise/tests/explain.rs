@@ -1,0 +1,180 @@
+//! `ackwise explain` as a user and a script see it, on captures of simulated servers.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
+
+use std::{
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio, id},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+/// A directory with a capture of the server of 1996, removed in the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("ackwise-explain-{}-{count}", id()));
+        fs::create_dir(&path).unwrap();
+        let directory = Self(path);
+        let experiment =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/heidemann_table_1.toml");
+        let experiment = experiment.to_str().unwrap();
+        let made = directory.run(&["run", experiment, "--case", "2", "--pcap", "stalls.pcap"]);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        directory
+    }
+
+    fn capture(&self) -> Vec<u8> {
+        fs::read(self.0.join("stalls.pcap")).unwrap()
+    }
+
+    fn write(&self, name: &str, octets: &[u8]) {
+        fs::write(self.0.join(name), octets).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[&["explain", "--json"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+fn owed(report: &Value, cause: &str) -> f64 {
+    let totals = report["totals"].as_array().unwrap();
+    let of_all = totals.iter().filter(|it| it["over"] == "all" && it["cause"] == cause);
+    of_all.map(|it| it["ms"].as_f64().unwrap()).sum()
+}
+
+#[test]
+fn the_json_has_what_scripts_look_for_and_causes_add_up() {
+    let directory = Directory::new();
+    let report = directory.json(&["stalls.pcap"]);
+    let exchanges = report["exchanges"].as_array().unwrap();
+    assert_eq!(exchanges.len(), 300);
+    for exchange in exchanges {
+        let causes = exchange["causes"].as_array().unwrap();
+        let sum: f64 = causes.iter().map(|it| it["ms"].as_f64().unwrap()).sum();
+        let whole = exchange["duration_ms"].as_f64().unwrap();
+        assert!((sum - whole).abs() < 1e-6, "{sum} is not {whole}");
+        assert!(causes.iter().all(|it| it["party"].is_string() && it["packets"].is_array()));
+    }
+    let connection = &report["connections"][0];
+    assert_eq!(connection["vantage"], "client");
+    assert_eq!(connection["closed_first"], "client");
+    assert!(connection["delayed_ack_ms"].as_f64().unwrap() > 100.0);
+    // What the ends waited for, as the simulator has it: 38,009.6 and 19,257.2 ms.
+    assert!((owed(&report, "nagle-delayed-ack") - 38_010.0).abs() < 400.0);
+    assert!((owed(&report, "short-initial-segment") - 19_257.0).abs() < 200.0);
+}
+
+#[test]
+fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
+    let directory = Directory::new();
+    let output = text(&directory.run(&["explain", "--worst", "1", "stalls.pcap"]).stdout);
+    assert!(output.starts_with("10.0.0.2:80 held the end of a response (Nagle)"), "{output}");
+    assert!(output.contains("set TCP_NODELAY at the server"), "{output}");
+    assert!(output.lines().all(|line| line.chars().count() <= 120), "{output}");
+    let markdown = text(&directory.run(&["explain", "--markdown", "stalls.pcap"]).stdout);
+    assert!(markdown.starts_with("**10.0.0.2:80 held"), "{markdown}");
+}
+
+#[test]
+fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
+    let directory = Directory::new();
+    for (limit, code) in [
+        ("nagle-delayed-ack", 1),
+        ("nagle-delayed-ack=100", 1),
+        ("nagle-delayed-ack=1000", 0),
+        ("cork-timer", 0),
+        ("nagle", 2),
+        ("cork-timer=-1", 2),
+        ("cork-timer=x", 2),
+    ] {
+        let output = directory.run(&["explain", "--fail-on", limit, "stalls.pcap"]);
+        assert_eq!(output.status.code(), Some(code), "{limit}: {}", text(&output.stderr));
+    }
+    let output = directory.run(&["explain", "--fail-on", "nagle", "stalls.pcap"]);
+    assert!(text(&output.stderr).contains("nagle-delayed-ack, nagle-rtt"));
+}
+
+#[test]
+fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
+    let directory = Directory::new();
+    directory.write("notes.txt", b"Nothing to see here, move along.");
+    let output = directory.run(&["explain", "notes.txt"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("notes.txt"), "{}", text(&output.stderr));
+    assert_eq!(directory.run(&["explain", "missing.pcap"]).status.code(), Some(2));
+
+    let whole = directory.capture();
+    directory.write("cut.pcap", &whole[..whole.len() / 2 + 7]);
+    let report = directory.json(&["cut.pcap"]);
+    assert!(report["warnings"][0].as_str().unwrap().contains("cut.pcap"), "{}", report["warnings"]);
+    let exchanges = report["exchanges"].as_array().unwrap().len();
+    assert!((140..=160).contains(&exchanges), "{exchanges}");
+    // A broken file takes nothing from the others.
+    let both = directory.json(&["notes.txt", "stalls.pcap"]);
+    assert_eq!(both["exchanges"].as_array().unwrap().len(), 300);
+}
+
+#[test]
+fn a_pipe_is_read_as_it_comes_and_an_interrupt_prints_what_was_found() {
+    let directory = Directory::new();
+    let whole = directory.capture();
+    let mut command = directory.command(&["explain", "--json", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&whole[..whole.len() / 2]).unwrap();
+    pipe.flush().unwrap();
+    // Whenever the signal comes after the program has begun, it gives a report; a busy machine may
+    // need long to begin.
+    thread::sleep(Duration::from_secs(2));
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(pipe);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["exchanges"].as_array().unwrap().len() > 100, "{}", report["summary"]);
+}
+
+#[test]
+fn a_connection_that_is_not_there_is_said() {
+    let directory = Directory::new();
+    let output = directory.run(&["explain", "--connection", "100", "stalls.pcap"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("has 100, numbered from 0"));
+    let output = text(&directory.run(&["explain", "--connection", "7", "stalls.pcap"]).stdout);
+    assert_eq!(output.matches("connection 7 (").count(), 3, "{output}");
+}
