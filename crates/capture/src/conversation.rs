@@ -50,6 +50,8 @@ pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFligh
 
 use ackwise_http::cause::Direction;
 
+use crate::strip::{Kept, Outline};
+
 use guess::Guess;
 use http1::Http1;
 use http2::Http2;
@@ -103,6 +105,31 @@ impl Conversation {
     #[must_use]
     pub fn new() -> Self {
         Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
+    }
+
+    /// Collects also what of the octets has to stay for the conversation to read the same: see
+    /// [`poll_kept`](Self::poll_kept).
+    pub(crate) fn with_outline(outline: Outline) -> Self {
+        Self { log: Log::with_outline(outline), ..Self::new() }
+    }
+
+    /// What has to stay of the octets, later ones in the place of earlier ones.
+    pub(crate) fn poll_kept(&mut self) -> Option<Kept> {
+        let mut kept = None;
+        self.log.outline(|outline| kept = outline.pop());
+        kept
+    }
+
+    /// Up to where it is decided what of a stream has to stay.
+    pub(crate) fn decided(&mut self, direction: Direction) -> u64 {
+        let undecided = match &self.state {
+            State::Opening(opening) => opening.undecided(direction),
+            State::Http1(http1) => http1.undecided(direction),
+            State::Http2(http2) => http2.undecided(direction),
+            State::Tls(tls) => tls.undecided(direction),
+            State::Turns { .. } => None,
+        };
+        undecided.unwrap_or_else(|| *self.end(direction))
     }
 
     /// Takes the next `len` octets of a stream, from `position` on; `octets` is their beginning, as

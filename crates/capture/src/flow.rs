@@ -10,5 +10,8 @@ mod stream;
 mod table;
 mod warm_up;
 
+pub(crate) use connection::tell;
+pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::Open;
-pub(crate) use table::Table;
+pub(crate) use reassembly::Reassembly;
+pub(crate) use table::{Pair, Table, roles};

@@ -10,6 +10,7 @@
 //! | [`read`] | files and pipes, any number of them, as one capture: frames in order of time |
 //! | [`decode`] | a frame as the TCP segment in it, links and tunnels taken off |
 //! | [`conversation`] | from the two streams of a connection to its exchanges |
+//! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
 //! ```
@@ -46,6 +47,7 @@ mod positions;
 pub mod read;
 mod segments;
 pub mod series;
+pub mod strip;
 #[cfg(test)]
 mod testing;
 

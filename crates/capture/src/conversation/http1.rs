@@ -1,6 +1,7 @@
 //! HTTP/1: requests in order, responses in the same order.
 
 mod head;
+mod outline;
 mod pipeline;
 mod reader;
 
@@ -86,20 +87,27 @@ impl Http1 {
 
     fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
-            match self.requests.advance(span) {
+            let before = *span;
+            let step = self.requests.advance(span);
+            log.outline(|it| {
+                outline::note(it, Direction::ToServer, &self.requests, before, span.at(), &step);
+            });
+            match step {
                 Step::NeedsMore => return None,
                 Step::Begins { at, exact } => self.begin_request(at, exact, log),
                 Step::Head { start, end, bytes } => {
                     let Some(asks) = head::request(&bytes, end) else {
+                        log.outline(|it| outline::note_broken(it, Direction::ToServer, start));
                         return Some(self.give_up(start, log));
                     };
+                    log.outline(|it| it.follow(Direction::ToServer, asks.framing));
                     match asks.framing {
                         Some(framing) => self.requests.follow(framing, end),
                         None => self.requests.follow_turn(end),
                     }
                     self.note_request(asks, log);
                 }
-                Step::CutHead { bytes } => {
+                Step::CutHead { bytes, .. } => {
                     if let Some(asks) = head::cut_request(&bytes) {
                         self.note_request(asks, log);
                     }
@@ -107,6 +115,14 @@ impl Http1 {
                 Step::Ends { at, exact } => self.end_request(at, exact, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
             }
+        }
+    }
+
+    /// Where the head begins that is under way.
+    pub(super) const fn undecided(&self, direction: Direction) -> Option<u64> {
+        match direction {
+            Direction::ToServer => self.requests.head_start(),
+            Direction::ToClient => self.responses.head_start(),
         }
     }
 
@@ -143,19 +159,25 @@ impl Http1 {
 
     fn handle_responses(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
-            match self.responses.advance(span) {
+            let before = *span;
+            let step = self.responses.advance(span);
+            log.outline(|it| {
+                outline::note(it, Direction::ToClient, &self.responses, before, span.at(), &step);
+            });
+            match step {
                 Step::NeedsMore => return None,
                 Step::Begins { at, exact } => self.reply = Reply::Head { start: at, exact },
                 Step::Head { start, end, bytes } => {
                     let expected = self.expected();
                     let Some(answers) = head::response(&bytes, expected, end) else {
+                        log.outline(|it| outline::note_broken(it, Direction::ToClient, start));
                         return Some(self.give_up(start, log));
                     };
                     if let Some(switch) = self.note_response(answers, expected, end, log) {
                         return Some(switch);
                     }
                 }
-                Step::CutHead { bytes } => {
+                Step::CutHead { bytes, .. } => {
                     self.note_cut_response(head::cut_response(&bytes), span.end(), log);
                 }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
@@ -202,7 +224,10 @@ impl Http1 {
                 self.abandon(log);
                 return Some(Switch::Tunnel);
             }
-            (_, _, Some(framing)) => self.responses.follow(framing, end),
+            (_, _, Some(framing)) => {
+                log.outline(|it| it.follow(Direction::ToClient, Some(framing)));
+                self.responses.follow(framing, end);
+            }
             (_, _, None) => self.responses.follow_turn(end),
         }
         None

@@ -13,8 +13,9 @@ mod windows;
 use ackwise_http::cause::Direction;
 
 use super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log, span::Span, target};
+use crate::strip::{Outline, mask};
 use blocks::{Blocks, Fields};
-use frames::{ACK, END_STREAM, Found, Frame, Frames, Kind};
+use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use hpack::Block;
 use streams::Streams;
 use windows::{INITIAL_WINDOW, Window, initial_window_size};
@@ -62,6 +63,9 @@ impl Http2 {
     }
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
+        if direction == Direction::ToServer && self.client.frames.awaits_preface() {
+            log.outline(|it| it.keep(direction, span.at(), CLIENT_PREFACE.to_vec()));
+        }
         self.half(direction).end = span.end();
         while let Some(found) = self.half(direction).frames.advance(span) {
             match found {
@@ -89,6 +93,19 @@ impl Http2 {
         self.streams.abandon(log);
     }
 
+    /// Where the header or the field block begins that is under way.
+    pub(super) fn undecided(&self, direction: Direction) -> Option<u64> {
+        let half = match direction {
+            Direction::ToServer => &self.client,
+            Direction::ToClient => &self.server,
+        };
+        match (half.frames.header_octets(), half.frames.frame()) {
+            (0, Some(frame)) if half.reads_payload => Some(frame.start),
+            (0, _) => None,
+            (octets, _) => Some(half.end.saturating_sub(octets)),
+        }
+    }
+
     const fn half(&mut self, direction: Direction) -> &mut Half {
         match direction {
             Direction::ToServer => &mut self.client,
@@ -97,6 +114,7 @@ impl Http2 {
     }
 
     fn begin_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
+        log.outline(|it| it.keep(direction, frame.start, frame.header()));
         self.half(direction).reads_payload = match frame.kind {
             Kind::Headers | Kind::PushPromise | Kind::Continuation => true,
             Kind::Settings | Kind::WindowUpdate => true,
@@ -127,6 +145,7 @@ impl Http2 {
             Kind::Data => self.take_data(direction, frame, log),
             Kind::Headers | Kind::PushPromise | Kind::Continuation => {
                 let fields = self.half(direction).blocks.handle(frame);
+                log.outline(|it| keep_block(it, direction, frame, fields.as_ref()));
                 if let Some(fields) = fields.filter(|fields| fields.first.kind == Kind::Headers) {
                     self.take_fields(direction, fields, frame.end(), log);
                 }
@@ -137,6 +156,9 @@ impl Http2 {
             }
             Kind::Settings => {
                 let payload = self.half(direction).blocks.take_payload();
+                if let Some(octets) = &payload {
+                    log.outline(|it| it.keep(direction, frame.payload(), mask::settings(octets)));
+                }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
                     self.streams.set_window(opposite(direction), size, frame.end(), log);
                 }
@@ -163,6 +185,9 @@ impl Http2 {
 
     fn take_window_update(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let payload = self.half(direction).blocks.take_payload();
+        if let Some(increment) = payload.as_ref().and_then(|octets| octets.first_chunk::<4>()) {
+            log.outline(|it| it.keep(direction, frame.payload(), increment.to_vec()));
+        }
         let increment = payload.as_deref().and_then(<[u8]>::first_chunk);
         // One that was cut counts as large: better to miss a stall than to invent one.
         let increment = increment.map_or(u32::MAX >> 1, |octets| u32::from_be_bytes(*octets));
@@ -229,6 +254,19 @@ impl Half {
             end: 0,
         }
     }
+}
+
+/// Keeps a frame with a field block, and what the block says if it ends here.
+fn keep_block(outline: &mut Outline, direction: Direction, frame: &Frame, fields: Option<&Fields>) {
+    let known = fields.map_or((None, None, None), |Fields { block, .. }| {
+        let path = block.path.as_deref().map(|target| target::split(target).0);
+        (block.method.as_deref(), path, block.status)
+    });
+    // A promise begins with the stream that is promised.
+    let prefix = if frame.kind == Kind::PushPromise { frame.length.min(4) } else { 0 };
+    let length = (frame.length - prefix) as usize;
+    outline.keep(direction, frame.payload(), vec![0; prefix as usize]);
+    outline.block(direction, frame.payload() + u64::from(prefix), length, known);
 }
 
 fn request_head(block: Block, end: u64) -> RequestHead {

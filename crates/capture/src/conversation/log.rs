@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Event, ExchangeId};
+use crate::strip::Outline;
 
 /// What was found and not yet told.
 ///
@@ -13,9 +14,22 @@ pub(super) struct Log {
     events: VecDeque<Event>,
     begun: u32,
     passed_over: u64,
+    /// What has to stay of the octets, if somebody wants to know.
+    outline: Option<Box<Outline>>,
 }
 
 impl Log {
+    pub(super) fn with_outline(outline: Outline) -> Self {
+        Self { outline: Some(outline.into()), ..Self::default() }
+    }
+
+    /// Notes what has to stay of the octets.
+    pub(super) fn outline(&mut self, note: impl FnOnce(&mut Outline)) {
+        if let Some(outline) = &mut self.outline {
+            note(outline);
+        }
+    }
+
     pub(super) fn push(&mut self, event: Event) {
         self.events.push_back(event);
     }

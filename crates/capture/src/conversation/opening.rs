@@ -23,6 +23,15 @@ impl Opening {
         self.client.length == 0 && self.server.length == 0
     }
 
+    /// Where the octets of one side begin that are waiting, if there are any.
+    pub(super) fn undecided(&self, direction: Direction) -> Option<u64> {
+        let prefix = match direction {
+            Direction::ToServer => &self.client,
+            Direction::ToClient => &self.server,
+        };
+        (prefix.length > 0).then_some(prefix.at)
+    }
+
     /// What was taken of each side, in the order it was sent.
     pub(super) fn taken(&self) -> [(Direction, Span<'_>); 2] {
         // A client that has spoken is understood, or else the server's answer ends the guessing.

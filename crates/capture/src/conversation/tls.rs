@@ -12,6 +12,7 @@ mod records;
 use ackwise_http::cause::Direction;
 
 use super::{Event, log::Log, span::Span, turns::Turns};
+use crate::strip::mask::{self, Alpn};
 use handshake::{Handshake, Place};
 use hello::{Hello, Offer};
 use records::{Found, Kind, Record, Records};
@@ -26,6 +27,8 @@ pub(super) struct Tls {
     version_13: bool,
     /// The hello that is being read, and whose it is.
     hello: Option<(Direction, Hello)>,
+    /// Where its message begins, and the record ends that it begins in.
+    hello_at: [u64; 2],
     http2: Inside,
     first: First,
     turns: Turns,
@@ -78,6 +81,7 @@ impl Tls {
             handshake: from_beginning.then(Handshake::default),
             version_13: false,
             hello: from_beginning.then(|| (Direction::ToServer, Hello::default())),
+            hello_at: [0; 2],
             http2: Inside::MayBeHttp2,
             first: if from_beginning { First::Nothing } else { First::Data },
             turns: Turns::Idle,
@@ -98,8 +102,13 @@ impl Tls {
         let context = Context { interrupts: self.server.is_within_record(), segment: span.at() };
         while let Some(found) = self.records(direction).advance(span) {
             match found {
-                Found::Record(record) => self.handle_record(direction, &record, context, log),
-                Found::Payload { octets, is_whole } => self.read_hello(direction, octets, is_whole),
+                Found::Record(record) => {
+                    self.note_record(direction, &record, log);
+                    self.handle_record(direction, &record, context, log);
+                }
+                Found::Payload { octets, is_whole } => {
+                    self.read_hello(direction, octets, is_whole, log);
+                }
             }
         }
     }
@@ -143,7 +152,32 @@ impl Tls {
         }
     }
 
-    fn read_hello(&mut self, direction: Direction, octets: &[u8], is_whole: bool) {
+    /// Notes what of a record has to stay: its header.
+    fn note_record(&mut self, direction: Direction, record: &Record, log: &mut Log) {
+        if let Some(header) = record.header() {
+            log.outline(|it| it.keep(direction, record.start, header));
+        }
+        if self.hello.as_ref().is_some_and(|(whose, it)| *whose == direction && it.is_empty()) {
+            self.hello_at = [record.end - record.length(), record.end];
+        }
+    }
+
+    /// Where the header or the hello begins that is under way.
+    pub(super) fn undecided(&self, direction: Direction) -> Option<u64> {
+        let (records, end) = match direction {
+            Direction::ToServer => (&self.client, self.asked_to),
+            Direction::ToClient => (&self.server, self.answered_to),
+        };
+        if self.hello.as_ref().is_some_and(|(whose, it)| *whose == direction && !it.is_empty()) {
+            return Some(self.hello_at[0]);
+        }
+        match records.header_octets() {
+            0 => None,
+            octets => Some(end.saturating_sub(octets)),
+        }
+    }
+
+    fn read_hello(&mut self, direction: Direction, octets: &[u8], is_whole: bool, log: &mut Log) {
         let Some((expected, hello)) = &mut self.hello else { return };
         if *expected != direction || !is_whole {
             // The other side answers one that cannot be read, or data follows.
@@ -151,6 +185,13 @@ impl Tls {
             return;
         }
         let Some(offer) = hello.extend(octets) else { return };
+        if let Some((kind, length)) = hello.message() {
+            let octets = mask::hello(kind, length, offer.into());
+            let [at, record_end] = self.hello_at;
+            if at + octets.len() as u64 <= record_end {
+                log.outline(|it| it.keep(direction, at, octets));
+            }
+        }
         (self.http2, self.hello) = match (direction, offer) {
             (Direction::ToServer, Offer::Http2) => {
                 (Inside::MayBeHttp2, Some((Direction::ToClient, Hello::default())))
@@ -275,6 +316,16 @@ impl Tls {
         if let First::Ticket { record, asked: true } = self.first {
             self.first = First::Data;
             self.take_turn(Direction::ToClient, &record, log);
+        }
+    }
+}
+
+impl From<Offer> for Alpn {
+    fn from(offer: Offer) -> Self {
+        match offer {
+            Offer::Nothing => Self::Absent,
+            Offer::Http2 => Self::Http2,
+            Offer::Other => Self::Other,
         }
     }
 }

@@ -438,7 +438,8 @@ impl Connection {
     }
 }
 
-fn tell(conversation: &mut Conversation, direction: Direction, piece: Piece<'_>) {
+/// Hands on what is next of a stream.
+pub(crate) fn tell(conversation: &mut Conversation, direction: Direction, piece: Piece<'_>) {
     match piece {
         Piece::Data(position, len, octets) => {
             conversation.handle_data(direction, position, len, octets);

@@ -23,7 +23,7 @@ pub(crate) struct Table {
 
 /// Both ends, the lesser one first, so that both directions find the same.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-struct Pair(SocketAddr, SocketAddr);
+pub(crate) struct Pair(SocketAddr, SocketAddr);
 
 #[derive(Debug)]
 enum Slot {
@@ -146,13 +146,13 @@ impl Table {
 }
 
 impl Pair {
-    fn of(one: SocketAddr, other: SocketAddr) -> Self {
+    pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
         if one <= other { Self(one, other) } else { Self(other, one) }
     }
 }
 
 /// Who is client and who is server: a SYN says it, or what is sent, or the ports.
-fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
+pub(crate) fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
     let (source, destination) = (seen.source, seen.destination);
     let from_client = match (seen.segment.flags.syn, seen.segment.ack) {
         (true, None) => true,

@@ -50,8 +50,8 @@ pub(super) enum Step<'a> {
     /// A whole head, from `start` to `end`. Who reads on says what follows, by
     /// [`follow`](Reader::follow).
     Head { start: u64, end: u64, bytes: Cow<'a, [u8]> },
-    /// As much of a head as was captured.
-    CutHead { bytes: Cow<'a, [u8]> },
+    /// As much of a head, from `start` on, as was captured.
+    CutHead { start: u64, bytes: Cow<'a, [u8]> },
     /// The message has ended.
     Ends { at: u64, exact: bool },
     /// These octets from `start` on are not HTTP.
@@ -80,6 +80,14 @@ impl Reader {
     /// Says that another message begins after the head just read.
     pub(super) fn follow_nothing(&mut self) {
         self.stage = Stage::Between;
+    }
+
+    /// Where the head begins that is under way.
+    pub(super) const fn head_start(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Head { start, .. } => Some(start),
+            _ => None,
+        }
     }
 
     /// Where the message has come to, of which only a turn shows the end.
@@ -194,7 +202,7 @@ impl Reader {
             let bytes = Cow::Owned(std::mem::take(bytes));
             span.take_all();
             self.stage = Stage::Turn { end: span.end() };
-            return Step::CutHead { bytes };
+            return Step::CutHead { start, bytes };
         }
         span.take_all();
         Step::NeedsMore

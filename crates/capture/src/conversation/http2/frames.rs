@@ -6,6 +6,8 @@ use super::super::span::Span;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
+    /// The type, by its number.
+    pub(super) number: u8,
     pub(super) flags: u8,
     pub(super) stream: u32,
     /// Octets of the payload.
@@ -111,6 +113,27 @@ impl Frames {
         None
     }
 
+    /// Whether the client's preface is yet to come.
+    pub(super) const fn awaits_preface(&self) -> bool {
+        matches!(self.stage, Stage::Preface { left: PREFACE })
+    }
+
+    /// The octets of a header that is under way.
+    pub(super) const fn header_octets(&self) -> u64 {
+        match self.stage {
+            Stage::Header { seen, .. } => seen as u64,
+            _ => 0,
+        }
+    }
+
+    /// The frame whose payload is under way.
+    pub(super) const fn frame(&self) -> Option<Frame> {
+        match self.stage {
+            Stage::Payload { frame, .. } => Some(frame),
+            _ => None,
+        }
+    }
+
     fn read_header<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
         let Stage::Header { octets, seen } = &mut self.stage else { return None };
         let start = span.at() - *seen as u64;
@@ -158,8 +181,8 @@ impl Frame {
     }
 
     fn parse(header: &[u8; HEADER], start: u64) -> Self {
-        let [a, b, c, kind, flags, stream @ ..] = *header;
-        let kind = match kind {
+        let [a, b, c, number, flags, stream @ ..] = *header;
+        let kind = match number {
             0 => Kind::Data,
             1 => Kind::Headers,
             3 => Kind::RstStream,
@@ -171,7 +194,22 @@ impl Frame {
         };
         // The highest bit is reserved.
         let stream = u32::from_be_bytes(stream) & (u32::MAX >> 1);
-        Self { kind, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
+        Self { kind, number, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
+    }
+
+    /// Position of the first octet of the payload.
+    pub(super) const fn payload(&self) -> u64 {
+        self.start.saturating_add(HEADER as u64)
+    }
+
+    /// The header of a frame like this one, but without padding and priority in a field block.
+    pub(super) fn header(&self) -> Vec<u8> {
+        let [_, a, b, c] = self.length.to_be_bytes();
+        let flags = match self.kind {
+            Kind::Headers | Kind::PushPromise => self.flags & !(PADDED | PRIORITY),
+            _ => self.flags,
+        };
+        [&[a, b, c, self.number, flags][..], &self.stream.to_be_bytes()].concat()
     }
 
     /// Whether octets in the middle of a stream are a frame's header: they would be by chance once
@@ -200,7 +238,10 @@ impl Stage {
 const HEADER: usize = 9;
 
 /// Octets of the client's connection preface (RFC 9113, section 3.4).
-const PREFACE: u64 = 24;
+const PREFACE: u64 = CLIENT_PREFACE.len() as u64;
+
+/// That preface.
+pub(super) const CLIENT_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Longest payload that is believed. The default limit is 2^14, and few peers allow more than 2^20.
 const LENGTH_LIMIT: u32 = 1 << 20;

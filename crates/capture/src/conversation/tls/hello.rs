@@ -7,15 +7,24 @@ pub(super) struct Hello {
 }
 
 impl Hello {
+    /// Whether nothing of it was seen yet.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.octets.is_empty()
+    }
+
+    /// The type of the message and its length, as its header says, once that is there.
+    pub(super) fn message(&self) -> Option<(u8, usize)> {
+        let length = usize::try_from(number(self.octets.get(1..4)?)).ok()?;
+        Some((self.octets[0], length))
+    }
+
     /// Adds octets of handshake records; what they say, once all are there.
     pub(super) fn extend(&mut self, octets: &[u8]) -> Option<Offer> {
         let room = HELLO_LIMIT.saturating_sub(self.octets.len());
         self.octets.extend_from_slice(&octets[..room.min(octets.len())]);
-        let length = usize::try_from(number(self.octets.get(1..4)?)).ok()?;
+        let (kind, length) = self.message()?;
         let message = self.octets.get(4..4 + length)?;
-        let offer = extensions(self.octets[0], message).map_or(Offer::Nothing, offer);
-        self.octets = Vec::new();
-        Some(offer)
+        Some(extensions(kind, message).map_or(Offer::Nothing, offer))
     }
 }
 

@@ -27,6 +27,19 @@ pub(super) enum Kind {
 }
 
 impl Record {
+    /// A header like its own; `None` if that was not captured.
+    pub(super) fn header(&self) -> Option<Vec<u8>> {
+        let kind = match self.kind {
+            Kind::ChangeCipherSpec => 20,
+            Kind::Alert => 21,
+            Kind::Handshake => 22,
+            Kind::ApplicationData => 23,
+            Kind::Unknown => return None,
+        };
+        let [high, low] = u16::try_from(self.length()).ok()?.to_be_bytes();
+        Some(vec![kind, 3, 3, high, low])
+    }
+
     /// Octets after the header.
     pub(super) const fn length(&self) -> u64 {
         (self.end - self.start).saturating_sub(HEADER as u64)
@@ -66,6 +79,14 @@ enum Stage {
 impl Records {
     pub(super) const fn new(from_beginning: bool) -> Self {
         Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::Lost } }
+    }
+
+    /// The octets of a header that is under way.
+    pub(super) const fn header_octets(&self) -> u64 {
+        match self.stage {
+            Stage::Header { seen, .. } => seen as u64,
+            _ => 0,
+        }
     }
 
     /// Whether a record has begun and not ended.

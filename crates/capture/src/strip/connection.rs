@@ -1,0 +1,143 @@
+//! A connection as the analyser reads it, asked what it looks at.
+
+use std::{collections::VecDeque, hash::RandomState, net::SocketAddr, ops::Range};
+
+use ackwise_http::cause::Direction;
+use ackwise_tcp::{Instant, Segment};
+
+use super::{Kept, Outline, held::Held};
+use crate::{
+    conversation::Conversation,
+    decode::Seen,
+    flow::{Ends, Lost, Reassembly, tell},
+};
+
+/// A connection that is not over.
+#[derive(Debug)]
+pub(super) struct Connection {
+    client: SocketAddr,
+    ends: Ends,
+    reassembly: [Reassembly; 2],
+    conversation: Conversation,
+    /// Packets of which it is not decided what stays, in their order, and their places.
+    waiting: [VecDeque<Waiting>; 2],
+    last_seen: Instant,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    octets: Range<u64>,
+}
+
+impl Connection {
+    pub(super) fn new(client: SocketAddr, key: RandomState) -> Self {
+        Self {
+            client,
+            ends: Ends::default(),
+            reassembly: Default::default(),
+            conversation: Conversation::with_outline(Outline::new(key)),
+            waiting: Default::default(),
+            last_seen: Instant::EPOCH,
+        }
+    }
+
+    /// Whether both ends have closed, and know it of each other.
+    pub(super) fn is_over(&self) -> bool {
+        self.ends.is_over()
+    }
+
+    /// Whether this SYN begins another connection between the same ports.
+    pub(super) fn is_reused_by(&self, segment: &Segment) -> bool {
+        segment.flags.syn && segment.ack.is_none() && self.ends.is_closing()
+    }
+
+    /// Takes the packet `number`.
+    pub(super) fn handle(&mut self, seen: &Seen<'_>, number: u64, held: &mut Held) {
+        let to_server = seen.source == self.client;
+        let direction = if to_server { Direction::ToServer } else { Direction::ToClient };
+        self.last_seen = self.last_seen.max(seen.at);
+        let now = self.last_seen;
+        if let Some(lost) = self.ends.handle_header(&seen.segment, direction, now, seen.number) {
+            self.pass_over(lost);
+        }
+        match seen.segment.len {
+            0 => held.decide(number),
+            _ => self.handle_data(seen, direction, number, held),
+        }
+        self.handle_end(&seen.segment, direction);
+        while let Some(kept) = self.conversation.poll_kept() {
+            self.keep(&kept, held);
+        }
+        // What nobody asks for must not pile up.
+        while self.conversation.poll_event().is_some() {}
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.decide(direction, held);
+        }
+    }
+
+    fn handle_data(&mut self, seen: &Seen<'_>, direction: Direction, number: u64, held: &mut Held) {
+        let data = self.ends.handle_data(&seen.segment, direction, self.last_seen, seen.number);
+        let Some(data) = data else { return held.decide(number) };
+        let octets = data.octets;
+        self.waiting[direction as usize].push_back(Waiting { number, octets: octets.clone() });
+        let conversation = &mut self.conversation;
+        let reassembly = &mut self.reassembly[direction as usize];
+        if let Some(middle) = self.ends.half(direction).stream.middle() {
+            reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
+        }
+        reassembly.insert(octets.start, seen.segment.len, seen.payload, |piece| {
+            tell(conversation, direction, piece);
+        });
+    }
+
+    /// The capture does not have what was sent before this.
+    fn pass_over(&mut self, Lost { direction, position }: Lost) {
+        let conversation = &mut self.conversation;
+        self.reassembly[direction as usize]
+            .give_up_to(position, &mut |piece| tell(conversation, direction, piece));
+    }
+
+    fn handle_end(&mut self, segment: &Segment, direction: Direction) {
+        if segment.flags.rst {
+            self.conversation.handle_abort();
+        } else if segment.flags.fin
+            && self.ends.handle_fin(segment, direction)
+                <= Some(self.reassembly[direction as usize].next())
+        {
+            self.conversation.handle_end(direction);
+        }
+        self.ends.reset |= segment.flags.rst;
+    }
+
+    /// Puts what stays where it stood.
+    fn keep(&self, kept: &Kept, held: &mut Held) {
+        let end = kept.at + kept.octets.len() as u64;
+        for Waiting { number, octets } in &self.waiting[kept.direction as usize] {
+            let (from, to) = (octets.start.max(kept.at), octets.end.min(end));
+            if from < to {
+                let piece = &kept.octets[distance(kept.at, from)..distance(kept.at, to)];
+                held.keep(*number, distance(octets.start, from), piece);
+            }
+        }
+    }
+
+    /// Lets go of packets whose octets have all been read.
+    fn decide(&mut self, direction: Direction, held: &mut Held) {
+        let read = self.reassembly[direction as usize].next();
+        let decided = self.conversation.decided(direction).min(read);
+        let over = self.is_over();
+        self.waiting[direction as usize].retain(|it| {
+            let is_decided = over || it.octets.end <= decided;
+            if is_decided {
+                held.decide(it.number);
+            }
+            !is_decided && held.has(it.number)
+        });
+    }
+}
+
+/// From one position to a later one of the same packet or head, which are in memory.
+fn distance(from: u64, to: u64) -> usize {
+    usize::try_from(to - from).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,96 @@
+//! Packets in order, until it is decided what of them stays.
+
+use std::collections::VecDeque;
+
+use super::file::{Packet, Ready};
+use crate::decode::Seen;
+
+/// Packets that wait to be written.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    packets: VecDeque<Waiting>,
+    /// The number of the first of them.
+    first: u64,
+    octets: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    ready: Ready,
+    /// Octets of data that were captured.
+    captured: usize,
+    /// Octets of headers.
+    headers: usize,
+    decided: bool,
+}
+
+impl Held {
+    /// So many packets wait at most: a second of 800 Mb/s. Ours.
+    const MOST_PACKETS: usize = 1 << 16;
+    /// So many octets. Ours.
+    const MOST_OCTETS: usize = 32 << 20;
+
+    /// Holds a packet, of whose data nothing stays as yet; its number.
+    pub(super) fn push(&mut self, packet: Packet, headers: Vec<u8>, seen: &Seen<'_>) -> u64 {
+        let length = headers.len();
+        let original_len =
+            u32::try_from(length).unwrap_or(u32::MAX).saturating_add(seen.segment.len);
+        self.octets += length;
+        self.packets.push_back(Waiting {
+            ready: Ready { packet, octets: headers, original_len },
+            captured: seen.payload.len(),
+            headers: length,
+            decided: false,
+        });
+        self.first + self.packets.len() as u64 - 1
+    }
+
+    /// Puts octets into the data of a packet, as far as it was captured; zeros before them.
+    pub(super) fn keep(&mut self, number: u64, at: usize, octets: &[u8]) {
+        let Some(waiting) = self.waiting(number) else { return };
+        let room = waiting.captured.saturating_sub(at);
+        let octets = &octets[..octets.len().min(room)];
+        if octets.is_empty() {
+            return;
+        }
+        let (from, before) = (waiting.headers + at, waiting.ready.octets.len());
+        let after = before.max(from + octets.len());
+        waiting.ready.octets.resize(after, 0);
+        waiting.ready.octets[from..from + octets.len()].copy_from_slice(octets);
+        self.octets += after - before;
+    }
+
+    /// Nothing more will be put into this packet.
+    pub(super) fn decide(&mut self, number: u64) {
+        if let Some(waiting) = self.waiting(number) {
+            waiting.decided = true;
+        }
+    }
+
+    /// Whether the packet is still here.
+    pub(super) const fn has(&self, number: u64) -> bool {
+        number >= self.first
+    }
+
+    /// The first packet, if it is decided or there are too many.
+    pub(super) fn pop(&mut self) -> Option<Ready> {
+        let is_full = self.packets.len() > Self::MOST_PACKETS || self.octets > Self::MOST_OCTETS;
+        if !self.packets.front()?.decided && !is_full {
+            return None;
+        }
+        self.pop_undecided()
+    }
+
+    /// The first packet, as it is.
+    pub(super) fn pop_undecided(&mut self) -> Option<Ready> {
+        let Waiting { ready, .. } = self.packets.pop_front()?;
+        self.first += 1;
+        self.octets -= ready.octets.len();
+        Some(ready)
+    }
+
+    fn waiting(&mut self, number: u64) -> Option<&mut Waiting> {
+        let place = number.checked_sub(self.first)?;
+        self.packets.get_mut(usize::try_from(place).ok()?)
+    }
+}

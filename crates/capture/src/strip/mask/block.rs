@@ -1,0 +1,98 @@
+//! HTTP/2's frames that are read: field blocks and settings.
+
+use std::hash::RandomState;
+
+use super::{METHODS, path};
+
+/// A field block of `length` octets in which method, path and status stand, as far as they fit;
+/// none of them in HPACK's dynamic table, so that each block can be read alone.
+pub(crate) fn block(
+    length: usize,
+    method: Option<&str>,
+    target: Option<&str>,
+    status: Option<u16>,
+    key: &RandomState,
+) -> Vec<u8> {
+    let mut block = Vec::with_capacity(length);
+    let room = |block: &Vec<u8>| length - block.len();
+    let fields = [method.map(method_field), status.map(status_field)];
+    for field in fields.into_iter().flatten().filter(|field| !field.is_empty()) {
+        if field.len() <= room(&block) {
+            block.extend(field);
+        }
+    }
+    if let Some(target) = target {
+        block.extend(path_field(target, room(&block), key));
+    }
+    block.resize(length, FILLER);
+    block
+}
+
+/// RFC 7541, appendix A: `:method` GET and POST have entries of their own.
+fn method_field(method: &str) -> Vec<u8> {
+    match method {
+        "GET" => vec![0x82],
+        "POST" => vec![0x83],
+        _ if METHODS.contains(&method.as_bytes()) => literal(2, method.as_bytes()),
+        _ => Vec::new(),
+    }
+}
+
+fn status_field(status: u16) -> Vec<u8> {
+    match STATUSES.iter().zip(0x88..).find(|(known, _)| **known == status) {
+        Some((_, index)) => vec![index],
+        None => literal(8, status.to_string().as_bytes()),
+    }
+}
+
+fn path_field(target: &str, room: usize, key: &RandomState) -> Vec<u8> {
+    match room {
+        0 => Vec::new(),
+        // The entry for "/".
+        1..=3 => vec![0x84],
+        _ => literal(4, &path(target.as_bytes(), room - 2, key)),
+    }
+}
+
+/// RFC 7541, section 6.2.2: without indexing, its name by an entry below 15, its value as it is and
+/// below 127 octets.
+fn literal(name: u8, value: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
+    [&[name, length][..], value].concat()
+}
+
+/// The parameters that RFC 9113 knows, of a SETTINGS frame's payload; zeros for others.
+pub(crate) fn settings(payload: &[u8]) -> Vec<u8> {
+    let mut kept = payload.to_vec();
+    for parameter in kept.chunks_mut(6) {
+        if !matches!(parameter, [0, 1..=6, ..]) {
+            parameter.fill(0);
+        }
+    }
+    kept
+}
+
+/// `:status`, entries 8 to 14.
+const STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
+
+/// The entry for `accept-encoding: gzip, deflate`: a field that is none of the three.
+const FILLER: u8 = 0x90;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_their_length_and_hold_what_fits() {
+        let key = RandomState::new();
+        let get = block(3, Some("GET"), Some("/secret"), None, &key);
+        assert_eq!(get, [0x82, 0x84, FILLER]);
+        let put = block(20, Some("PUT"), Some("/secret"), None, &key);
+        assert_eq!(put[..7], [2, 3, b'P', b'U', b'T', 4, 9]);
+        assert_eq!((put[7], put.len()), (b'/', 20));
+        assert_eq!(block(1, None, None, Some(404), &key), [0x8d]);
+        assert_eq!(block(6, None, None, Some(503), &key), [8, 3, b'5', b'0', b'3', FILLER]);
+        assert_eq!(block(1, Some("STEAL"), None, None, &key), [FILLER]);
+        assert!(block(0, Some("GET"), Some("/"), Some(200), &key).is_empty());
+    }
+}

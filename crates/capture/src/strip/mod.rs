@@ -1,0 +1,184 @@
+//! A capture that can be passed on: it says the same of time, and nothing of people.
+//!
+//! What stays: times; the headers of IP and TCP as far as the analyser reads them (ports, sequence
+//! numbers, flags, windows, options with the values of timestamps, hop limit, identification);
+//! lengths; on which interface and which way a packet was seen; what the capture lost. Of what
+//! connections say:
+//!
+//! | protocol | what stays |
+//! | --- | --- |
+//! | HTTP/1 | method, status, version; lengths and known words of [framing fields]; sizes of chunks |
+//! | HTTP/2 | headers of frames, settings, windows; method and status |
+//! | TLS | headers of records; whether the hellos offer HTTP/2 |
+//! | others | lengths |
+//!
+//! [framing fields]: https://www.rfc-editor.org/rfc/rfc9112#section-6
+//!
+//! Those fields are Content-Length, Transfer-Encoding, Connection, Expect and Upgrade; of all others
+//! only the length stays. A path becomes a name that is the same wherever the path is, by a key that is nowhere. Hosts are
+//! numbered as they come: [`Hosts`]. All other octets are zero or, at the end of a packet, as if
+//! the snap length had cut them off. Link headers, tunnels and packets without TCP go, so the packets
+//! have other numbers.
+//!
+//! | file | its one idea |
+//! | --- | --- |
+//! | `outline`, `mask` | what of a connection's octets has to stay, and how it is made nobody's |
+//! | `connection` | the analyser's own reading of a connection, to ask it what it looks at |
+//! | `held` | packets in order, until it is decided what of them stays |
+//! | `hosts` | numbers for addresses |
+//! | `packet`, `file` | headers of our own, in a pcapng file |
+//!
+//! *Not* here: what hides *how much* is said and when. Lengths and times tell who knows a site
+//! which of its pages was asked for.
+
+mod connection;
+mod file;
+mod held;
+mod hosts;
+pub(crate) mod mask;
+mod outline;
+mod packet;
+
+pub use hosts::Hosts;
+pub(crate) use outline::{Kept, Outline};
+
+use std::{
+    hash::RandomState,
+    io::{self, Write},
+};
+
+use hashbrown::HashMap;
+
+use crate::{
+    decode::{Seen, decode},
+    flow::{Pair, roles},
+    read::{Drops, Frame},
+};
+use connection::Connection;
+use file::{File, Packet};
+use held::Held;
+
+/// Writes what is left of a capture, packet by packet, as pcapng.
+///
+/// A packet is written when it is decided what of it stays: mostly at once, at the latest after
+/// 65,536 others or 32 MiB. Memory is bounded by that and by the connections that are alive.
+///
+/// ```
+/// use ackwise_capture::{read::{Frame, LinkType}, strip::Stripper};
+/// use ackwise_tcp::{Instant, Segment, wire};
+///
+/// let request = b"GET /?password=1234 HTTP/1.1\r\nCookie: secret\r\n\r\n";
+/// let segment = Segment { len: 48, ..Segment::default() };
+/// let mut packet = Vec::new();
+/// wire::write(
+///     &mut packet,
+///     "203.0.113.9:49152".parse()?,
+///     "198.51.100.1:80".parse()?,
+///     &segment,
+///     request,
+/// )?;
+/// let mut stripper = Stripper::new(Vec::new())?;
+/// stripper.handle(&Frame {
+///     number: 1,
+///     at: Instant::EPOCH,
+///     interface: 0,
+///     link_type: LinkType::RAW,
+///     original_len: 88,
+///     octets: &packet,
+///     direction: None,
+///     lost_before: 0,
+/// })?;
+/// let file = stripper.finish(Default::default())?;
+/// let holds = |text: &[u8]| file.windows(text.len()).any(|octets| octets == text);
+/// assert!(holds(b"GET /") && holds(b" HTTP/1.1\r\nxxxxxx:"));
+/// assert!(!holds(b"password") && !holds(b"secret") && !holds(&[203, 0, 113, 9]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Stripper<W> {
+    file: File<W>,
+    // Looked up, never walked.
+    connections: HashMap<Pair, Box<Connection>>,
+    held: Held,
+    hosts: Hosts,
+    key: RandomState,
+    /// Packets that the capture lost before one that is to be written.
+    lost: u64,
+}
+
+impl<W: Write> Stripper<W> {
+    /// Begins a file, with a key of its own.
+    ///
+    /// # Errors
+    ///
+    /// If `output` takes no more.
+    pub fn new(output: W) -> io::Result<Self> {
+        Ok(Self {
+            file: File::new(output)?,
+            connections: HashMap::new(),
+            held: Held::default(),
+            hosts: Hosts::default(),
+            key: RandomState::new(),
+            lost: 0,
+        })
+    }
+
+    /// Takes the next packet of the capture; one without TCP is left out.
+    ///
+    /// # Errors
+    ///
+    /// If the output takes no more: the file is broken then.
+    pub fn handle(&mut self, frame: &Frame<'_>) -> io::Result<()> {
+        self.lost = self.lost.saturating_add(frame.lost_before);
+        let Ok(seen) = decode(frame) else { return Ok(()) };
+        let Some(addresses) = self.hosts.of(seen.source, seen.destination) else { return Ok(()) };
+        let mut headers = Vec::new();
+        if packet::headers(&seen, addresses, &mut headers).is_err() {
+            return Ok(());
+        }
+        let (interface, station) = (seen.interface, seen.station);
+        let lost_before = std::mem::take(&mut self.lost);
+        let packet = Packet { at: seen.at, interface, station, lost_before };
+        let number = self.held.push(packet, headers, &seen);
+        self.follow(&seen, number);
+        while let Some(ready) = self.held.pop() {
+            self.file.write(&ready)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and what the capture has lost, and gives the output back, flushed.
+    ///
+    /// # Errors
+    ///
+    /// If the output takes no more.
+    pub fn finish(mut self, drops: Drops) -> io::Result<W> {
+        while let Some(ready) = self.held.pop_undecided() {
+            self.file.write(&ready)?;
+        }
+        self.file.finish(drops)
+    }
+
+    /// Lets the packet's connection decide what stays of it, and of packets before it.
+    fn follow(&mut self, seen: &Seen<'_>, number: u64) {
+        let pair = Pair::of(seen.source, seen.destination);
+        let known = self.connections.get_mut(&pair);
+        let connection = match known.filter(|it| !it.is_reused_by(&seen.segment)) {
+            Some(connection) => connection,
+            None if seen.segment.len == 0 && !seen.segment.flags.syn => {
+                return self.held.decide(number);
+            }
+            None => {
+                let (client, _) = roles(seen);
+                let connection = Box::new(Connection::new(client, self.key.clone()));
+                self.connections.insert(pair, connection);
+                let Some(connection) = self.connections.get_mut(&pair) else { return };
+                connection
+            }
+        };
+        connection.handle(seen, number, &mut self.held);
+        if connection.is_over() {
+            self.connections.remove(&pair);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Shares are equal to the nanosecond, whatever the protocol, the path and the capture.
+
+use ackwise_capture::analysis::Analysis;
+
+use crate::{
+    analyse, strip,
+    talk::{GOOD, Path, capture},
+};
+
+const PIPELINED: &str = r#"
+c "GET /one?a=b HTTP/1.1\r\nHost: a\r\n\r\nGET /two HTTP/1.1\r\nHost: a\r\nCookie: c\r\n\r\n"
+s "HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" 9000
+s "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabc"
+c "HEAD /three HTTP/1.1\r\nHost: a\r\n\r\n"
+s "HTTP/1.1 200 OK\r\nContent-Length: 70000\r\nSet-Cookie: s\r\n\r\n"
+c "POST /four HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n"
+s "HTTP/1.1 100 Continue\r\n\r\n"
+c "" 5000
+s "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc" 4000
+s end
+c end
+"#;
+
+const CHUNKED: &str = r#"
+c "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+c "5;n=v\r\nhello\r\n"
+c "0\r\nTrailer: t\r\n\r\n"
+s "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+s "BB8\r\n" 3000
+s "\r\n3\r\nabc\r\n0"
+s "\r\n\r\n"
+c "\r\nGET /b HTTP/1.1\r\n\r\n"
+s "HTTP/1.1 304 Not Modified\r\n\r\n"
+s end
+c end
+"#;
+
+const HTTP2: &str = r#"
+c h2 preface, settings 000300000064, window 0 983041, headers 1 5 828684410161
+s h2 settings 000400001000, ack
+c h2 ack
+s h2 headers 1 4 88, data 1 0 3000
+s h2 data 1 1 700
+c h2 headers 3 4 83868444022f62, data 3 0 2000
+c h2 data 3 1 9
+s h2 headers 3 4 8d, data 3 1 40
+c h2 headers 5 0 8286, continuation 5 0 84, continuation 5 4 410162
+c h2 data 5 1 0
+s h2 headers 5 5 48033330324803343130
+c h2 ping
+s h2 ping, goaway
+s end
+c end
+"#;
+
+const TLS: &str = r#"
+c tls 22:517
+s tls 22:122 20:1 23:2600 23:281 23:53
+c tls 20:1 23:53
+c tls 23:400
+s tls 23:250 23:250
+s tls 23:8000
+c tls 23:300
+s tls 23:16401 23:2000
+c tls 23:19
+s end
+c end
+"#;
+
+const OPAQUE: &str = r#"
+s "220 ready\r\n"
+c "HELO there\r\n"
+s "250 yes\r\n"
+c "\x00\x01" 3000
+s "\x02" 500
+s end
+c end
+"#;
+
+const MIDDLES: [&str; 3] = [
+    r#"
+    s gap 5
+    s "and so on, in the middle of a body"
+    c "GET /a HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
+    c "GET /b HTTP/1.1\r\nHost: unfini"
+    "#,
+    r#"
+    c "GET /a HTTP/1.1\r\nHost : broken\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\n\r\n" 800
+    c "GET /a HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!!"
+    s "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
+    abort
+    "#,
+    r#"
+    c "GET /chat HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    s "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+    c "\x81" 40
+    s "\x81" 900
+    abort
+    "#,
+];
+
+/// Every size of segments, snap length and fault; segments shorter than a frame's header only where
+/// nothing is missing.
+fn paths() -> impl Iterator<Item = Path> {
+    let sizes = [1448, 100, 7];
+    let snaps = [GOOD.snap, 128, 96, 60, 54];
+    let faults = [(0, 0), (5, 0), (0, 6), (3, 7)];
+    sizes.into_iter().flat_map(move |mss| {
+        snaps.into_iter().flat_map(move |snap| {
+            let faults = faults.into_iter().filter(move |(_, misses)| mss > 9 || *misses == 0);
+            faults.map(move |(loses, misses)| Path { mss, snap, loses, misses })
+        })
+    })
+}
+
+/// A connection's facts but for its addresses, an exchange's but for its path, which are masked.
+fn facts(analysis: &Analysis) -> Vec<String> {
+    let connections = analysis.connections.iter().map(|it| {
+        let end = (it.closed_first, it.reset, it.initial_window, it.delayed_ack, it.vantage);
+        let counts = (it.repeated, it.lost_by_capture, it.packets, it.octets);
+        format!("{:?} {} {end:?} {:?} {counts:?}", it.protocol, it.exchanges, it.round_trip)
+    });
+    let exchanges = analysis.exchanges.iter().map(|it| {
+        let place = (it.connection, it.start, it.duration, it.stream, it.packet);
+        let end = (it.status, it.octets, it.complete, it.exact);
+        format!("{place:?} {end:?} {:?}", it.shares)
+    });
+    connections.chain(exchanges).collect()
+}
+
+#[track_caller]
+fn say_the_same(text: &str) {
+    for path in paths() {
+        let file = capture(text, path);
+        let (before, after) = (facts(&analyse(&file)), facts(&analyse(&strip(&file))));
+        assert_eq!(before, after, "{path:?}");
+    }
+}
+
+#[test]
+fn of_http1() {
+    say_the_same(PIPELINED);
+    say_the_same(CHUNKED);
+}
+
+#[test]
+fn of_http2() {
+    say_the_same(HTTP2);
+}
+
+#[test]
+fn of_tls() {
+    say_the_same(TLS);
+}
+
+#[test]
+fn of_protocols_that_nobody_knows() {
+    say_the_same(OPAQUE);
+}
+
+#[test]
+fn of_what_begins_ends_or_breaks_in_the_middle() {
+    MIDDLES.into_iter().for_each(say_the_same);
+}
