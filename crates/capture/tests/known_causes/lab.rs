@@ -2,13 +2,15 @@
 
 use std::{fs, io, net::Ipv4Addr, process::Command, sync::mpsc, thread};
 
-use ackwise_linux::Namespace;
+use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions};
 
 /// A client's host and a server's host, each in a namespace.
 #[derive(Debug)]
 pub(crate) struct Lab {
     pub client: Host,
     pub server: Host,
+    /// What is between them, if it is no mere cable.
+    _emulator: Option<Emulator>,
 }
 
 /// One of them.
@@ -32,13 +34,33 @@ pub(crate) fn missing() -> Option<String> {
 impl Lab {
     /// Joined by a virtual cable without offloads: what is captured is what an Ethernet would carry.
     pub(crate) fn with_cable() -> Self {
-        let [client, server] = [(); 2].map(|()| Namespace::create().expect("it worked before"));
+        let [client, server] = namespaces();
         lay_cable(&client, &server);
         Self {
             client: Host::on_cable(client, Ipv4Addr::new(10, 77, 0, 1)),
             server: Host::on_cable(server, Ipv4Addr::new(10, 77, 0, 2)),
+            _emulator: None,
         }
     }
+
+    /// Joined by an emulated link.
+    pub(crate) fn with_link(options: &EmulatorOptions) -> Self {
+        let [client, server] = namespaces();
+        let link = Emulator::between(&client, &server, options).expect("root may make TUN devices");
+        let host = |namespace, interface: &str, address| {
+            let interface = interface.to_owned();
+            Host { namespace, interface, address }
+        };
+        Self {
+            client: host(client, link.client_device(), link.client_address()),
+            server: host(server, link.server_device(), link.server_address()),
+            _emulator: Some(link),
+        }
+    }
+}
+
+fn namespaces() -> [Namespace; 2] {
+    [(); 2].map(|()| Namespace::create().expect("it worked before"))
 }
 
 impl Host {

@@ -25,18 +25,20 @@ impl Score {
     pub(crate) fn of(analysis: &Analysis, injected: &[Injected], granted: &[Cause]) -> Self {
         let mut score = Self { exchanges: analysis.exchanges.len(), ..Self::default() };
         for (number, exchange) in analysis.exchanges.iter().enumerate() {
-            let injected: Vec<_> = injected.iter().filter(|it| it.exchange == number).collect();
+            let injected = sums(injected.iter().filter(|it| it.exchange == number));
             let wrong = exchange.shares.iter().any(|share| {
                 let blame = (share.cause, share.direction);
                 share.span > Self::ACCUSATION
                     && is_stall(share.cause)
                     && !granted.contains(&share.cause)
-                    && injected.iter().all(|it| !is_same((it.cause, it.direction), blame))
+                    && injected.iter().all(|(it, _)| !is_same(*it, blame))
             });
             score.accused += usize::from(wrong);
-            for it in &injected {
-                score.injected += it.span;
-                score.found += it.span.min(owed(exchange, (it.cause, it.direction)));
+            for (blame, span) in &injected {
+                // At a sender's side a message is over when its last octet leaves.
+                let span = exchange.duration.min(*span);
+                score.injected += span;
+                score.found += span.min(owed(exchange, *blame));
             }
             score.note(number, exchange, &injected);
         }
@@ -50,10 +52,10 @@ impl Score {
             && self.accused * 100 <= self.exchanges
     }
 
-    fn note(&mut self, number: usize, exchange: &ExchangeResult, injected: &[&Injected]) {
+    fn note(&mut self, number: usize, exchange: &ExchangeResult, injected: &[(Blame, Duration)]) {
         let _ = write!(self.table, "  {number:3} {:9.3} ms; injected", millis(exchange.duration));
-        for it in injected {
-            self.note_share((it.cause, it.direction), it.span);
+        for (blame, span) in injected {
+            self.note_share(*blame, *span);
         }
         self.table.push_str("; found");
         for share in &exchange.shares {
@@ -82,6 +84,19 @@ impl Score {
     pub(crate) fn table(&self) -> &str {
         &self.table
     }
+}
+
+/// By blame.
+fn sums<'a>(injected: impl Iterator<Item = &'a Injected>) -> Vec<(Blame, Duration)> {
+    let mut sums: Vec<(Blame, Duration)> = Vec::new();
+    for it in injected {
+        let blame = (it.cause, it.direction);
+        match sums.iter_mut().find(|(before, _)| *before == blame) {
+            Some((_, span)) => *span += it.span,
+            None => sums.push((blame, it.span)),
+        }
+    }
+    sums
 }
 
 fn owed(exchange: &ExchangeResult, blame: Blame) -> Duration {

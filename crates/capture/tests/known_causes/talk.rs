@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     thread,
@@ -10,8 +11,10 @@ use std::{
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_http::cause::Party;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{
+    http::{body, read_message, response_head},
     lab::Lab,
     tap::Tap,
     truth::{Injected, Truth},
@@ -22,10 +25,13 @@ pub(crate) type Part = Box<dyn Fn(&mut TcpStream, usize, &Truth) + Sync>;
 
 /// A client and a server with a habit.
 pub(crate) struct Talk {
-    /// So many exchanges on one connection.
+    /// So many connections, one after the other, with so many exchanges on each.
+    pub connections: usize,
     pub exchanges: usize,
-    /// Once, before anything else; accepted sockets inherit what is set on the server's.
-    pub listen: fn(&TcpListener),
+    /// Prepares the server's socket: accepted ones inherit what is set on it.
+    pub listen: fn(SockRef<'_>),
+    /// Prepares the client's sockets before they connect.
+    pub connect: fn(SockRef<'_>),
     pub client: Part,
     pub server: Part,
 }
@@ -50,25 +56,61 @@ impl Talk {
         let address = SocketAddr::from((lab.server.address, 80));
         let listener =
             lab.server.inside(|| TcpListener::bind(address)).expect("nobody has port 80");
-        (self.listen)(&listener);
+        (self.listen)(SockRef::from(&listener));
         thread::scope(|scope| {
             scope.spawn(|| {
-                let (stream, _) = listener.accept().expect("the client connects");
-                self.play(&self.server, stream, &truth);
+                for connection in 0..self.connections {
+                    let (stream, _) = listener.accept().expect("the client connects");
+                    let mut stream = self.play(&self.server, stream, connection, &truth);
+                    // The client closes first, so that no FIN tells of what was lost.
+                    let _ = stream.read(&mut [0]);
+                }
             });
-            let stream = lab.client.inside(|| TcpStream::connect(address));
-            self.play(&self.client, stream.expect("the server listens"), &truth);
+            for connection in 0..self.connections {
+                let socket = lab.client.inside(|| Socket::new(Domain::IPV4, Type::STREAM, None));
+                let socket = socket.expect("there are sockets");
+                (self.connect)(SockRef::from(&socket));
+                socket.connect(&address.into()).expect("the server listens");
+                self.play(&self.client, socket.into(), connection, &truth);
+            }
         });
         let seen = taps.map(|(at, tap)| (at, tap.finish()));
         Watched { injected: truth.into_inner(), seen: seen.into() }
     }
 
-    fn play(&self, part: &Part, mut stream: TcpStream, truth: &Truth) {
+    fn play(
+        &self,
+        part: &Part,
+        mut stream: TcpStream,
+        connection: usize,
+        truth: &Truth,
+    ) -> TcpStream {
         /// Nothing here takes so long. Ours.
         const PATIENCE: Duration = Duration::from_secs(20);
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket takes that");
-        for exchange in 0..self.exchanges {
+        let first = connection * self.exchanges;
+        for exchange in first..first + self.exchanges {
             part(&mut stream, exchange, truth);
+        }
+        stream
+    }
+
+    /// Exchanges on all its connections.
+    pub(crate) const fn all_exchanges(&self) -> usize {
+        self.connections * self.exchanges
+    }
+}
+
+/// Programs that do nothing, to begin with.
+impl Default for Talk {
+    fn default() -> Self {
+        Self {
+            connections: 1,
+            exchanges: 1,
+            listen: |_| (),
+            connect: |_| (),
+            client: Box::new(|_, _, _| ()),
+            server: Box::new(|_, _, _| ()),
         }
     }
 }
@@ -79,12 +121,9 @@ impl fmt::Debug for Talk {
     }
 }
 
-/// Nothing is set.
-pub(crate) fn plainly(_: &TcpListener) {}
-
 /// What is written goes at once.
-pub(crate) fn without_nagle(listener: &TcpListener) {
-    socket2::SockRef::from(listener).set_tcp_nodelay(true).expect("a TCP socket takes that");
+pub(crate) fn without_nagle(socket: SockRef<'_>) {
+    socket.set_tcp_nodelay(true).expect("a TCP socket takes that");
 }
 
 /// Works, as far as anybody else sees.
@@ -93,4 +132,14 @@ pub(crate) fn think(span: Duration) {
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         thread::sleep(left);
     }
+}
+
+/// Answers each request at once, in one write.
+pub(crate) fn respond(len: usize) -> Part {
+    // Large ones take milliseconds to make.
+    let response = [response_head(len), body(len)].concat();
+    Box::new(move |stream, _, _| {
+        read_message(stream).expect("the client asks");
+        stream.write_all(&response).expect("the client reads");
+    })
 }

@@ -29,7 +29,16 @@ impl Tap {
     pub(crate) fn at(host: &Host, file: &Path) -> Self {
         let mut command = Command::new("tcpdump");
         command
-            .args(["-n", "-U", "--immediate-mode", "--time-stamp-precision=nano", "-B", "16384"])
+            .args([
+                "-n",
+                "-U",
+                "--immediate-mode",
+                "--time-stamp-precision=nano",
+                "-B",
+                "16384",
+                "-s",
+                "2000",
+            ])
             // It may write where we may, if it stays who we are.
             .args(["-Z", "root", "-i", &host.interface, "-w"])
             .arg(file)

@@ -8,7 +8,7 @@ use socket2::SockRef;
 use super::judge_on_cable;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head},
-    talk::{Talk, plainly},
+    talk::Talk,
 };
 
 #[test]
@@ -16,7 +16,6 @@ fn a_server_that_never_takes_its_cork_out() {
     let blame = (Cause::CorkTimer, Direction::ToClient);
     let talk = Talk {
         exchanges: 6,
-        listen: plainly,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
             SockRef::from(&*stream).set_tcp_cork(true).unwrap();
@@ -28,6 +27,7 @@ fn a_server_that_never_takes_its_cork_out() {
             // What fills segments goes at once.
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
         }),
+        ..Talk::default()
     };
     judge_on_cable("a_server_that_never_takes_its_cork_out", &talk);
 }

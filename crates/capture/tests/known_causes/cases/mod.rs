@@ -2,12 +2,15 @@
 
 mod cork;
 mod nagle;
+mod rate;
+mod receiver;
 mod think;
+mod window;
 
 use std::sync::{Mutex, PoisonError};
 
 use ackwise_http::cause::Cause;
-use ackwise_linux::testing::skip;
+use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
 
 use super::{
     lab::{self, Lab},
@@ -21,17 +24,21 @@ fn judge_on_cable(name: &str, talk: &Talk) {
     judge(name, talk, &[], Lab::with_cable);
 }
 
-fn judge(name: &str, talk: &Talk, granted: &[Cause], lab: fn() -> Lab) {
+/// As that, on an emulated link. What it `granted` costs in any case accuses nobody.
+fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorOptions) {
+    judge(name, talk, granted, || Lab::with_link(options));
+}
+
+fn judge(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(missing) = lab::missing() {
         return skip(name, missing);
     }
-    let lab = lab();
-    let Err(first) = attempt(name, talk, granted, &lab) else { return };
+    let Err(first) = attempt(name, talk, granted, &lab()) else { return };
     println!("{name}: again, in case the machine was busy; the first time:\n{first}");
-    if let Err(table) = attempt(name, talk, granted, &lab) {
+    if let Err(table) = attempt(name, talk, granted, &lab()) {
         panic!("{name}:\n{table}");
     }
 }
@@ -43,7 +50,7 @@ fn attempt(name: &str, talk: &Talk, granted: &[Cause], lab: &Lab) -> Result<(), 
         let score = Score::of(analysis, &watched.injected, granted);
         let line = format!("{name}, seen by the {}: {}", at.name(), score.summary());
         println!("{line}");
-        if !score.is_good() || analysis.exchanges.len() != talk.exchanges {
+        if !score.is_good() || analysis.exchanges.len() != talk.all_exchanges() {
             bad += &format!("{line}\n{}", score.table());
         }
     }

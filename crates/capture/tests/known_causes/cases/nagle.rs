@@ -7,7 +7,7 @@ use ackwise_http::cause::{Cause, Direction};
 use super::judge_on_cable;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head, upload_head},
-    talk::{Talk, plainly},
+    talk::Talk,
 };
 
 #[test]
@@ -15,7 +15,6 @@ fn a_server_that_writes_head_and_body_apart() {
     let blame = (Cause::NagleDelayedAck, Direction::ToClient);
     let talk = Talk {
         exchanges: 20,
-        listen: plainly,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
             stream.write_all(&response_head(500)).unwrap();
@@ -26,6 +25,7 @@ fn a_server_that_writes_head_and_body_apart() {
             let len = read_head(stream).unwrap();
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
         }),
+        ..Talk::default()
     };
     judge_on_cable("a_server_that_writes_head_and_body_apart", &talk);
 }
@@ -35,7 +35,6 @@ fn a_client_that_writes_head_and_body_apart() {
     let blame = (Cause::NagleDelayedAck, Direction::ToServer);
     let talk = Talk {
         exchanges: 20,
-        listen: plainly,
         client: Box::new(|stream, _, _| {
             stream.write_all(&upload_head(300)).unwrap();
             stream.write_all(&body(300)).unwrap();
@@ -46,6 +45,7 @@ fn a_client_that_writes_head_and_body_apart() {
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
             stream.write_all(&[response_head(10), body(10)].concat()).unwrap();
         }),
+        ..Talk::default()
     };
     judge_on_cable("a_client_that_writes_head_and_body_apart", &talk);
 }
@@ -57,7 +57,6 @@ fn a_server_that_copies_in_blocks() {
     let blame = (Cause::NagleDelayedAck, Direction::ToClient);
     let talk = Talk {
         exchanges: 20,
-        listen: plainly,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
             let response = [response_head(4_300), body(4_300)].concat();
@@ -72,6 +71,7 @@ fn a_server_that_copies_in_blocks() {
             read_body(stream, at_once).unwrap();
             truth.measure(exchange, blame, || read_body(stream, len - at_once)).unwrap();
         }),
+        ..Talk::default()
     };
     judge_on_cable("a_server_that_copies_in_blocks", &talk);
 }

@@ -7,7 +7,7 @@ use ackwise_http::cause::{Cause, Direction};
 use super::judge_on_cable;
 use crate::{
     http::{GET, body, read_message, response_head},
-    talk::{Talk, plainly, think, without_nagle},
+    talk::{Talk, think, without_nagle},
 };
 
 #[test]
@@ -16,13 +16,13 @@ fn a_server_that_thinks_before_it_answers() {
         let blame = (Cause::ServerThink, Direction::ToClient);
         let talk = Talk {
             exchanges: 12,
-            listen: plainly,
             server: Box::new(move |stream, exchange, truth| {
                 read_message(stream).unwrap();
                 truth.measure(exchange, blame, || think(Duration::from_millis(millis)));
                 stream.write_all(&[response_head(500), body(500)].concat()).unwrap();
             }),
             client: Box::new(ask),
+            ..Talk::default()
         };
         judge_on_cable(&format!("a_server_that_thinks_before_it_answers {millis} ms"), &talk);
     }
@@ -42,6 +42,7 @@ fn a_server_that_thinks_between_head_and_body() {
                 stream.write_all(&body(500)).unwrap();
             }),
             client: Box::new(ask),
+            ..Talk::default()
         };
         judge_on_cable(&format!("a_server_that_thinks_between_head_and_body {millis} ms"), &talk);
     }

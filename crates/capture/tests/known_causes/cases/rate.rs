@@ -1,0 +1,64 @@
+//! A link of 10 Mb/s that is busy with a message.
+
+use std::{io::Write, time::Duration};
+
+use ackwise_http::cause::{Cause, Direction};
+use ackwise_link::{LinkConfig, Rate};
+use ackwise_linux::emulator::EmulatorOptions;
+
+use super::judge_on_link;
+use crate::{
+    http::{GET, body, read_message, response_head, upload_head},
+    talk::{Talk, respond},
+};
+
+#[test]
+fn a_large_response_through_a_bottleneck() {
+    let talk = Talk {
+        client: Box::new(|stream, exchange, truth| {
+            stream.write_all(GET).unwrap();
+            read_message(stream).unwrap();
+            truth.tell(exchange, (Cause::Transmission, Direction::ToClient), on_link(BODY));
+        }),
+        server: respond(BODY),
+        ..Talk::default()
+    };
+    judge_on_link("a_large_response_through_a_bottleneck", &talk, &[], &bottleneck());
+}
+
+#[test]
+fn a_large_request_through_a_bottleneck() {
+    let request = [upload_head(BODY), body(BODY)].concat();
+    let talk = Talk {
+        client: Box::new(move |stream, exchange, truth| {
+            stream.write_all(&request).unwrap();
+            read_message(stream).unwrap();
+            truth.tell(exchange, (Cause::RequestUpload, Direction::ToServer), on_link(BODY));
+        }),
+        server: Box::new(|stream, _, _| {
+            read_message(stream).unwrap();
+            stream.write_all(&[response_head(10), body(10)].concat()).unwrap();
+        }),
+        ..Talk::default()
+    };
+    judge_on_link("a_large_request_through_a_bottleneck", &talk, &[], &bottleneck());
+}
+
+/// How long the link is busy with so many octets, in full segments with 52 octets of headers.
+fn on_link(octets: usize) -> Duration {
+    let segments = octets.div_ceil(1_448);
+    let bits = 8 * (octets + segments * 52);
+    Duration::from_secs_f64(bits as f64 / BITS_PER_SECOND as f64)
+}
+
+fn bottleneck() -> EmulatorOptions {
+    let rate = Rate::bits_per_second(BITS_PER_SECOND);
+    EmulatorOptions::symmetric(LinkConfig {
+        rate,
+        delay: Duration::from_millis(10),
+        ..LinkConfig::IDEAL
+    })
+}
+
+const BITS_PER_SECOND: u64 = 10_000_000;
+const BODY: usize = 1_500_000;
