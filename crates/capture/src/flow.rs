@@ -4,6 +4,7 @@ mod connection;
 mod copies;
 mod ends;
 mod exchange;
+mod lingering;
 mod reassembly;
 mod setup;
 mod stream;

@@ -137,6 +137,11 @@ impl Hold {
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
+        if !facts.ended && facts.flight[1] == 0 && facts.quiet >= Self::LEAST_TIMEOUT {
+            // It was ready, and nothing kept it: it was lost before it could be seen.
+            let lost = Some(RepairedBy::Timeout);
+            return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
+        }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window kept it.
             return Self { paced: true, ..Self::new(Wait::Application, Confidence::Low) };

@@ -174,6 +174,11 @@ impl Sender {
         if ack.acked <= burst.start || ack.acked > *burst.end.get_or_insert(self.highest) {
             return;
         }
+        // Linux puts acknowledgements off while its program does not read and the window shrinks.
+        let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
+        if full_window && newly > 4 * self.full {
+            return;
+        }
         let burst = *burst;
         if self.full == 0 || newly < 2 * self.full {
             return;
@@ -405,6 +410,11 @@ impl Sender {
     /// What it has outstanding.
     const fn flight(&self) -> u64 {
         self.highest.saturating_sub(self.acked)
+    }
+
+    /// The last data that it sent, new or not, and when links were done with it.
+    pub(crate) fn last_with_link(&self) -> Option<(Departure, Instant)> {
+        self.last.map(|last| (last, self.bottleneck.free_at()))
     }
 
     /// The last data that it sent and that was not seen before, and when links were done with it.

@@ -8,13 +8,14 @@ use ackwise_tcp::{Instant, Segment};
 use super::{
     ends::{Ends, Lost, opposite},
     exchange::Open,
+    lingering::Lingering,
     reassembly::{Piece, Reassembly},
     setup::Setup,
     warm_up::WarmUp,
 };
 use crate::{
     analysis::{ConnectionResult, ExchangeResult, Results},
-    attribution::gap::Gap,
+    attribution::{Vantage, gap::Gap, sender::Departure},
     conversation::{Conversation, Event, ExchangeId, Protocol},
     decode::Seen,
     series::{Point, Series},
@@ -37,6 +38,7 @@ pub(crate) struct Connection {
     flow_control: [FlowControl; 2],
     /// Times before data of the server that was sent again.
     unsettled: Vec<Gap>,
+    lingering: Option<Box<Lingering>>,
     exchanges: u32,
     closed_first: Option<Party>,
     first_seen: Instant,
@@ -92,6 +94,7 @@ impl Connection {
             protocol: None,
             flow_control: Default::default(),
             unsettled: Vec::new(),
+            lingering: None,
             exchanges: 0,
             closed_first: None,
             first_seen: now,
@@ -160,6 +163,10 @@ impl Connection {
             self.pass_over(lost, now, seen.number, results);
         }
         let repairs = self.ends.half(direction).repeated;
+        let acked = self.ends.half(Direction::ToClient).stream.acked();
+        if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
+            self.linger_no_more(Some(now), results);
+        }
         if segment.len > 0 {
             self.handle_data(seen, direction, now, results);
         }
@@ -235,6 +242,13 @@ impl Connection {
     /// Divides the time before data. What the capture has seen already is sent again for a reason if
     /// more of the response follows; after its last octet it costs the exchange nothing.
     fn settle(&mut self, gap: Gap, direction: Direction, new: bool) {
+        let again = self.ends.half(direction).sender.last_with_link();
+        if let Some((lingering, again)) = self.lingering.as_mut().zip(again)
+            && direction == Direction::ToClient
+            && !new
+        {
+            return lingering.handle_repair(gap, again);
+        }
         if direction == Direction::ToClient && !new && self.unsettled.len() < Self::MAX_UNSETTLED {
             return self.unsettled.push(gap);
         }
@@ -283,6 +297,7 @@ impl Connection {
     /// The capture is over, or the connection.
     pub(crate) fn finish(mut self, results: &mut Results) {
         self.begin(results);
+        self.linger_no_more(None, results);
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {
@@ -408,6 +423,11 @@ impl Connection {
         open.response[1] = position;
         open.exact &= exact;
         self.unsettled.clear();
+        self.linger_no_more(None, results);
+        if let Some(sent) = self.may_be_lost(&open) {
+            self.lingering = Some(Box::new(Lingering::new(open, position, sent)));
+            return;
+        }
         if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
             open.end_response(free_at, &last);
             if open.stream == 0 {
@@ -416,6 +436,21 @@ impl Connection {
                 }
             }
         }
+        self.exchange_over(open, true, results);
+    }
+
+    /// The last of a response that can still get lost behind the vantage point, if it is the only one.
+    fn may_be_lost(&self, open: &Open) -> Option<(Departure, Instant)> {
+        let half = self.ends.half(Direction::ToClient);
+        let behind =
+            matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
+        let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;
+        half.sender.last_new().filter(|_| behind && alone)
+    }
+
+    fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
+        let Some(lingering) = self.lingering.take() else { return };
+        let open = lingering.settle(acked, self.ends.distances.whole());
         self.exchange_over(open, true, results);
     }
 

@@ -1,6 +1,7 @@
 //! One module for each way of wasting time.
 
 mod cork;
+mod loss;
 mod nagle;
 mod rate;
 mod receiver;

@@ -1,0 +1,65 @@
+//! A response that the vantage point has seen to its end, and that the client perhaps has not.
+//!
+//! Between the vantage point and the client something can still be lost. Whether what is sent again
+//! then was needed, its acknowledgement tells: it comes a round trip later, or sooner.
+
+use std::time::Duration;
+
+use ackwise_http::cause::Direction;
+use ackwise_tcp::Instant;
+
+use super::Open;
+use crate::attribution::{gap::Gap, sender::Departure};
+
+/// An exchange whose response is not yet acknowledged.
+#[derive(Debug)]
+pub(crate) struct Lingering {
+    open: Open,
+    /// Where the response ends.
+    end: u64,
+    /// Its last octets, and when links were done with them.
+    sent: (Departure, Instant),
+    /// The times before what was sent again, and the last of that.
+    gaps: Vec<Gap>,
+    again: Option<(Departure, Instant)>,
+}
+
+impl Lingering {
+    /// So many repairs count. Ours.
+    const MAX_REPAIRS: usize = 64;
+
+    pub(crate) const fn new(open: Open, end: u64, sent: (Departure, Instant)) -> Self {
+        Self { open, end, sent, gaps: Vec::new(), again: None }
+    }
+
+    /// Some of the response was sent again, in `again`.
+    pub(crate) fn handle_repair(&mut self, gap: Gap, again: (Departure, Instant)) {
+        if self.gaps.len() < Self::MAX_REPAIRS {
+            self.gaps.push(gap);
+            self.again = Some(again);
+        }
+    }
+
+    /// Whether all of it is acknowledged.
+    pub(crate) const fn is_over(&self, acked: u64) -> bool {
+        acked >= self.end
+    }
+
+    /// The exchange as it went. The acknowledgement was seen at `acked`, if it was.
+    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Duration) -> Open {
+        let needed = |again: &(Departure, Instant)| {
+            acked.is_some_and(|at| at.saturating_since(again.0.seen) >= round_trip * 3 / 4)
+        };
+        let (last, free_at) = match self.again.filter(needed) {
+            Some(again) => {
+                for gap in &self.gaps {
+                    self.open.handle_gap(gap, Direction::ToClient);
+                }
+                again
+            }
+            None => self.sent,
+        };
+        self.open.end_response(free_at, &last);
+        self.open
+    }
+}
