@@ -24,5 +24,5 @@ mod window;
 
 pub use account::{Account, Confidence, Evidence, Share, Verdict};
 pub(crate) use hold::Loss;
-pub(crate) use path::{Distances, Paces};
 pub use path::Vantage;
+pub(crate) use path::{Distances, Paces};
