@@ -55,6 +55,8 @@ pub(crate) const DEBIAN: &[Package] = &[
     package("tcpdump", "captures of what the tests saw"),
     package("procps", "sysctl in a namespace"),
     package("tshark", "finds nothing wrong in the captures that we write"),
+    package("chromium", "opens the reports"),
+    package("chromium-driver", "drives it"),
 ];
 
 pub(crate) const CARGO_DENY: Tool = Tool {

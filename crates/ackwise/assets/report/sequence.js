@@ -39,7 +39,8 @@ class SequencePlot {
       on: { keydown: (event) => handleZoomKey(event, this.zoom.act, (by) => this.step(by)) },
     });
     const help = element("p", { class: "help" }, `Drag to zoom, double-click to see all; with the keyboard: ${ZOOM_KEYS}.`);
-    const tools = element("div", { class: "toolbar" }, this.direction.label, fits, this.zoom.buttons);
+    this.shown = element("span", { class: "shown count", role: "status" });
+    const tools = element("div", { class: "toolbar" }, this.direction.label, fits, this.zoom.buttons, this.shown);
     this.element = element("div", { class: "sequence" }, tools, this.frame, this.says, help);
     onResize(this.frame, () => this.draw());
     onColours(() => this.draw());
@@ -109,6 +110,7 @@ class SequencePlot {
         line("window", "window", { ...steps, dash: [6, 4], auto: false }),
       ],
       hooks: {
+        setScale: [(u, scale) => scale === "x" && this.sayRange(u.scales.x)],
         drawAxes: [(u) => this.shade(u)],
         draw: [(u) => this.name(u)],
         setCursor: [(u) => this.say(u.cursor.idx)],
@@ -198,6 +200,10 @@ class SequencePlot {
     this.plot.setCursor({ left: this.plot.valToPos(at, "x"), top }, false);
     this.plot.cursor.idx = next; // several packets may share a place
     this.say(next);
+  }
+
+  sayRange({ min, max }) {
+    this.shown.textContent = `${seconds(Math.max(0, min) * 1e6)} to ${seconds(max * 1e6)}`;
   }
 
   /** Says which packet is under the cursor, and in which stall. */
