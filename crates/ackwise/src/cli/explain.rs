@@ -1,8 +1,16 @@
 //! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
 
-use std::{path::PathBuf, sync::mpsc, thread, time::Duration};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use ackwise::explain::{Explained, Reading, Shown, html, json, markdown, text};
+use ackwise_capture::read::Source;
 use ackwise_http::Cause;
 use clap::Args;
 use signal_hook::{
@@ -59,6 +67,10 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Also write what of the capture can be passed on: no addresses, no payload, same verdicts
+    #[arg(long, value_name = "FILE")]
+    save_stripped: Option<PathBuf>,
+
     /// When to colour; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
@@ -109,7 +121,12 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         Some(_) => Reading::with_series(),
         None => Reading::new(),
     };
-    let explained = read(&explain.captures, reading)?;
+    let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
+    let saved = saved.transpose()?;
+    let mut explained = read(&explain.captures, reading)?;
+    if let Some(saved) = saved {
+        saved.finish(explained.not_saved.take())?;
+    }
     if explained.packets == 0
         && let Some(trouble) = explained.troubles.first()
     {
@@ -151,6 +168,41 @@ impl Explain {
     }
 }
 
+/// A stripped capture that is being written: whole or not at all.
+struct Saved {
+    path: PathBuf,
+    unfinished: PathBuf,
+}
+
+impl Saved {
+    fn begin(path: &Path, reading: &Reading) -> Result<Self, Failure> {
+        let unfinished = match rows::is_plain(path) {
+            true => rows::beside(path, ".part"),
+            false => path.to_owned(),
+        };
+        let output = File::create(&unfinished).map(BufWriter::new);
+        let begun = output.and_then(|output| reading.save_stripped(Box::new(output)));
+        let saved = Self { path: path.to_owned(), unfinished };
+        match begun {
+            Ok(()) => Ok(saved),
+            Err(error) => Err(saved.failure(error)),
+        }
+    }
+
+    fn finish(self, trouble: Option<io::Error>) -> Result<(), Failure> {
+        let written = match trouble {
+            Some(error) => Err(error),
+            None if self.unfinished == self.path => Ok(()),
+            None => fs::rename(&self.unfinished, &self.path),
+        };
+        written.map_err(|error| self.failure(error))
+    }
+
+    fn failure(self, error: io::Error) -> Failure {
+        Failure::File { path: self.path, error }
+    }
+}
+
 /// Reads until the captures end or the user wants no more.
 fn read(captures: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
     /// How often the progress line is new.
@@ -159,7 +211,7 @@ fn read(captures: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
     let (tell, hear) = mpsc::channel();
     let (reader, files, done) = (reading.clone(), captures.to_vec(), tell.clone());
     thread::spawn(move || {
-        reader.read(&files);
+        reader.read(&mut Source::open(files));
         // The command has ended if nobody listens; so below.
         let _ = done.send(());
     });

@@ -20,7 +20,7 @@ mod totals;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
-pub use reading::{Explained, Reading};
+pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use text::{Shown, text};
 pub use totals::{Over, Total, Totals};

@@ -1,7 +1,8 @@
 //! A capture, read until it ends or nobody wants more.
 
 use std::{
-    path::PathBuf,
+    fmt,
+    io::{self, Write},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -11,8 +12,38 @@ use std::{
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
     decode::{LeftOut, decode},
-    read::{Drops, Source},
+    read::{Drops, Frame, ReadError, Source},
+    strip::Stripper,
 };
+
+/// Packets as they come, of files or of an interface.
+pub trait Frames {
+    /// What is wrong with one of them.
+    type Error: fmt::Display;
+
+    /// Waits for the next packet; `None` when there are no more.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be read. What was read before is right, and the next call goes on with
+    /// what is left.
+    fn next(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
+
+    /// What the capture itself has lost, as far as that is known by now.
+    fn drops(&self) -> Drops;
+}
+
+impl Frames for Source {
+    type Error = ReadError;
+
+    fn next(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
+        self.next()
+    }
+
+    fn drops(&self) -> Drops {
+        self.drops()
+    }
+}
 
 /// A capture that is being read, by one thread while another may end it.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +60,14 @@ struct State {
     left_out: LeftOut,
     drops: Drops,
     troubles: Vec<String>,
+    /// Where to save what can be passed on.
+    stripper: Option<Stripper<Box<dyn Write + Send>>>,
+    /// Why that is not there.
+    not_saved: Option<io::Error>,
 }
 
 /// What a capture said, and what could not be read of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Explained {
     /// Connections, exchanges, causes.
@@ -45,6 +80,8 @@ pub struct Explained {
     pub drops: Drops,
     /// What could not be read on, and where.
     pub troubles: Vec<String>,
+    /// Why the stripped capture was not saved that was asked for.
+    pub not_saved: Option<io::Error>,
 }
 
 impl Reading {
@@ -67,31 +104,37 @@ impl Reading {
         reading
     }
 
-    /// Reads the files, `-` being standard input, until they end or the reading is ended.
-    pub fn read(&self, files: &[PathBuf]) {
-        let mut source = Source::open(files);
+    /// Writes also what can be passed on of the capture, as [`Stripper`] does.
+    ///
+    /// # Errors
+    ///
+    /// If `output` takes nothing.
+    pub fn save_stripped(&self, output: Box<dyn Write + Send>) -> io::Result<()> {
+        self.lock().stripper = Some(Stripper::new(output)?);
+        Ok(())
+    }
+
+    /// Reads packets until there are no more or the reading is ended.
+    pub fn read(&self, frames: &mut impl Frames) {
         loop {
-            let step = source.next();
+            let step = frames.next();
             let mut state = self.lock();
-            let State { analyser: Some(analyser), left_out, troubles, .. } = &mut *state else {
+            if state.analyser.is_none() {
                 return;
-            };
+            }
             match step {
                 Ok(Some(frame)) => {
                     self.packets.fetch_add(1, Ordering::Relaxed);
-                    match decode(&frame) {
-                        Ok(seen) => analyser.handle(&seen),
-                        Err(why) => left_out.count(why),
-                    }
+                    state.handle(&frame);
                 }
                 Ok(None) => break,
-                Err(trouble) if troubles.len() < Self::MAX_TROUBLES => {
-                    troubles.push(trouble.to_string());
+                Err(trouble) if state.troubles.len() < Self::MAX_TROUBLES => {
+                    state.troubles.push(trouble.to_string());
                 }
                 Err(_) => {}
             }
         }
-        self.lock().drops = source.drops();
+        self.lock().drops = frames.drops();
     }
 
     /// How many packets were read so far.
@@ -105,17 +148,37 @@ impl Reading {
     pub fn end(&self) -> Option<Explained> {
         let mut state = self.lock();
         let analysis = state.analyser.take()?.finish();
+        let (stripper, drops) = (state.stripper.take(), state.drops);
+        if let Some(Err(error)) = stripper.map(|it| it.finish(drops)) {
+            state.not_saved = Some(error);
+        }
         Some(Explained {
             analysis,
             packets: self.packets(),
             left_out: state.left_out,
             drops: state.drops,
             troubles: std::mem::take(&mut state.troubles),
+            not_saved: state.not_saved.take(),
         })
     }
 
     /// The state is sound after each packet, so a panic elsewhere does no harm.
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn handle(&mut self, frame: &Frame<'_>) {
+        match (decode(frame), &mut self.analyser) {
+            (Ok(seen), Some(analyser)) => analyser.handle(&seen),
+            (Err(why), _) => self.left_out.count(why),
+            (Ok(_), None) => {}
+        }
+        // What is broken is not written on; the report is worth having nevertheless.
+        if let Some(Err(error)) = self.stripper.as_mut().map(|it| it.handle(frame)) {
+            self.stripper = None;
+            self.not_saved = Some(error);
+        }
     }
 }

@@ -7,18 +7,17 @@
 //!
 //! | protocol | what stays |
 //! | --- | --- |
-//! | HTTP/1 | method, status, version; lengths and known words of [framing fields]; sizes of chunks |
+//! | HTTP/1 | method, status, version; values of fields that delimit messages; sizes of chunks |
 //! | HTTP/2 | headers of frames, settings, windows; method and status |
 //! | TLS | headers of records; whether the hellos offer HTTP/2 |
 //! | others | lengths |
 //!
-//! [framing fields]: https://www.rfc-editor.org/rfc/rfc9112#section-6
-//!
-//! Those fields are Content-Length, Transfer-Encoding, Connection, Expect and Upgrade; of all others
-//! only the length stays. A path becomes a name that is the same wherever the path is, by a key that is nowhere. Hosts are
+//! Those fields are Content-Length, Transfer-Encoding, Connection, Expect and Upgrade, and of their
+//! values the numbers and the words that everybody uses; of all other fields only the lengths stay.
+//! A path becomes a name that is the same wherever the path is, by a key that is nowhere. Hosts are
 //! numbered as they come: [`Hosts`]. All other octets are zero or, at the end of a packet, as if
-//! the snap length had cut them off. Link headers, tunnels and packets without TCP go, so the packets
-//! have other numbers.
+//! the snap length had cut them off. Link headers, tunnels and packets without TCP go, so the
+//! packets have other numbers.
 //!
 //! | file | its one idea |
 //! | --- | --- |
@@ -43,6 +42,7 @@ pub use hosts::Hosts;
 pub(crate) use outline::{Kept, Outline};
 
 use std::{
+    fmt,
     hash::RandomState,
     io::{self, Write},
 };
@@ -94,7 +94,6 @@ use held::Held;
 /// assert!(!holds(b"password") && !holds(b"secret") && !holds(&[203, 0, 113, 9]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Stripper<W> {
     file: File<W>,
     // Looked up, never walked.
@@ -180,5 +179,14 @@ impl<W: Write> Stripper<W> {
         if connection.is_over() {
             self.connections.remove(&pair);
         }
+    }
+}
+
+impl<W> fmt::Debug for Stripper<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stripper")
+            .field("file", &self.file)
+            .field("connections", &self.connections.len())
+            .finish_non_exhaustive()
     }
 }
