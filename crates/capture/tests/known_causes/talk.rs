@@ -14,7 +14,7 @@ use ackwise_http::cause::Party;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{
-    http::{body, read_message, response_head},
+    http::{GET, body, read_message, response_head},
     lab::Lab,
     tap::Tap,
     truth::{Injected, Truth},
@@ -132,6 +132,12 @@ pub(crate) fn think(span: Duration) {
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         thread::sleep(left);
     }
+}
+
+/// Asks, and reads the answer.
+pub(crate) fn ask(stream: &mut TcpStream) {
+    stream.write_all(GET).expect("the server reads");
+    read_message(stream).expect("the server answers");
 }
 
 /// Answers each request at once, in one write.

@@ -1,19 +1,13 @@
 //! A segment of the response is lost: in the middle, where later ones tell of it, and at the end.
 
-use std::{
-    io::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use ackwise_http::cause::{Cause, Direction};
 use ackwise_link::{Faults, LinkConfig, Pick};
 use ackwise_linux::emulator::EmulatorOptions;
 
 use super::judge_on_link;
-use crate::{
-    http::{GET, read_message},
-    talk::{Talk, respond},
-};
+use crate::talk::{Talk, ask, respond};
 
 #[test]
 fn a_loss_in_the_middle() {
@@ -32,8 +26,7 @@ fn judge_loss(name: &str, lost: u64, cause: Cause) {
     let talk = Talk {
         client: Box::new(move |stream, exchange, truth| {
             let begun = Instant::now();
-            stream.write_all(GET).unwrap();
-            read_message(stream).unwrap();
+            ask(stream);
             let late = begun.elapsed().saturating_sub(WAY * 2);
             truth.tell(exchange, (cause, Direction::ToClient), late);
         }),

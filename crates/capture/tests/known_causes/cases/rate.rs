@@ -8,16 +8,15 @@ use ackwise_linux::emulator::EmulatorOptions;
 
 use super::judge_on_link;
 use crate::{
-    http::{GET, body, read_message, response_head, upload_head},
-    talk::{Talk, respond},
+    http::{body, read_message, response_head, upload_head},
+    talk::{Talk, ask, respond},
 };
 
 #[test]
 fn a_large_response_through_a_bottleneck() {
     let talk = Talk {
         client: Box::new(|stream, exchange, truth| {
-            stream.write_all(GET).unwrap();
-            read_message(stream).unwrap();
+            ask(stream);
             truth.tell(exchange, (Cause::Transmission, Direction::ToClient), on_link(BODY));
         }),
         server: respond(BODY),
@@ -28,12 +27,12 @@ fn a_large_response_through_a_bottleneck() {
 
 #[test]
 fn a_large_request_through_a_bottleneck() {
-    let request = [upload_head(BODY), body(BODY)].concat();
+    let request = [upload_head(UPLOAD), body(UPLOAD)].concat();
     let talk = Talk {
         client: Box::new(move |stream, exchange, truth| {
             stream.write_all(&request).unwrap();
             read_message(stream).unwrap();
-            truth.tell(exchange, (Cause::RequestUpload, Direction::ToServer), on_link(BODY));
+            truth.tell(exchange, (Cause::RequestUpload, Direction::ToServer), on_link(UPLOAD));
         }),
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
@@ -61,4 +60,6 @@ fn bottleneck() -> EmulatorOptions {
 }
 
 const BITS_PER_SECOND: u64 = 10_000_000;
+/// At the server's side the last of it is still on the link when it is over: that should be little.
 const BODY: usize = 1_500_000;
+const UPLOAD: usize = 500_000;

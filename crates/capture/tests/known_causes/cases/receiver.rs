@@ -11,9 +11,9 @@ use ackwise_linux::emulator::EmulatorOptions;
 
 use super::{judge, judge_on_link};
 use crate::{
-    http::{GET, read_body, read_head, read_message},
+    http::{GET, read_body, read_head},
     lab::Lab,
-    talk::{Talk, respond, think},
+    talk::{Talk, ask, respond, think},
     truth::Blame,
 };
 
@@ -25,8 +25,7 @@ fn a_small_receive_buffer_on_a_long_way() {
         connect: |socket| socket.set_recv_buffer_size(8_192).unwrap(),
         client: Box::new(|stream, exchange, truth| {
             let begun = Instant::now();
-            stream.write_all(GET).unwrap();
-            read_message(stream).unwrap();
+            ask(stream);
             truth.tell(exchange, NO_ROOM, begun.elapsed().saturating_sub(WAY * 2));
         }),
         server: respond(100_000),

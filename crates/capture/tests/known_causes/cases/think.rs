@@ -6,8 +6,8 @@ use ackwise_http::cause::{Cause, Direction};
 
 use super::judge_on_cable;
 use crate::{
-    http::{GET, body, read_message, response_head},
-    talk::{Talk, think, without_nagle},
+    http::{body, read_message, response_head},
+    talk::{Talk, ask, think, without_nagle},
 };
 
 #[test]
@@ -21,7 +21,7 @@ fn a_server_that_thinks_before_it_answers() {
                 truth.measure(exchange, blame, || think(Duration::from_millis(millis)));
                 stream.write_all(&[response_head(500), body(500)].concat()).unwrap();
             }),
-            client: Box::new(ask),
+            client: Box::new(|stream, _, _| ask(stream)),
             ..Talk::default()
         };
         judge_on_cable(&format!("a_server_that_thinks_before_it_answers {millis} ms"), &talk);
@@ -41,14 +41,9 @@ fn a_server_that_thinks_between_head_and_body() {
                 truth.measure(exchange, blame, || think(Duration::from_millis(millis)));
                 stream.write_all(&body(500)).unwrap();
             }),
-            client: Box::new(ask),
+            client: Box::new(|stream, _, _| ask(stream)),
             ..Talk::default()
         };
         judge_on_cable(&format!("a_server_that_thinks_between_head_and_body {millis} ms"), &talk);
     }
-}
-
-fn ask(stream: &mut std::net::TcpStream, _: usize, _: &crate::truth::Truth) {
-    stream.write_all(GET).unwrap();
-    read_message(stream).unwrap();
 }

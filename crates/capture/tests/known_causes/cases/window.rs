@@ -1,7 +1,6 @@
 //! Large responses over a long way: the congestion window lets them go little by little.
 
 use std::{
-    io::Write,
     net::TcpStream,
     thread,
     time::{Duration, Instant},
@@ -13,8 +12,7 @@ use ackwise_linux::emulator::EmulatorOptions;
 
 use super::judge_on_link;
 use crate::{
-    http::{GET, read_message},
-    talk::{Talk, respond},
+    talk::{Talk, ask, respond},
     truth::{Blame, Truth},
 };
 
@@ -22,7 +20,7 @@ use crate::{
 fn a_large_response_on_a_fresh_connection() {
     let talk = Talk {
         connections: 3,
-        client: Box::new(|stream, exchange, truth| ask(stream, exchange, SLOW_START, truth)),
+        client: Box::new(|stream, exchange, truth| time(stream, exchange, SLOW_START, truth)),
         server: respond(BODY),
         ..Talk::default()
     };
@@ -39,10 +37,10 @@ fn a_large_response_after_an_idle_time() {
         exchanges: 3,
         client: Box::new(|stream, exchange, truth| {
             if exchange == 0 {
-                return ask(stream, exchange, SLOW_START, truth);
+                return time(stream, exchange, SLOW_START, truth);
             }
             thread::sleep(IDLE);
-            ask(stream, exchange, (Cause::IdleRestart, Direction::ToClient), truth);
+            time(stream, exchange, (Cause::IdleRestart, Direction::ToClient), truth);
         }),
         server: Box::new(move |stream, exchange, truth| {
             let answer = if exchange == 0 { &first } else { &later };
@@ -54,10 +52,9 @@ fn a_large_response_after_an_idle_time() {
 }
 
 /// What takes longer than the way there and back was caused by the window.
-fn ask(stream: &mut TcpStream, exchange: usize, blame: Blame, truth: &Truth) {
+fn time(stream: &mut TcpStream, exchange: usize, blame: Blame, truth: &Truth) {
     let begun = Instant::now();
-    stream.write_all(GET).unwrap();
-    read_message(stream).unwrap();
+    ask(stream);
     truth.tell(exchange, blame, begun.elapsed().saturating_sub(WAY * 2));
 }
 
