@@ -130,7 +130,7 @@ fn limit(analysis: &Analysis, over: Over) -> Duration {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
             durations.sort_unstable();
             let place = durations.len() * usize::from(percent) / 100;
-            durations.get(place).or(durations.last()).copied().unwrap_or_default()
+            durations.get(place).or_else(|| durations.last()).copied().unwrap_or_default()
         }
     }
 }
