@@ -6,6 +6,7 @@
 //! | [`device`] | a TUN device: where our packets meet the kernel's |
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
 //! | [`emulator`] | the link of `ackwise-link` in real time, between two namespaces |
+//! | [`packet_socket`] | a live interface: packets as they pass, with the kernel's times |
 //! | [`host_changes`] | what must be changed outside a namespace, announced, and undone whatever happens |
 //! | [`testing`] | how a test says that it could not run here |
 //!
@@ -21,6 +22,7 @@ pub mod device;
 pub mod emulator;
 pub mod host_changes;
 pub mod namespace;
+pub mod packet_socket;
 pub mod stack;
 pub mod testing;
 
