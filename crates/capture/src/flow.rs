@@ -9,6 +9,8 @@ mod reassembly;
 mod setup;
 mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
 mod warm_up;
 
 pub(crate) use connection::tell;

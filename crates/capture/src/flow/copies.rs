@@ -62,6 +62,9 @@ impl Copies {
         let place = (seen.interface, seen.station);
         self.several |= *self.first.get_or_insert(place) != place;
         if !self.several {
+            // The first packet of all may be that whose copy comes next.
+            self.recent.clear();
+            self.remember(seen, place);
             return None;
         }
         while self.recent.front().is_some_and(|it| seen.at.saturating_since(it.at) > Self::LONGEST)
@@ -77,8 +80,12 @@ impl Copies {
         if self.recent.len() == Self::MOST {
             self.recent.pop_front();
         }
-        let addresses = [seen.source, seen.destination];
-        self.recent.push_back(Sight { at: seen.at, place, print, addresses });
+        self.remember(seen, place);
         None
+    }
+
+    fn remember(&mut self, seen: &Seen<'_>, place: Place) {
+        let addresses = [seen.source, seen.destination];
+        self.recent.push_back(Sight { at: seen.at, place, print: Print::of(seen), addresses });
     }
 }

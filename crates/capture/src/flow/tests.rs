@@ -1,0 +1,132 @@
+//! Whole captures, written by hand: one packet a line.
+
+use std::{net::SocketAddr, time::Duration};
+
+use ackwise_http::cause::Cause;
+use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
+
+use crate::{
+    analysis::{Analyser, Analysis},
+    decode::Seen,
+};
+
+const REQUEST: &[u8] = b"GET /a?secret HTTP/1.1\r\nHost: a\r\n\r\n";
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+
+/// What goes over the wire, as it is seen at one place.
+struct Wire {
+    analyser: Analyser,
+    number: u64,
+}
+
+/// Where a packet is seen, and which addresses it has there.
+#[derive(Clone, Copy)]
+struct Place {
+    interface: u32,
+    client: &'static str,
+    server: &'static str,
+    micros_later: u64,
+}
+
+const BEFORE_NAT: Place =
+    Place { interface: 0, client: "10.0.0.1:5000", server: "10.96.0.1:80", micros_later: 0 };
+const BEHIND_NAT: Place =
+    Place { interface: 1, client: "10.0.0.1:5000", server: "10.244.0.5:8080", micros_later: 8 };
+
+impl Wire {
+    fn new() -> Self {
+        Self { analyser: Analyser::default(), number: 0 }
+    }
+
+    /// A keep-alive connection on which the body waits 40 ms for the client's delayed ACK. Each
+    /// packet is seen at `places`, in this order from the client and in the other from the server.
+    fn nagle(mut self, places: &[Place]) -> Analysis {
+        let body = HEAD.len() as u32;
+        for (at, from_client, seq, ack, flags, octets) in [
+            (0, true, 0, None, Flags::SYN, &b""[..]),
+            (200, false, 0, Some(1), Flags::SYN, b""),
+            (400, true, 1, Some(1), Flags::NONE, b""),
+            (500, true, 1, Some(1), Flags::PSH, REQUEST),
+            (900, false, 1, Some(36), Flags::PSH, HEAD),
+            (40_950, true, 36, Some(1 + body), Flags::NONE, b""),
+            (41_160, false, 1 + body, Some(36), Flags::PSH, b"12345"),
+            (41_300, true, 36, Some(6 + body), Flags::FIN, b""),
+            (41_500, false, 6 + body, Some(37), Flags::FIN, b""),
+            (41_700, true, 37, Some(7 + body), Flags::NONE, b""),
+        ] {
+            let segment = Segment {
+                seq: SeqNumber(seq + if from_client { 7_000 } else { 90_000 }),
+                ack: ack.map(|it| SeqNumber(it + if from_client { 90_000 } else { 7_000 })),
+                flags,
+                window: 1_000,
+                options: Options {
+                    mss: flags.syn.then_some(1_460),
+                    timestamps: Some(Timestamps { value: at / 1_000, echo: 0 }),
+                    ..Options::NONE
+                },
+                len: octets.len() as u32,
+            };
+            let mut places = places.to_vec();
+            if !from_client {
+                places.reverse();
+            }
+            for (place, later) in places.iter().zip([0, places[places.len() - 1].micros_later]) {
+                self.see(*place, from_client, segment, octets, u64::from(at) + later);
+            }
+        }
+        self.analyser.finish()
+    }
+
+    fn see(&mut self, place: Place, from_client: bool, segment: Segment, octets: &[u8], at: u64) {
+        self.number += 1;
+        let ends: [SocketAddr; 2] = [place.client.parse().unwrap(), place.server.parse().unwrap()];
+        let [source, destination] = if from_client { ends } else { [ends[1], ends[0]] };
+        self.analyser.handle(&Seen {
+            number: self.number,
+            at: Instant::EPOCH + Duration::from_micros(at),
+            interface: place.interface,
+            source,
+            destination,
+            segment,
+            payload: octets,
+            hop_limit: 64,
+            identification: segment.options.timestamps.map_or(0, |it| it.value as u16),
+            fragment: false,
+            options_cut: false,
+            station: None,
+        });
+    }
+}
+
+fn stall(analysis: &Analysis) -> Duration {
+    let [exchange] = &analysis.exchanges[..] else { panic!("{:?}", analysis.exchanges) };
+    assert_eq!(exchange.request.as_deref(), Some("GET /a"), "the query is nobody's business");
+    assert_eq!((exchange.status, exchange.complete, exchange.exact), (Some(200), true, true));
+    exchange.owed_to(Cause::NagleDelayedAck)
+}
+
+#[test]
+fn a_body_that_waits_for_a_delayed_acknowledgement_is_nagles() {
+    let analysis = Wire::new().nagle(&[BEFORE_NAT]);
+    let stall = stall(&analysis);
+    assert!((Duration::from_millis(39)..Duration::from_millis(41)).contains(&stall), "{stall:?}");
+}
+
+#[test]
+fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
+    let clean = Wire::new().nagle(&[BEFORE_NAT]);
+    let twice = Wire::new().nagle(&[BEFORE_NAT, Place { interface: 1, ..BEFORE_NAT }]);
+    let translated = Wire::new().nagle(&[BEFORE_NAT, BEHIND_NAT]);
+    for analysis in [&twice, &translated] {
+        assert_eq!(analysis.connections.len(), 1);
+        assert_eq!(analysis.connections[0].server, clean.connections[0].server);
+        assert_eq!(analysis.connections[0].repeated, [0, 0]);
+        assert_eq!(analysis.copies, 10);
+        let [one, other] = [&clean, analysis].map(|it| &it.exchanges[0].shares);
+        assert_eq!(one.len(), other.len());
+        for (one, other) in one.iter().zip(other) {
+            assert_eq!((one.cause, one.direction), (other.cause, other.direction));
+            assert!(one.span.abs_diff(other.span) < Duration::from_micros(50), "{one:?} {other:?}");
+        }
+    }
+}
