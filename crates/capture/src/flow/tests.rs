@@ -41,7 +41,7 @@ impl Wire {
     /// A keep-alive connection on which the body waits 40 ms for the client's delayed ACK. Each
     /// packet is seen at `places`, in this order from the client and in the other from the server.
     fn nagle(mut self, places: &[Place]) -> Analysis {
-        let body = HEAD.len() as u32;
+        let body = u32::try_from(HEAD.len()).unwrap();
         for (at, from_client, seq, ack, flags, octets) in [
             (0, true, 0, None, Flags::SYN, &b""[..]),
             (200, false, 0, Some(1), Flags::SYN, b""),
@@ -64,7 +64,7 @@ impl Wire {
                     timestamps: Some(Timestamps { value: at / 1_000, echo: 0 }),
                     ..Options::NONE
                 },
-                len: octets.len() as u32,
+                len: u32::try_from(octets.len()).unwrap(),
             };
             let mut places = places.to_vec();
             if !from_client {
@@ -90,7 +90,10 @@ impl Wire {
             segment,
             payload: octets,
             hop_limit: 64,
-            identification: segment.options.timestamps.map_or(0, |it| it.value as u16),
+            identification: segment
+                .options
+                .timestamps
+                .map_or(0, |it| u16::try_from(it.value).unwrap()),
             fragment: false,
             options_cut: false,
             station: None,
