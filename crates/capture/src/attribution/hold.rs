@@ -44,6 +44,8 @@ pub(crate) struct Facts {
     pub pushed: bool,
     /// It had PSH for no other reason than that.
     pub ended: bool,
+    /// Its sender has been seen not to apply Nagle's rule.
+    pub without_nagle: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -177,6 +179,8 @@ impl Facts {
     /// RFC 896 as BSD has it: until all is acknowledged. As Minshall and Linux have it: until the
     /// last small one is.
     const fn nagle_holds(&self) -> bool {
-        self.flight[0] > 0 && (self.flight[1] == 0 || self.small_acknowledged)
+        !self.without_nagle
+            && self.flight[0] > 0
+            && (self.flight[1] == 0 || self.small_acknowledged)
     }
 }

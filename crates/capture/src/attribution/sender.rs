@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range, time::Duration};
 
 use ackwise_http::cause::{Direction, RepairedBy};
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Wait};
 
 use super::{
     Evidence,
@@ -36,6 +36,8 @@ pub(crate) struct Sender {
     full: u64,
     /// Where the last small segment ended.
     small_end: u64,
+    /// Small segments that left while another was outstanding: as often Nagle's rule was not applied.
+    unheld: u8,
     window: Window,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
@@ -135,6 +137,8 @@ pub(crate) struct Sighting {
 impl Sender {
     /// So many acknowledgements on their way are told apart. Ours.
     const MAX_COMING: usize = 256;
+    /// So often it takes to say that a sender has no Nagle: a probe for a loss looks the same. Ours.
+    const PROOFS: u8 = 2;
     /// So many segments are timed at once. Ours.
     const MAX_TIMED: usize = 16;
 
@@ -318,6 +322,7 @@ impl Sender {
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             ended: last.ended,
+            without_nagle: self.unheld >= Self::PROOFS,
             loss: sighting.loss,
         };
         let hold = Hold::told_by(&facts);
@@ -388,7 +393,13 @@ impl Sender {
             self.timed.push_back(Timed { end: sighting.octets.end, seen });
         }
         self.highest = self.highest.max(sighting.octets.end);
-        if sighting.full > 0 && !octets.is_multiple_of(sighting.full) {
+        let small = sighting.full > 0 && !octets.is_multiple_of(sighting.full);
+        let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
+        let unacknowledged = self.small_end > self.acked && self.coming.is_empty();
+        if small && ready && unacknowledged && sighting.loss.is_none() {
+            self.unheld = self.unheld.saturating_add(1);
+        }
+        if small {
             self.small_end = sighting.octets.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);

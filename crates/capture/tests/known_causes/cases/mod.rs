@@ -19,8 +19,7 @@ use super::{
     talk::Talk,
 };
 
-/// Talks on a cable, and holds the verdicts at both ends to what was injected. A second time if the first
-/// was bad: other programs may have had the processors.
+/// Talks on a cable, and holds the verdicts at both ends to what was injected.
 fn judge_on_cable(name: &str, talk: &Talk) {
     judge(name, talk, &[], Lab::with_cable);
 }
@@ -31,17 +30,23 @@ fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorO
 }
 
 fn judge(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
+    /// Other programs may have had the processors. Ours.
+    const ATTEMPTS: u32 = 2;
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(missing) = lab::missing() {
         return skip(name, missing);
     }
-    let Err(first) = attempt(name, talk, granted, &lab()) else { return };
-    println!("{name}: again, in case the machine was busy; the first time:\n{first}");
-    if let Err(table) = attempt(name, talk, granted, &lab()) {
-        panic!("{name}:\n{table}");
+    let mut table = String::new();
+    for _ in 0..ATTEMPTS {
+        match attempt(name, talk, granted, &lab()) {
+            Ok(()) => return,
+            Err(bad) => table = bad,
+        }
+        println!("{name}: bad, perhaps because the machine was busy:\n{table}");
     }
+    panic!("{name}:\n{table}");
 }
 
 fn attempt(name: &str, talk: &Talk, granted: &[Cause], lab: &Lab) -> Result<(), String> {
