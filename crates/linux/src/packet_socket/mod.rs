@@ -1,4 +1,4 @@
-//! A live interface: IP packets as they pass, with the kernel's times and counts of what it dropped.
+//! A live interface: IP packets as they pass, with the kernel's times and its count of drops.
 //!
 //! Not here: what is in a packet (the crate `capture`), link headers (the kernel takes them off),
 //! and a filter in the kernel. Needs CAP_NET_RAW.
