@@ -111,20 +111,20 @@ impl Browser {
 
     /// Drags the mouse over an element, between two shares of its width.
     pub(crate) fn drag_across(&self, selector: &str, [from, to]: [f64; 2]) {
-        let place = self.evaluate(&format!(
+        let places = self.evaluate(&format!(
             "const element = document.querySelector('{selector}');
              element.scrollIntoView({{ block: 'center' }});
              const {{ x, y, width, height }} = element.getBoundingClientRect();
-             return [x, y + height / 2, width];"
+             return [{from}, {to}].map((share) =>
+               ({{ x: Math.round(x + width * share), y: Math.round(y + height / 2) }}));"
         ));
-        let [x, y, width] = [0, 1, 2].map(|it| place[it].as_f64().unwrap());
-        let at = |share: f64| {
-            let (x, y) = ((x + width * share).round(), y.round());
-            json!({ "type": "pointerMove", "duration": 50, "x": x as i64, "y": y as i64 })
+        let at = |place: usize| {
+            let (x, y) = (&places[place]["x"], &places[place]["y"]);
+            json!({ "type": "pointerMove", "duration": 50, "x": x, "y": y })
         };
         let (down, up) = ("pointerDown", "pointerUp");
         let [down, up] = [down, up].map(|it| json!({ "type": it, "button": 0 }));
-        let actions = [at(from), down, at(to), up];
+        let actions = [at(0), down, at(1), up];
         self.act(&json!({ "type": "pointer", "id": "mouse", "actions": actions }));
     }
 
