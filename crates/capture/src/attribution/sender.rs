@@ -36,7 +36,7 @@ pub(crate) struct Sender {
     full: u64,
     /// Where the last small segment ended.
     small_end: u64,
-    /// Small segments that left while another was outstanding: as often Nagle's rule was not applied.
+    /// Small segments that left while another was outstanding, whatever Nagle's rule says.
     unheld: u8,
     window: Window,
     /// Up to where was sent when the first repair left; until that is acknowledged.
@@ -137,7 +137,7 @@ pub(crate) struct Sighting {
 impl Sender {
     /// So many acknowledgements on their way are told apart. Ours.
     const MAX_COMING: usize = 256;
-    /// So often it takes to say that a sender has no Nagle: a probe for a loss looks the same. Ours.
+    /// So many show that a sender has no Nagle: a probe for a loss looks the same. Ours.
     const PROOFS: u8 = 2;
     /// So many segments are timed at once. Ours.
     const MAX_TIMED: usize = 16;

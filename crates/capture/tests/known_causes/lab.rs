@@ -32,7 +32,7 @@ pub(crate) fn missing() -> Option<String> {
 }
 
 impl Lab {
-    /// Joined by a virtual cable without offloads: what is captured is what an Ethernet would carry.
+    /// Joined by a virtual cable without offloads: what is captured an Ethernet would carry.
     pub(crate) fn with_cable() -> Self {
         let [client, server] = namespaces();
         lay_cable(&client, &server);

@@ -1,5 +1,5 @@
 //! Captures of the real kernel with known causes: programs that waste time on purpose between two
-//! namespaces, tcpdump at both ends, and the analyser's verdicts against what the programs measured.
+//! namespaces, tcpdump at both ends, and the verdicts against what the programs measured.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "the kernel's time is the real one")]

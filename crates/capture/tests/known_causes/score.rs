@@ -45,7 +45,7 @@ impl Score {
         score
     }
 
-    /// At least 95 % of the time is found, and less than 1 % of the exchanges have a stall too many.
+    /// At least 95 % of the time is found, and at most 1 % of the exchanges have a stall too many.
     pub(crate) fn is_good(&self) -> bool {
         self.exchanges > 0
             && self.found * 100 >= self.injected * 95

@@ -1,4 +1,4 @@
-//! Two writes where one would do: the second waits for an acknowledgement that the other end delays.
+//! Two writes where one would do: the second waits for an acknowledgement that is delayed.
 
 use std::io::Write;
 

@@ -57,7 +57,7 @@ fn a_client_that_reads_slowly() {
         server: respond(BODY),
         ..Talk::default()
     };
-    // While the client does not read, Linux puts acknowledgements off, and probes for a loss (RFC 8985).
+    // While nobody reads, Linux puts acknowledgements off, and probes for a loss (RFC 8985).
     let probes = [Cause::RetransmissionTimeout, Cause::LossRecovery];
     judge("a_client_that_reads_slowly", &talk, &probes, Lab::with_cable);
 }
