@@ -2,7 +2,6 @@
 //! namespaces, tcpdump at both ends, and the verdicts against what the programs measured.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::disallowed_methods, reason = "the kernel's time is the real one")]
 
 mod cases;
 mod http;
