@@ -43,7 +43,7 @@ fn short_help_fits_a_screen() {
 fn what_does_not_exist_is_not_offered() {
     let help = stdout(&run(&["--help"]));
     assert!(help.contains("check"), "{help}");
-    assert!(!help.contains("explain"), "{help}");
+    assert!(!help.contains("  tune"), "{help}");
 }
 
 #[test]

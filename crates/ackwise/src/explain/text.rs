@@ -175,23 +175,28 @@ fn servers_section(explained: &Explained) -> String {
     }
     let mut out = String::new();
     for (server, connections) in servers.iter().take(MOST_SERVERS) {
-        let _ = write!(out, "\n{server}: {} connections", connections.len());
-        let closed = |party| connections.iter().filter(|it| it.closed_first == Some(party)).count();
-        let by = [Party::Client, Party::Server].map(closed);
-        let _ = write!(out, "; closed first by the client {}, by the server {}", by[0], by[1]);
-        if let Some(window) = connections.iter().filter_map(|it| it.initial_window).max() {
-            let _ = write!(out, "; initial window {window} segments");
-        }
-        if let Some(delay) = connections.iter().filter_map(|it| it.delayed_ack).max() {
-            let _ = write!(out, "; clients delayed ACKs by up to {}", millis(delay));
-        }
-        if let Some(first) = connections.first() {
-            let _ = write!(out, "; captured at: {}", first.vantage.name());
-        }
-        out.push('\n');
+        out += &one_server(*server, connections);
     }
     if servers.len() > MOST_SERVERS {
         let _ = writeln!(out, "and {} more servers", servers.len() - MOST_SERVERS);
+    }
+    out
+}
+
+fn one_server(server: SocketAddr, connections: &[&ConnectionResult]) -> String {
+    let closed = |party| connections.iter().filter(|it| it.closed_first == Some(party)).count();
+    let [by_client, by_server] = [Party::Client, Party::Server].map(closed);
+    let vantage = connections.first().map_or("unknown", |it| it.vantage.name());
+    let mut out = format!(
+        "\n{server}: {} connections, captured at: {vantage}\n  closed first by the client: \
+         {by_client}, by the server: {by_server}\n",
+        connections.len(),
+    );
+    if let Some(window) = connections.iter().filter_map(|it| it.initial_window).max() {
+        let _ = writeln!(out, "  initial window: {window} segments");
+    }
+    if let Some(delay) = connections.iter().filter_map(|it| it.delayed_ack).max() {
+        let _ = writeln!(out, "  delayed acknowledgements of clients: up to {}", millis(delay));
     }
     out
 }

@@ -18,8 +18,10 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    /// A stall that was not injected counts from here on.
+    /// A stall that was not injected counts from here on, if it is also more than this part of the
+    /// exchange: with less, no report begins.
     const ACCUSATION: Duration = Duration::from_millis(5);
+    const PART: u32 = 50;
 
     /// Compares. What is in `granted` nobody has injected, but the path makes it so.
     pub(crate) fn of(analysis: &Analysis, injected: &[Injected], granted: &[Cause]) -> Self {
@@ -28,7 +30,7 @@ impl Score {
             let injected = sums(injected.iter().filter(|it| it.exchange == number));
             let wrong = exchange.shares.iter().any(|share| {
                 let blame = (share.cause, share.direction);
-                share.span > Self::ACCUSATION
+                share.span > Self::ACCUSATION.max(exchange.duration / Self::PART)
                     && is_stall(share.cause)
                     && !granted.contains(&share.cause)
                     && injected.iter().all(|(it, _)| !is_same(*it, blame))

@@ -40,7 +40,7 @@ fn what_is_not_one_case_is_refused_before_anything_runs() {
     let path = file.0.to_str().unwrap();
     for (arguments, reason) in [
         (&["stalls", "--pcap", path][..], "there are 3 cases: choose one with --case N"),
-        (&["stalls", "--pcap", path, "--case", "4"], "there are 3 cases, and no 4"),
+        (&["stalls", "--pcap", path, "--case", "4"], "--case 4: found 3 cases (see --list)"),
         (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
         (&["stalls", "--vantage", "client"], "--pcap <FILE>"),
         (&["stalls", "--pcap", path, "--case", "1", "--shard", "1/2"], "cannot be used with"),

@@ -14,6 +14,8 @@ use super::Confidence;
 /// All that the decision may depend on. Times are those at the sender, octets those of its stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
+    /// Since it last sent data.
+    pub gap: Duration,
     /// How late the segment is for having been released by the latest acknowledgement; `None` if
     /// none has arrived since the segment before.
     pub after_ack: Option<Duration>,
@@ -85,7 +87,7 @@ impl Hold {
 
     /// Decides what the sender of a segment was waiting for until it sent it.
     pub(crate) fn told_by(facts: &Facts) -> Self {
-        let released = facts.is_released();
+        let released = facts.is_released() || facts.was_shut();
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
             Some(Loss::Repaired) if released => {
@@ -160,6 +162,13 @@ impl Hold {
 }
 
 impl Facts {
+    /// Until the latest acknowledgement the receiver let nothing more come; that the sender then took
+    /// its time makes little difference.
+    fn was_shut(&self) -> bool {
+        self.room.is_some_and(|room| room < self.octets.min(self.full))
+            && self.after_ack.is_some_and(|late| late * 4 <= self.gap)
+    }
+
     /// An acknowledgement has come just before.
     pub(crate) fn is_released(&self) -> bool {
         self.after_ack.is_some_and(|late| late <= self.at_once)

@@ -1,7 +1,7 @@
 //! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
 //! seen into the times at which the ends send and receive them.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use ackwise_http::cause::{Direction, Party};
 use ackwise_tcp::Instant;
@@ -84,23 +84,30 @@ impl Vantage {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     per_octet: Option<u64>,
+    samples: u8,
 }
 
 impl Pace {
     /// Octets of headers that go with any data: of IPv4 and TCP without options.
     pub(crate) const HEADERS: u64 = 40;
+    /// Of so few samples the fastest counts. Ours.
+    const FEW: u8 = 4;
 
-    /// So many octets of data took so long with their headers. The fastest counts, slowly forgotten: what is slower had other
-    /// reasons too.
+    /// So many octets of data took so long with their headers.
+    ///
+    /// What is slower had other reasons too, and what is faster had waited somewhere and came at
+    /// once; so the pace is one that three of four samples are slower than, or as slow.
     pub(crate) fn sample(&mut self, octets: u64, span: Duration) {
-        /// One part in so many is forgotten with each sample. Ours.
-        const FORGET: u64 = 64;
         let picos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
         let sample = picos / (octets + Self::HEADERS);
-        self.per_octet =
-            Some(self.per_octet.map_or(sample, |it| {
-                if sample < it { sample } else { it + (sample - it) / FORGET }
-            }));
+        self.samples = self.samples.saturating_add(1);
+        self.per_octet = Some(match self.per_octet {
+            None => sample,
+            Some(pace) if self.samples <= Self::FEW => pace.min(sample),
+            // Steps of three to one lead to where three of four are on the side of the small ones.
+            Some(pace) if sample < pace => sample.max(pace - pace * 3 / 32),
+            Some(pace) => sample.min(pace + pace.max(1) / 32),
+        });
     }
 
     /// This, or if it is not known, the other.
@@ -128,32 +135,47 @@ impl Paces {
 }
 
 /// When the slowest link has done with all that one end has sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bottleneck {
     /// Between the sender and the vantage point.
     pub before: Pace,
     /// Behind the vantage point.
     pub behind: Pace,
     free_at: Instant,
-    /// When the latest segment was seen whose end was acknowledged, and its acknowledgement.
-    last: Option<[Instant; 2]>,
+    /// The latest acknowledgements while more was outstanding, oldest first.
+    run: VecDeque<Acknowledged>,
+}
+
+/// A segment whose end was acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Acknowledged {
+    octets: u64,
+    sent: Instant,
+    at: Instant,
 }
 
 impl Bottleneck {
-    /// An acknowledgement of `newly` octets, the last of which were seen at `sent`, was seen at
-    /// `acknowledged`. Acknowledgements that lie further apart than their segments did show the pace
-    /// of what is behind, unless this one was delayed: while `more` is outstanding it was not.
-    pub(crate) fn acknowledged(
-        &mut self,
-        newly: u64,
-        [sent, acknowledged]: [Instant; 2],
-        more: bool,
-    ) {
-        let Some([sent_before, before]) = self.last.replace([sent, acknowledged]) else { return };
-        let apart = acknowledged.saturating_since(before);
-        if more && apart > sent.saturating_since(sent_before) * 2 {
-            self.behind.sample(newly, apart);
+    /// Over so many acknowledgements a pace is taken: some come in a bunch. Ours.
+    const RUN: usize = 8;
+
+    /// An acknowledgement of `octets`, the last of which were seen at `sent`, was seen at `at`.
+    /// Acknowledgements that lie further apart than their segments did show the pace of what is
+    /// behind, unless this one was delayed: while `more` is outstanding it was not.
+    pub(crate) fn acknowledged(&mut self, octets: u64, [sent, at]: [Instant; 2], more: bool) {
+        if let Some(first) = self.run.front().filter(|_| more) {
+            let apart = at.saturating_since(first.at);
+            let octets = octets + self.run.iter().skip(1).map(|it| it.octets).sum::<u64>();
+            if apart > sent.saturating_since(first.sent) * 2 {
+                self.behind.sample(octets, apart);
+            }
         }
+        if !more {
+            return self.run.clear();
+        }
+        if self.run.len() == Self::RUN {
+            self.run.pop_front();
+        }
+        self.run.push_back(Acknowledged { octets, sent, at });
     }
 
     /// So many octets of data are put on it, with their headers.

@@ -308,6 +308,7 @@ impl Sender {
         let gap = sent.saturating_since(last.sent);
         let flight = self.flight();
         let facts = Facts {
+            gap,
             after_ack: latest.map(|it| sent.saturating_since(it.at)),
             quiet: latest.map_or(gap, |it| gap.min(sent.saturating_since(it.at))),
             at_once,

@@ -31,7 +31,7 @@ fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorO
 
 fn judge(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
     /// Other programs may have had the processors. Ours.
-    const ATTEMPTS: u32 = 2;
+    const ATTEMPTS: u32 = 5;
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
