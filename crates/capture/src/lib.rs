@@ -10,6 +10,9 @@
 //! | [`read`] | files and pipes, any number of them, as one capture: frames in order of time |
 //! | [`decode`] | a frame as the TCP segment in it, links and tunnels taken off |
 //! | [`conversation`] | from the two streams of a connection to its exchanges |
+//! | `flow` | segments to connections, and each connection's streams |
+//! | [`attribution`] | what an exchange waited for, from what released each segment |
+//! | [`analysis`] | what a whole capture says |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
@@ -30,9 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not here: what observes the connections (the simulator's front), and any clock: times are those
-//! of the caller or of a file. Flows and causes get modules of their own beside these; they build
-//! on [`decode`], which reads what [`frame`] writes, and on [`Positions`].
+//! Not here: what observes the connections (the simulator's front), reports, and any clock: times
+//! are those of the caller or of a file.
 
 pub mod analysis;
 pub mod attribution;

@@ -204,7 +204,7 @@ impl Sender {
         direction: Direction,
         distances: &Distances,
     ) {
-        let sender = distances.ahead(opposite(direction));
+        let sender = distances.ahead(direction.opposite());
         let receiver = distances.ahead(direction);
         let mut together: Option<Arrived> = None;
         while let Some(ack) = self.coming.front().copied() {
@@ -248,7 +248,7 @@ impl Sender {
     ) -> Option<Gap> {
         let octets = sighting.octets.end - sighting.octets.start;
         self.full = sighting.full;
-        let way = distances.ahead(opposite(direction));
+        let way = distances.ahead(direction.opposite());
         let at_once = at_once(distances, direction);
         let on_link = self.bottleneck.before.time(octets);
         let sent = sighting.seen.saturating_sub(way + on_link);
@@ -366,7 +366,7 @@ impl Sender {
     ) {
         let octets = sighting.octets.end - sighting.octets.start;
         self.bottleneck.carry(octets, sent);
-        let ways = [direction, opposite(direction)].map(|it| distances.ahead(it));
+        let ways = [direction, direction.opposite()].map(|it| distances.ahead(it));
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = (ways[0] + ways[1]).saturating_sub(self.bottleneck.time(Pace::HEADERS));
         let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + way);
@@ -510,7 +510,7 @@ impl Spacing {
 /// path's delay may vary.
 fn at_once(distances: &Distances, direction: Direction) -> Duration {
     const HOST: Duration = Duration::from_micros(300);
-    HOST + distances.ahead(opposite(direction)) / 4
+    HOST + distances.ahead(direction.opposite()) / 4
 }
 
 /// What arrives so much later can still be the reason: `way` is only the half of a round trip, and what
@@ -525,11 +525,4 @@ fn inexact(way: Duration) -> Duration {
 fn not_delayed(receiver: Duration) -> Duration {
     const HOST: Duration = Duration::from_millis(1);
     HOST + receiver / 4
-}
-
-const fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::ToServer => Direction::ToClient,
-        Direction::ToClient => Direction::ToServer,
-    }
 }

@@ -160,7 +160,7 @@ impl Http2 {
                     log.outline(|it| it.keep(direction, frame.payload(), mask::settings(octets)));
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
-                    self.streams.set_window(opposite(direction), size, frame.end(), log);
+                    self.streams.set_window(direction.opposite(), size, frame.end(), log);
                 }
             }
             Kind::WindowUpdate => self.take_window_update(direction, frame, log),
@@ -192,7 +192,7 @@ impl Http2 {
         // One that was cut counts as large: better to miss a stall than to invent one.
         let increment = increment.map_or(u32::MAX >> 1, |octets| u32::from_be_bytes(*octets));
         let octets = i64::from(increment & (u32::MAX >> 1));
-        let (direction, position) = (opposite(direction), frame.end());
+        let (direction, position) = (direction.opposite(), frame.end());
         if frame.stream != 0 {
             self.streams.grant(direction, frame.stream, octets, position, log);
         } else if self.half(direction).window.grant(octets) {
@@ -278,12 +278,5 @@ fn request_head(block: Block, end: u64) -> RequestHead {
         end: Some(end),
         expects_continue: false,
         wants_close: false,
-    }
-}
-
-const fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::ToServer => Direction::ToClient,
-        Direction::ToClient => Direction::ToServer,
     }
 }

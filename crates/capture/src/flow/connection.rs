@@ -6,7 +6,7 @@ use ackwise_http::cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
-    ends::{Ends, Lost, opposite},
+    ends::{Ends, Lost},
     exchange::Open,
     lingering::Lingering,
     reassembly::{Piece, Reassembly},
@@ -180,7 +180,7 @@ impl Connection {
     /// Remembers a segment for the plot.
     fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
         let octets = self.ends.halves[direction as usize].stream.place(&seen.segment);
-        let other = &self.ends.half(opposite(direction)).stream;
+        let other = &self.ends.half(direction.opposite()).stream;
         let point = Point {
             at: self.last_seen,
             packet: seen.number,

@@ -147,7 +147,7 @@ impl Ends {
         packet: u64,
     ) -> Option<Lost> {
         let shift = self.half(direction).stream.shift();
-        let acked = opposite(direction);
+        let acked = direction.opposite();
         let half = &mut self.halves[acked as usize];
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
@@ -221,11 +221,4 @@ impl Ends {
 /// RFC 9293, section 3.8.4: a keep-alive has one octet at most, which was acknowledged before.
 const fn is_keep_alive(octets: &Range<u64>, stream: &Stream) -> bool {
     octets.end - octets.start <= 1 && octets.end <= stream.acked()
-}
-
-pub(super) const fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::ToServer => Direction::ToClient,
-        Direction::ToClient => Direction::ToServer,
-    }
 }

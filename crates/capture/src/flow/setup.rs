@@ -41,7 +41,7 @@ impl Setup {
             Direction::ToClient => &mut self.reply,
         };
         let before = handed.packet;
-        *handed = Handed { seen, packet, times: handed.times + 1 };
+        *handed = Handed { seen, packet, times: handed.times.saturating_add(1) };
         let again = handed.times > 1;
         if self.account.is_none() {
             self.account = Some(self.new_account(seen));

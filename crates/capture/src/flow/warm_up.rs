@@ -22,6 +22,8 @@ impl WarmUp {
     /// So many are enough: the first two flights of a large initial window, with their
     /// acknowledgements. Ours.
     const SEGMENTS: usize = 40;
+    /// No more data waits than that: so many segments of an Ethernet's size. Ours.
+    const OCTETS: usize = 64 * 1024;
     /// Nobody waits longer than that to be judged: a live report goes on. Ours.
     const SPAN: Duration = Duration::from_secs(2);
 
@@ -34,6 +36,7 @@ impl WarmUp {
         self.segments.push((Seen { payload: &[], ..*seen }, direction, octets));
         let flags = seen.segment.flags;
         self.segments.len() == Self::SEGMENTS
+            || self.octets.len() > Self::OCTETS
             || flags.fin
             || flags.rst
             || seen.at.saturating_since(first) > Self::SPAN

@@ -44,6 +44,15 @@ impl Direction {
         }
     }
 
+    /// The way back.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::ToServer => Self::ToClient,
+            Self::ToClient => Self::ToServer,
+        }
+    }
+
     /// Who sends.
     #[must_use]
     pub const fn sender(self) -> Party {
