@@ -1,7 +1,14 @@
 //! A live interface: IP packets as they pass, with the kernel's times and its count of drops.
 //!
-//! Not here: what is in a packet (the crate `capture`), link headers (the kernel takes them off),
-//! and a filter in the kernel. Needs CAP_NET_RAW.
+//! | file | its one idea |
+//! | --- | --- |
+//! | `filter` | which packets are of interest, as a user says it |
+//! | `program` | the same as the kernel runs it, so that what is of no interest costs next to nothing |
+//! | `error` | why there is no such socket |
+//!
+//! Not here: what is in a packet (the crate `capture`), link headers (the kernel takes them off), and
+//! promiscuous mode: what passes this host is seen, not what passes by. Needs CAP_NET_RAW. There is no
+//! ring of buffers shared with the kernel, which would need `unsafe`: each packet is a system call.
 
 use std::{
     io::{self, IoSliceMut},
@@ -12,61 +19,89 @@ use std::{
 use ackwise_tcp::Instant;
 use nix::{
     errno::Errno,
-    net::if_::if_nametoindex,
+    net::if_::{if_indextoname, if_nametoindex},
     sys::{
         socket::{
             AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol,
-            SockType, recvmsg, setsockopt, socket,
-            sockopt::{ReceiveTimeout, ReceiveTimestampns, RxqOvfl},
+            SockType, recv, recvmsg, setsockopt, socket,
+            sockopt::{RcvBuf, RcvBufForce, ReceiveTimeout, ReceiveTimestampns, RxqOvfl},
         },
         time::{TimeVal, TimeValLike},
     },
 };
+use socket2::{SockFilter, SockRef};
+
+mod error;
+mod filter;
+mod program;
+
+pub use error::PacketSocketError;
+pub use filter::{Filter, FilterError};
+use program::Instruction;
 
 /// A socket that sees the IP packets of one interface, or of all.
 #[derive(Debug)]
 pub struct PacketSocket {
     descriptor: OwnedFd,
     /// The index of the only interface of interest.
-    interface: Option<usize>,
+    interface: Option<u32>,
     buffer: Vec<u8>,
+    captured: usize,
     dropped: u32,
 }
 
-/// A packet that has passed.
-#[derive(Clone, Copy, Debug)]
-pub struct Passed<'a> {
+/// A packet that has passed; its octets are in [`PacketSocket::octets`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Passed {
     /// When: since the Unix epoch.
     pub at: Instant,
     /// The index of the interface.
     pub interface: u32,
-    /// This host has sent it.
-    pub sent: bool,
+    /// Which way it went.
+    pub direction: Direction,
     /// Octets that it had, from its IP header on.
     pub original_len: u32,
-    /// The first [`SNAP_LENGTH`] of them.
-    pub octets: &'a [u8],
+}
+
+/// Which way a packet went.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// To this host.
+    Received,
+    /// From this host.
+    Sent,
+    /// Between others, through a bridge of this host.
+    Passing,
 }
 
 impl PacketSocket {
-    /// Listens to the interface `name`, or to all for `None`.
+    /// Listens to the interface `name`, or to all for `None`, for what `filter` lets pass.
     ///
     /// # Errors
     ///
-    /// If there is no such interface, or the kernel does not let us: CAP_NET_RAW is needed.
-    pub fn open(name: Option<&str>) -> io::Result<Self> {
-        let interface = name.map(if_nametoindex).transpose()?.map(|index| index as usize);
+    /// See [`PacketSocketError`].
+    pub fn open(name: Option<&str>, filter: Option<&Filter>) -> Result<Self, PacketSocketError> {
         let descriptor = socket(
             AddressFamily::Packet,
             SockType::Datagram,
             SockFlag::SOCK_CLOEXEC,
             SockProtocol::EthAll,
-        )?;
+        );
+        let descriptor = descriptor.map_err(PacketSocketError::of_socket)?;
+        attach(&descriptor, &program::NOTHING)?;
+        let index = |name| if_nametoindex(name).map_err(|_| PacketSocketError::no_interface(name));
+        let interface = name.map(index).transpose()?;
         setsockopt(&descriptor, ReceiveTimestampns, &true)?;
         setsockopt(&descriptor, RxqOvfl, &1)?;
         let longest = i64::try_from(LONGEST_WAIT.as_micros()).map_err(io::Error::other)?;
         setsockopt(&descriptor, ReceiveTimeout, &TimeVal::microseconds(longest))?;
-        Ok(Self { descriptor, interface, buffer: vec![0; SNAP_LENGTH], dropped: 0 })
+        // More than the system's limit needs CAP_NET_ADMIN; less is no reason not to listen.
+        if setsockopt(&descriptor, RcvBufForce, &QUEUE).is_err() {
+            setsockopt(&descriptor, RcvBuf, &QUEUE)?;
+        }
+        discard_early(&descriptor)?;
+        attach(&descriptor, &program::compile(interface, filter))?;
+        Ok(Self { descriptor, interface, buffer: vec![0; SNAP_LENGTH], captured: 0, dropped: 0 })
     }
 
     /// Packets that the kernel dropped because nobody took them, as of the last packet received.
@@ -75,18 +110,25 @@ impl PacketSocket {
         self.dropped
     }
 
-    /// Waits [`LONGEST_WAIT`] at most for something to pass; `None` if nothing of interest did.
+    /// What there is of the packet received last: [`SNAP_LENGTH`] octets at most, from its IP header
+    /// on.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        &self.buffer[..self.captured]
+    }
+
+    /// Waits [`LONGEST_WAIT`] at most for something to pass; `None` if nothing did.
     ///
     /// # Errors
     ///
     /// If the interface has gone.
-    pub fn receive(&mut self) -> io::Result<Option<Passed<'_>>> {
+    pub fn receive(&mut self) -> io::Result<Option<Passed>> {
         let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, u32);
         let mut slices = [IoSliceMut::new(&mut self.buffer)];
         let (descriptor, flags) = (self.descriptor.as_raw_fd(), MsgFlags::MSG_TRUNC);
         let received = recvmsg::<LinkAddr>(descriptor, &mut slices, Some(&mut space), flags);
         let received = match received {
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(Errno::EAGAIN | Errno::EINTR) => return self.check_interface().map(|()| None),
             received => received?,
         };
         let (mut at, mut dropped) = (Instant::EPOCH, self.dropped);
@@ -101,33 +143,59 @@ impl PacketSocket {
         }
         let (address, length) = (received.address, received.bytes);
         self.dropped = dropped;
-        let Some(address) = address.filter(|it| self.interests(it)) else { return Ok(None) };
+        self.captured = length.min(SNAP_LENGTH);
         Ok(Some(Passed {
             at,
-            interface: u32::try_from(address.ifindex()).unwrap_or(0),
-            sent: address.pkttype() == OUTGOING,
+            interface: address.map_or(0, |it| u32::try_from(it.ifindex()).unwrap_or(0)),
+            direction: match address.map(|it| it.pkttype()) {
+                Some(OUTGOING) => Direction::Sent,
+                Some(OTHER_HOST) => Direction::Passing,
+                _ => Direction::Received,
+            },
             original_len: u32::try_from(length).unwrap_or(u32::MAX),
-            octets: &self.buffer[..length.min(SNAP_LENGTH)],
         }))
     }
 
-    /// Whether it is IP on an interface that was asked for. What loops back is seen twice.
-    fn interests(&self, address: &LinkAddr) -> bool {
-        let is_ip = matches!(u16::from_be(address.protocol()), IPV4 | IPV6);
-        let is_second = address.hatype() == LOOPBACK && address.pkttype() == OUTGOING;
-        let is_here = self.interface.is_none_or(|index| index == address.ifindex());
-        is_ip && is_here && !is_second
+    /// A socket for all interfaces, of which a filter chooses one, is not told that that one goes.
+    fn check_interface(&self) -> io::Result<()> {
+        self.interface.map_or(Ok(()), |index| {
+            let gone = |_| io::Error::new(io::ErrorKind::NotFound, "the interface has gone");
+            if_indextoname(index).map(drop).map_err(gone)
+        })
     }
 }
 
-/// Octets that are kept of each packet, from its IP header on: all headers, and the heads of most
-/// messages.
-pub const SNAP_LENGTH: usize = 256;
+fn attach(descriptor: &OwnedFd, program: &[Instruction]) -> io::Result<()> {
+    let compiled: Vec<SockFilter> = program
+        .iter()
+        .map(|it| SockFilter::new(it.code, it.jump_true, it.jump_false, it.k))
+        .collect();
+    SockRef::from(descriptor).attach_filter(&compiled)
+}
+
+/// Takes away what came before there was a filter; since then nothing comes.
+fn discard_early(descriptor: &OwnedFd) -> nix::Result<()> {
+    loop {
+        match recv(descriptor.as_raw_fd(), &mut [], MsgFlags::MSG_DONTWAIT) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Octets that are kept of each packet, from its IP header on: all of it, however large segmentation
+/// offload leaves it.
+pub const SNAP_LENGTH: usize = 65_536;
 
 /// How long [`PacketSocket::receive`] waits: who wants to end it need not wait longer.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// `PACKET_OUTGOING`, `linux/if_packet.h`.
+/// Octets of packets that may wait for us: 100 ms of 1 Gb/s, as the kernel counts them. Ours.
+const QUEUE: usize = 32 << 20;
+
+/// `linux/if_packet.h`.
+const OTHER_HOST: u8 = 3;
 const OUTGOING: u8 = 4;
 /// `ARPHRD_LOOPBACK`, `linux/if_arp.h`.
 const LOOPBACK: u16 = 772;
@@ -142,22 +210,45 @@ mod tests {
     use super::*;
     use crate::testing::in_namespace;
 
+    fn next(tap: &mut PacketSocket) -> Option<Passed> {
+        tap.receive().unwrap().or_else(|| tap.receive().unwrap())
+    }
+
     #[test]
     fn what_passes_is_seen_once_with_its_length_and_time() {
         in_namespace("packet_socket", || {
-            let mut tap = PacketSocket::open(Some("lo")).unwrap();
+            let mut tap = PacketSocket::open(Some("lo"), None).unwrap();
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.send_to(&[7; 1000], socket.local_addr().unwrap()).unwrap();
-            let seen = tap.receive().unwrap().map(|it| (it.original_len, it.octets.len(), it.at));
-            let seen = seen.or_else(|| {
-                tap.receive().unwrap().map(|it| (it.original_len, it.octets.len(), it.at))
-            });
-            let (length, captured, at) = seen.expect("a packet");
-            assert_eq!((length, captured), (1028, SNAP_LENGTH));
-            assert!(at.as_nanos() > 1_700_000_000_000_000_000, "{at}");
+            let seen = next(&mut tap).expect("a packet");
+            assert_eq!((seen.original_len, seen.direction), (1028, Direction::Received));
+            assert_eq!(tap.octets()[28..], [7; 1000]);
+            assert!(seen.at.as_nanos() > 1_700_000_000_000_000_000, "{}", seen.at);
             assert!(tap.receive().unwrap().is_none());
             assert_eq!(tap.dropped(), 0);
-            assert!(PacketSocket::open(Some("none")).is_err());
+        });
+    }
+
+    #[test]
+    fn what_the_filter_does_not_want_is_not_seen() {
+        in_namespace("packet_socket_filter", || {
+            let [wanted, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+            let wanted = wanted.local_addr().unwrap();
+            let filter = format!("udp dst port {}", wanted.port()).parse().unwrap();
+            let mut tap = PacketSocket::open(None, Some(&filter)).unwrap();
+            other.send_to(b"other", other.local_addr().unwrap()).unwrap();
+            other.send_to(b"wanted", wanted).unwrap();
+            next(&mut tap).expect("a packet");
+            assert_eq!(tap.octets()[28..], *b"wanted");
+            assert!(tap.receive().unwrap().is_none());
+        });
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_is_named_with_those_that_are() {
+        in_namespace("packet_socket_names", || {
+            let error = PacketSocket::open(Some("none"), None).unwrap_err();
+            assert_eq!(error.to_string(), "there is no interface \"none\" here; there are lo");
         });
     }
 }

@@ -1,0 +1,61 @@
+//! Why an interface cannot be listened to.
+
+use std::{env, io};
+
+use nix::{errno::Errno, net::if_::if_nameindex};
+
+/// Why there is no packet socket. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PacketSocketError {
+    /// CAP_NET_RAW is missing.
+    #[error(
+        "not allowed to capture: CAP_NET_RAW is missing; use sudo, or once: \
+         sudo setcap cap_net_raw,cap_net_admin+ep {program}"
+    )]
+    NotAllowed {
+        /// This program, as `setcap` wants it.
+        program: String,
+    },
+    /// Nothing has this name.
+    #[error("there is no interface \"{name}\" here; there are {}", known.join(", "))]
+    NoInterface {
+        /// The name.
+        name: String,
+        /// What there is instead.
+        known: Vec<String>,
+    },
+    /// Anything else that the kernel refuses.
+    #[error("cannot capture: {0}")]
+    System(#[source] io::Error),
+}
+
+impl PacketSocketError {
+    pub(super) fn no_interface(name: &str) -> Self {
+        let known = if_nameindex()
+            .map(|all| all.iter().map(|it| it.name().to_string_lossy().into_owned()).collect());
+        Self::NoInterface { name: name.to_owned(), known: known.unwrap_or_default() }
+    }
+
+    pub(super) fn of_socket(errno: Errno) -> Self {
+        match errno {
+            Errno::EPERM | Errno::EACCES => {
+                let program = env::current_exe().map(|it| it.display().to_string());
+                Self::NotAllowed { program: program.unwrap_or_else(|_| "ackwise".to_owned()) }
+            }
+            other => Self::System(other.into()),
+        }
+    }
+}
+
+impl From<Errno> for PacketSocketError {
+    fn from(errno: Errno) -> Self {
+        Self::System(errno.into())
+    }
+}
+
+impl From<io::Error> for PacketSocketError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}

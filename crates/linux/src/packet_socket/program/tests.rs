@@ -1,0 +1,139 @@
+//! Filters against packets, by a machine that runs classic BPF as `linux/filter.h` describes it.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::*;
+
+/// A packet, and what the kernel knows of it.
+struct Passing {
+    octets: Vec<u8>,
+    protocol: u16,
+    interface: u32,
+    outgoing: bool,
+    loopback: bool,
+}
+
+impl Passing {
+    /// Whether a program lets it pass.
+    fn passes(&self, program: &[Instruction]) -> bool {
+        let (mut at, mut a, mut x) = (0, 0_u32, 0_u32);
+        loop {
+            let Instruction { code, jump_true, jump_false, k } = program[at];
+            at += 1;
+            let loaded = match code {
+                LOAD_WORD => self.load(k, 4),
+                LOAD_HALF => self.load(k, 2),
+                LOAD_OCTET => self.load(k, 1),
+                LOAD_HALF_BEHIND_X => self.load(x + k, 2),
+                _ => Some(a),
+            };
+            // The kernel drops what is too short for a load.
+            let Some(loaded) = loaded else { return false };
+            a = loaded;
+            match code {
+                LOAD_X_HEADER_LENGTH => x = 4 * (u32::from(self.octets[0]) & 0xf),
+                AND => a &= k,
+                JUMP => at += k as usize,
+                JUMP_IF_EQUAL => at += usize::from(if a == k { jump_true } else { jump_false }),
+                RETURN => return k != 0,
+                _ => {}
+            }
+        }
+    }
+
+    fn load(&self, at: u32, len: usize) -> Option<u32> {
+        match at {
+            0xffff_f000 => return Some(self.protocol.into()),
+            0xffff_f004 => return Some(if self.outgoing { OUTGOING.into() } else { 0 }),
+            0xffff_f008 => return Some(self.interface),
+            0xffff_f01c => return Some(if self.loopback { LOOPBACK.into() } else { 1 }),
+            _ => {}
+        }
+        let octets = self.octets.get(at as usize..at as usize + len)?;
+        Some(octets.iter().fold(0, |value, &octet| value << 8 | u32::from(octet)))
+    }
+}
+
+/// From port 5000 of 10.1.2.3 to port 80 of 10.9.0.7, with an option of IP before the ports.
+fn v4(protocol: u8) -> Passing {
+    let mut octets = vec![0; 24];
+    (octets[0], octets[9]) = (0x46, protocol);
+    octets[12..16].copy_from_slice(&Ipv4Addr::new(10, 1, 2, 3).octets());
+    octets[16..20].copy_from_slice(&Ipv4Addr::new(10, 9, 0, 7).octets());
+    octets.extend([0x13, 0x88, 0, 80]);
+    Passing { octets, protocol: IPV4, interface: 2, outgoing: false, loopback: false }
+}
+
+/// From port 5000 of fd00:1::3 to port 53 of fd00:2::7.
+fn v6(protocol: u8) -> Passing {
+    let mut octets = vec![0; 8];
+    (octets[0], octets[6]) = (0x60, protocol);
+    octets.extend(Ipv6Addr::new(0xfd00, 1, 0, 0, 0, 0, 0, 3).octets());
+    octets.extend(Ipv6Addr::new(0xfd00, 2, 0, 0, 0, 0, 0, 7).octets());
+    octets.extend([0x13, 0x88, 0, 53]);
+    Passing { octets, protocol: IPV6, interface: 2, outgoing: false, loopback: false }
+}
+
+const TCP: u8 = Protocol::Tcp as u8;
+const UDP: u8 = Protocol::Udp as u8;
+
+fn filtered(text: &str) -> Vec<Instruction> {
+    compile(None, Some(&text.parse().unwrap()))
+}
+
+#[test]
+fn filters_let_pass_what_they_say() {
+    let mut later = v4(TCP);
+    later.octets[7] = 1;
+    let packets = [v4(TCP), v4(UDP), v4(1), v6(TCP), v6(UDP), later];
+    for (text, expected) in [
+        ("ip", [true, true, true, false, false, true]),
+        ("ip6", [false, false, false, true, true, false]),
+        ("tcp", [true, false, false, true, false, true]),
+        ("udp", [false, true, false, false, true, false]),
+        ("port 80", [true, true, false, false, false, false]),
+        ("port 5000", [true, true, false, true, true, false]),
+        ("dst port 5000", [false; 6]),
+        ("src port 5000", [true, true, false, true, true, false]),
+        ("udp dst port 53", [false, false, false, false, true, false]),
+        ("tcp port 53", [false, false, false, true, false, false]),
+        ("not tcp", [false, true, true, false, true, false]),
+        ("host 10.9.0.7", [true, true, true, false, false, true]),
+        ("src host 10.9.0.7", [false; 6]),
+        ("net 10.1.0.0/16 and udp", [false, true, false, false, false, false]),
+        ("net 0.0.0.0/0", [true, true, true, false, false, true]),
+        ("host fd00:1::3", [false, false, false, true, true, false]),
+        ("dst net fd00:2::/33 and not udp", [false, false, false, true, false, false]),
+        ("net fd00:3::/32", [false; 6]),
+        ("tcp port 53 or udp port 80", [false, true, false, true, false, false]),
+        ("not (ip or port 53)", [false; 6]),
+    ] {
+        let program = filtered(text);
+        assert_eq!(packets.each_ref().map(|it| it.passes(&program)), expected, "{text}");
+    }
+}
+
+#[test]
+fn jumps_of_the_longest_filters_arrive() {
+    let hosts = ["host fd00::1"; 9].join(" or ");
+    for last in ["fd00:1::3", "fd00:2::7"] {
+        let program = filtered(&format!("{hosts} or host {last}"));
+        assert!(program.len() > 255, "{}", program.len());
+        assert!(v6(TCP).passes(&program));
+        assert!(!v4(TCP).passes(&program));
+    }
+    assert!(!v6(TCP).passes(&filtered(&format!("{hosts} or host fd00::2"))));
+    assert!(v4(TCP).passes(&filtered(&format!("not ({hosts} or host fd00::2)"))));
+}
+
+#[test]
+fn only_ip_of_the_interface_passes_and_what_loops_back_once() {
+    let program = compile(Some(2), None);
+    assert!(v4(TCP).passes(&program) && v6(TCP).passes(&program));
+    assert!(Passing { outgoing: true, ..v4(TCP) }.passes(&program));
+    assert!(!Passing { interface: 3, ..v4(TCP) }.passes(&program));
+    assert!(!Passing { protocol: 0x0806, ..v4(TCP) }.passes(&program), "ARP");
+    assert!(Passing { loopback: true, ..v4(TCP) }.passes(&program));
+    assert!(!Passing { loopback: true, outgoing: true, ..v4(TCP) }.passes(&program));
+    assert!(!v4(TCP).passes(&NOTHING));
+}
