@@ -10,19 +10,29 @@
 //! | --- | --- |
 //! | `path` | where the vantage point stands, and how fast the path is |
 //! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
+//! | `acknowledgement` | what acknowledgements say, on their way to it and there |
+//! | `round_trips` | which of them tell the length of a round trip |
+//! | `spacing` | whether it is a link that keeps segments apart |
 //! | `window` | what its flights show of its congestion window |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
+//! | `nanos` | spans of time as one number |
 
 mod account;
+mod acknowledgement;
 pub(crate) mod gap;
 mod hold;
+mod nanos;
 mod path;
+mod round_trips;
 pub(crate) mod sender;
+mod spacing;
 mod window;
 
 pub use account::{Account, Confidence, Evidence, Share, Verdict};
+pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use hold::Loss;
+pub(crate) use nanos::Nanos;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};

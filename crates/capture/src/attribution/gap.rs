@@ -35,10 +35,14 @@ impl Gap {
             return account.add(self.until, Verdict { cause, direction, evidence, confidence });
         }
         let mut until = |at: Instant, under_way, ack_wait| {
+            let at = at.min(self.until);
+            if at <= account.cursor() {
+                return;
+            }
             let moment = self.moment(phase, under_way, ack_wait);
             let (evidence, confidence) = (self.evidence, self.hold.confidence);
             let cause = cause(&moment);
-            account.add(at.min(self.until), Verdict { cause, direction, evidence, confidence });
+            account.add(at, Verdict { cause, direction, evidence, confidence });
         };
         let free_at = if self.same_burst { self.until } else { self.free_at };
         until(free_at, UnderWay::Transmitting, None);

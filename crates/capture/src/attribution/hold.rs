@@ -4,25 +4,23 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
-use std::time::Duration;
-
 use ackwise_http::cause::{RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
-use super::Confidence;
+use super::{Confidence, Nanos};
 
 /// All that the decision may depend on. Times are those at the sender, octets those of its stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     /// Since it last sent data.
-    pub gap: Duration,
+    pub gap: Nanos,
     /// How late the segment is for having been released by the latest acknowledgement; `None` if
     /// none has arrived since the segment before.
-    pub after_ack: Option<Duration>,
+    pub after_ack: Option<Nanos>,
     /// Since anything last happened at the sender: data sent or an acknowledgement received.
-    pub quiet: Duration,
+    pub quiet: Nanos,
     /// That much later counts as at once.
-    pub at_once: Duration,
+    pub at_once: Nanos,
     /// Data of the segment.
     pub octets: u64,
     /// Data of a full segment.
@@ -136,7 +134,7 @@ impl Hold {
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        let corked = Self::CORK_TIMER.contains(&facts.quiet.as_millis());
+        let corked = Self::CORK_TIMER.contains(&facts.quiet);
         // What a program has written to the end has PSH; what was cut off from more has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
@@ -155,10 +153,11 @@ impl Hold {
 
     /// No time-out is shorter. Ours: Linux was seen to send its tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
-    const LEAST_TIMEOUT: Duration = Duration::from_millis(5);
+    const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
     /// Linux releases what MSG_MORE or TCP_CORK hold after its least retransmission time-out of
-    /// 200 ms, at most a tick and the variance of the round trip later. In milliseconds.
-    const CORK_TIMER: std::ops::RangeInclusive<u128> = 195..=240;
+    /// 200 ms, at most a tick and the variance of the round trip later.
+    const CORK_TIMER: std::ops::RangeInclusive<Nanos> =
+        Nanos::from_millis(195)..=Nanos::from_millis(240);
 }
 
 impl Facts {

@@ -1,38 +1,53 @@
 //! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
 //! seen into the times at which the ends send and receive them.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use ackwise_http::cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
+use super::Nanos;
+
 /// Round-trip times from the vantage point to each end: the least that were seen.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Distances {
-    round_trips: [Option<Duration>; 2],
+    round_trips: [Option<Nanos>; 2],
+    /// What follows from them, by the direction of the data.
+    ways: [Ways; 2],
+}
+
+impl Default for Distances {
+    fn default() -> Self {
+        Self { round_trips: [None; 2], ways: [Ways::new(Nanos::ZERO, Nanos::ZERO); 2] }
+    }
 }
 
 impl Distances {
     /// The end that data in `direction` goes to answered after so long.
-    pub(crate) fn sample(&mut self, direction: Direction, round_trip: Duration) {
+    pub(crate) fn sample(&mut self, direction: Direction, round_trip: Nanos) {
         let least = &mut self.round_trips[direction as usize];
-        *least = Some(least.map_or(round_trip, |it| it.min(round_trip)));
+        if least.is_some_and(|it| it <= round_trip) {
+            return;
+        }
+        *least = Some(round_trip);
+        // Half of it, as nothing tells the two ways apart.
+        let [server, client] = self.round_trips.map(|it| it.unwrap_or_default() / 2);
+        self.ways = [Ways::new(client, server), Ways::new(server, client)];
     }
 
     /// The least round-trip time to the end that data in `direction` goes to.
-    pub(crate) fn round_trip(&self, direction: Direction) -> Option<Duration> {
+    pub(crate) const fn round_trip(&self, direction: Direction) -> Option<Nanos> {
         self.round_trips[direction as usize]
     }
 
-    /// The way from the vantage point to the end that data in `direction` goes to: half of it, as
-    /// nothing tells the two ways apart.
-    pub(crate) fn ahead(&self, direction: Direction) -> Duration {
-        self.round_trip(direction).unwrap_or_default() / 2
+    /// The ways of data in `direction`.
+    pub(crate) const fn ways(&self, direction: Direction) -> &Ways {
+        &self.ways[direction as usize]
     }
 
     /// Both ways, both ends.
-    pub(crate) fn whole(&self) -> Duration {
-        self.round_trips.iter().flatten().sum()
+    pub(crate) fn whole(&self) -> Nanos {
+        self.round_trips.iter().flatten().copied().sum()
     }
 
     /// Where the capture was taken, as far as round-trip times show.
@@ -44,6 +59,42 @@ impl Distances {
             (true, _) => Vantage::At(Party::Client),
             (_, true) => Vantage::At(Party::Server),
             (false, false) => Vantage::Between,
+        }
+    }
+}
+
+/// The ways of data from its sender to the vantage point and on, and what may be inexact about them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    /// From the sender to the vantage point.
+    pub sender: Nanos,
+    /// From there to the receiver.
+    pub receiver: Nanos,
+    /// What the sender does no later after something it does at once: a busy host needs as much, and
+    /// the delay of the path varies. Ours.
+    pub at_once: Nanos,
+    /// What arrives at the sender so much later can still be the reason: the way is only the half of a
+    /// round trip, and what the host needed for that is in it. Ours.
+    pub inexact: Nanos,
+    /// An acknowledgement that leaves the receiver no later after its data was not delayed. Ours.
+    pub prompt: Nanos,
+    /// The least round-trip time between the ends.
+    pub round_trip: Nanos,
+}
+
+impl Ways {
+    const fn new(sender: Nanos, receiver: Nanos) -> Self {
+        const BUSY: u64 = 300_000;
+        const AWAKE: u64 = 50_000;
+        const PROMPT: u64 = 1_000_000;
+        let (to, on) = (sender.get(), receiver.get());
+        Self {
+            sender,
+            receiver,
+            at_once: Nanos::new(BUSY + to / 4),
+            inexact: Nanos::new(to / 4 + if to < AWAKE { to } else { AWAKE }),
+            prompt: Nanos::new(PROMPT + on / 4),
+            round_trip: Nanos::new(2 * (to + on)),
         }
     }
 }
@@ -63,9 +114,9 @@ pub enum Vantage {
 
 impl Vantage {
     /// An end is near if its round trip is this part of the whole. Ours.
-    const NEAR: u32 = 8;
+    const NEAR: u64 = 8;
     /// No network is so short. Ours.
-    const ONE_HOST: Duration = Duration::from_micros(60);
+    const ONE_HOST: Nanos = Nanos::from_micros(60);
 
     /// In a word.
     #[must_use]
@@ -97,9 +148,8 @@ impl Pace {
     ///
     /// What is slower had other reasons too, and what is faster had waited somewhere and came at
     /// once; so the pace is one that three of four samples are slower than, or as slow.
-    pub(crate) fn sample(&mut self, octets: u64, span: Duration) {
-        let picos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let sample = picos / (octets + Self::HEADERS);
+    pub(crate) fn sample(&mut self, octets: u64, span: Nanos) {
+        let sample = (span * 1_000).get() / (octets + Self::HEADERS);
         self.samples = self.samples.saturating_add(1);
         self.per_octet = Some(match self.per_octet {
             None => sample,
@@ -116,8 +166,8 @@ impl Pace {
     }
 
     /// How long a link is busy with so many octets; no time if that is not known.
-    pub(crate) fn time(self, octets: u64) -> Duration {
-        Duration::from_nanos(self.per_octet.unwrap_or(0).saturating_mul(octets) / 1_000)
+    pub(crate) fn time(self, octets: u64) -> Nanos {
+        Nanos::new(self.per_octet.unwrap_or(0).saturating_mul(octets) / 1_000)
     }
 }
 
@@ -163,9 +213,9 @@ impl Bottleneck {
     /// behind, unless this one was delayed: while `more` is outstanding it was not.
     pub(crate) fn acknowledged(&mut self, octets: u64, [sent, at]: [Instant; 2], more: bool) {
         if let Some(first) = self.run.front().filter(|_| more) {
-            let apart = at.saturating_since(first.at);
+            let apart = Nanos::between(first.at, at);
             let octets = octets + self.run.iter().skip(1).map(|it| it.octets).sum::<u64>();
-            if apart > sent.saturating_since(first.sent) * 2 {
+            if apart > Nanos::between(first.sent, sent) * 2 {
                 self.behind.sample(octets, apart);
             }
         }
@@ -185,7 +235,7 @@ impl Bottleneck {
     }
 
     /// How long it is busy with so many octets.
-    pub(crate) fn time(&self, octets: u64) -> Duration {
+    pub(crate) fn time(&self, octets: u64) -> Nanos {
         self.before.time(octets).max(self.behind.time(octets))
     }
 

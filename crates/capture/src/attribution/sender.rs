@@ -1,15 +1,18 @@
 //! One end as a sender of data: when its segments left, and which acknowledgements it had then.
 
-use std::{collections::VecDeque, ops::Range, time::Duration};
+use std::{collections::VecDeque, ops::Range};
 
 use ackwise_http::cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{
-    Evidence,
+    Acknowledgement, Evidence, Nanos,
+    acknowledgement::Arrived,
     gap::Gap,
     hold::{Facts, Hold, Loss},
-    path::{Bottleneck, Distances, Pace},
+    path::{Bottleneck, Distances, Pace, Ways},
+    round_trips::{Answer, RoundTrips},
+    spacing::Spacing,
     window::{FirstFlight, Window},
 };
 
@@ -23,10 +26,7 @@ pub(crate) struct Sender {
     last: Option<Departure>,
     /// The last one with octets that were not seen before, and when links were done with it.
     last_new: Option<(Departure, Instant)>,
-    /// The last departures that wait for their round trip.
-    timed: VecDeque<Timed>,
-    timed_to: u64,
-    burst: Option<Burst>,
+    round_trips: RoundTrips,
     bottleneck: Bottleneck,
     spacing: Option<Spacing>,
     acked: u64,
@@ -45,40 +45,7 @@ pub(crate) struct Sender {
     /// The capture has lost data since the last that it has.
     blind: bool,
     /// By how much acknowledgements were delayed.
-    delays: VecDeque<Duration>,
-}
-
-/// An acknowledgement on its way to the sender.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledgement {
-    pub packet: u64,
-    pub seen: Instant,
-    pub acked: u64,
-    pub edge: Option<u64>,
-}
-
-/// An acknowledgement that has arrived.
-#[derive(Clone, Copy, Debug)]
-struct Arrived {
-    packet: u64,
-    left: Instant,
-    at: Instant,
-    /// What was outstanding before it and after it.
-    flight: [u64; 2],
-    /// What might be sent before it.
-    room: Option<u64>,
-    /// The least that the congestion window was before it.
-    window: u64,
-    small_acknowledged: bool,
-}
-
-impl Arrived {
-    /// It came with another before it, so nobody knows which of them let something go.
-    const fn behind(self, first: &Self) -> Self {
-        let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
-        let flight = [first.flight[0], self.flight[1]];
-        Self { flight, room: first.room, window: first.window, small_acknowledged, ..self }
-    }
+    delays: VecDeque<Nanos>,
 }
 
 /// Data that was sent.
@@ -92,31 +59,6 @@ pub(crate) struct Departure {
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
-}
-
-/// What was sent when nothing else was outstanding, before any of it was acknowledged.
-#[derive(Clone, Copy, Debug)]
-struct Burst {
-    start: u64,
-    seen: Instant,
-    /// Known with the first acknowledgement.
-    end: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Timed {
-    end: u64,
-    seen: Instant,
-}
-
-/// How far apart two segments were seen that the sender had ready at once.
-#[derive(Clone, Copy, Debug)]
-struct Spacing {
-    octets: u64,
-    span: Duration,
-    /// How long after an acknowledgement between them the later one might have been seen at the
-    /// earliest, if it had waited for that.
-    after_ack: Option<Duration>,
 }
 
 /// A data segment as it was seen.
@@ -134,13 +76,17 @@ pub(crate) struct Sighting {
     pub new: bool,
 }
 
+impl Sighting {
+    const fn len(&self) -> u64 {
+        self.octets.end - self.octets.start
+    }
+}
+
 impl Sender {
     /// So many acknowledgements on their way are told apart. Ours.
     const MAX_COMING: usize = 256;
     /// So many show that a sender has no Nagle: a probe for a loss looks the same. Ours.
     const PROOFS: u8 = 2;
-    /// So many segments are timed at once. Ours.
-    const MAX_TIMED: usize = 16;
 
     /// An acknowledgement of its data, or a new window, was seen.
     pub(crate) fn handle_ack(
@@ -149,46 +95,32 @@ impl Sender {
         direction: Direction,
         distances: &mut Distances,
     ) {
-        self.time(&ack, direction, distances);
+        if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
+            distances.sample(direction, Nanos::between(answer.seen, ack.seen));
+            let Answer { seen, newly, more } = answer;
+            self.bottleneck.acknowledged(newly, [seen, ack.seen], more);
+            self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+        }
         if self.coming.len() == Self::MAX_COMING {
             self.coming.pop_back();
         }
         self.coming.push_back(ack);
     }
 
-    /// Takes the round-trip time of the segment whose end is acknowledged.
-    fn time(&mut self, ack: &Acknowledgement, direction: Direction, distances: &mut Distances) {
-        let mut newest = None;
-        while let Some(timed) = self.timed.front().copied().filter(|it| it.end <= ack.acked) {
-            self.timed.pop_front();
-            newest = Some(timed);
-        }
-        let newly = ack.acked.saturating_sub(std::mem::replace(&mut self.timed_to, ack.acked));
-        let Some(timed) = newest.filter(|it| it.end == ack.acked) else { return };
-        distances.sample(direction, ack.seen.saturating_since(timed.seen));
-        let more = !self.timed.is_empty();
-        self.bottleneck.acknowledged(newly, [timed.seen, ack.seen], more);
-        self.time_burst(ack, newly, distances.round_trip(direction).unwrap_or_default());
-    }
-
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
     /// than the least round trip, links were busy with the burst.
-    fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Duration) {
-        let Some(burst) = &mut self.burst else { return };
-        if ack.acked <= burst.start || ack.acked > *burst.end.get_or_insert(self.highest) {
-            return;
-        }
+    fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
+        let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
+        let Some((octets, since)) = of_burst else { return };
         // Linux puts acknowledgements off while its program does not read and the window shrinks.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
         if full_window && newly > 4 * self.full {
             return;
         }
-        let burst = *burst;
         if self.full == 0 || newly < 2 * self.full {
             return;
         }
-        let busy = ack.seen.saturating_since(burst.seen).saturating_sub(round_trip);
-        let octets = ack.acked.saturating_sub(burst.start);
+        let busy = Nanos::between(since, ack.seen) - round_trip;
         let headers = (octets / self.full).saturating_sub(1) * Pace::HEADERS;
         if !busy.is_zero() {
             self.bottleneck.behind.sample(octets + headers, busy);
@@ -197,28 +129,22 @@ impl Sender {
 
     /// Acknowledgements that have arrived by `now`, or within what is `inexact` of it. All of those
     /// together may be the reason for what is sent then.
-    fn receive(
-        &mut self,
-        now: Instant,
-        inexact: Duration,
-        direction: Direction,
-        distances: &Distances,
-    ) {
-        let sender = distances.ahead(direction.opposite());
-        let receiver = distances.ahead(direction);
+    fn receive(&mut self, now: Instant, inexact: Nanos, ways: &Ways) {
         let mut together: Option<Arrived> = None;
         while let Some(ack) = self.coming.front().copied() {
-            let at = ack.seen + sender;
+            let at = ack.seen + ways.sender;
             if at > now + inexact {
                 break;
             }
             self.coming.pop_front();
-            let left = ack.seen.saturating_sub(receiver);
+            let left = ack.seen - ways.receiver;
             let arrived = self.take(&ack, left, at);
             let first = together.take().filter(|first| first.at + inexact >= now);
             together = Some(first.map_or(arrived, |first| arrived.behind(&first)));
         }
-        self.latest = together.or(self.latest);
+        if together.is_some() {
+            self.latest = together;
+        }
     }
 
     /// An acknowledgement has arrived.
@@ -240,35 +166,27 @@ impl Sender {
     }
 
     /// Data was seen; the time since the data before it, if there was any.
-    pub(crate) fn handle_data(
-        &mut self,
-        sighting: &Sighting,
-        direction: Direction,
-        distances: &Distances,
-    ) -> Option<Gap> {
-        let octets = sighting.octets.end - sighting.octets.start;
+    pub(crate) fn handle_data(&mut self, mut sighting: Sighting, ways: &Ways) -> Option<Gap> {
         self.full = sighting.full;
-        let way = distances.ahead(direction.opposite());
-        let at_once = at_once(distances, direction);
-        let on_link = self.bottleneck.before.time(octets);
-        let sent = sighting.seen.saturating_sub(way + on_link);
-        let sent = self.last.map_or(sent, |last| sent.max(last.sent));
-        self.receive(sent, inexact(way) + on_link, direction, distances);
-        self.learn_pace(sighting, way);
-        self.notice_idle(sent, distances);
-        let receiver = distances.ahead(direction);
-        let loss = sighting.loss.or_else(|| self.recover.map(|_| Loss::Repaired));
-        let sighting = Sighting { loss, ..sighting.clone() };
-        let gap = self.last.map(|last| self.gap(&last, &sighting, sent, at_once, receiver));
+        let on_link = self.bottleneck.before.time(sighting.len());
+        let sent = sighting.seen - (ways.sender + on_link);
+        let sent = self.last.as_ref().map_or(sent, |last| sent.max(last.sent));
+        self.receive(sent, ways.inexact + on_link, ways);
+        self.learn_pace(&sighting, ways);
+        self.notice_idle(sent, ways);
+        if sighting.loss.is_none() && self.recover.is_some() {
+            sighting.loss = Some(Loss::Repaired);
+        }
+        let gap = self.last.as_ref().map(|last| self.gap(last, &sighting, sent, ways));
         self.blind = false;
         if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
-            self.note_delay(until.saturating_since(arrived));
+            self.note_delay(Nanos::between(arrived, until));
         }
-        self.depart(&sighting, sent, gap.as_ref(), direction, distances);
+        self.depart(&sighting, sent, gap.as_ref(), ways);
         gap
     }
 
-    fn note_delay(&mut self, delay: Duration) {
+    fn note_delay(&mut self, delay: Nanos) {
         /// So many are remembered. Ours.
         const DELAYS: usize = 7;
         if self.delays.len() == DELAYS {
@@ -279,15 +197,15 @@ impl Sender {
 
     /// A segment without PSH was followed by one that was ready: if it need not wait for an
     /// acknowledgement, only the link was between them.
-    fn learn_pace(&mut self, sighting: &Sighting, sender: Duration) {
-        let Some(last) = self.last.filter(|last| !last.pushed) else { return };
-        let octets = sighting.octets.end - sighting.octets.start;
+    fn learn_pace(&mut self, sighting: &Sighting, ways: &Ways) {
+        let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
+        let octets = sighting.len();
         if sighting.loss.is_some() || octets < sighting.full || octets == 0 {
             return;
         }
-        let span = sighting.seen.saturating_since(last.seen);
-        let latest = self.latest.filter(|it| it.at > last.sent);
-        let after_ack = latest.map(|it| sighting.seen.saturating_since(it.at + sender));
+        let span = Nanos::between(last.seen, sighting.seen);
+        let latest = self.latest.as_ref().filter(|it| it.at > last.sent);
+        let after_ack = latest.map(|it| Nanos::between(it.at + ways.sender, sighting.seen));
         let spacing = Spacing { octets, span, after_ack };
         let before = self.spacing.replace(spacing);
         if spacing.is_of_link(before) {
@@ -295,24 +213,16 @@ impl Sender {
         }
     }
 
-    fn gap(
-        &self,
-        last: &Departure,
-        sighting: &Sighting,
-        sent: Instant,
-        at_once: Duration,
-        receiver: Duration,
-    ) -> Gap {
-        let latest = self.latest.filter(|it| it.at + at_once >= last.sent);
-        let octets = sighting.octets.end - sighting.octets.start;
-        let gap = sent.saturating_since(last.sent);
+    fn gap(&self, last: &Departure, sighting: &Sighting, sent: Instant, ways: &Ways) -> Gap {
+        let latest = self.latest.as_ref().filter(|it| it.at + ways.at_once >= last.sent);
+        let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
         let facts = Facts {
             gap,
-            after_ack: latest.map(|it| sent.saturating_since(it.at)),
-            quiet: latest.map_or(gap, |it| gap.min(sent.saturating_since(it.at))),
-            at_once,
-            octets,
+            after_ack: latest.map(|it| Nanos::between(it.at, sent)),
+            quiet: latest.map_or(gap, |it| gap.min(Nanos::between(it.at, sent))),
+            at_once: ways.at_once,
+            octets: sighting.len(),
             full: sighting.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
             room: latest.and_then(|it| it.room),
@@ -330,7 +240,7 @@ impl Sender {
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
-            .filter(|left| left.saturating_since(last.arrives) > not_delayed(receiver));
+            .filter(|&left| Nanos::between(last.arrives, left) > ways.prompt);
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
@@ -348,31 +258,22 @@ impl Sender {
     }
 
     /// Whether nothing but the link was between the last data and this.
-    fn is_same_burst(&self, gap: Duration, sighting: &Sighting, facts: &Facts) -> bool {
-        let octets = sighting.octets.end - sighting.octets.start;
-        let on_link = self.bottleneck.before.time(octets);
+    fn is_same_burst(&self, gap: Nanos, sighting: &Sighting, facts: &Facts) -> bool {
+        let on_link = self.bottleneck.before.time(sighting.len());
         let ready = !facts.pushed && !facts.is_released();
         sighting.loss.is_none()
             && (gap <= facts.at_once.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
-    fn depart(
-        &mut self,
-        sighting: &Sighting,
-        sent: Instant,
-        gap: Option<&Gap>,
-        direction: Direction,
-        distances: &Distances,
-    ) {
-        let octets = sighting.octets.end - sighting.octets.start;
+    fn depart(&mut self, sighting: &Sighting, sent: Instant, gap: Option<&Gap>, ways: &Ways) {
+        let octets = sighting.len();
         self.bottleneck.carry(octets, sent);
-        let ways = [direction, direction.opposite()].map(|it| distances.ahead(it));
         // The least round trips were those of empty segments: their time on the link is in them.
-        let way = (ways[0] + ways[1]).saturating_sub(self.bottleneck.time(Pace::HEADERS));
-        let arrives = (sighting.seen + ways[0]).max(self.bottleneck.free_at() + way);
+        let way = ways.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
+        let arrives = (sighting.seen + ways.receiver).max(self.bottleneck.free_at() + way);
         let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
-        let cut = octets > sighting.full || self.last.is_some_and(|last| !last.pushed);
+        let cut = octets > sighting.full || self.last.as_ref().is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && octets.is_multiple_of(sighting.full.max(1)));
         let departure = Departure { packet, seen, sent, arrives, pushed, ended };
         self.last = Some(departure);
@@ -380,19 +281,13 @@ impl Sender {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
         if sighting.loss == Some(Loss::Repairs) {
-            self.timed.clear();
-            self.burst = None;
+            self.round_trips.forget();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
             return;
         }
-        if self.timed.is_empty() && self.timed_to >= self.highest {
-            self.burst = Some(Burst { start: sighting.octets.start, seen, end: None });
-        }
-        if self.timed.len() < Self::MAX_TIMED {
-            self.timed.push_back(Timed { end: sighting.octets.end, seen });
-        }
+        self.round_trips.sent(&sighting.octets, self.highest, seen);
         self.highest = self.highest.max(sighting.octets.end);
         let small = sighting.full > 0 && !octets.is_multiple_of(sighting.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
@@ -409,12 +304,12 @@ impl Sender {
         self.window.send(octets, sighting.full, flight, wait);
     }
 
-    fn notice_idle(&mut self, sent: Instant, distances: &Distances) {
+    fn notice_idle(&mut self, sent: Instant, ways: &Ways) {
         /// RFC 5681, section 4.1: idle for more than a retransmission time-out, which is this at
         /// least.
-        const IDLE: Duration = Duration::from_millis(200);
-        let Some(last) = self.last else { return };
-        if self.flight() == 0 && sent.saturating_since(last.sent) > IDLE.max(distances.whole()) {
+        const IDLE: Nanos = Nanos::from_millis(200);
+        let Some(last) = &self.last else { return };
+        if self.flight() == 0 && Nanos::between(last.sent, sent) > IDLE.max(ways.round_trip) {
             self.window.idle();
         }
     }
@@ -471,7 +366,7 @@ impl Sender {
     }
 
     /// How late the receiver's delayed acknowledgements were: the median of the last few.
-    pub(crate) fn delayed_ack(&self) -> Option<Duration> {
+    pub(crate) fn delayed_ack(&self) -> Option<Nanos> {
         let mut delays = self.delays.clone();
         delays.make_contiguous().sort_unstable();
         delays.get(delays.len() / 2).copied()
@@ -480,49 +375,7 @@ impl Sender {
     /// The capture does not show what was sent up to here.
     pub(crate) fn skip(&mut self, position: u64) {
         self.highest = self.highest.max(position);
-        self.timed.clear();
+        self.round_trips.skip();
         self.blind = true;
     }
-}
-
-impl Spacing {
-    /// Whether the link has kept the segments apart, and not the acknowledgement between them. That
-    /// one would have come long before; or it comes at other times while the spacing stays the same.
-    fn is_of_link(&self, before: Option<Self>) -> bool {
-        /// A segment that follows an acknowledgement so many times sooner than it follows the one
-        /// before it has probably waited for that. Ours.
-        const SOONER: u32 = 4;
-        /// Spacings are the same if they differ by one part in so many. Ours.
-        const SAME: u32 = 64;
-        let Some(after_ack) = self.after_ack else { return true };
-        if after_ack * SOONER >= self.span {
-            return true;
-        }
-        before.filter(|it| it.octets == self.octets).is_some_and(|before| {
-            let same = self.span.abs_diff(before.span) <= self.span / SAME;
-            let moved = before.after_ack.is_none_or(|it| it.abs_diff(after_ack) > self.span / SAME);
-            same && moved
-        })
-    }
-}
-
-/// That much later than an acknowledgement is at once. Ours: what a busy host needs, and what the
-/// path's delay may vary.
-fn at_once(distances: &Distances, direction: Direction) -> Duration {
-    const HOST: Duration = Duration::from_micros(300);
-    HOST + distances.ahead(direction.opposite()) / 4
-}
-
-/// What arrives so much later can still be the reason: `way` is only the half of a round trip, and what
-/// the host needed for that is in it. Ours.
-fn inexact(way: Duration) -> Duration {
-    const HOST: Duration = Duration::from_micros(50);
-    way / 4 + way.min(HOST)
-}
-
-/// An acknowledgement that leaves no later after its data was not delayed, the `receiver` being so far
-/// from the vantage point. Ours, as above.
-fn not_delayed(receiver: Duration) -> Duration {
-    const HOST: Duration = Duration::from_millis(1);
-    HOST + receiver / 4
 }

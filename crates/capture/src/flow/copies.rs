@@ -46,8 +46,9 @@ struct Sight {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     recent: VecDeque<Sight>,
+    /// The last packet while all were seen in one place; the copy of it may come next.
+    alone: Option<Sight>,
     /// More than one place has shown up: there may be copies.
-    first: Option<Place>,
     several: bool,
 }
 
@@ -60,12 +61,13 @@ impl Copies {
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.
     pub(crate) fn original(&mut self, seen: &Seen<'_>) -> Option<[SocketAddr; 2]> {
         let place = (seen.interface, seen.station);
-        self.several |= *self.first.get_or_insert(place) != place;
         if !self.several {
-            // The first packet of all may be that whose copy comes next.
-            self.recent.clear();
-            self.remember(seen, place);
-            return None;
+            self.several = self.alone.is_some_and(|it| it.place != place);
+            if !self.several {
+                self.alone = Some(Sight::of(seen, place));
+                return None;
+            }
+            self.recent.extend(self.alone);
         }
         while self.recent.front().is_some_and(|it| seen.at.saturating_since(it.at) > Self::LONGEST)
         {
@@ -80,12 +82,14 @@ impl Copies {
         if self.recent.len() == Self::MOST {
             self.recent.pop_front();
         }
-        self.remember(seen, place);
+        self.recent.push_back(Sight::of(seen, place));
         None
     }
+}
 
-    fn remember(&mut self, seen: &Seen<'_>, place: Place) {
+impl Sight {
+    fn of(seen: &Seen<'_>, place: Place) -> Self {
         let addresses = [seen.source, seen.destination];
-        self.recent.push_back(Sight { at: seen.at, place, print: Print::of(seen), addresses });
+        Self { at: seen.at, place, print: Print::of(seen), addresses }
     }
 }

@@ -1,6 +1,6 @@
 //! Both ends of a connection as senders and receivers of octets, whatever the octets say.
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use ackwise_http::cause::Direction;
 use ackwise_tcp::{Instant, Segment};
@@ -10,9 +10,9 @@ use super::{
     warm_up::WarmUp,
 };
 use crate::attribution::{
-    Distances, Loss, Paces,
+    Acknowledgement, Distances, Loss, Nanos, Paces,
     gap::Gap,
-    sender::{Acknowledgement, Sender, Sighting},
+    sender::{Sender, Sighting},
 };
 
 /// Both ends, and the path between them.
@@ -192,17 +192,18 @@ impl Ends {
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
         let new = novelty != Novelty::Again;
-        let sighting = Sighting { packet, seen: now, octets, full, pushed, loss, new };
-        let gap = half.sender.handle_data(&sighting, direction, &self.distances);
-        Some(Data { octets: sighting.octets, gap, repairs, new })
+        let sighting =
+            Sighting { packet, seen: now, octets: octets.clone(), full, pushed, loss, new };
+        let gap = half.sender.handle_data(sighting, self.distances.ways(direction));
+        Some(Data { octets, gap, repairs, new })
     }
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.
-    fn reordering(&self) -> Duration {
+    fn reordering(&self) -> Nanos {
         /// Ours, for when no round trip was seen.
-        const UNKNOWN: Duration = Duration::from_millis(3);
+        const UNKNOWN: Nanos = Nanos::from_millis(3);
         match self.distances.whole() {
-            Duration::ZERO => UNKNOWN,
+            Nanos::ZERO => UNKNOWN,
             whole => whole * 3 / 4,
         }
     }

@@ -3,13 +3,11 @@
 //! Between the vantage point and the client something can still be lost. Whether what is sent again
 //! then was needed, its acknowledgement tells: it comes a round trip later, or sooner.
 
-use std::time::Duration;
-
 use ackwise_http::cause::Direction;
 use ackwise_tcp::Instant;
 
 use super::Open;
-use crate::attribution::{gap::Gap, sender::Departure};
+use crate::attribution::{Nanos, gap::Gap, sender::Departure};
 
 /// An exchange whose response is not yet acknowledged.
 #[derive(Debug)]
@@ -46,9 +44,9 @@ impl Lingering {
     }
 
     /// The exchange as it went. The acknowledgement was seen at `acked`, if it was.
-    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Duration) -> Open {
+    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> Open {
         let needed = |again: &(Departure, Instant)| {
-            acked.is_some_and(|at| at.saturating_since(again.0.seen) >= round_trip * 3 / 4)
+            acked.is_some_and(|at| Nanos::between(again.0.seen, at) >= round_trip * 3 / 4)
         };
         let (last, free_at) = match self.again.filter(needed) {
             Some(again) => {

@@ -1,12 +1,10 @@
 //! What comes before the first exchange: TCP's handshake, and that of TLS.
 
-use std::time::Duration;
-
 use ackwise_http::cause::{Cause, Direction, Phase};
 use ackwise_tcp::Instant;
 
 use crate::attribution::{
-    Account, Confidence, Distances, Evidence, Verdict, gap::Gap, sender::Departure,
+    Account, Confidence, Distances, Evidence, Nanos, Verdict, gap::Gap, sender::Departure,
 };
 
 /// The set-up of a connection, as far as it was seen.
@@ -32,7 +30,7 @@ struct Handed {
 impl Setup {
     /// Who opens a connection and asks nothing for so long has opened it in advance: what that cost is
     /// no part of the exchange. Ours.
-    const IN_ADVANCE: Duration = Duration::from_millis(200);
+    const IN_ADVANCE: Nanos = Nanos::from_millis(200);
 
     /// A SYN was seen, or the one in answer to it, which goes in `direction`.
     pub(crate) fn handle_syn(&mut self, direction: Direction, seen: Instant, packet: u64) {
@@ -59,16 +57,16 @@ impl Setup {
         }
         self.established = true;
         if self.reply.times == 1 {
-            distances.sample(Direction::ToClient, seen.saturating_since(self.reply.seen));
+            distances.sample(Direction::ToClient, Nanos::between(self.reply.seen, seen));
             if self.syn.times == 1 {
-                let round_trip = self.reply.seen.saturating_since(self.syn.seen);
+                let round_trip = Nanos::between(self.syn.seen, self.reply.seen);
                 distances.sample(Direction::ToServer, round_trip);
             }
         }
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
             // The client had the answer when it sent this.
-            let sent = seen.saturating_sub(distances.ahead(Direction::ToClient));
+            let sent = seen - distances.ways(Direction::ToClient).receiver;
             account.add(sent, verdict(Cause::Handshake, Direction::ToServer, evidence));
         }
     }
@@ -108,7 +106,7 @@ impl Setup {
         let account = self
             .account
             .take()
-            .filter(|it| first.sent.saturating_since(it.cursor()) <= Self::IN_ADVANCE);
+            .filter(|it| Nanos::between(it.cursor(), first.sent) <= Self::IN_ADVANCE);
         let Some(mut account) = account else { return self.new_account(first.seen) };
         let evidence = Evidence::of([first.packet, 0, 0]);
         account.add(first.sent, verdict(Cause::ApplicationLimited, Direction::ToServer, evidence));

@@ -1,10 +1,10 @@
 //! One direction's stream as a vantage point sees it: what is new, what comes again, what is missing.
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use ackwise_tcp::{Instant, Segment, SeqNumber};
 
-use crate::Positions;
+use crate::{Positions, attribution::Nanos};
 
 /// What a capture has shown of the octets that one end sends.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub(crate) enum Novelty {
     /// It goes on, or leaves a hole behind.
     New,
     /// It fills what was passed over so long ago.
-    Fills(Duration),
+    Fills(Nanos),
     /// All of it was there before.
     Again,
 }
@@ -110,9 +110,9 @@ impl Stream {
         if octets.end > self.highest {
             self.highest = octets.end;
             return filled
-                .map_or(Novelty::New, |opened| Novelty::Fills(now.saturating_since(opened)));
+                .map_or(Novelty::New, |opened| Novelty::Fills(Nanos::between(opened, now)));
         }
-        filled.map_or(Novelty::Again, |opened| Novelty::Fills(now.saturating_since(opened)))
+        filled.map_or(Novelty::Again, |opened| Novelty::Fills(Nanos::between(opened, now)))
     }
 
     fn open(&mut self, octets: Range<u64>, now: Instant) {
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn at(millis: u64) -> Instant {
-        Instant::EPOCH + Duration::from_millis(millis)
+        Instant::EPOCH + Nanos::from_millis(millis)
     }
 
     fn data(seq: u32, len: u32) -> Segment {
@@ -238,9 +238,9 @@ mod tests {
             (300, 100, 2, Novelty::New),
             (400, 100, 3, Novelty::New),
             (100, 100, 4, Novelty::Again),
-            (200, 50, 5, Novelty::Fills(Duration::from_millis(3))),
+            (200, 50, 5, Novelty::Fills(Nanos::from_millis(3))),
             (200, 50, 6, Novelty::Again),
-            (200, 100, 7, Novelty::Fills(Duration::from_millis(5))),
+            (200, 100, 7, Novelty::Fills(Nanos::from_millis(5))),
             (450, 100, 8, Novelty::New),
         ] {
             let octets = stream.place(&data(seq, len)).unwrap();

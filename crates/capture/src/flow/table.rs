@@ -1,6 +1,10 @@
 //! Which connection a segment belongs to.
 
-use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use ackwise_tcp::Instant;
 use hashbrown::HashMap;
@@ -21,9 +25,14 @@ pub(crate) struct Table {
     aliases: HashMap<[SocketAddr; 2], [SocketAddr; 2]>,
 }
 
-/// Both ends, the lesser one first, so that both directions find the same.
+/// Both ends, the lesser one first, so that both directions find the same. As numbers: each segment
+/// is looked up.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Pair(SocketAddr, SocketAddr);
+pub(crate) struct Pair {
+    one: u128,
+    other: u128,
+    ports: u64,
+}
 
 #[derive(Debug)]
 enum Slot {
@@ -47,9 +56,15 @@ impl Table {
             self.translate(seen, original);
             return;
         }
-        let [source, destination] = self.translated([seen.source, seen.destination]);
-        let seen = &Seen { source, destination, ..*seen };
-        let pair = Pair::of(source, destination);
+        let renamed;
+        let seen = match self.translated([seen.source, seen.destination]) {
+            None => seen,
+            Some([source, destination]) => {
+                renamed = Seen { source, destination, ..*seen };
+                &renamed
+            }
+        };
+        let pair = Pair::of(seen.source, seen.destination);
         self.forget(seen.at);
         let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
         let slot = self.slots.get_mut(&pair);
@@ -100,12 +115,12 @@ impl Table {
         self.aliases.insert([b, a], [d, c]);
     }
 
-    /// Addresses as they were where the connection was seen first.
-    fn translated(&self, addresses: [SocketAddr; 2]) -> [SocketAddr; 2] {
+    /// Addresses as they were where the connection was seen first, if they were others.
+    fn translated(&self, addresses: [SocketAddr; 2]) -> Option<[SocketAddr; 2]> {
         if self.aliases.is_empty() {
-            return addresses;
+            return None;
         }
-        self.aliases.get(&addresses).copied().unwrap_or(addresses)
+        self.aliases.get(&addresses).copied()
     }
 
     fn end(&mut self, pair: Pair, now: Instant, results: &mut Results) {
@@ -147,7 +162,20 @@ impl Table {
 
 impl Pair {
     pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
-        if one <= other { Self(one, other) } else { Self(other, one) }
+        let [a, b] = [number(one.ip()), number(other.ip())];
+        let [c, d] = [one, other].map(|end| u64::from(end.port()));
+        let family = u64::from(one.is_ipv6());
+        // Neither port takes more than 16 bits.
+        let ([one, other], ports) =
+            if (a, c) <= (b, d) { ([a, b], c << 16 | d) } else { ([b, a], d << 16 | c) };
+        Self { one, other, ports: ports | family << 32 }
+    }
+}
+
+const fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits() as u128,
+        IpAddr::V6(address) => address.to_bits(),
     }
 }
 
