@@ -3,8 +3,11 @@
 use core::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Flags, Instant, Options, Policies, SackBlocks, Segment, SeqNumber, Timestamps,
-    policy::{AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, Offer},
+    Config, Flags, Hold as Holder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
+    Timestamps,
+    policy::{
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,
+    },
 };
 use arbitrary::Arbitrary;
 
@@ -36,6 +39,8 @@ pub struct Setup {
     sack: bool,
     timestamps: bool,
     window_scale: bool,
+    close: u8,
+    ignores_resets: bool,
     mss: u16,
     receive_buffer: u32,
     send_buffer: u32,
@@ -110,6 +115,7 @@ pub struct Crafted {
     sack_permitted: bool,
     timestamps: Option<(i8, i8)>,
     sack: Option<[(i16, i16); 4]>,
+    time_wait: Option<bool>,
 }
 
 impl Crafted {
@@ -135,6 +141,7 @@ impl Crafted {
                     echo: clock.wrapping_add_signed(echo.into()),
                 }),
                 sack,
+                time_wait: self.time_wait.map(holder),
             },
             len: (self.len % 3_000).into(),
         }
@@ -156,7 +163,16 @@ impl Setup {
             CongestionPolicy::Sack,
             CongestionPolicy::Cubic,
         ];
+        let close = [
+            ClosePolicy::Ordinary,
+            ClosePolicy::Swap,
+            ClosePolicy::Negotiated(Holder::Mine),
+            ClosePolicy::Negotiated(Holder::Yours),
+        ];
+        let resets = [ResetInTimeWait::Ends, ResetInTimeWait::Ignored];
         let policies = Policies {
+            close: close[usize::from(self.close) % close.len()],
+            reset_in_time_wait: resets[usize::from(self.ignores_resets)],
             hold: self.hold.policy(),
             ack: self.ack.policy(),
             congestion: congestion[usize::from(self.congestion) % congestion.len()],
@@ -210,6 +226,10 @@ impl Ack {
             Self::Withheld(millis) => AckPolicy::Withheld { delay: delay(millis) },
         }
     }
+}
+
+fn holder(mine: bool) -> Holder {
+    if mine { Holder::Mine } else { Holder::Yours }
 }
 
 fn shifted(number: SeqNumber, by: i32) -> SeqNumber {

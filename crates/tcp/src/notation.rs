@@ -114,7 +114,7 @@ fn write_options(
     if *options == Options::NONE {
         return Ok(());
     }
-    let Options { mss, window_scale, sack_permitted, timestamps, sack } = options;
+    let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = options;
     let mut list = List { f, begun: false };
     if let Some(mss) = mss {
         list.item(format_args!("mss {mss}"))?;
@@ -127,6 +127,9 @@ fn write_options(
     }
     if let Some(shift) = window_scale {
         list.item(format_args!("wscale {shift}"))?;
+    }
+    if let Some(hold) = time_wait {
+        list.item(format_args!("TW {}", hold.name()))?;
     }
     if !sack.is_empty() {
         list.item(format_args!("sack{}", Blocks { sack, receiver }))?;

@@ -76,6 +76,28 @@ impl SackBlocks {
     }
 }
 
+/// Which end holds TIME-WAIT, as the end that says it sees it: what ends with
+/// [`ClosePolicy::Negotiated`](crate::policy::ClosePolicy::Negotiated) offer in their SYNs, and the
+/// holder repeats in its FIN.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Hold {
+    /// I hold it, whoever closes first.
+    Mine,
+    /// You do.
+    Yours,
+}
+
+impl Hold {
+    /// The same end, as the other one sees it.
+    #[must_use]
+    pub const fn seen_from_the_peer(self) -> Self {
+        match self {
+            Self::Mine => Self::Yours,
+            Self::Yours => Self::Mine,
+        }
+    }
+}
+
 /// The options that an endpoint understands. Absent ones are `None`, `false` or empty.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Options {
@@ -89,6 +111,9 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018, section 3).
     pub sack: SackBlocks,
+    /// Who holds TIME-WAIT (an experiment of ours, [`wire::TcpOption`](crate::wire::TcpOption) has its
+    /// layout); on SYN and FIN only.
+    pub time_wait: Option<Hold>,
 }
 
 impl Options {
@@ -99,15 +124,20 @@ impl Options {
         sack_permitted: false,
         timestamps: None,
         sack: SackBlocks { blocks: [(SeqNumber(0), SeqNumber(0)); SackBlocks::MAX], len: 0 },
+        time_wait: None,
     };
+
+    /// What the option about TIME-WAIT takes on the wire, padding included.
+    pub(crate) const TIME_WAIT_OCTETS: u32 = 8;
 
     /// Octets on the wire, padding included: as [`wire::write`](crate::wire::write) orders them, at
     /// most 40.
     #[must_use]
     pub const fn wire_length(&self) -> u32 {
-        let Self { mss, window_scale, sack_permitted, timestamps, sack } = self;
+        let Self { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = self;
         let fixed = 4 * mss.is_some() as u32
             + 4 * window_scale.is_some() as u32
+            + Self::TIME_WAIT_OCTETS * time_wait.is_some() as u32
             + match (sack_permitted, timestamps.is_some()) {
                 (false, false) => 0,
                 (true, false) => 4,

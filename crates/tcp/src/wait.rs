@@ -70,6 +70,28 @@ pub enum AckWait {
     },
 }
 
+/// Why this end is in TIME-WAIT. Like [`Wait`], not `non_exhaustive`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum TimeWaitReason {
+    /// It closed first.
+    ClosedFirst,
+    /// Both closed at once, so both are.
+    BothClosed,
+    /// The peer closed first, and this end took it over (`ClosePolicy::Swap`).
+    Swapped,
+    /// Both have agreed that it is this end (`ClosePolicy::Negotiated`).
+    Agreed,
+}
+
+impl TimeWaitReason {
+    /// Whether the peer may have forgotten the connection because it relies on us: then this end waits
+    /// in any case, and the RST of a peer that has forgotten does not end it.
+    #[must_use]
+    pub const fn is_relied_on(self) -> bool {
+        matches!(self, Self::Swapped | Self::Agreed)
+    }
+}
+
 /// Which timer a deadline belongs to.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]

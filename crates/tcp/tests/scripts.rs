@@ -23,16 +23,19 @@ macro_rules! mechanisms {
 
 mechanisms! {
     close
+    close_swap
     cork
     delayed_ack
     handshake
     idle_restart
     minshall
     nagle
+    negotiated_close
     quick_ack
     recovery
     reset
     retransmission
+    rfc1337
     sack
     send_buffer
     silly_window

@@ -3,10 +3,10 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Octets,
+    Config, Hold, Octets,
     policy::{
-        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow,
-        Offer, Policies, Sharing, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
+        InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
     },
 };
 
@@ -60,6 +60,8 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         timers,
         sharing,
         offer,
+        close,
+        reset_in_time_wait,
     } = preset;
     let Offer { sack, timestamps, window_scale } = offer;
     Ok(Policies {
@@ -75,6 +77,9 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
             timestamps: reader.or("timestamps", timestamps, Field::flag)?,
             window_scale: reader.or("window_scale", window_scale, Field::flag)?,
         },
+        close: reader.or("close", close, |f| f.choice(CLOSE))?,
+        reset_in_time_wait: reader
+            .or("reset_in_time_wait", reset_in_time_wait, |f| f.choice(RESET_IN_TIME_WAIT))?,
     })
 }
 
@@ -207,6 +212,16 @@ const TIMERS: &[(&str, TimerPolicy)] = &[
     ("linux", TimerPolicy::Linux),
     ("ns-2", TimerPolicy::Ns2),
 ];
+
+const CLOSE: &[(&str, ClosePolicy)] = &[
+    ("ordinary", ClosePolicy::Ordinary),
+    ("swap", ClosePolicy::Swap),
+    ("negotiated-mine", ClosePolicy::Negotiated(Hold::Mine)),
+    ("negotiated-yours", ClosePolicy::Negotiated(Hold::Yours)),
+];
+
+const RESET_IN_TIME_WAIT: &[(&str, ResetInTimeWait)] =
+    &[("ends", ResetInTimeWait::Ends), ("ignored", ResetInTimeWait::Ignored)];
 
 const SHARING: &[(&str, Sharing)] =
     &[("off", Sharing::Off), ("temporal", Sharing::Temporal), ("ensemble", Sharing::Ensemble)];

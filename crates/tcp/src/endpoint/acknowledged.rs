@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, Input, State, alarm::Alarm, timers::timestamp};
+use super::{Endpoint, Event, alarm::Alarm, timers::timestamp};
 use crate::{
     congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
 };
@@ -60,15 +60,6 @@ impl Endpoint {
             self.timers.retransmission = Alarm::OFF;
         } else if !self.recovery.leaves_timer_alone() {
             self.timers.retransmission = self.retransmission_due(now);
-        }
-    }
-
-    fn fin_acknowledged(&mut self, now: Instant) {
-        self.step(Input::AckOfFin);
-        match self.state {
-            State::TimeWait => self.enter_time_wait(now),
-            State::Closed => self.finish(Event::Closed),
-            _ => {}
         }
     }
 

@@ -7,7 +7,6 @@ use crate::{
     policy::Offer,
     segment::{Flags, Options, Segment},
     units::Instant,
-    wait::Timer,
 };
 
 /// Where the data of a received segment belongs in the peer's stream: the driver copies `len` octets
@@ -89,7 +88,7 @@ impl Endpoint {
         }
         if segment.flags.rst {
             if acks_syn {
-                self.reset_by_peer();
+                self.reset_by_peer(now);
             }
             return None;
         }
@@ -133,7 +132,7 @@ impl Endpoint {
             Disposition::Drop => {}
             Disposition::Acknowledge => self.acknowledge_unacceptable(segment, now),
             Disposition::Challenge => self.challenge(now),
-            Disposition::Reset => self.reset_by_peer(),
+            Disposition::Reset => self.reset_by_peer(now),
         }
         None
     }
@@ -144,6 +143,7 @@ impl Endpoint {
         if segment.flags.rst {
             // RFC 5961, section 3.2: only the exact number resets.
             return match segment.seq == self.next_expected() {
+                _ if self.ignores_reset() => Disposition::Drop,
                 true => Disposition::Reset,
                 false if acceptable => Disposition::Challenge,
                 false => Disposition::Drop,
@@ -179,7 +179,7 @@ impl Endpoint {
             _ => self.acknowledger.now = true,
         }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
-            self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
+            self.restart_time_wait(now);
         }
     }
 
@@ -261,6 +261,7 @@ impl Endpoint {
     /// arrived. An ACK leaves at once: nothing can be won by waiting.
     fn note_fin(&mut self, segment: &Segment) {
         self.acknowledger.now = true;
+        self.sender.closing.note_fin(segment);
         let end = self.receiver.position(segment.data_start() + segment.len);
         let end = u64::try_from(end).unwrap_or(0);
         let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
@@ -269,38 +270,11 @@ impl Endpoint {
         }
     }
 
-    /// The peer's FIN is next in sequence.
-    fn take_fin(&mut self, now: Instant) {
-        self.receiver.next += 1;
-        self.acknowledger.now = true;
-        self.events.push(Event::PeerClosed);
-        self.step(Input::Fin);
-        if self.state == State::TimeWait {
-            self.enter_time_wait(now);
-        }
-    }
-
-    /// 2 MSL begin; nothing else remains to be done.
-    pub(super) fn enter_time_wait(&mut self, now: Instant) {
-        self.timers.retransmission = Alarm::OFF;
-        self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
-        self.events.push(Event::Closed);
-    }
-
-    fn reset_by_peer(&mut self) {
-        if self.state == State::SynReceived && self.passive {
-            let listening = Self::listen(&self.config, self.sender.iss);
-            *self = listening;
-            return;
-        }
-        let orderly = self.state == State::TimeWait;
-        self.step(Input::Reset);
-        self.finish(if orderly { Event::Closed } else { Event::Reset });
-    }
-
     /// The peer's SYN: sequence numbers and options.
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
         self.receiver.begin(segment.seq);
+        let both_open = self.state == State::SynSent && segment.ack.is_none();
+        self.sender.closing.agree(self.config.policies.close, segment, both_open);
         let Offer { sack, timestamps, window_scale } = self.config.policies.offer;
         let Options {
             mss, window_scale: peer_shift, sack_permitted, timestamps: peer_clock, ..

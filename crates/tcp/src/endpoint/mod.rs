@@ -5,6 +5,7 @@
 //! | `config` | what a connection is created with |
 //! | `state` | the state machine, as a table |
 //! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
+//! | `closing` | how it ends, and which end waits in TIME-WAIT |
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
@@ -23,6 +24,7 @@ mod acknowledged;
 mod alarm;
 mod arrive;
 mod challenge;
+mod closing;
 mod config;
 mod events;
 mod heritage;
@@ -189,20 +191,6 @@ impl Endpoint {
         taken
     }
 
-    /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
-    pub fn close(&mut self, _now: Instant) {
-        self.begin_call();
-        if self.state.after(Input::Close).is_none() {
-            return;
-        }
-        self.step(Input::Close);
-        if self.state == State::Closed {
-            self.finish(Event::Closed);
-        } else {
-            self.sender.fin = true;
-        }
-    }
-
     /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
     /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
     pub fn abort(&mut self, _now: Instant) {
@@ -252,7 +240,7 @@ impl Endpoint {
         self.timers.earliest(&self.acknowledger)
     }
 
-    /// The state of RFC 9293, section 3.3.2.
+    /// The state of RFC 9293, section 3.3.2; monitors are told [`State::reported`].
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
@@ -359,13 +347,6 @@ impl Endpoint {
     /// Every verb begins here: BSD finds out once per call whether the connection is idle.
     const fn begin_call(&mut self) {
         self.sender.outstanding_at_call = None;
-    }
-
-    /// Follows the arrow of the state machine, if there is one.
-    const fn step(&mut self, input: Input) {
-        if let Some(next) = self.state.after(input) {
-            self.state = next;
-        }
     }
 
     /// The connection is over for the application.

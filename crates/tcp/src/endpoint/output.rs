@@ -82,7 +82,7 @@ impl Endpoint {
             return Some(self.transmit_reset(reset, now));
         }
         if matches!(self.state, State::Closed | State::Listen) {
-            return None;
+            return self.transmit_ack(now); // Of the peer's FIN, by an end that need not wait.
         }
         if self.sender.next == 0 {
             return Some(self.transmit_syn(now));
@@ -216,10 +216,12 @@ impl Endpoint {
         }
     }
 
-    /// Data octets that fit a segment beside the SACK blocks it would carry (RFC 6691).
+    /// Data octets that fit a segment beside the options it would carry (RFC 6691).
     fn room_for_data(&self) -> u32 {
         let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
-        let overhead = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+        let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+        let promise = self.sender.fin && self.sender.closing.promise().is_some();
+        let overhead = sack + if promise { Options::TIME_WAIT_OCTETS } else { 0 };
         self.sender.mss.saturating_sub(overhead).max(1)
     }
 
@@ -302,6 +304,11 @@ impl Endpoint {
             timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
                 .then(|| self.clock(now)),
             sack: SackBlocks::default(),
+            time_wait: if answering {
+                self.sender.closing.agreed()
+            } else {
+                self.config.policies.close.wish()
+            },
         };
         if retransmission {
             self.sender.timed_since = Alarm::OFF;
@@ -348,6 +355,7 @@ impl Endpoint {
         let options = Options {
             timestamps: self.receiver.timestamps.then(|| self.clock(now)),
             sack: self.sack_blocks(),
+            time_wait: self.sender.closing.promise().filter(|_| flags.fin),
             ..Options::NONE
         };
         if acks {

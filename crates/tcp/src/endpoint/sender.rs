@@ -1,6 +1,6 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
-use super::alarm::Alarm;
+use super::{alarm::Alarm, closing::Closing};
 use crate::{seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
@@ -18,6 +18,8 @@ pub(super) struct Sender {
     pub(super) written_end: u64,
     /// The application has closed: the FIN is at `written_end`.
     pub(super) fin: bool,
+    /// Which end waits after that; here, because alignment leaves room for it.
+    pub(super) closing: Closing,
     /// The SYN (or SYN-ACK) had to be sent again.
     pub(super) syn_lost: bool,
     /// Data octets of a full segment.
@@ -53,6 +55,7 @@ impl Sender {
             max: 0,
             written_end: 1,
             fin: false,
+            closing: Closing::NONE,
             syn_lost: false,
             mss,
             window: 0,

@@ -1,6 +1,9 @@
-//! The state machine of RFC 9293, section 3.3.2, as a table: states, inputs, arrows.
+//! The state machine of RFC 9293, section 3.3.2, as a table: states, inputs, arrows; and where the
+//! arrows of Faber, Touch and Yue (1997) differ, because the other end waits in TIME-WAIT.
 
-/// The states of RFC 9293, section 3.3.2.
+use crate::segment::Hold;
+
+/// The states of RFC 9293, section 3.3.2, and one of Faber, Touch and Yue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum State {
     /// No connection.
@@ -23,6 +26,8 @@ pub enum State {
     Closing,
     /// The peer has closed, then we.
     LastAck,
+    /// The same, and this end takes TIME-WAIT over (Faber, Touch, Yue 1997).
+    LastAckSwap,
     /// Waiting for old duplicates to die.
     TimeWait,
 }
@@ -42,6 +47,8 @@ pub enum Input {
     AckOfSyn,
     /// The application closes.
     Close,
+    /// The application closes; if the peer has closed already, this end takes TIME-WAIT over.
+    CloseSwap,
     /// The peer's FIN, everything before it having arrived.
     Fin,
     /// Our FIN is acknowledged.
@@ -56,7 +63,7 @@ pub enum Input {
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Closed,
         Self::Listen,
         Self::SynSent,
@@ -67,6 +74,7 @@ impl State {
         Self::CloseWait,
         Self::Closing,
         Self::LastAck,
+        Self::LastAckSwap,
         Self::TimeWait,
     ];
 
@@ -82,19 +90,40 @@ impl State {
             (Self::SynSent, Input::SynAck) | (Self::SynReceived, Input::AckOfSyn) => {
                 Self::Established
             }
-            (Self::SynReceived | Self::Established, Input::Close) => Self::FinWait1,
+            (Self::SynReceived | Self::Established, Input::Close | Input::CloseSwap) => {
+                Self::FinWait1
+            }
             (Self::Established, Input::Fin) => Self::CloseWait,
             (Self::FinWait1, Input::AckOfFin) => Self::FinWait2,
             (Self::FinWait1, Input::Fin) => Self::Closing,
             (Self::CloseWait, Input::Close) => Self::LastAck,
-            (Self::FinWait2, Input::Fin) | (Self::Closing, Input::AckOfFin) => Self::TimeWait,
-            (Self::Listen | Self::SynSent, Input::Close) | (Self::LastAck, Input::AckOfFin) => {
-                Self::Closed
-            }
+            (Self::CloseWait, Input::CloseSwap) => Self::LastAckSwap,
+            (Self::FinWait2, Input::Fin)
+            | (Self::Closing, Input::AckOfFin)
+            | (Self::LastAckSwap, Input::AckOfFin | Input::Reset) => Self::TimeWait,
+            (Self::Listen | Self::SynSent, Input::Close | Input::CloseSwap)
+            | (Self::LastAck, Input::AckOfFin) => Self::Closed,
             (Self::Closed | Self::Listen, Input::Reset | Input::Expired) => return None,
             (_, Input::Reset | Input::Expired) => Self::Closed,
             _ => return None,
         })
+    }
+
+    /// The next state if both ends have agreed when they opened who holds TIME-WAIT: the end that does
+    /// not never enters it, and the one that does enters it also from LAST-ACK.
+    ///
+    /// An RST is how a peer that has closed answers our FIN, should its last ACK be lost. It says
+    /// nothing about who waits, so the holder still does, and no RST ends that.
+    #[must_use]
+    pub const fn after_agreed(self, input: Input, hold: Hold) -> Option<Self> {
+        match (hold, self, input) {
+            (Hold::Yours, Self::FinWait2, Input::Fin)
+            | (Hold::Yours, Self::Closing, Input::AckOfFin) => Some(Self::Closed),
+            (Hold::Mine, Self::LastAck, Input::AckOfFin)
+            | (Hold::Mine, Self::LastAck | Self::Closing, Input::Reset) => Some(Self::TimeWait),
+            (Hold::Mine, Self::TimeWait, Input::Reset) => None,
+            _ => self.after(input),
+        }
     }
 
     /// Both SYNs are acknowledged or at least received: "synchronized" in RFC 9293.
@@ -109,7 +138,17 @@ impl State {
         matches!(self, Self::SynReceived | Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// The name in RFC 9293.
+    /// What monitors are told: the draft: "These states may both be reported as LAST_ACK to monitoring
+    /// tools".
+    #[must_use]
+    pub const fn reported(self) -> Self {
+        match self {
+            Self::LastAckSwap => Self::LastAck,
+            state => state,
+        }
+    }
+
+    /// The name in RFC 9293, or in the draft.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -123,6 +162,7 @@ impl State {
             Self::CloseWait => "CLOSE-WAIT",
             Self::Closing => "CLOSING",
             Self::LastAck => "LAST-ACK",
+            Self::LastAckSwap => "LAST-ACK-SWAP",
             Self::TimeWait => "TIME-WAIT",
         }
     }
@@ -130,13 +170,14 @@ impl State {
 
 impl Input {
     /// Every input.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::PassiveOpen,
         Self::ActiveOpen,
         Self::Syn,
         Self::SynAck,
         Self::AckOfSyn,
         Self::Close,
+        Self::CloseSwap,
         Self::Fin,
         Self::AckOfFin,
         Self::Reset,
@@ -147,10 +188,10 @@ impl Input {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input::*, State::*, *};
+    use super::{Hold::*, Input::*, State::*, *};
 
-    /// RFC 9293, section 3.3.2, figure 5, with the resets and time-outs of section 3.10.
-    /// What is not here must not happen.
+    /// RFC 9293, section 3.3.2, figure 5, with the resets and time-outs of section 3.10, and what the
+    /// draft adds. What is not here must not happen.
     #[rustfmt::skip]
     const ARROWS: &[(State, Input, State)] = &[
         (Closed,      PassiveOpen,        Listen),
@@ -190,6 +231,26 @@ mod tests {
         (Closing,     Expired,            Closed),
         (LastAck,     Expired,            Closed),
         (TimeWait,    Expired,            Closed),
+        // Faber, Touch, Yue 1997: from CLOSE-WAIT alone the two ways of closing differ.
+        (Listen,      CloseSwap,          Closed),
+        (SynSent,     CloseSwap,          Closed),
+        (SynReceived, CloseSwap,          FinWait1),
+        (Established, CloseSwap,          FinWait1),
+        (CloseWait,   CloseSwap,          LastAckSwap),
+        (LastAckSwap, AckOfFin,           TimeWait),
+        (LastAckSwap, Reset,              TimeWait),
+        (LastAckSwap, Expired,            Closed),
+    ];
+
+    /// Where it makes a difference that the ends have agreed. `None`: there is no arrow then.
+    #[rustfmt::skip]
+    const AGREED: &[(Hold, State, Input, Option<State>)] = &[
+        (Yours, FinWait2, Fin,      Some(Closed)),
+        (Yours, Closing,  AckOfFin, Some(Closed)),
+        (Mine,  LastAck,  AckOfFin, Some(TimeWait)),
+        (Mine,  LastAck,  Reset,    Some(TimeWait)),
+        (Mine,  Closing,  Reset,    Some(TimeWait)),
+        (Mine,  TimeWait, Reset,    None),
     ];
 
     #[test]
@@ -200,5 +261,43 @@ mod tests {
                 assert_eq!(from.after(input), arrow.map(|(_, _, to)| *to), "{from:?} on {input:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_agreement_moves_these_arrows_and_no_others() {
+        for hold in [Mine, Yours] {
+            for (from, input) in
+                State::ALL.into_iter().flat_map(|from| Input::ALL.map(|input| (from, input)))
+            {
+                let moved = AGREED
+                    .iter()
+                    .find(|(who, state, on, _)| (*who, *state, *on) == (hold, from, input));
+                let expected = moved.map_or(from.after(input), |(_, _, _, to)| *to);
+                assert_eq!(
+                    from.after_agreed(input, hold),
+                    expected,
+                    "{hold:?}, {from:?} on {input:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn who_does_not_hold_time_wait_never_enters_it() {
+        for (from, input) in
+            State::ALL.into_iter().flat_map(|from| Input::ALL.map(|input| (from, input)))
+        {
+            let swaps = from == LastAckSwap; // Which nobody enters who has agreed.
+            assert!(
+                swaps || from.after_agreed(input, Yours) != Some(TimeWait),
+                "{from:?} on {input:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn monitors_are_told_of_a_state_that_they_know() {
+        let renamed = State::ALL.into_iter().filter(|state| state.reported() != *state);
+        assert!(renamed.map(State::reported).eq([LastAck]));
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     endpoint::Event,
-    wait::{AckWait, Timer, Wait},
+    segment::Hold,
+    wait::{AckWait, TimeWaitReason, Timer, Wait},
 };
 
 impl Wait {
@@ -40,6 +41,19 @@ impl AckWait {
     }
 }
 
+impl TimeWaitReason {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClosedFirst => "closed-first",
+            Self::BothClosed => "both-closed",
+            Self::Swapped => "swapped",
+            Self::Agreed => "agreed",
+        }
+    }
+}
+
 impl Timer {
     /// In a word.
     #[must_use]
@@ -52,6 +66,17 @@ impl Timer {
             Self::Cork => "cork",
             Self::TimeWait => "time-wait",
             Self::UserTimeout => "user-timeout",
+        }
+    }
+}
+
+impl Hold {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mine => "mine",
+            Self::Yours => "yours",
         }
     }
 }

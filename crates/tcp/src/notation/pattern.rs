@@ -4,7 +4,7 @@ use core::{error::Error, fmt, num::ParseIntError, str::FromStr};
 
 use crate::{
     notation::Isns,
-    segment::{Flags, Options, SackBlocks, Segment, Timestamps},
+    segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps},
     seq::SeqNumber,
 };
 
@@ -134,7 +134,7 @@ fn options(cursor: &mut Cursor<'_>) -> Result<Options, NotationError> {
 }
 
 fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), NotationError> {
-    let unknown = cursor.error("an option: mss, sackOK, TS, wscale, sack or nop");
+    let unknown = cursor.error("an option: mss, sackOK, TS, wscale, TW, sack or nop");
     if cursor.take("mss") {
         options.mss = Some(cursor.number()?);
     } else if cursor.take("sackOK") {
@@ -146,12 +146,19 @@ fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), Notation
         options.timestamps = Some(Timestamps { value, echo: cursor.number()? });
     } else if cursor.take("wscale") {
         options.window_scale = Some(cursor.number()?);
+    } else if cursor.take("TW") {
+        options.time_wait = Some(hold(cursor)?);
     } else if cursor.take("sack") {
         options.sack = blocks(cursor)?;
     } else if !cursor.take("nop") {
         return Err(unknown);
     }
     Ok(())
+}
+
+fn hold(cursor: &mut Cursor<'_>) -> Result<Hold, NotationError> {
+    let found = [Hold::Mine, Hold::Yours].into_iter().find(|hold| cursor.take(hold.name()));
+    found.ok_or_else(|| cursor.error("mine or yours"))
 }
 
 fn blocks(cursor: &mut Cursor<'_>) -> Result<SackBlocks, NotationError> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     endpoint::Event,
-    segment::{Flags, Timestamps},
+    segment::{Flags, Hold, Timestamps},
     units::Instant,
 };
 
@@ -74,7 +74,7 @@ fn an_error_says_where_and_what_was_expected() {
         (". 1:1(0) win 5", 9, "ack"),
         (". ack 4294967296", 6, "a number that fits its field"),
         (". ack 1 win 65536", 12, "a number that fits its field"),
-        ("S 0:0(0) <mss 1460,cookie>", 19, "an option: mss, sackOK, TS, wscale, sack or nop"),
+        ("S 0:0(0) <mss 1460,cookie>", 19, "an option: mss, sackOK, TS, wscale, TW, sack or nop"),
         ("S 0:0(0) <mss 1460", 18, ">"),
         (". ack 1 <sack 1:2 3:4 5:6 7:8 9:10>", 30, "at most four sack blocks"),
         (". ack 1 win 1 urgent", 14, "the end of the line"),
@@ -111,12 +111,13 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     let flags = any::<(bool, bool, bool, bool, bool)>()
         .prop_map(|(syn, fin, rst, psh, urg)| Flags { syn, fin, rst, psh, urg });
     let timestamps = any::<Option<(u32, u32)>>();
-    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), timestamps);
+    let hold = proptest::sample::select(std::vec![None, Some(Hold::Mine), Some(Hold::Yours)]);
+    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), timestamps, hold);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     let numbers = any::<(u32, Option<u32>, u16, u32)>();
     (numbers, flags, options, blocks).prop_map(|(numbers, flags, options, blocks)| {
         let (seq, ack, window, len) = numbers;
-        let (mss, window_scale, sack_permitted, timestamps) = options;
+        let (mss, window_scale, sack_permitted, timestamps, time_wait) = options;
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
         let mut sack = SackBlocks::default();
         blocks.iter().for_each(|&(left, right)| sack.push(SeqNumber(left), SeqNumber(right)));
@@ -125,7 +126,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
             ack: ack.map(SeqNumber),
             flags,
             window,
-            options: Options { mss, window_scale, sack_permitted, timestamps, sack },
+            options: Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait },
             len,
         }
     })

@@ -9,6 +9,7 @@
 //! ```
 
 mod ack;
+mod close;
 mod congestion;
 mod hold;
 mod idle_restart;
@@ -17,6 +18,7 @@ mod sharing;
 mod timers;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
+pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
 pub use idle_restart::{Idle, IdleRestart, IdleSince};
@@ -43,6 +45,10 @@ pub struct Policies {
     pub sharing: Sharing,
     /// Which options a SYN offers and a SYN-ACK accepts.
     pub offer: Offer,
+    /// Which end holds TIME-WAIT.
+    pub close: ClosePolicy,
+    /// What an RST does to it.
+    pub reset_in_time_wait: ResetInTimeWait,
 }
 
 /// The options that this end offers in its SYN and accepts in its peer's.
@@ -74,6 +80,8 @@ impl Policies {
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        close: ClosePolicy::Ordinary,
+        reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
     /// Linux 6: quick-ACK and ping-pong, Minshall's hold, CUBIC, IW 10, a window that decays while
@@ -89,6 +97,8 @@ impl Policies {
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
+        close: ClosePolicy::Ordinary,
+        reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
     /// 4.4BSD-Lite: host-wide 200 ms tick, once-per-call Nagle, Reno, restart after *receive* is idle
@@ -104,6 +114,8 @@ impl Policies {
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,
         offer: Offer::NONE,
+        close: ClosePolicy::Ordinary,
+        reset_in_time_wait: ResetInTimeWait::Ends,
     };
 
     /// SunOS 4.1.3 (the 4.3BSD-Tahoe line, as in Heidemann 1996 and 1997): as 4.4BSD with Tahoe, and

@@ -1,7 +1,7 @@
 //! The option list of the TCP header: an iterator that survives what it does not know, and a writer.
 
 use crate::{
-    segment::{Options, SackBlocks, Timestamps},
+    segment::{Hold, Options, SackBlocks, Timestamps},
     seq::SeqNumber,
     wire::ParseError,
 };
@@ -20,6 +20,10 @@ pub enum TcpOption<'a> {
     Sack(SackBlocks),
     /// Timestamps (RFC 7323, section 3).
     Timestamps(Timestamps),
+    /// Who holds TIME-WAIT: kind 254, length 7, the four octets `TWNG` as an ExID of 32 bits (RFC
+    /// 6994; ours, not registered), and 1 for [`Hold::Mine`] or 2 for [`Hold::Yours`]. Any other value
+    /// is an [`Experimental`](Self::Experimental) that nobody here knows.
+    TimeWait(Hold),
     /// An experiment (RFC 6994).
     Experimental {
         /// 253 or 254.
@@ -75,6 +79,7 @@ impl<'a> OptionList<'a> {
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => options.sack = blocks,
                 TcpOption::Timestamps(timestamps) => options.timestamps = Some(timestamps),
+                TcpOption::TimeWait(hold) => options.time_wait = Some(hold),
                 TcpOption::Experimental { .. } | TcpOption::Unknown { .. } => {}
             }
         }
@@ -140,6 +145,12 @@ impl<'a> RawOption<'a> {
                 let (value, echo) = two_words(data.try_into().ok()?);
                 TcpOption::Timestamps(Timestamps { value, echo })
             }
+            (kind::EXPERIMENT_2, &[b'T', b'W', b'N', b'G', MINE]) => {
+                TcpOption::TimeWait(Hold::Mine)
+            }
+            (kind::EXPERIMENT_2, &[b'T', b'W', b'N', b'G', YOURS]) => {
+                TcpOption::TimeWait(Hold::Yours)
+            }
             (kind @ (kind::EXPERIMENT_1 | kind::EXPERIMENT_2), &[high, low, ref data @ ..]) => {
                 TcpOption::Experimental { kind, exid: u16::from_be_bytes([high, low]), data }
             }
@@ -177,9 +188,10 @@ pub(super) struct WrittenOptions {
 impl WrittenOptions {
     /// Orders and pads `options` as Linux does (`net/ipv4/tcp_output.c`, `tcp_options_write`): MSS;
     /// SACK-permitted and timestamps in three words, or either with two NOPs; NOP and window scale;
-    /// NOP, NOP and as many SACK blocks as still fit: four alone, three beside timestamps.
+    /// NOP, NOP and as many SACK blocks as still fit: four alone, three beside timestamps. Before them,
+    /// NOP and the holder of TIME-WAIT, an option that Linux has not.
     pub(super) fn new(options: &Options) -> Self {
-        let Options { mss, window_scale, sack_permitted, timestamps, sack } = *options;
+        let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = *options;
         let mut list = Self { octets: [0; SPACE], len: 0 };
         if let Some(mss) = mss {
             list.push(&[kind::MSS, 4]);
@@ -199,6 +211,11 @@ impl WrittenOptions {
         }
         if let Some(shift) = window_scale {
             list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift]);
+        }
+        if let Some(hold) = time_wait {
+            let value = if hold == Hold::Mine { MINE } else { YOURS };
+            list.push(&[kind::NO_OPERATION, kind::EXPERIMENT_2, 7]);
+            list.push(&[b'T', b'W', b'N', b'G', value]);
         }
         list.push_sack(&sack);
         list
@@ -229,6 +246,9 @@ impl WrittenOptions {
     }
 }
 
+/// The values of [`TcpOption::TimeWait`].
+const MINE: u8 = 1;
+const YOURS: u8 = 2;
 /// What a data offset of 15 words leaves for options.
 const SPACE: usize = 40;
 /// Kind and length.

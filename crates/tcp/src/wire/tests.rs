@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    segment::{Flags, Options, SackBlocks, Timestamps},
+    segment::{Flags, Hold, Options, SackBlocks, Timestamps},
     seq::SeqNumber,
 };
 
@@ -214,6 +214,33 @@ fn experiments_keep_their_identifier() {
 }
 
 #[test]
+fn who_holds_time_wait_is_written_octet_by_octet() {
+    for (hold, value) in [(Hold::Mine, 1), (Hold::Yours, 2)] {
+        let options = Options { time_wait: Some(hold), ..Options::NONE };
+        let octets = written(v4(), &Segment { options, ..Segment::default() });
+        assert_eq!(octets[40..], [1, 254, 7, b'T', b'W', b'N', b'G', value]);
+        assert_eq!(parse(&octets).unwrap().segment.options, options);
+    }
+}
+
+#[test]
+fn an_experiment_that_is_not_ours_is_ignored() {
+    let unknown: [&[u8]; 6] = [
+        &[254, 7, b'T', b'W', b'N', b'G', 0], // A value that means nothing yet.
+        &[254, 7, b'T', b'W', b'N', b'G', 3], // Another one.
+        &[254, 6, b'T', b'W', b'N', b'G'],    // No value.
+        &[254, 8, b'T', b'W', b'N', b'G', 1, 0], // More than a value.
+        &[254, 7, b'T', b'W', b'N', b'H', 1], // Another experiment, with the same 16 bits.
+        &[253, 7, b'T', b'W', b'N', b'G', 1], // The other kind for experiments.
+    ];
+    for octets in unknown {
+        let kept = options(octets);
+        assert!(matches!(kept[..], [Ok(TcpOption::Experimental { exid: 0x5457, .. })]), "{kept:?}");
+        assert_eq!(OptionList::new(octets).understood(), Options::NONE, "{octets:?}");
+    }
+}
+
+#[test]
 fn an_option_without_usable_length_ends_the_list_and_what_came_before_counts() {
     let cases: [(&[u8], ParseError); 4] = [
         (&[2, 4, 5, 180, 8, 0, 4, 2], ParseError::OptionLength { kind: 8, length: 0, at: 4 }),
@@ -304,12 +331,13 @@ fn messages_carry_the_numbers() {
 
 fn any_options() -> impl Strategy<Value = Options> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
-    let on_syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>());
+    let hold = proptest::sample::select(vec![None, Some(Hold::Mine), Some(Hold::Yours)]);
+    let on_syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), hold);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     (on_syn, proptest::option::of(timestamps), blocks).prop_map(|(syn, timestamps, blocks)| {
-        let (mss, window_scale, sack_permitted) = syn;
+        let (mss, window_scale, sack_permitted, time_wait) = syn;
         let mut options =
-            Options { mss, window_scale, sack_permitted, timestamps, ..Options::NONE };
+            Options { mss, window_scale, sack_permitted, timestamps, time_wait, ..Options::NONE };
         for (left, right) in blocks.into_iter().take(sack_blocks_that_fit(&options)) {
             options.sack.push(SeqNumber(left), SeqNumber(right));
         }
@@ -326,7 +354,8 @@ fn sack_blocks_that_fit(options: &Options) -> usize {
         (None, false) => 0,
     };
     let window_scale = if options.window_scale.is_some() { 4 } else { 0 };
-    (40usize - mss - middle - window_scale).saturating_sub(4) / 8
+    let time_wait = if options.time_wait.is_some() { 8 } else { 0 };
+    (40usize - mss - middle - window_scale - time_wait).saturating_sub(4) / 8
 }
 
 fn any_segment() -> impl Strategy<Value = Segment> {

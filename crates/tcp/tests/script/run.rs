@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ackwise_tcp::{
-    AckWait, Endpoint, Instant, Timer, Wait,
+    AckWait, Endpoint, Instant, TimeWaitReason, Timer, Wait,
     notation::{Pattern, Trace},
 };
 
@@ -92,6 +92,10 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
             let now = host.now;
             host.with_endpoint(|endpoint| endpoint.set_ack(*policy, now));
         }
+        Action::CloseBy(policy) => {
+            let now = host.now;
+            host.with_endpoint(|endpoint| endpoint.set_close(*policy, now));
+        }
         Action::AcknowledgeNow => host.with_endpoint(Endpoint::acknowledge_now),
         Action::Event(name) => {
             if !std::iter::from_fn(|| host.told.pop_front()).any(|event| event.name() == name) {
@@ -159,6 +163,9 @@ fn end(host: &Host) -> usize {
 fn name_of(named: Named, host: &Host) -> &'static str {
     let endpoint = host.endpoint.as_ref();
     let name = match named {
+        Named::TimeWaitReason => {
+            endpoint.and_then(Endpoint::time_wait_reason).map(TimeWaitReason::name)
+        }
         Named::Wait => endpoint.and_then(|endpoint| endpoint.wait(host.now)).map(Wait::name),
         Named::AckWait => endpoint.and_then(Endpoint::ack_wait).map(AckWait::name),
         Named::Timer => {

@@ -3,11 +3,11 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Policies, SeqNumber,
+    Config, Hold, Policies, SeqNumber,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow,
-        Offer, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
+        InitialWindow, Offer, ResetInTimeWait, TimerPolicy,
     },
 };
 
@@ -81,6 +81,8 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
         "offer" => policies.offer = offer(value)?,
+        "close" => policies.close = close(value)?,
+        "rfc1337" => policies.reset_in_time_wait = rfc1337(value)?,
         _ => return None,
     }
     Some(())
@@ -181,6 +183,26 @@ fn offer(value: &str) -> Option<Offer> {
         }
     }
     Some(offer)
+}
+
+/// `ordinary`, `swap`, and `mine` or `yours` for the end that is offered to hold TIME-WAIT.
+pub(super) fn close(value: &str) -> Option<ClosePolicy> {
+    Some(match value {
+        "ordinary" => ClosePolicy::Ordinary,
+        "swap" => ClosePolicy::Swap,
+        "mine" => ClosePolicy::Negotiated(Hold::Mine),
+        "yours" => ClosePolicy::Negotiated(Hold::Yours),
+        _ => return None,
+    })
+}
+
+/// Linux's `tcp_rfc1337`.
+fn rfc1337(value: &str) -> Option<ResetInTimeWait> {
+    Some(match value {
+        "0" => ResetInTimeWait::Ends,
+        "1" => ResetInTimeWait::Ignored,
+        _ => return None,
+    })
 }
 
 /// `name(a,b)` as its name and its arguments.

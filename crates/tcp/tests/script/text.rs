@@ -5,10 +5,10 @@ use std::{fmt, time::Duration};
 use ackwise_tcp::{
     Instant, State,
     notation::{Call, Pattern},
-    policy::AckPolicy,
+    policy::{AckPolicy, ClosePolicy},
 };
 
-use super::settings::{Settings, ack, seconds};
+use super::settings::{Settings, ack, close, seconds};
 
 /// A script, ready to run.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub(super) enum Action {
     Call(Call, u32),
     /// The application changes when it acknowledges.
     Acknowledge(AckPolicy),
+    /// The application changes how it closes.
+    CloseBy(ClosePolicy),
     /// The application wants what is unacknowledged acknowledged.
     AcknowledgeNow,
     /// The state is this.
@@ -66,6 +68,7 @@ pub(super) enum Named {
     Wait,
     AckWait,
     Timer,
+    TimeWaitReason,
 }
 
 /// What is counted, in octets.
@@ -141,10 +144,15 @@ fn action(text: &str) -> Result<Action, String> {
         ["event", name] => Action::Event(name.to_owned()),
         ["wait", name] => Action::Name(Named::Wait, name.to_owned()),
         ["ackwait", name] => Action::Name(Named::AckWait, name.to_owned()),
+        ["reason", name] => Action::Name(Named::TimeWaitReason, name.to_owned()),
         ["timer", name] => Action::Name(Named::Timer, name.to_owned()),
         ["ack", "now"] => Action::AcknowledgeNow,
         ["ack", policy] => {
             Action::Acknowledge(ack(policy).ok_or_else(|| format!("no ACK policy {policy:?}"))?)
+        }
+        ["close", "by", policy] => {
+            let policy = close(policy);
+            Action::CloseBy(policy.ok_or_else(|| "no such close policy".to_owned())?)
         }
         ["write", octets] => Action::Call(Call::Write(number(octets)?), number(octets)?),
         ["write", octets, "takes", taken] => {

@@ -1,0 +1,194 @@
+//! How a connection ends, and which end of it waits in TIME-WAIT.
+//!
+//! | `ClosePolicy` | active close | passive close |
+//! | --- | --- | --- |
+//! | `Ordinary` | TIME-WAIT | CLOSED |
+//! | `Swap` | TIME-WAIT, until the peer's RST if it swaps | LAST-ACK-SWAP, an RST, TIME-WAIT |
+//! | `Negotiated`, and agreed | the holder: TIME-WAIT, the other: CLOSED | the same |
+
+use super::{Endpoint, Event, Input, State, alarm::Alarm};
+use crate::{
+    policy::{ClosePolicy, ResetInTimeWait},
+    segment::{Hold, Segment},
+    units::Instant,
+    wait::{TimeWaitReason, Timer},
+};
+
+/// What a connection knows about its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    /// What the SYNs agreed on.
+    agreed: Option<Hold>,
+    /// The peer's FIN has repeated that the peer holds TIME-WAIT.
+    confirmed: bool,
+    /// Why we are in TIME-WAIT.
+    reason: Option<TimeWaitReason>,
+}
+
+impl Closing {
+    pub(super) const NONE: Self = Self { agreed: None, confirmed: false, reason: None };
+
+    /// The peer's SYN, or SYN-ACK, has arrived.
+    ///
+    /// When both open at once, neither knows whether the other one has seen its offer: then nothing
+    /// is agreed.
+    pub(super) fn agree(&mut self, policy: ClosePolicy, segment: &Segment, both_open: bool) {
+        self.agreed = policy.agree(segment.options.time_wait).filter(|_| !both_open);
+    }
+
+    /// The peer's FIN has arrived, perhaps not for the first time.
+    ///
+    /// A peer whose SYN-ACK, or ours, lost the option on its way does not know that it is the holder.
+    /// So no promise is relied on that its FIN does not repeat.
+    pub(super) fn note_fin(&mut self, segment: &Segment) {
+        self.confirmed |= segment.options.time_wait == Some(Hold::Mine);
+    }
+
+    /// What our SYN-ACK says.
+    pub(super) const fn agreed(&self) -> Option<Hold> {
+        self.agreed
+    }
+
+    /// What our FIN says: that we hold TIME-WAIT, if so.
+    pub(super) fn promise(&self) -> Option<Hold> {
+        self.agreed.filter(|hold| *hold == Hold::Mine)
+    }
+
+    /// What can be relied on.
+    fn settled(&self) -> Option<Hold> {
+        self.agreed.filter(|hold| *hold == Hold::Mine || self.confirmed)
+    }
+
+    fn reason(&self, from: State) -> TimeWaitReason {
+        match from {
+            State::LastAckSwap => TimeWaitReason::Swapped,
+            _ if self.settled() == Some(Hold::Mine) => TimeWaitReason::Agreed,
+            State::Closing => TimeWaitReason::BothClosed,
+            _ => TimeWaitReason::ClosedFirst,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
+    pub fn close(&mut self, _now: Instant) {
+        self.begin_call();
+        let input = match self.config.policies.close {
+            ClosePolicy::Swap => Input::CloseSwap,
+            ClosePolicy::Ordinary | ClosePolicy::Negotiated(_) => Input::Close,
+        };
+        if self.state.after(input).is_none() {
+            return;
+        }
+        self.step(input);
+        if self.state == State::Closed {
+            self.finish(Event::Closed);
+        } else {
+            self.sender.fin = true;
+        }
+    }
+
+    /// Chooses how this connection closes: a socket option, where the policies are the host's.
+    ///
+    /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
+    /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
+    pub const fn set_close(&mut self, close: ClosePolicy, _now: Instant) {
+        self.config.policies.close = close;
+    }
+
+    /// Why this end is in TIME-WAIT, if it is.
+    #[must_use]
+    pub fn time_wait_reason(&self) -> Option<TimeWaitReason> {
+        self.sender.closing.reason.filter(|_| self.state == State::TimeWait)
+    }
+
+    /// Who holds TIME-WAIT, if both ends have agreed on that.
+    #[must_use]
+    pub const fn agreed_hold(&self) -> Option<Hold> {
+        self.sender.closing.agreed()
+    }
+
+    /// Follows the arrow of the state machine, if there is one.
+    pub(super) fn step(&mut self, input: Input) {
+        let next = match self.sender.closing.settled() {
+            Some(hold) => self.state.after_agreed(input, hold),
+            None => self.state.after(input),
+        };
+        self.state = next.unwrap_or(self.state);
+    }
+
+    /// The peer has acknowledged our FIN.
+    pub(super) fn fin_acknowledged(&mut self, now: Instant) {
+        let from = self.state;
+        self.step(Input::AckOfFin);
+        if from == State::LastAckSwap {
+            // Exactly SND.NXT: another number would be challenged (RFC 5961), or ignored (Linux).
+            self.pending_reset = Some(self.reset_in_sequence());
+        }
+        self.closed_both_ways(from, now);
+    }
+
+    /// The peer's FIN is next in sequence.
+    pub(super) fn take_fin(&mut self, now: Instant) {
+        self.receiver.next += 1;
+        self.acknowledger.now = true;
+        self.events.push(Event::PeerClosed);
+        let from = self.state;
+        self.step(Input::Fin);
+        self.closed_both_ways(from, now);
+    }
+
+    /// If nothing more can arrive or leave, 2 MSL begin here, or it is over.
+    fn closed_both_ways(&mut self, from: State, now: Instant) {
+        match self.state {
+            State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
+            State::Closed => {
+                // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
+                let acknowledge = self.acknowledger.now && from != State::LastAck;
+                self.finish(Event::Closed);
+                self.acknowledger.now = acknowledge;
+            }
+            _ => {}
+        }
+    }
+
+    /// 2 MSL begin; nothing else remains to be done.
+    fn enter_time_wait(&mut self, from: State, event: Event, now: Instant) {
+        self.sender.closing.reason = Some(self.sender.closing.reason(from));
+        self.timers.retransmission = Alarm::OFF;
+        self.restart_time_wait(now);
+        self.events.push(event);
+    }
+
+    pub(super) fn restart_time_wait(&mut self, now: Instant) {
+        self.timers.wait_for(Timer::TimeWait, Alarm::at(now + self.config.time_wait));
+    }
+
+    /// Whether an RST ends TIME-WAIT. If the peer relies on us, it does not: whoever has forgotten a
+    /// connection answers each of its late segments by an RST.
+    pub(super) fn ignores_reset(&self) -> bool {
+        let policy = self.config.policies.reset_in_time_wait;
+        self.time_wait_reason()
+            .is_some_and(|reason| policy == ResetInTimeWait::Ignored || reason.is_relied_on())
+    }
+
+    /// An acceptable RST.
+    pub(super) fn reset_by_peer(&mut self, now: Instant) {
+        let from = self.state;
+        if from == State::SynReceived && self.passive {
+            *self = Self::listen(&self.config, self.sender.iss);
+            return;
+        }
+        self.step(Input::Reset);
+        if self.state == State::TimeWait {
+            // It may be the answer to our FIN of a peer that had seen it: then nothing is lost. Data
+            // that is not acknowledged may be.
+            let lost = self.sender.una < self.sender.written_end;
+            let event = if lost { Event::Reset } else { Event::Closed };
+            self.enter_time_wait(from, event, now);
+        } else {
+            let orderly = from == State::TimeWait;
+            self.finish(if orderly { Event::Closed } else { Event::Reset });
+        }
+    }
+}
