@@ -1,5 +1,7 @@
 //! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
 
+mod live;
+
 use std::{
     fs::{self, File},
     io::{self, BufWriter},
@@ -9,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise::explain::{Explained, Reading, Shown, html, json, markdown, text};
+use ackwise::explain::{Explained, Frames, Reading, Shown, html, json, markdown, text};
 use ackwise_capture::read::Source;
 use ackwise_http::Cause;
 use clap::Args;
@@ -29,15 +31,18 @@ use super::{
 
 /// Say where each millisecond of the HTTP exchanges in a capture went
 ///
-/// Reads pcap and pcapng, also compressed, several files as one capture, and `-` for standard input.
-/// Every exchange is divided into causes that add up to its duration: who waited for whom, and which
-/// packets show it. Ctrl-C ends the reading and prints what was found until then.
+/// Reads pcap and pcapng, also compressed, several files as one capture, and `-` for standard input; or
+/// a live interface. Every exchange is divided into causes that add up to its duration: who waited for
+/// whom, and which packets show it. Ctrl-C ends the reading and prints what was found until then.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// Captures; `-` is standard input
-    #[arg(required = true, value_name = "CAPTURE")]
+    #[arg(required_unless_present = "interface", value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    live: live::Arguments,
 
     /// How many of the slowest exchanges to show
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -82,6 +87,7 @@ Examples:
   ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
   kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
   ackwise explain --html report.html capture.pcap
+  sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
 Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.";
@@ -123,7 +129,12 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     };
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
-    let mut explained = read(&explain.captures, reading)?;
+    let mut explained = match &explain.live.interface {
+        Some(interface) => explain.live.read(interface, reading)?,
+        None => {
+            read(Source::open(&explain.captures), reading, |packets| format!("{packets} packets"))?
+        }
+    };
     if let Some(saved) = saved {
         saved.finish(explained.not_saved.take())?;
     }
@@ -148,6 +159,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
 impl Explain {
     /// What is explained: a path may say more than a page should that is passed on.
     fn name(&self) -> String {
+        if let Some(interface) = &self.live.interface {
+            return format!("--interface {interface}");
+        }
         let names = self.captures.iter().map(|it| it.file_name().unwrap_or(it.as_os_str()));
         names.map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
@@ -203,15 +217,20 @@ impl Saved {
     }
 }
 
-/// Reads until the captures end or the user wants no more.
-fn read(captures: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
+/// Reads until there is no more or the user wants no more. `progress` says how it goes, by the
+/// number of packets.
+fn read(
+    mut frames: impl Frames + Send + 'static,
+    reading: Reading,
+    progress: impl Fn(u64) -> String,
+) -> Result<Explained, Failure> {
     /// How often the progress line is new.
     const REFRESH: Duration = Duration::from_millis(200);
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
     let (tell, hear) = mpsc::channel();
-    let (reader, files, done) = (reading.clone(), captures.to_vec(), tell.clone());
+    let (reader, done) = (reading.clone(), tell.clone());
     thread::spawn(move || {
-        reader.read(&mut Source::open(files));
+        reader.read(&mut frames);
         // The command has ended if nobody listens; so below.
         let _ = done.send(());
     });
@@ -222,7 +241,7 @@ fn read(captures: &[PathBuf], reading: Reading) -> Result<Explained, Failure> {
     });
     let line = ProgressLine::new();
     while let Err(mpsc::RecvTimeoutError::Timeout) = hear.recv_timeout(REFRESH) {
-        line.show(&format!("{} packets", reading.packets()));
+        line.show(&progress(reading.packets()));
     }
     drop(line);
     Ok(reading.end().expect("nobody else ends it"))

@@ -3,6 +3,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `reading` | a capture, read until it ends or nobody wants more |
+//! | `live` | what passes an interface now, as a capture |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `remedy` | what removes a cause, in a sentence |
 //! | `sentence` | the one that comes first: who waited for whom |
@@ -10,6 +11,8 @@
 
 mod html;
 mod json;
+#[cfg(target_os = "linux")]
+mod live;
 mod markdown;
 mod reading;
 mod remedy;
@@ -19,6 +22,8 @@ mod totals;
 
 pub use html::html;
 pub use json::json;
+#[cfg(target_os = "linux")]
+pub use live::{Live, LiveError};
 pub use markdown::markdown;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;

@@ -29,7 +29,7 @@ pub trait Frames {
     /// what is left.
     fn next(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
 
-    /// What the capture itself has lost, as far as that is known by now.
+    /// What the capture itself has lost, as far as that is known by now. Asked for each packet.
     fn drops(&self) -> Drops;
 }
 
@@ -122,19 +122,24 @@ impl Reading {
             if state.analyser.is_none() {
                 return;
             }
+            let over = matches!(step, Ok(None));
             match step {
                 Ok(Some(frame)) => {
                     self.packets.fetch_add(1, Ordering::Relaxed);
                     state.handle(&frame);
                 }
-                Ok(None) => break,
+                Ok(None) => {}
                 Err(trouble) if state.troubles.len() < Self::MAX_TROUBLES => {
                     state.troubles.push(trouble.to_string());
                 }
                 Err(_) => {}
             }
+            // Now and not at the end, which whoever ends the reading does not wait for.
+            state.drops = frames.drops();
+            if over {
+                return;
+            }
         }
-        self.lock().drops = frames.drops();
     }
 
     /// How many packets were read so far.

@@ -60,6 +60,8 @@ impl Add for Drops {
 #[derive(Debug, Default)]
 pub(super) struct Interfaces {
     all: Vec<Interface>,
+    /// What was lost on all of them.
+    drops: Drops,
     /// The numbers of those that nobody is using, by what they are known by.
     free: BTreeMap<(Option<String>, LinkType), BTreeSet<u32>>,
 }
@@ -97,6 +99,12 @@ impl Interfaces {
     pub(super) fn lose(&mut self, number: u32, drops: Drops) {
         let interface = &mut self.all[number as usize];
         interface.drops = interface.drops + drops;
+        self.drops = self.drops + drops;
+    }
+
+    /// Packets lost on all interfaces, as far as known by now.
+    pub(super) const fn drops(&self) -> Drops {
+        self.drops
     }
 }
 

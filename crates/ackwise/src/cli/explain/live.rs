@@ -1,0 +1,73 @@
+//! `ackwise explain --interface NAME`: a live interface instead of a file.
+
+use std::time::Duration;
+
+use ackwise::explain::{Explained, Reading};
+use clap::Args;
+
+use crate::cli::{duration, outcome::Failure};
+
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// Capture on this interface, or on all with `any`, instead of reading files
+    ///
+    /// Until Ctrl-C, or --duration, or for 10 minutes. Needs Linux and CAP_NET_RAW; with CAP_NET_ADMIN
+    /// more packets can wait to be read. Sees what passes this host; no promiscuous mode.
+    #[arg(long, value_name = "NAME", conflicts_with = "captures")]
+    pub(super) interface: Option<String>,
+
+    /// Look at these packets only: `tcp port 80 and host 10.0.0.1`
+    ///
+    /// A part of what tcpdump understands: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
+    /// [src|dst] host ADDRESS, [src|dst] net ADDRESS/LENGTH, joined by and, or, not and parentheses.
+    /// The kernel applies it, to the outer headers of tunnels.
+    #[arg(long, value_name = "EXPRESSION", requires = "interface", conflicts_with = "captures")]
+    filter: Option<String>,
+
+    /// End the capture after this time: seconds, or with ms, s or m
+    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
+    #[arg(value_parser = duration::parse)]
+    duration: Option<Duration>,
+}
+
+impl Arguments {
+    /// Captures until the time is over or the user has seen enough.
+    #[cfg(target_os = "linux")]
+    pub(super) fn read(&self, interface: &str, reading: Reading) -> Result<Explained, Failure> {
+        use std::time::Instant;
+
+        use ackwise::explain::Live;
+
+        let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
+        let filter = self.filter.as_deref().map(str::parse).transpose();
+        let filter = filter.map_err(|error| Failure::Usage(format!("--filter: {error}")))?;
+        let name = Some(interface).filter(|&name| name != ANY);
+        let duration = self.duration.unwrap_or(Live::LONGEST);
+        let live = Live::open(name, filter.as_ref(), duration).map_err(|error| usage(&error))?;
+        let begun = Instant::now();
+        let mut explained = super::read(live, reading, |packets| {
+            let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
+            format!("{packets} packets in {past} of {all} s; Ctrl-C for the report")
+        })?;
+        if explained.drops.packets() > 0 {
+            explained.troubles.push(MISSED.to_owned());
+        }
+        Ok(explained)
+    }
+
+    /// There is no way to see packets that is the same everywhere.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn read(&self, _: &str, _: Reading) -> Result<Explained, Failure> {
+        Err(Failure::Usage(
+            "--interface needs Linux; tcpdump -w - | ackwise explain - works everywhere".to_owned(),
+        ))
+    }
+}
+
+/// The name of all interfaces, as tcpdump has it.
+#[cfg(target_os = "linux")]
+const ANY: &str = "any";
+
+#[cfg(target_os = "linux")]
+const MISSED: &str = "packets came faster than they were read, so some causes are unknown: a --filter \
+     leaves out what is of no interest, CAP_NET_ADMIN lets more of them wait";
