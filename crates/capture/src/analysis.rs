@@ -157,7 +157,7 @@ impl ExchangeResult {
         let stretches = open.account.take_stretches().into();
         let request = open.head.as_ref().map(|head| {
             let method = head.method.as_deref().unwrap_or("?");
-            format!("{method} {}", head.path.as_deref().unwrap_or("?")).into()
+            [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
         });
         Self {
             connection,

@@ -137,6 +137,13 @@ impl Conversation {
     pub fn handle_data(&mut self, direction: Direction, position: u64, len: u32, octets: &[u8]) {
         self.handle_gap_before(direction, position);
         let mut span = Span::segment(position, len.into(), octets);
+        if position == *self.end(direction)
+            && let State::Http1(http1) = &mut self.state
+            && http1.passes(direction, &span, &self.log)
+        {
+            *self.end(direction) = span.end();
+            return;
+        }
         span.take(self.end(direction).saturating_sub(position));
         self.handle(direction, span);
         *self.end(direction) = (*self.end(direction)).max(span.end());
@@ -179,6 +186,7 @@ impl Conversation {
     }
 
     /// What came of it, oldest first.
+    #[inline]
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.log.pop()

@@ -62,6 +62,19 @@ impl BodyEnd {
         }
     }
 
+    /// Passes over the next `octets`, seen or not, if all of them are content whatever they are and the
+    /// body goes on after them. Whether it did.
+    pub const fn pass(&mut self, octets: u64) -> bool {
+        match &mut self.0 {
+            BodyScanner::Length { left } if octets < *left => {
+                *left -= octets;
+                true
+            }
+            BodyScanner::UntilClose => true,
+            BodyScanner::Length { .. } | BodyScanner::Chunked(_) => false,
+        }
+    }
+
     /// Whether a connection that closes now leaves the body incomplete.
     #[must_use]
     pub const fn is_cut_by_close(&self) -> bool {

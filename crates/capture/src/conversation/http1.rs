@@ -85,6 +85,19 @@ impl Http1 {
         }
     }
 
+    /// Whether a segment is of the middle of a body, and says nothing else: that is nearly all of them.
+    pub(super) fn passes(&mut self, direction: Direction, span: &Span<'_>, log: &Log) -> bool {
+        let (reader, position) = match direction {
+            Direction::ToServer => (&mut self.requests, &mut self.asked_to),
+            Direction::ToClient => (&mut self.responses, &mut self.answered_to),
+        };
+        let passes = !log.has_outline() && reader.passes(span);
+        if passes {
+            *position = span.end();
+        }
+        passes
+    }
+
     fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
             let before = *span;

@@ -30,10 +30,16 @@ impl Log {
         }
     }
 
+    /// Whether somebody wants to know what has to stay of the octets.
+    pub(super) const fn has_outline(&self) -> bool {
+        self.outline.is_some()
+    }
+
     pub(super) fn push(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -33,6 +33,10 @@ impl<'a> Span<'a> {
         self.at + self.len
     }
 
+    pub(super) const fn len(&self) -> u64 {
+        self.len
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{NotTcp, remaining::Remaining};
 
-/// An IP packet without its headers.
+/// An IP packet without its header; extensions may follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Datagram<'a> {
     pub(super) source: IpAddr,
@@ -18,7 +18,7 @@ pub(super) struct Datagram<'a> {
 }
 
 /// Takes the IP header off a packet. The version field decides, whatever the link header said.
-#[inline]
+#[inline(always)]
 pub(super) fn datagram(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     match packet.first()? >> 4 {
         4 => version_4(packet),
@@ -28,7 +28,7 @@ pub(super) fn datagram(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
 }
 
 /// RFC 791, section 3.1.
-#[inline]
+#[inline(always)]
 fn version_4(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     let (header, _) = packet.take::<20>()?;
     let &[
@@ -66,7 +66,7 @@ fn version_4(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
         return Err(NotTcp::LaterFragment);
     }
     const MORE_FRAGMENTS: u16 = 0x2000;
-    let datagram = Datagram {
+    Ok(Datagram {
         source: Ipv4Addr::new(s0, s1, s2, s3).into(),
         destination: Ipv4Addr::new(d0, d1, d2, d3).into(),
         hop_limit,
@@ -74,9 +74,7 @@ fn version_4(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
         fragment: fragmentation & MORE_FRAGMENTS != 0,
         protocol,
         payload: packet.of_length(total_length).skip(header_length)?,
-    };
-    // Only the authentication header can stand between the two here: the others are IPv6's.
-    if protocol == protocol::AUTHENTICATION { past_extensions(datagram) } else { Ok(datagram) }
+    })
 }
 
 /// RFC 8200, section 3.
@@ -89,7 +87,7 @@ fn version_6(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
         FILLED_IN_LATER => rest,
         length => rest.of_length(length),
     };
-    past_extensions(Datagram {
+    Ok(Datagram {
         source: Ipv6Addr::from_octets(*source).into(),
         destination: Ipv6Addr::from_octets(*destination).into(),
         hop_limit,
@@ -100,11 +98,14 @@ fn version_6(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     })
 }
 
-/// RFC 8200, section 4: each extension header names the next one and, but for the fragment header,
-/// says its own length.
-fn past_extensions(mut datagram: Datagram<'_>) -> Result<Datagram<'_>, NotTcp> {
+/// Takes extension headers off. RFC 8200, section 4: each names the next one and, but for the fragment
+/// header, says its own length. IPv4 has only the authentication header.
+pub(super) fn pass_extensions(datagram: &mut Datagram<'_>) -> Result<(), NotTcp> {
     for _ in 0..=MAX_EXTENSIONS {
         let length = match datagram.protocol {
+            protocol if datagram.source.is_ipv4() && protocol != protocol::AUTHENTICATION => {
+                return Ok(());
+            }
             protocol::HOP_BY_HOP
             | protocol::ROUTING
             | protocol::DESTINATION_OPTIONS
@@ -126,7 +127,7 @@ fn past_extensions(mut datagram: Datagram<'_>) -> Result<Datagram<'_>, NotTcp> {
                 datagram.fragment = fragmentation & 1 != 0;
                 8
             }
-            _ => return Ok(datagram),
+            _ => return Ok(()),
         };
         datagram.protocol = datagram.payload.first()?;
         datagram.payload = datagram.payload.skip(length)?;

@@ -4,7 +4,7 @@ use super::{NotTcp, Station, remaining::Remaining};
 use crate::read::{Direction, Frame, LinkType};
 
 /// The IP packet in `frame`, and where the capturing host saw it, if the link header says so.
-#[inline]
+#[inline(always)]
 pub(super) fn packet<'a>(frame: &Frame<'a>) -> Result<(Remaining<'a>, Option<Station>), NotTcp> {
     let octets = Remaining::new(frame.octets, frame.original_len as usize);
     let known = frame.direction.map(|direction| Station { direction, ifindex: None });
@@ -23,7 +23,7 @@ pub(super) fn packet<'a>(frame: &Frame<'a>) -> Result<(Remaining<'a>, Option<Sta
 }
 
 /// The IP packet in an Ethernet frame.
-#[inline]
+#[inline(always)]
 pub(super) fn ethernet(frame: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     let (header, payload) = frame.take::<14>()?;
     let &[.., high, low] = header;
@@ -31,7 +31,7 @@ pub(super) fn ethernet(frame: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
 }
 
 /// The IP packet in a payload that is announced as being of `ether_type`, VLAN tags taken off.
-#[inline]
+#[inline(always)]
 pub(super) fn of_type(
     mut ether_type: u16,
     mut payload: Remaining<'_>,

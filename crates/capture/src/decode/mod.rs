@@ -92,11 +92,25 @@ pub struct Station {
 ///
 /// See [`NotTcp`]: mostly packets that are something else, which [`LeftOut`] counts.
 pub fn decode<'a>(frame: &Frame<'a>) -> Result<Seen<'a>, NotTcp> {
-    let (mut packet, station) = link::packet(frame)?;
+    let (packet, station) = link::packet(frame)?;
+    let datagram = ip::datagram(packet)?;
+    if datagram.protocol == ip::protocol::TCP {
+        return tcp::segment(frame, &datagram, station);
+    }
+    unwrap(frame, datagram, station)
+}
+
+/// The same where something is between the IP header and that of TCP.
+#[cold]
+fn unwrap<'a>(
+    frame: &Frame<'a>,
+    mut datagram: ip::Datagram<'a>,
+    station: Option<Station>,
+) -> Result<Seen<'a>, NotTcp> {
     for _ in 0..=MAX_TUNNELS {
-        let datagram = ip::datagram(packet)?;
+        ip::pass_extensions(&mut datagram)?;
         match tunnel::inner(&datagram)? {
-            Some(inner) => packet = inner,
+            Some(inner) => datagram = ip::datagram(inner)?,
             None => return tcp::segment(frame, &datagram, station),
         }
     }

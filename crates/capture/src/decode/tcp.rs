@@ -8,7 +8,7 @@ use super::{NotTcp, Seen, Station, ip::Datagram};
 use crate::read::{Frame, LARGEST_PACKET};
 
 /// The segment in `datagram`.
-#[inline]
+#[inline(always)]
 pub(super) fn segment<'a>(
     frame: &Frame<'a>,
     datagram: &Datagram<'a>,

@@ -8,7 +8,6 @@ use super::{
 };
 
 /// The IP packet in `datagram`, or `None` if TCP is in it.
-#[inline]
 pub(super) fn inner<'a>(datagram: &Datagram<'a>) -> Result<Option<Remaining<'a>>, NotTcp> {
     let payload = datagram.payload;
     match datagram.protocol {

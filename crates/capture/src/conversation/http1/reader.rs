@@ -113,6 +113,20 @@ impl Reader {
         }
     }
 
+    /// Takes a segment whole if it is of the middle of a body. Whether it did.
+    pub(super) fn passes(&mut self, span: &Span<'_>) -> bool {
+        let start_line = self.start_line;
+        match &mut self.stage {
+            Stage::Body(body) => body.pass(span.len()),
+            Stage::Turn { .. } if start_line(span.octets()) == Guess::Yes => false,
+            Stage::Turn { end } | Stage::UntilClose { end } => {
+                *end = span.end();
+                true
+            }
+            Stage::Between | Stage::Head { .. } | Stage::Resting => false,
+        }
+    }
+
     /// Takes octets off the front of `span` up to what is worth telling.
     pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
         if span.is_empty() && !matches!(self.stage, Stage::Body(_)) {
