@@ -253,45 +253,37 @@ mod tests {
         (Mine,  TimeWait, Reset,    None),
     ];
 
+    fn product() -> impl Iterator<Item = (State, Input)> {
+        State::ALL.into_iter().flat_map(|from| Input::ALL.map(|input| (from, input)))
+    }
+
     #[test]
-    fn states_follow_the_rfc_and_nothing_else() {
-        for from in State::ALL {
-            for input in Input::ALL {
-                let arrow = ARROWS.iter().find(|(state, on, _)| (*state, *on) == (from, input));
-                assert_eq!(from.after(input), arrow.map(|(_, _, to)| *to), "{from:?} on {input:?}");
-            }
+    fn states_follow_the_rfc_and_the_draft_and_nothing_else() {
+        for (from, input) in product() {
+            let arrow = ARROWS.iter().find(|(state, on, _)| (*state, *on) == (from, input));
+            assert_eq!(from.after(input), arrow.map(|(_, _, to)| *to), "{from:?} on {input:?}");
         }
     }
 
     #[test]
     fn an_agreement_moves_these_arrows_and_no_others() {
         for hold in [Mine, Yours] {
-            for (from, input) in
-                State::ALL.into_iter().flat_map(|from| Input::ALL.map(|input| (from, input)))
-            {
+            for (from, input) in product() {
                 let moved = AGREED
                     .iter()
                     .find(|(who, state, on, _)| (*who, *state, *on) == (hold, from, input));
-                let expected = moved.map_or(from.after(input), |(_, _, _, to)| *to);
-                assert_eq!(
-                    from.after_agreed(input, hold),
-                    expected,
-                    "{hold:?}, {from:?} on {input:?}"
-                );
+                let expected = moved.map_or_else(|| from.after(input), |(_, _, _, to)| *to);
+                let found = from.after_agreed(input, hold);
+                assert_eq!(found, expected, "{hold:?}: {from:?} on {input:?}");
             }
         }
     }
 
     #[test]
     fn who_does_not_hold_time_wait_never_enters_it() {
-        for (from, input) in
-            State::ALL.into_iter().flat_map(|from| Input::ALL.map(|input| (from, input)))
-        {
-            let swaps = from == LastAckSwap; // Which nobody enters who has agreed.
-            assert!(
-                swaps || from.after_agreed(input, Yours) != Some(TimeWait),
-                "{from:?} on {input:?}"
-            );
+        // LAST-ACK-SWAP aside, which nobody enters who has agreed.
+        for (from, input) in product().filter(|(from, _)| *from != LastAckSwap) {
+            assert_ne!(from.after_agreed(input, Yours), Some(TimeWait), "{from:?} on {input:?}");
         }
     }
 
