@@ -94,10 +94,13 @@ pub struct ConnectionResult {
     pub protocol: Option<Protocol>,
     /// Exchanges on it.
     pub exchanges: u32,
-    /// Who sent the first FIN or RST: after a FIN it is this end that holds TIME-WAIT.
+    /// Who sent the first FIN or RST.
     pub closed_first: Option<Party>,
-    /// It ended by an RST.
+    /// It was broken off by an RST.
     pub reset: bool,
+    /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
+    /// after both had closed. `None` if it was broken off or did not end.
+    pub time_wait: Option<Party>,
     /// Segments that the server sent before any was acknowledged, if the window kept it from more.
     pub initial_window: Option<u32>,
     /// By how much the client delayed acknowledgements for which the server had to wait.
@@ -210,8 +213,19 @@ impl Results {
         self.copies = copies;
     }
 
-    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) {
+    /// Remembers it; where, for as long as connections are not sorted.
+    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) -> usize {
         self.connections.push(connection);
+        self.connections.len() - 1
+    }
+
+    /// The other end holds TIME-WAIT.
+    pub(crate) fn swap_time_wait(&mut self, connection: usize) {
+        let holder = &mut self.connections[connection].time_wait;
+        *holder = holder.map(|it| match it {
+            Party::Client => Party::Server,
+            Party::Server | Party::Path => Party::Client,
+        });
     }
 
     pub(crate) const fn keeps_series(&self) -> bool {

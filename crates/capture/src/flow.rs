@@ -1,5 +1,6 @@
 //! Segments to connections, and each connection's streams.
 
+mod closed;
 mod connection;
 mod copies;
 mod ends;

@@ -6,6 +6,7 @@ use ackwise_http::cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
+    closed::{Closed, Swap},
     ends::{Ends, Lost},
     exchange::Open,
     lingering::Lingering,
@@ -282,6 +283,10 @@ impl Connection {
         if !segment.flags.fin && !segment.flags.rst {
             return;
         }
+        if self.swap().is_some_and(|swap| swap.is_done_by(self.end(direction.sender()), segment)) {
+            self.ends.swapped = true;
+            return;
+        }
         self.closed_first.get_or_insert_with(|| direction.sender());
         if segment.flags.rst {
             self.conversation.handle_abort();
@@ -294,8 +299,25 @@ impl Connection {
         self.handle_events(now, packet, results);
     }
 
+    /// What hands TIME-WAIT over, once both ends have closed.
+    fn swap(&self) -> Option<Swap> {
+        let second = match self.closed_first? {
+            Party::Client => Direction::ToClient,
+            Party::Server | Party::Path => Direction::ToServer,
+        };
+        let seq = self.ends.swap(second)?;
+        Some(Swap { from: self.end(second.sender()), seq })
+    }
+
+    const fn end(&self, party: Party) -> SocketAddr {
+        match party {
+            Party::Client => self.client,
+            Party::Server | Party::Path => self.server,
+        }
+    }
+
     /// The capture is over, or the connection.
-    pub(crate) fn finish(mut self, results: &mut Results) {
+    pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
         self.begin(results);
         self.linger_no_more(None, results);
         self.conversation.handle_abort();
@@ -307,8 +329,9 @@ impl Connection {
         if let Some(series) = &mut self.series {
             series.finish();
         }
+        let (swap, swapped) = (self.swap(), self.ends.swapped);
         let [to_server, to_client] = &self.ends.halves;
-        results.add_connection(ConnectionResult {
+        let result = results.add_connection(ConnectionResult {
             id: self.id,
             client: self.client,
             server: self.server,
@@ -316,6 +339,7 @@ impl Connection {
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
+            time_wait: self.closed_first.filter(|_| swap.is_some()),
             initial_window: to_client.sender.initial_window(),
             delayed_ack: to_client.sender.delayed_ack().map(Into::into),
             vantage: self.ends.distances.vantage(),
@@ -328,6 +352,10 @@ impl Connection {
             last_seen: self.last_seen,
             series: self.series,
         });
+        if swapped {
+            results.swap_time_wait(result);
+        }
+        Closed { result, swap: swap.filter(|_| !swapped) }
     }
 
     fn handle_events(&mut self, now: Instant, packet: u64, results: &mut Results) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ackwise_http::cause::Direction;
-use ackwise_tcp::{Instant, Segment};
+use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{
     stream::{Novelty, Stream},
@@ -21,8 +21,10 @@ pub(crate) struct Ends {
     /// By the direction of their data.
     pub halves: [Half; 2],
     pub distances: Distances,
-    /// An RST was seen.
+    /// An RST was seen that broke it off.
     pub reset: bool,
+    /// An RST was seen that only handed TIME-WAIT over.
+    pub swapped: bool,
 }
 
 /// One end as a sender.
@@ -34,6 +36,8 @@ pub(crate) struct Half {
     timestamps: bool,
     sack: bool,
     fin: Option<u64>,
+    /// What is sent after the FIN begins here.
+    after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
     /// Times that the capture lacked what was acknowledged.
@@ -69,7 +73,8 @@ impl Ends {
 
     /// Whether both ends have closed, and know it of each other.
     pub(crate) fn is_over(&self) -> bool {
-        self.reset || self.halves.iter().all(|it| it.fin.is_some_and(|end| it.stream.acked() > end))
+        let closed = |it: &Half| it.fin.is_some_and(|end| it.stream.acked() > end);
+        self.reset || self.swapped || self.halves.iter().all(closed)
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -215,7 +220,15 @@ impl Ends {
             return None;
         }
         half.fin = half.stream.place(segment).map(|octets| octets.end);
+        half.after_fin = Some(segment.seq + segment.len + 1);
         half.fin
+    }
+
+    /// Where an RST begins that does not break the connection off but hands TIME-WAIT over, after both
+    /// ends have closed: at SND.NXT of the one whose data goes in this direction.
+    pub(crate) fn swap(&self, direction: Direction) -> Option<SeqNumber> {
+        let closed = self.halves.iter().all(|it| it.after_fin.is_some());
+        self.half(direction).after_fin.filter(|_| closed && !self.reset)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
-use super::{connection::Connection, copies::Copies};
+use super::{closed::Closed, connection::Connection, copies::Copies};
 use crate::{analysis::Results, decode::Seen};
 
 /// The connections that are alive, and those that are over but may still be heard of.
@@ -37,8 +37,7 @@ pub(crate) struct Pair {
 #[derive(Debug)]
 enum Slot {
     Alive(Box<Connection>),
-    /// Late segments of it say nothing new.
-    Over,
+    Over(Closed),
 }
 
 impl Table {
@@ -69,7 +68,7 @@ impl Table {
         let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
         let slot = self.slots.get_mut(&pair);
         let slot = match slot {
-            Some(Slot::Over) if !begins => return,
+            Some(Slot::Over(closed)) if !begins => return closed.handle(seen, results),
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
                 connection.handle(seen, results);
                 if connection.is_over() {
@@ -124,8 +123,8 @@ impl Table {
     }
 
     fn end(&mut self, pair: Pair, now: Instant, results: &mut Results) {
-        if let Some(Slot::Alive(connection)) = self.slots.insert(pair, Slot::Over) {
-            connection.finish(results);
+        if let Some(Slot::Alive(connection)) = self.slots.remove(&pair) {
+            self.slots.insert(pair, Slot::Over(connection.finish(results)));
         }
         self.over.push_back((now, pair));
     }
@@ -136,7 +135,7 @@ impl Table {
                 return;
             }
             self.over.pop_front();
-            if matches!(self.slots.get(&pair), Some(Slot::Over)) {
+            if matches!(self.slots.get(&pair), Some(Slot::Over(_))) {
                 self.slots.remove(&pair);
             }
         }
@@ -150,7 +149,7 @@ impl Table {
             .into_values()
             .filter_map(|slot| match slot {
                 Slot::Alive(connection) => Some(connection),
-                Slot::Over => None,
+                Slot::Over(_) => None,
             })
             .collect();
         alive.sort_unstable_by_key(|connection| connection.id());

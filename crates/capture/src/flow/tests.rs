@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use ackwise_http::cause::Cause;
+use ackwise_http::cause::{Cause, Party};
 use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
 
 use crate::{
@@ -41,6 +41,12 @@ impl Wire {
     /// A keep-alive connection on which the body waits 40 ms for the client's delayed ACK. Each
     /// packet is seen at `places`, in this order from the client and in the other from the server.
     fn nagle(mut self, places: &[Place]) -> Analysis {
+        self.talk(places, usize::MAX);
+        self.analyser.finish()
+    }
+
+    /// The first so many packets of it.
+    fn talk(&mut self, places: &[Place], packets: usize) {
         let body = u32::try_from(HEAD.len()).unwrap();
         for (at, from_client, seq, ack, flags, octets) in [
             (0, true, 0, None, Flags::SYN, &b""[..]),
@@ -53,7 +59,10 @@ impl Wire {
             (41_300, true, 36, Some(6 + body), Flags::FIN, b""),
             (41_500, false, 6 + body, Some(37), Flags::FIN, b""),
             (41_700, true, 37, Some(7 + body), Flags::NONE, b""),
-        ] {
+        ]
+        .into_iter()
+        .take(packets)
+        {
             let segment = Segment {
                 seq: SeqNumber(seq + if from_client { 7_000 } else { 90_000 }),
                 ack: ack.map(|it| SeqNumber(it + if from_client { 90_000 } else { 7_000 })),
@@ -74,7 +83,6 @@ impl Wire {
                 self.see(*place, from_client, segment, octets, u64::from(at) + later);
             }
         }
-        self.analyser.finish()
     }
 
     fn see(&mut self, place: Place, from_client: bool, segment: Segment, octets: &[u8], at: u64) {
@@ -131,5 +139,47 @@ fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
             assert_eq!((one.cause, one.direction), (other.cause, other.direction));
             assert!(one.span.abs_diff(other.span) < Duration::from_micros(50), "{one:?} {other:?}");
         }
+    }
+}
+
+#[test]
+fn an_exact_reset_after_both_ends_have_closed_hands_time_wait_over() {
+    /// Before the client's last acknowledgement, and after it.
+    const LAST: [usize; 2] = [9, 10];
+    // The server's SND.NXT: the response and its FIN.
+    let exact = 90_000 + 7 + u32::try_from(HEAD.len()).unwrap();
+    for packets in LAST {
+        for (from_client, seq, holder) in [
+            (false, Some(exact), Some(Party::Server)),
+            (false, None, Some(Party::Client)),
+            (true, Some(7_000 + 37), Some(Party::Client)),
+        ] {
+            let mut wire = Wire::new();
+            wire.talk(&[BEFORE_NAT], packets);
+            if let Some(seq) = seq {
+                let segment =
+                    Segment { seq: SeqNumber(seq), flags: Flags::RST, ..Segment::default() };
+                wire.see(BEFORE_NAT, from_client, segment, b"", 41_900);
+            }
+            let analysis = wire.analyser.finish();
+            let [connection] = &analysis.connections[..] else { panic!("one connection") };
+            assert_eq!(connection.closed_first, Some(Party::Client));
+            let broken_off = from_client && packets == LAST[0];
+            assert_eq!(connection.reset, broken_off, "{packets} {seq:?}");
+            assert_eq!(connection.time_wait, holder.filter(|_| !broken_off), "{packets} {seq:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reset_that_is_not_exact_or_comes_too_early_breaks_off() {
+    for (packets, seq) in [(9, 90_000), (7, 90_000 + 7)] {
+        let mut wire = Wire::new();
+        wire.talk(&[BEFORE_NAT], packets);
+        let segment = Segment { seq: SeqNumber(seq), flags: Flags::RST, ..Segment::default() };
+        wire.see(BEFORE_NAT, false, segment, b"", 41_900);
+        let connection = &wire.analyser.finish().connections[0];
+        assert!(connection.reset);
+        assert_eq!(connection.time_wait, None);
     }
 }

@@ -1,0 +1,43 @@
+//! A connection that is over: its late segments say nothing new, but for one.
+
+use std::net::SocketAddr;
+
+use ackwise_tcp::{Segment, SeqNumber};
+
+use crate::{analysis::Results, decode::Seen};
+
+/// What is remembered of it beside its result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closed {
+    /// Where its result is.
+    pub result: usize,
+    /// What would hand TIME-WAIT over.
+    pub swap: Option<Swap>,
+}
+
+/// An RST that does not break a connection off.
+///
+/// Faber, Touch and Yue 1997: who closes second may answer the last acknowledgement with an RST, which
+/// frees the other end from TIME-WAIT, and take that upon itself. Linux believes it if its sequence
+/// number is exactly SND.NXT.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Swap {
+    /// Who closed second.
+    pub from: SocketAddr,
+    pub seq: SeqNumber,
+}
+
+impl Swap {
+    pub(crate) fn is_done_by(&self, source: SocketAddr, segment: &Segment) -> bool {
+        segment.flags.rst && segment.seq == self.seq && source == self.from
+    }
+}
+
+impl Closed {
+    /// Takes a late segment.
+    pub(crate) fn handle(&self, seen: &Seen<'_>, results: &mut Results) {
+        if self.swap.is_some_and(|swap| swap.is_done_by(seen.source, &seen.segment)) {
+            results.swap_time_wait(self.result);
+        }
+    }
+}
