@@ -29,8 +29,13 @@ pub trait Frames {
     /// what is left.
     fn next(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
 
-    /// What the capture itself has lost, as far as that is known by now. Asked for each packet.
+    /// What the capture itself has lost, as far as that is known by now.
     fn drops(&self) -> Drops;
+
+    /// Whether [`next`](Self::next) may wait long: files never do.
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 impl Frames for Source {
@@ -43,12 +48,16 @@ impl Frames for Source {
     fn drops(&self) -> Drops {
         self.drops()
     }
+
+    fn may_wait(&self) -> bool {
+        self.may_wait()
+    }
 }
 
 /// A capture that is being read, by one thread while another may end it.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    // Locked for each packet, but not while waiting for one: whoever ends it need not wait.
+    // Locked for a packet or a few of them, but not while waiting long: whoever ends it need not.
     state: Arc<Mutex<State>>,
     packets: Arc<AtomicU64>,
 }
@@ -85,9 +94,6 @@ pub struct Explained {
 }
 
 impl Reading {
-    /// More troubles than this are only counted by their effect: as many as a terminal shows. Ours.
-    const MAX_TROUBLES: usize = 20;
-
     /// Nothing was read yet.
     #[must_use]
     pub fn new() -> Self {
@@ -116,30 +122,42 @@ impl Reading {
 
     /// Reads packets until there are no more or the reading is ended.
     pub fn read(&self, frames: &mut impl Frames) {
-        loop {
-            let step = frames.next();
-            let mut state = self.lock();
-            if state.analyser.is_none() {
-                return;
-            }
-            let over = matches!(step, Ok(None));
+        /// Read from a file without looking whether to stop: a fraction of a millisecond. Ours.
+        const AT_ONCE: u64 = 256;
+        let at_once = if frames.may_wait() { 1 } else { AT_ONCE };
+        while self.read_some(frames, at_once) {}
+    }
+
+    /// Reads so many packets, all but the first of them without letting go of the state. Whether
+    /// there may be more.
+    fn read_some(&self, frames: &mut impl Frames, most: u64) -> bool {
+        let mut step = frames.next();
+        let mut state = self.lock();
+        if state.analyser.is_none() {
+            return false;
+        }
+        let mut read = 0;
+        let more = loop {
             match step {
                 Ok(Some(frame)) => {
-                    self.packets.fetch_add(1, Ordering::Relaxed);
                     state.handle(&frame);
+                    read += 1;
                 }
-                Ok(None) => {}
-                Err(trouble) if state.troubles.len() < Self::MAX_TROUBLES => {
-                    state.troubles.push(trouble.to_string());
+                Ok(None) => break false,
+                Err(trouble) => {
+                    state.note(&trouble);
+                    break true;
                 }
-                Err(_) => {}
             }
-            // Now and not at the end, which whoever ends the reading does not wait for.
-            state.drops = frames.drops();
-            if over {
-                return;
+            if read == most {
+                break true;
             }
-        }
+            step = frames.next();
+        };
+        self.packets.fetch_add(read, Ordering::Relaxed);
+        // Now and not at the end, which whoever ends the reading does not wait for.
+        state.drops = frames.drops();
+        more
     }
 
     /// How many packets were read so far.
@@ -174,11 +192,23 @@ impl Reading {
 }
 
 impl State {
+    /// More troubles than this are only counted by their effect: as many as a terminal shows. Ours.
+    const MAX_TROUBLES: usize = 20;
+
+    fn note(&mut self, trouble: &impl fmt::Display) {
+        if self.troubles.len() < Self::MAX_TROUBLES {
+            self.troubles.push(trouble.to_string());
+        }
+    }
+
     fn handle(&mut self, frame: &Frame<'_>) {
-        match (decode(frame), &mut self.analyser) {
-            (Ok(seen), Some(analyser)) => analyser.handle(&seen),
-            (Err(why), _) => self.left_out.count(why),
-            (Ok(_), None) => {}
+        match &decode(frame) {
+            Ok(seen) => {
+                if let Some(analyser) = &mut self.analyser {
+                    analyser.handle(seen);
+                }
+            }
+            Err(why) => self.left_out.count(*why),
         }
         // What is broken is not written on; the report is worth having nevertheless.
         if let Some(Err(error)) = self.stripper.as_mut().map(|it| it.handle(frame)) {

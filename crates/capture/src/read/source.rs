@@ -43,6 +43,7 @@ pub struct Source {
     /// Whose current packet was given last.
     given: Option<usize>,
     interfaces: Interfaces,
+    may_wait: bool,
     packets: u64,
     /// The number of the packet given last.
     number: u64,
@@ -64,6 +65,7 @@ impl Source {
     pub fn open<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Self {
         let files: Vec<_> = files.into_iter().map(|file| file.as_ref().to_owned()).collect();
         let several = files.len() > 1;
+        let may_wait = !files.iter().all(|file| input::is_regular(file));
         let mut waiting: Vec<_> = files
             .into_iter()
             .map(|file| {
@@ -72,21 +74,22 @@ impl Source {
             })
             .collect();
         waiting.sort_by_key(|waiting| waiting.first);
-        Self::new(waiting)
+        Self::new(waiting, may_wait)
     }
 
     /// The packets of `input`, which errors call `name`.
     pub fn of(name: impl AsRef<Path>, input: impl Read + Send + 'static) -> Self {
         let file = name.as_ref().to_owned();
-        Self::new(vec![Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) }])
+        Self::new(vec![Waiting { file, first: Instant::EPOCH, input: Some(Box::new(input)) }], true)
     }
 
-    fn new(waiting: Vec<Waiting>) -> Self {
+    fn new(waiting: Vec<Waiting>, may_wait: bool) -> Self {
         Self {
             waiting: waiting.into(),
             open: Vec::new(),
             given: None,
             interfaces: Interfaces::default(),
+            may_wait,
             packets: 0,
             number: 0,
         }
@@ -111,6 +114,12 @@ impl Source {
         self.packets += 1;
         self.number += 1 + given.numbered_before();
         Ok(given.frame(self.number))
+    }
+
+    /// Whether [`next`](Self::next) may have to wait for somebody who writes: files have it all.
+    #[must_use]
+    pub const fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// How many packets were given so far.
@@ -171,7 +180,7 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { waiting, open, given: _, interfaces, packets, number: _ } = self;
+        let Self { waiting, open, given: _, interfaces, may_wait: _, packets, number: _ } = self;
         f.debug_struct("Source")
             .field("waiting", &waiting.len())
             .field("open", &open.len())
