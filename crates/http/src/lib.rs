@@ -9,6 +9,7 @@
 //! | [`persistence`] | whether the connection outlives a response (RFC 9112, section 9.3) |
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
+//! | [`client_close`] | the request by which a client says that it closes, and when it may |
 //! | [`page`] | how the files of a page travel, as data, and the plan of its requests |
 //! | [`cause`] | why an exchange takes the time it takes: one name for each millisecond |
 //!
@@ -48,6 +49,7 @@ pub mod behaviour;
 mod body;
 pub mod cause;
 mod chunked;
+pub mod client_close;
 mod cursor;
 mod encode;
 mod fields;

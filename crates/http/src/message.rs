@@ -26,7 +26,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request method of RFC 9110, section 9. Any other is a [`RequestErrorKind::Method`].
+/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a [`RequestErrorKind::Method`].
 ///
 /// [`RequestErrorKind::Method`]: crate::RequestErrorKind::Method
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,10 +41,12 @@ pub enum Method {
     Connect,
     Options,
     Trace,
+    /// Not of RFC 9110: see [`client_close`](crate::client_close). Parsers know it if they are told.
+    ClientClose,
 }
 
 impl Method {
-    /// Every method, in the RFC's order.
+    /// Every method of RFC 9110, in its order.
     pub const ALL: [Self; 8] = [
         Self::Get,
         Self::Head,
@@ -68,12 +70,14 @@ impl Method {
             Self::Connect => "CONNECT",
             Self::Options => "OPTIONS",
             Self::Trace => "TRACE",
+            Self::ClientClose => "CLIENT_CLOSE",
         }
     }
 
     /// The method of that name; methods are case-sensitive (RFC 9110, section 9.1).
     pub(crate) fn from_token(token: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str() == token)
+        let mut known = Self::ALL.into_iter().chain([Self::ClientClose]);
+        known.find(|method| method.as_str() == token)
     }
 }
 

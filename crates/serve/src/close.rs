@@ -19,11 +19,24 @@ use crate::{
 /// Sends a FIN, then waits `linger` at most for the client's.
 ///
 /// Errors end it early and are nobody's concern any more.
-pub(crate) fn close(mut stream: &TcpStream, linger: Duration) {
-    let deadline = Instant::now() + linger;
-    if stream.shutdown(Shutdown::Write).is_err() {
-        return;
+pub(crate) fn close(stream: &TcpStream, linger: Duration) {
+    if stream.shutdown(Shutdown::Write).is_ok() {
+        await_end(stream, linger);
     }
+}
+
+/// Waits `linger` at most for the FIN of a client that has said that it closes first, then sends ours.
+///
+/// Without the wait our FIN might overtake the client's, and TIME-WAIT would be ours after all.
+pub(crate) fn close_after_client(stream: &TcpStream, linger: Duration) {
+    await_end(stream, linger);
+    // A client that is gone completely needs no FIN.
+    let _ = stream.shutdown(Shutdown::Write);
+}
+
+/// Reads and discards until the client's FIN, for so long and so many octets at most.
+fn await_end(mut stream: &TcpStream, linger: Duration) {
+    let deadline = Instant::now() + linger;
     let mut discarded = 0;
     let mut buffer = vec![0; READ_SIZE];
     while discarded < LINGER_OCTETS {

@@ -13,7 +13,7 @@ use ackwise_http::{
 
 use crate::{
     Limits,
-    close::close,
+    close::{close, close_after_client},
     limits::{ENDLESS_FIELDS, READ_SIZE},
     reply::Reply,
     send::{configure, left_until, send},
@@ -26,13 +26,23 @@ pub(crate) struct Connection<'s> {
     pub(crate) stream: &'s TcpStream,
     pub(crate) behaviour: &'s Behaviour,
     pub(crate) limits: &'s Limits,
+    pub(crate) client_close: bool,
     pub(crate) stop: &'s StopSignal,
     pub(crate) counters: &'s Counters,
+}
+
+/// Which end closes first. If the client has done so already, both are the same.
+enum End {
+    Ours,
+    /// It has said so by a CLIENT_CLOSE.
+    Clients,
 }
 
 /// The requests that one read brought to an end, and what followed them if it was none.
 struct Batch {
     requests: Vec<Request>,
+    /// The client closes; what comes after that is nothing.
+    client_closes: bool,
     broken: Option<RequestError>,
 }
 
@@ -41,38 +51,50 @@ impl Connection<'_> {
     /// that it vanished, dawdled or that the server is stopping.
     pub(crate) fn run(&self) {
         let served = match self.behaviour.answer {
-            Answer::Close => Ok(()),
+            Answer::Close => Ok(End::Ours),
             Answer::Silence => self.keep_quiet(),
             Answer::Garbage => self.shout(GARBAGE, b"", 0),
             Answer::EndlessHead => self.shout(ENDLESS_START, ENDLESS_FIELD, ENDLESS_FIELDS),
             _ => self.serve(),
         };
-        // A client that was too slow gets a FIN like any other; one that is gone gets nothing.
-        if served.is_ok() || served.is_err_and(|error| is_time_out(&error)) {
-            close(self.stream, self.limits.linger);
+        let linger = self.limits.linger;
+        match served {
+            Ok(End::Ours) => close(self.stream, linger),
+            Ok(End::Clients) => close_after_client(self.stream, linger),
+            // A client that was too slow gets a FIN like any other; one that is gone gets nothing.
+            Err(error) if is_time_out(&error) => close(self.stream, linger),
+            Err(_) => {}
         }
     }
 
-    fn serve(&self) -> io::Result<()> {
+    fn serve(&self) -> io::Result<End> {
         configure(self.stream, self.behaviour)?;
         let mut parser = RequestParser::new();
+        if self.client_close {
+            parser = parser.with_client_close();
+        }
         let mut buffer = vec![0; READ_SIZE];
         let mut answered = 0;
         while let Some(batch) = self.read_batch(&mut parser, &mut buffer, answered)? {
-            let Batch { requests, broken } = batch;
+            let Batch { requests, client_closes, broken } = batch;
             let requests = in_order(requests, self.behaviour.pipelining);
             for together in requests.chunks(self.answered_together()) {
                 let replies = self.replies(together, &mut answered);
                 self.answer(&replies)?;
                 if replies.last().is_some_and(|reply| reply.outlook == Outlook::Closes) {
-                    return Ok(());
+                    return Ok(End::Ours);
                 }
             }
+            if client_closes {
+                self.counters.count_client_close();
+                return Ok(End::Clients);
+            }
             if let Some(error) = broken {
-                return self.answer(&[Reply::to_error(&error.kind, SystemTime::now())]);
+                self.answer(&[Reply::to_error(&error.kind, SystemTime::now())])?;
+                return Ok(End::Ours);
             }
         }
-        Ok(())
+        Ok(End::Ours)
     }
 
     /// Reads until at least one request has ended or the stream is broken; `None` at its end.
@@ -96,7 +118,7 @@ impl Connection<'_> {
                 return Ok(None);
             }
             let batch = parse(parser, &buffer[..octets]);
-            if !batch.requests.is_empty() || batch.broken.is_some() {
+            if !batch.requests.is_empty() || batch.client_closes || batch.broken.is_some() {
                 return Ok(Some(batch));
             }
             begun.get_or_insert_with(Instant::now);
@@ -138,11 +160,11 @@ impl Connection<'_> {
     }
 
     /// Waits for something like a request, then writes `start`, and `phrase` so many `times`.
-    fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<()> {
+    fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<End> {
         let mut stream = self.stream;
         stream.set_read_timeout(Some(self.limits.request))?;
         if read_some(stream, &mut [0; READ_SIZE])? == 0 {
-            return Ok(());
+            return Ok(End::Ours);
         }
         let deadline = Instant::now() + self.limits.response;
         stream.write_all(start)?;
@@ -150,32 +172,36 @@ impl Connection<'_> {
             stream.set_write_timeout(Some(left_until(deadline)?))?;
             stream.write_all(phrase)?;
         }
-        Ok(())
+        Ok(End::Ours)
     }
 
     /// Reads and says nothing, for as long as a response may take.
-    fn keep_quiet(&self) -> io::Result<()> {
+    fn keep_quiet(&self) -> io::Result<End> {
         let deadline = Instant::now() + self.limits.response;
         let mut buffer = vec![0; READ_SIZE];
         loop {
             self.stream.set_read_timeout(Some(left_until(deadline)?))?;
             if read_some(self.stream, &mut buffer)? == 0 {
-                return Ok(());
+                return Ok(End::Ours);
             }
         }
     }
 }
 
 fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
-    let mut requests = Vec::new();
-    let broken = loop {
+    let mut batch = Batch { requests: Vec::new(), client_closes: false, broken: None };
+    loop {
         match parser.advance(&mut input) {
-            Ok(Some(request)) => requests.push(request),
-            Ok(None) => break None,
-            Err(error) => break Some(error),
+            Ok(Some(request)) if request.is_client_close() => batch.client_closes = true,
+            Ok(Some(request)) => {
+                batch.requests.push(request);
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) => batch.broken = Some(error),
         }
-    };
-    Batch { requests, broken }
+        return batch;
+    }
 }
 
 /// The requests in the order in which a behaviour answers them.

@@ -38,6 +38,8 @@ impl Reply {
                 Some(document) => serve(document, request, start),
                 None => (start(404), None),
             },
+            // Through a proxy, whose connection stays: `Request::is_client_close`.
+            (_, Method::ClientClose) => (start(501), None),
             _ => (start(405).field("Allow", "GET, HEAD"), None),
         };
         let length = content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start);

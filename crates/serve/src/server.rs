@@ -35,14 +35,17 @@ pub struct Config {
     pub behaviour: Behaviour,
     /// What clients may use.
     pub limits: Limits,
+    /// Whether a CLIENT_CLOSE is understood ([`ackwise_http::client_close`]): the connection closes
+    /// without a reply. Otherwise it is a method that is not implemented.
+    pub client_close: bool,
 }
 
 impl Config {
-    /// A server on a free port of 127.0.0.1.
+    /// A server on a free port of 127.0.0.1, which does not know CLIENT_CLOSE.
     #[must_use]
     pub fn loopback(behaviour: Behaviour) -> Self {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self { bind, behaviour, limits: Limits::default() }
+        Self { bind, behaviour, limits: Limits::default(), client_close: false }
     }
 }
 
@@ -66,6 +69,8 @@ pub struct Stats {
     pub refused: u64,
     /// Responses sent completely.
     pub answered: u64,
+    /// Connections that ended by a CLIENT_CLOSE.
+    pub client_closed: u64,
 }
 
 impl Server {
@@ -105,10 +110,11 @@ impl Server {
     /// What has happened so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let Counters { accepted, refused, answered } = &self.shared.counters;
-        let [accepted, refused, answered] =
-            [accepted, refused, answered].map(|counter| counter.load(Ordering::Relaxed));
-        Stats { accepted, refused, answered }
+        let Counters { accepted, refused, answered, client_closed } = &self.shared.counters;
+        let [accepted, refused, answered, client_closed] =
+            [accepted, refused, answered, client_closed]
+                .map(|counter| counter.load(Ordering::Relaxed));
+        Stats { accepted, refused, answered, client_closed }
     }
 
     /// Closes the listener and every connection, and waits until their threads have ended.
@@ -146,9 +152,14 @@ pub(crate) struct Counters {
     accepted: AtomicU64,
     refused: AtomicU64,
     answered: AtomicU64,
+    client_closed: AtomicU64,
 }
 
 impl Counters {
+    pub(crate) fn count_client_close(&self) {
+        self.client_closed.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn count_answer(&self) {
         self.answered.fetch_add(1, Ordering::Relaxed);
     }
@@ -201,8 +212,9 @@ struct Seat {
 impl Seat {
     fn serve(self, stream: &TcpStream) {
         let Shared { config, stop, counters, .. } = &*self.shared;
-        let Config { behaviour, limits, .. } = config;
-        Connection { stream, behaviour, limits, stop, counters }.run();
+        let Config { behaviour, limits, client_close, bind: _ } = config;
+        let client_close = *client_close;
+        Connection { stream, behaviour, limits, client_close, stop, counters }.run();
     }
 }
 
@@ -214,7 +226,7 @@ impl Drop for Seat {
 }
 
 fn listen(config: &Config) -> io::Result<TcpListener> {
-    let Config { bind, behaviour, limits } = config;
+    let Config { bind, behaviour, limits, client_close: _ } = config;
     let socket = Socket::new(Domain::for_address(*bind), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?; // Connections of the last run may still be in TIME-WAIT.
     if let Some(size) = behaviour.send_buffer {

@@ -32,9 +32,12 @@ pub enum RequestErrorKind {
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]
     TooManyFields,
-    /// A method that RFC 9110 does not define.
+    /// A method that RFC 9110 does not define, or a CLIENT_CLOSE for a server that does not know it.
     #[error("expected a method of RFC 9110")]
     Method,
+    /// A CLIENT_CLOSE of another form.
+    #[error("expected `CLIENT_CLOSE * HTTP/1.1` without content")]
+    ClientClose,
     /// HTTP/1.1 without exactly one `Host` (RFC 9112, section 3.2).
     #[error("expected exactly one Host field")]
     Host,
@@ -55,7 +58,9 @@ impl RequestErrorKind {
     pub const fn status(&self) -> u16 {
         match self {
             Self::Head(httparse::Error::Version) => 505,
-            Self::Head(_) | Self::Host | Self::Framing(_) | Self::Chunk(_) => 400,
+            Self::Head(_) | Self::ClientClose | Self::Host | Self::Framing(_) | Self::Chunk(_) => {
+                400
+            }
             Self::HeadTooLarge | Self::TooManyFields => 431,
             Self::Method => 501,
             Self::BodyTooLarge => 413,

@@ -9,6 +9,7 @@ use super::{Request, RequestError, RequestErrorKind};
 use crate::{
     ConnectionOptions, Fields, Framing, Method, Version,
     body::{BodyScanner, BodyStep},
+    client_close,
     cursor::Cursor,
     framing,
     head::{FIELD_LIMIT, HeadScanner, HeadStep, malformed_line},
@@ -21,6 +22,7 @@ use crate::{
 pub struct RequestParser {
     offset: u64,
     state: State,
+    client_close: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +36,14 @@ impl RequestParser {
     /// A parser for a connection on which nothing has arrived yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { offset: 0, state: State::head() }
+        Self { offset: 0, state: State::head(), client_close: false }
+    }
+
+    /// Takes CLIENT_CLOSE for a request, too; see [`client_close`].
+    #[must_use]
+    pub const fn with_client_close(mut self) -> Self {
+        self.client_close = true;
+        self
     }
 
     /// Whether a request has begun and not ended.
@@ -72,6 +81,7 @@ impl RequestParser {
                 HeadStep::TooLarge => return error(start, RequestErrorKind::HeadTooLarge),
                 HeadStep::Whole(head) => {
                     let (request, framing) = parse_head(&head, start)?;
+                    self.check_client_close(&request, framing)?;
                     let body = BodyScanner::new(framing);
                     self.state = State::Body { request, body, content: 0 };
                 }
@@ -96,6 +106,21 @@ impl RequestParser {
             if *content > REQUEST_BODY_LIMIT {
                 return error(cursor.at(), RequestErrorKind::BodyTooLarge);
             }
+        }
+    }
+
+    fn check_client_close(&self, request: &Request, framing: Framing) -> Result<(), RequestError> {
+        let Request { start, method, version, target, .. } = request;
+        if *method != Method::ClientClose {
+            return Ok(());
+        }
+        let plain = *version == Version::Http11
+            && target == client_close::TARGET
+            && matches!(framing, Framing::None | Framing::Length(0));
+        match (self.client_close, plain) {
+            (true, true) => Ok(()),
+            (true, false) => error(*start, RequestErrorKind::ClientClose),
+            (false, _) => error(*start, RequestErrorKind::Method),
         }
     }
 

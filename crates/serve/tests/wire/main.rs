@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod client;
+#[cfg(target_os = "linux")]
+mod client_close;
 mod exchanges;
 mod limits;
 mod misbehaviour;

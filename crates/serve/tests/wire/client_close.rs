@@ -1,0 +1,118 @@
+//! A client that closes first, and says so: who waits in TIME-WAIT, and what the server makes of it.
+
+use std::{fs, io::Write, net::Shutdown};
+
+use ackwise_http::{Behaviour, RequestBuilder, client_close};
+use ackwise_serve::{Config, Server};
+
+use crate::client::{Client, eventually};
+
+fn server(client_close: bool) -> Server {
+    Server::start(Config { client_close, ..Config::loopback(Behaviour::FIXED) }).unwrap()
+}
+
+fn get(path: &str) -> RequestBuilder {
+    RequestBuilder::get("localhost", path)
+}
+
+fn say_client_close(client: &mut Client) {
+    client.stream.write_all(&client_close::encode("localhost").unwrap()).unwrap();
+}
+
+/// Sockets in TIME-WAIT whose own port, or whose peer's, is the server's.
+fn time_wait(server: &Server) -> [usize; 2] {
+    const TIME_WAIT: &str = "06";
+    let port = format!(":{:04X}", server.local_addr().port());
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    let rows = table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let waiting: Vec<_> = rows.filter(|row| row[3] == TIME_WAIT).collect();
+    [1, 2].map(|column| waiting.iter().filter(|row| row[column].ends_with(&port)).count())
+}
+
+#[test]
+fn the_client_waits_and_the_server_says_nothing() {
+    const CONNECTIONS: usize = 20;
+    for half_close in [true, false] {
+        let server = server(true);
+        for _ in 0..CONNECTIONS {
+            let mut client = Client::connect(&server);
+            client.time("/300");
+            client.time("/6651");
+            say_client_close(&mut client);
+            if half_close {
+                client.stream.shutdown(Shutdown::Write).unwrap();
+                assert_eq!(client.rest(), b"");
+            }
+        }
+        eventually("the client waits for all", || time_wait(&server) == [0, CONNECTIONS]);
+        let stats = server.stats();
+        assert_eq!(stats.client_closed, CONNECTIONS as u64);
+        assert_eq!(stats.answered, 2 * CONNECTIONS as u64);
+    }
+}
+
+#[test]
+fn without_it_who_closes_is_the_server() {
+    let server = server(true);
+    let mut client = Client::connect(&server);
+    let request = get("/300").connection(ackwise_http::ConnectionOption::Close);
+    client.fetch(request);
+    client.rest();
+    drop(client);
+    eventually("the server waits", || time_wait(&server) == [1, 0]);
+    assert_eq!(server.stats().client_closed, 0);
+}
+
+#[test]
+fn who_does_not_know_it_answers_that_it_is_not_implemented() {
+    let server = server(false);
+    let mut client = Client::connect(&server);
+    client.time("/300");
+    say_client_close(&mut client);
+    assert_eq!(client.receive().response.head.status, 501);
+    assert_eq!(client.rest(), b"");
+    assert_eq!(server.stats().client_closed, 0);
+}
+
+#[test]
+fn what_was_asked_before_is_answered_and_what_comes_after_is_not() {
+    let server = server(true);
+    let mut client = Client::connect(&server);
+    let mut stream = get("/300").encode().unwrap();
+    stream.extend(client_close::encode("localhost").unwrap());
+    stream.extend(get("/400").encode().unwrap());
+    stream.extend(b"no HTTP");
+    client.stream.write_all(&stream).unwrap();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.receive().content.len(), 300);
+    assert_eq!(client.rest(), b"");
+    let stats = server.stats();
+    assert_eq!((stats.answered, stats.client_closed), (1, 1));
+}
+
+/// It was meant for the proxy. The connection may be serving others.
+#[test]
+fn through_a_proxy_it_closes_nothing() {
+    let server = server(true);
+    let mut client = Client::connect(&server);
+    client.time("/300");
+    client
+        .stream
+        .write_all(b"CLIENT_CLOSE * HTTP/1.1\r\nHost: localhost\r\nVia: 1.1 proxy\r\n\r\n")
+        .unwrap();
+    assert_eq!(client.receive().response.head.status, 501);
+    client.time("/400");
+    assert_eq!(server.stats().client_closed, 0);
+}
+
+/// A client that says so and does not close holds the connection no longer than any other.
+#[test]
+fn a_client_that_does_not_keep_its_word_is_not_waited_for_long() {
+    let server = server(true);
+    let mut client = Client::connect(&server);
+    client.time("/300");
+    say_client_close(&mut client);
+    assert_eq!(client.rest(), b""); // In less than the client's patience.
+    drop(client);
+    eventually("the server has closed first", || time_wait(&server) == [1, 0]);
+}
