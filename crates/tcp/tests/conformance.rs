@@ -56,6 +56,33 @@ shown_by! {
         "time_wait/an_exact_reset_ends_it"
         "time_wait/an_inexact_reset_does_not"
     }
+    fn resets_in_time_wait_may_be_ignored() {
+        "rfc1337/h1_after_an_assassination_old_data_is_delivered"
+        "rfc1337/h1_no_old_data_if_resets_are_ignored"
+        "close_swap/a_peer_that_ignores_it_waits_too"
+    }
+    fn nothing_ends_a_wait_that_the_peer_relies_on() {
+        "close_swap/no_reset_ends_what_was_taken_over"
+        "negotiated_close/no_reset_ends_the_holders_wait"
+        "rfc1337/an_old_syn_after_a_swap_meets_who_waits"
+    }
+    fn a_passive_closer_may_take_time_wait_over() {
+        "close_swap/the_passive_closer_resets_and_waits"
+        "close_swap/the_other_end_is_released"
+        "close_swap/an_active_close_is_an_ordinary_one"
+    }
+    fn the_ends_may_agree_who_waits() {
+        "negotiated_close/the_client_holds_it_and_closes_second"
+        "negotiated_close/the_server_need_not_wait"
+        "negotiated_close/absent_means_ordinary"
+        "negotiated_close/a_promise_that_the_fin_does_not_repeat_is_not_relied_on"
+        "negotiated_close/both_open_at_once_and_nothing_is_agreed"
+    }
+    fn who_is_to_wait_does_so_after_a_reset_too() {
+        "close_swap/a_peer_that_has_restarted"
+        "negotiated_close/a_lost_last_ack_is_answered_by_a_reset_and_the_holder_waits"
+        "negotiated_close/a_reset_while_both_close_leaves_the_holder_waiting"
+    }
     fn a_syn_reopens_time_wait() {
         "time_wait/a_higher_sequence_number_reopens"
         "time_wait/a_newer_timestamp_reopens_whatever_the_sequence_number"

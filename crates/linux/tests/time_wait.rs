@@ -1,0 +1,99 @@
+//! Who waits in TIME-WAIT: our stack as the client, the kernel as a server that closes first.
+//!
+//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes so many connections instead of 2,000.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(dead_code, reason = "each test file uses its part")]
+mod host;
+
+use std::{fs, net::TcpListener, thread};
+
+use ackwise_linux::{ConnectionId, stack::Tap};
+use ackwise_tcp::{Config, Event, Hold, Policies, State, TimeWaitReason, policy::ClosePolicy};
+use host::Host;
+
+/// Fewer than the kernel's backlog holds.
+const AT_ONCE: usize = 64;
+
+#[test]
+fn a_server_that_closes_first_waits_for_each_connection() {
+    Host::with("a_server_that_closes_first_waits_for_each_connection", |mut host| {
+        let reasons = serve(ClosePolicy::Ordinary, &mut host);
+        assert_eq!((time_wait(), reasons.len()), (connections(), 0));
+    });
+}
+
+#[test]
+fn with_swap_no_connection_is_left_at_the_server() {
+    Host::with("with_swap_no_connection_is_left_at_the_server", |mut host| {
+        let reasons = serve(ClosePolicy::Swap, &mut host);
+        assert_eq!(reasons, vec![TimeWaitReason::Swapped; connections()]);
+        // Nothing is lost here: the last RST may still be on its way through the device's queue.
+        host.run_until("the server waits for none", |_| time_wait() == 0);
+    });
+}
+
+#[test]
+fn a_kernel_that_follows_rfc_1337_waits_all_the_same() {
+    Host::with("a_kernel_that_follows_rfc_1337_waits_all_the_same", |mut host| {
+        fs::write("/proc/sys/net/ipv4/tcp_rfc1337", "1").unwrap();
+        let reasons = serve(ClosePolicy::Swap, &mut host);
+        assert_eq!((time_wait(), reasons.len()), (connections(), connections()));
+    });
+}
+
+#[test]
+fn a_kernel_that_does_not_know_the_option_closes_as_ever() {
+    Host::with("a_kernel_that_does_not_know_the_option_closes_as_ever", |mut host| {
+        let reasons = serve(ClosePolicy::Negotiated(Hold::Mine), &mut host);
+        assert_eq!((time_wait(), reasons.len()), (connections(), 0));
+    });
+}
+
+fn connections() -> usize {
+    let asked = std::env::var("ACKWISE_TIME_WAIT_CONNECTIONS");
+    asked.map_or(2_000, |number| number.parse().unwrap())
+}
+
+/// Opens the connections, lets the kernel close each first, and closes ours. Returns why our ends wait,
+/// as far as they do.
+fn serve(close: ClosePolicy, host: &mut Host) -> Vec<TimeWaitReason> {
+    let connections = connections();
+    let listener = TcpListener::bind(host.kernel(0)).unwrap();
+    let server = listener.local_addr().unwrap();
+    let kernel = thread::spawn(move || {
+        for _ in 0..connections {
+            drop(listener.accept().unwrap());
+        }
+    });
+    let config = Config::new(Policies { close, ..Policies::LINUX_6 });
+    let mut ids: Vec<ConnectionId> = Vec::new();
+    let mut closed = 0;
+    host.run_until("all are closed", |host| {
+        for (id, event) in host.take_events() {
+            match event {
+                Event::PeerClosed => host.stack.close(id),
+                Event::Closed => closed += 1,
+                Event::Connected => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        while ids.len() < connections && ids.len() - closed < AT_ONCE {
+            ids.push(host.stack.connect(server, &config, Tap::Off).unwrap());
+        }
+        closed == connections
+    });
+    kernel.join().unwrap();
+    let waiting = ids.into_iter().filter(|id| host.state(*id) == Some(State::TimeWait));
+    waiting.filter_map(|id| host.stack.endpoint(id)?.time_wait_reason()).collect()
+}
+
+/// The kernel's sockets in TIME-WAIT in this namespace, as `/proc/net/tcp` shows them.
+fn time_wait() -> usize {
+    const TIME_WAIT: &str = "06";
+    let table = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+    let states = table.lines().skip(1).filter_map(|row| row.split_whitespace().nth(3));
+    states.filter(|state| *state == TIME_WAIT).count()
+}
