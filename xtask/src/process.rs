@@ -35,6 +35,8 @@ pub(crate) enum End {
 pub(crate) enum Output<'a> {
     /// Straight to ours.
     Inherit,
+    /// Nowhere.
+    Discard,
     /// To ours, and each line to the function.
     Tee(&'a mut dyn FnMut(&str)),
     /// Each line to the function only.
@@ -54,15 +56,18 @@ pub(crate) fn run(
     if interrupted() {
         return Ok(End::Interrupted);
     }
-    let piped = !matches!(output, Output::Inherit);
     command.process_group(0).stdin(Stdio::null());
-    command.stdout(if piped { Stdio::piped() } else { Stdio::inherit() });
+    command.stdout(match output {
+        Output::Inherit => Stdio::inherit(),
+        Output::Discard => Stdio::null(),
+        Output::Tee(_) | Output::Take(_) => Stdio::piped(),
+    });
     let child =
         command.spawn().with_context(|| format!("starting {}", command.get_program().display()))?;
     let group = Group::of(&child)?;
     let messages = watch(child);
     let mut handle = |line: &str| match &mut output {
-        Output::Inherit => {}
+        Output::Inherit | Output::Discard => {}
         Output::Tee(handle) => {
             // A closed standard output must not stop the tests.
             let _ = writeln!(io::stdout(), "{line}");

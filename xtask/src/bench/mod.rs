@@ -4,8 +4,11 @@
 //! disturbs both. It is printed with its spread, with processor time beside wall time, and with a
 //! warning when somebody else was using the processors.
 
+mod child;
+mod explain;
 mod machine;
 mod page;
+mod peak;
 mod program;
 mod rounds;
 mod sim;
@@ -70,6 +73,7 @@ pub(crate) fn list() {
         println!("{:<10} {}", benchmark.name(), benchmark.question());
     }
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
+    println!("{:<10} {}", explain::NAME, explain::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints what it found.
@@ -78,8 +82,10 @@ pub(crate) fn list() {
 ///
 /// If there is no such benchmark, or it could not be measured.
 pub(crate) fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
-    if name == sim::NAME {
-        return sim::run(rounds);
+    match name {
+        sim::NAME => return sim::run(rounds),
+        explain::NAME => return explain::run(rounds),
+        _ => {}
     }
     let mut benchmark = all()
         .into_iter()
@@ -135,6 +141,11 @@ fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {
     if ratio.is_wide() {
         println!("warning: the rounds disagree; repeat with --rounds {}", rounds.len() * 4);
     }
+}
+
+/// What is said of a target: reached, or plainly not.
+const fn verdict(reached: bool) -> &'static str {
+    if reached { "reached" } else { "MISSED" }
 }
 
 fn warn_if_busy(when: &str, others: Option<f64>) {

@@ -58,6 +58,11 @@ pub(crate) fn run(
         .collect()
 }
 
+/// Whose turn it is, by place, in `rounds` rounds of several. Who goes first changes here, too.
+pub(crate) fn turns(rounds: NonZeroUsize, players: usize) -> impl Iterator<Item = usize> {
+    (0..rounds.get()).flat_map(move |round| (0..players).map(move |turn| (round + turn) % players))
+}
+
 fn round(benchmark: &mut dyn Benchmark, first: Side) -> anyhow::Result<Round> {
     match first {
         Side::Ours => {
@@ -125,5 +130,11 @@ mod tests {
         assert_eq!(recorder.asked, [Ours, Other, Ours, Other, Other, Ours]);
         assert_eq!(rounds.len(), 2);
         assert!(rounds.iter().all(|round| round.ratio() == 2.0));
+    }
+
+    #[test]
+    fn of_several_another_goes_first_each_time() {
+        let places: Vec<_> = turns(NonZeroUsize::new(4).unwrap(), 3).collect();
+        assert_eq!(places, [0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 1, 2]);
     }
 }

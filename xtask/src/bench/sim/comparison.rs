@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::child;
 use super::simulator::{Simulator, Watch};
 use super::work::{Counts, Seconds, Work};
 use crate::bench::spread::Spread;
+use crate::bench::{child, rounds};
 
 /// What was measured of one simulator.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl Measured {
     }
 }
 
-/// Lets each simulator do `work` once with its packets counted, then `rounds` times against the clock.
+/// Lets each simulator do `work` once with its packets counted, then `count` times against the clock.
 /// Who goes first changes from round to round, so that a drift of the machine favours nobody.
 ///
 /// # Errors
@@ -77,23 +77,20 @@ impl Measured {
 pub(super) fn compare(
     work: Work,
     simulators: &[Box<dyn Simulator>],
-    rounds: NonZeroUsize,
+    count: NonZeroUsize,
 ) -> anyhow::Result<Vec<Measured>> {
     let mut all = simulators
         .iter()
-        .map(|simulator| count(work, simulator.as_ref()))
+        .map(|simulator| count_work(work, simulator.as_ref()))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    for round in 0..rounds.get() {
-        for turn in 0..simulators.len() {
-            let place = (round + turn) % simulators.len();
-            let times = time(work, simulators[place].as_ref())?;
-            all[place].rounds.push(times);
-        }
+    for place in rounds::turns(count, simulators.len()) {
+        let times = time(work, simulators[place].as_ref())?;
+        all[place].rounds.push(times);
     }
     Ok(all)
 }
 
-fn count(work: Work, simulator: &dyn Simulator) -> anyhow::Result<Measured> {
+fn count_work(work: Work, simulator: &dyn Simulator) -> anyhow::Result<Measured> {
     let (name, seconds) = (simulator.name(), simulator.seconds(work));
     let run = child::run(&mut simulator.command(work, seconds, Watch::Count))?;
     let counts = simulator.counts(work, &run.output);

@@ -1,18 +1,13 @@
 //! What a live connection costs in memory: one million of them at once, against a thousand.
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
 
-use super::child;
 use super::ours::{Ours, SAME_TCP, measures, whole};
-use crate::install::needs::Package;
-
-pub(super) const PACKAGES: &[Package] =
-    &[Package { name: "time", purpose: "the peak memory of one program", service: None }];
+use crate::bench::peak::Peak;
+use crate::bench::{child, verdict};
 
 /// Measures and prints it. `directory` is for what GNU time writes.
 ///
@@ -21,16 +16,16 @@ pub(super) const PACKAGES: &[Package] =
 /// If a run failed, or did not say what it did.
 pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
     println!("\nmillion: one million connections at once, both ends\n");
-    let few = Peak::measure(ours, FEW, directory)?;
-    let many = Peak::measure(ours, MANY, directory)?;
+    let peak = Peak::new(directory)?;
+    let few = Size::measure(ours, FEW, &peak)?;
+    let many = Size::measure(ours, MANY, &peak)?;
     println!("{:>12} {:>10} {:>8}", "connections", "peak MB", "user s");
-    for peak in [few, many] {
-        let (megabytes, user) = (peak.octets.div_ceil(1_000_000), peak.user.as_secs_f64());
-        println!("{:>12} {megabytes:>10} {user:>8.2}", peak.connections);
+    for size in [few, many] {
+        let (megabytes, user) = (size.octets.div_ceil(1_000_000), size.user.as_secs_f64());
+        println!("{:>12} {megabytes:>10} {user:>8.2}", size.connections);
     }
     let each = many.octets.saturating_sub(few.octets)
         / many.connections.saturating_sub(few.connections).max(1);
-    let verdict = |reached| if reached { "reached" } else { "MISSED" };
     println!("a live connection: {each} octets (target 2048: {})", verdict(each <= EACH));
     let all = many.connections >= MANY && many.octets < ALL;
     println!("one million of them: target under 4 GB: {}", verdict(all));
@@ -38,7 +33,7 @@ pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Peak {
+struct Size {
     /// The most that were alive at once.
     connections: u64,
     /// The largest resident set.
@@ -46,23 +41,16 @@ struct Peak {
     user: Duration,
 }
 
-impl Peak {
-    fn measure(ours: &Ours, connections: u64, directory: &Path) -> anyhow::Result<Self> {
+impl Size {
+    fn measure(ours: &Ours, connections: u64, peak: &Peak) -> anyhow::Result<Self> {
         let limit = format!("application.held.limit={connections}");
         let mut settings = vec![limit.as_str()];
         settings.extend(SAME_TCP);
-        let inner = ours.run("experiments/million.toml", &settings);
-        fs::create_dir_all(directory)?;
-        let file = directory.join("peak");
-        let mut command = Command::new("/usr/bin/time");
-        command.args(["--format", "%M", "--output"]).arg(&file);
-        command.arg(inner.get_program()).args(inner.get_args());
-        let run = child::run(&mut command)?;
-        let kilobytes: u64 = fs::read_to_string(&file)?.trim().parse()?;
+        let run = child::run(&mut peak.watch(&ours.run("experiments/million.toml", &settings)))?;
         let measures = measures(&run.output).context("ackwise run --json printed no row")?;
         let connections = measures.get("work.most_connections").and_then(whole);
         let connections = connections.context("no work.most_connections in the row")?;
-        Ok(Self { connections, octets: 1024 * kilobytes, user: run.user })
+        Ok(Self { connections, octets: peak.octets()?, user: run.user })
     }
 }
 

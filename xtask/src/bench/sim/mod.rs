@@ -4,7 +4,6 @@
 //! two are ours, in `xtask/bench/sim`, written to be fast. `docs/decisions/sim-speed.md` says what is
 //! the same in all three and what is not.
 
-mod child;
 mod comparison;
 mod memory;
 mod ns2;
@@ -26,7 +25,7 @@ use self::ours::Ours;
 use self::simulator::Simulator;
 use self::work::Work;
 use super::machine::Load;
-use super::{program, warn_if_busy};
+use super::{peak, program, warn_if_busy};
 use crate::{install, process};
 
 /// What `cargo xtask bench NAME` calls it.
@@ -50,7 +49,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
         let measured = comparison::compare(work, &simulators, rounds.unwrap_or(ROUNDS))?;
         report::print(work, &measured);
     }
-    match install::provide_packages(memory::PACKAGES) {
+    match install::provide_packages(peak::PACKAGES) {
         Ok(()) => memory::report(&ours()?, Path::new(DIRECTORY))?,
         Err(error) => println!("\nskipped the memory of a connection: {error:#}"),
     }

@@ -3,6 +3,7 @@
 use super::comparison::Measured;
 use super::work::Work;
 use crate::bench::spread::Spread;
+use crate::bench::verdict;
 
 /// Prints what was found; the first simulator is ours.
 pub(super) fn print(work: Work, all: &[Measured]) {
@@ -41,7 +42,6 @@ pub(super) fn print(work: Work, all: &[Measured]) {
 
 /// `same` has done all of the work too.
 fn targets(work: Work, ours: &Measured, same: Option<&Measured>) {
-    let verdict = |reached| if reached { "reached" } else { "MISSED" };
     let target = work.target();
     if let Some(speed) = target.per_second {
         let reached = verdict(ours.speed().median >= speed);
