@@ -19,7 +19,10 @@ use ackwise_sim::{
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Connections, CostModel, Web},
     workload::Span,
 };
-use ackwise_tcp::{Instant, Octets, Policies, policy::AckPolicy};
+use ackwise_tcp::{
+    Hold, Instant, Octets, Policies,
+    policy::{AckPolicy, ClosePolicy},
+};
 use proptest::prelude::*;
 use scenarios::ethernet;
 
@@ -85,6 +88,23 @@ fn who_closes_first_holds_time_wait() {
         let measures = measured(&ethernet(transfer, Behaviour::FIXED));
         let held = ["client", "server"].map(|host| measures.hosts[host].most_time_wait);
         assert_eq!(held, [client, server], "{transfer:?}");
+    }
+}
+
+/// The server closes each of 300 connections first. With a swap it waits until the RST is there, so for
+/// one at a time; with an agreement for none.
+#[test]
+fn time_wait_moves_to_the_client_by_swap_and_by_agreement() {
+    let [mine, yours] = [Hold::Mine, Hold::Yours].map(ClosePolicy::Negotiated);
+    for (close, server) in [([ClosePolicy::Swap; 2], 1), ([mine, yours], 0)] {
+        let mut scenario = ethernet(Transfer::Serial, Behaviour::FIXED);
+        for (node, close) in scenario.nodes.iter_mut().zip(close) {
+            node.tcp.as_mut().unwrap().policies.close = close;
+        }
+        let measures = measured(&scenario);
+        let held = ["client", "server"].map(|host| measures.hosts[host].most_time_wait);
+        assert_eq!(held, [300, server], "{close:?}");
+        assert_eq!(measures.applications["web"].connections_failed, 0, "{close:?}");
     }
 }
 
