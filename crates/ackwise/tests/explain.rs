@@ -111,6 +111,24 @@ fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
 }
 
 #[test]
+fn each_server_has_its_ends_and_each_distance_its_direction() {
+    let directory = Directory::new();
+    let report = directory.json(&["stalls.pcap"]);
+    let [server] = &report["servers"].as_array().unwrap()[..] else { panic!("one server") };
+    assert_eq!((&server["connections"], &server["exchanges"]), (&100.into(), &300.into()));
+    for key in ["closed_first", "time_wait"] {
+        assert_eq!((&server[key]["client"], &server[key]["server"]), (&100.into(), &0.into()));
+    }
+    assert_eq!((&server["reset"], &server["idle_open"]), (&0.into(), &0.into()));
+    let text = text(&directory.run(&["explain", "stalls.pcap"]).stdout);
+    for direction in ["to server", "to client"] {
+        let row = format!("propagation             {direction}  path");
+        assert!(text.contains(&row), "{text}");
+    }
+    assert!(text.contains("TIME-WAIT is with the client: 100, with the server: 0"), "{text}");
+}
+
+#[test]
 fn a_limit_that_is_met_is_exit_1_and_a_wrong_name_lists_the_causes() {
     let directory = Directory::new();
     for (limit, code) in [

@@ -4,12 +4,14 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
     series::{Series, Stretch},
 };
-use ackwise_http::cause::{Direction, Party};
+use ackwise_http::cause::Party;
 
 use super::{
+    notes::notes,
     reading::Explained,
     sentence::sentence,
-    text::{LEAST_SHOWN, Shown, millis, span},
+    servers::Server,
+    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, millis, span, towards},
     totals::{Over, Totals},
 };
 use crate::{
@@ -30,10 +32,18 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
     }
     let totals = shown.totals(explained);
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
-    let (timeline, notes) = timeline(&explained.analysis);
-    let notes = notes.into_iter().chain(doubts(explained)).map(Block::Text);
+    let (timeline, left_out) = timeline(&explained.analysis);
+    let left_out = left_out.into_iter().map(Block::Text);
     let timeline = Block::Timeline(Box::new(timeline));
-    page.add_section("Exchanges and packets", std::iter::once(timeline).chain(notes));
+    page.add_section("Exchanges and packets", std::iter::once(timeline).chain(left_out));
+    let servers = Server::all(&explained.analysis);
+    if !servers.is_empty() {
+        page.add_section("Servers", [Block::Table(servers_table(&servers))]);
+    }
+    let notes = notes(explained);
+    if !notes.is_empty() {
+        page.add_section("What is not covered", notes.into_iter().map(Block::Text));
+    }
     page.render()
 }
 
@@ -56,15 +66,30 @@ fn table(totals: &Totals) -> Table {
         }
         table.add([
             Cell::Cause(total.cause),
-            Cell::text(match total.direction {
-                Direction::ToServer => "to server",
-                Direction::ToClient => "to client",
-            }),
+            Cell::text(towards(total.direction)),
             Cell::Share(share, total.cause),
             Cell::number(span(total.span)),
             Cell::text(total.party().map_or("-", Party::name)),
             Cell::number(total.times.to_string()),
             Cell::number(total.exchanges.to_string()),
+        ]);
+    }
+    table
+}
+
+fn servers_table(servers: &[Server]) -> Table {
+    let caption = match servers.len().saturating_sub(MOST_SERVERS) {
+        0 => "Connections by server".to_owned(),
+        more => format!("Connections by server; {more} with fewer connections are not shown"),
+    };
+    let columns = ["server", "connections", "exchanges", "what its connections show"];
+    let mut table = Table::new(caption, columns);
+    for server in servers.iter().take(MOST_SERVERS) {
+        table.add([
+            Cell::text(server.address.to_string()),
+            Cell::number(server.connections.to_string()),
+            Cell::number(server.exchanges.to_string()),
+            Cell::text(facts(server).join("; ")),
         ]);
     }
     table
@@ -122,24 +147,4 @@ fn drawn(it: &Stretch) -> Span {
         *place = packet;
     }
     Span { from: it.from, until: it.until, cause: it.cause, direction: it.direction, packets }
-}
-
-fn doubts(explained: &Explained) -> Vec<String> {
-    let mut doubts: Vec<String> =
-        explained.troubles.iter().map(|it| printable(it).to_string()).collect();
-    let lost = explained.drops.packets();
-    if lost > 0 {
-        doubts.push(format!("The capture itself lost {lost} packets."));
-    }
-    let left_out = &explained.left_out;
-    if left_out.total() > 0 {
-        let reasons: Vec<String> = left_out
-            .iter()
-            .filter(|it| it.1 > 0)
-            .map(|(why, count)| format!("{count} {}", why.as_str()))
-            .collect();
-        let packets = explained.packets;
-        doubts.push(format!("Left out of {packets} packets: {}.", reasons.join(", ")));
-    }
-    doubts
 }

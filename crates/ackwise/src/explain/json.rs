@@ -1,5 +1,7 @@
 //! The report for programs.
 
+use std::collections::BTreeMap;
+
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
     attribution::Share,
@@ -10,6 +12,7 @@ use serde::Serialize;
 use super::{
     reading::Explained,
     sentence::sentence,
+    servers::{Ends, Server},
     text::Shown,
     totals::{Total, Totals},
 };
@@ -20,10 +23,27 @@ struct Document {
     packets: u64,
     segments: u64,
     lost_by_capture: u64,
+    /// Packets by why they were left out.
+    left_out: BTreeMap<&'static str, u64>,
     warnings: Vec<String>,
+    servers: Vec<ServerFacts>,
     connections: Vec<Connection>,
     exchanges: Vec<Exchange>,
     totals: Vec<CauseTotal>,
+}
+
+#[derive(Serialize)]
+struct ServerFacts {
+    server: String,
+    connections: u64,
+    exchanges: u64,
+    closed_first: Ends,
+    time_wait: Ends,
+    reset: u64,
+    idle_open: u64,
+    idle_open_ms: f64,
+    idle_closed: u64,
+    idle_closed_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -34,6 +54,8 @@ struct Connection {
     protocol: Option<String>,
     exchanges: u32,
     closed_first: Option<&'static str>,
+    time_wait: Option<&'static str>,
+    reset: bool,
     initial_window_segments: Option<u32>,
     delayed_ack_ms: Option<f64>,
     vantage: &'static str,
@@ -90,13 +112,30 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
+        left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
         warnings: explained.troubles.clone(),
+        servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(connection).collect(),
         exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
         totals: shown.totals(explained).iter().flat_map(totals).collect(),
     };
     let text = serde_json::to_string_pretty(&document);
     text.expect("the report is strings and finite numbers") + "\n"
+}
+
+fn server(it: &Server) -> ServerFacts {
+    ServerFacts {
+        server: it.address.to_string(),
+        connections: it.connections,
+        exchanges: it.exchanges,
+        closed_first: it.closed_first,
+        time_wait: it.time_wait,
+        reset: it.reset,
+        idle_open: it.idle.open,
+        idle_open_ms: millis(it.idle.open_for),
+        idle_closed: it.idle.closed,
+        idle_closed_ms: millis(it.idle.closed_after),
+    }
 }
 
 fn connection(it: &ConnectionResult) -> Connection {
@@ -107,6 +146,8 @@ fn connection(it: &ConnectionResult) -> Connection {
         protocol: it.protocol.map(|protocol| format!("{protocol:?}").to_lowercase()),
         exchanges: it.exchanges,
         closed_first: it.closed_first.map(Party::name),
+        time_wait: it.time_wait.map(Party::name),
+        reset: it.reset,
         initial_window_segments: it.initial_window,
         delayed_ack_ms: it.delayed_ack.map(millis),
         vantage: it.vantage.name(),

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use ackwise_http::cause::Party;
 
 use super::{
+    notes::notes,
     reading::Explained,
     sentence::sentence,
-    text::{Shown, millis, span},
+    servers::Server,
+    text::{MOST_SERVERS, Shown, counted, facts, millis, span, towards},
     totals::Over,
 };
 use crate::check::report::printable;
@@ -19,8 +21,8 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
     for totals in shown.totals(explained) {
         let _ = writeln!(
             out,
-            "\n{} of {} exchanges:\n\n| time | share | cause | party | times | exchanges |\n\
-             | ---: | ---: | --- | --- | ---: | ---: |",
+            "\n{} of {} exchanges:\n\n| time | share | cause | data | party | times | exchanges |\n\
+             | ---: | ---: | --- | --- | --- | ---: | ---: |",
             match totals.over {
                 Over::All => "Time".to_owned(),
                 over => format!("Time ({})", over.name()),
@@ -31,10 +33,11 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
         for total in &totals.causes {
             let _ = writeln!(
                 out,
-                "| {} | {:.1} % | {} | {} | {} | {} |",
+                "| {} | {:.1} % | {} | {} | {} | {} | {} |",
                 span(total.span),
                 total.span.as_secs_f64() / all * 100.0,
                 total.cause,
+                towards(total.direction),
                 total.party().map_or("-", Party::name),
                 total.times,
                 total.exchanges,
@@ -42,6 +45,10 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
         }
     }
     out += &slowest(explained, shown);
+    out += &servers(explained);
+    for note in notes(explained) {
+        let _ = writeln!(out, "\n{note}");
+    }
     out
 }
 
@@ -58,6 +65,19 @@ fn slowest(explained: &Explained, shown: &Shown) -> String {
             comma = ",";
         }
         out.push('\n');
+    }
+    out
+}
+
+fn servers(explained: &Explained) -> String {
+    let servers = Server::all(&explained.analysis);
+    let mut out = String::new();
+    if !servers.is_empty() {
+        out += "\nServers:\n\n";
+    }
+    for server in servers.iter().take(MOST_SERVERS) {
+        let connections = counted(server.connections, "connection");
+        let _ = writeln!(out, "- {}, {connections}: {}", server.address, facts(server).join("; "));
     }
     out
 }

@@ -5,8 +5,10 @@
 //! | `reading` | a capture, read until it ends or nobody wants more |
 //! | `live` | what passes an interface now, as a capture |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
+//! | `servers` | who closes connections, and who waits idle, by server |
 //! | `remedy` | what removes a cause, in a sentence |
 //! | `sentence` | the one that comes first: who waited for whom |
+//! | `notes` | what a report does not cover |
 //! | `text`, `markdown`, `json`, `html` | the report |
 
 mod html;
@@ -14,9 +16,11 @@ mod json;
 #[cfg(target_os = "linux")]
 mod live;
 mod markdown;
+mod notes;
 mod reading;
 mod remedy;
 mod sentence;
+mod servers;
 mod text;
 mod totals;
 
@@ -27,5 +31,6 @@ pub use live::{Live, LiveError};
 pub use markdown::markdown;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
+pub use servers::{Ends, Idle, Server};
 pub use text::{Shown, text};
 pub use totals::{Over, Total, Totals};

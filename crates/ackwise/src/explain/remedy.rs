@@ -49,7 +49,10 @@ pub(super) const fn remedy(cause: Cause, direction: Direction) -> Option<&'stati
         (Cause::ApplicationLimited, Direction::ToServer) => {
             "look into the client's program: it had begun the request and wrote no more"
         }
-        (Cause::ServerThink, _) => "look into the server's program: it had the whole request",
+        (Cause::ServerThink, _) => {
+            "look into the server's program: it had the whole request, or a head that expects 100 \
+             (Continue)"
+        }
         (
             Cause::RequestUpload
             | Cause::Propagation

@@ -48,7 +48,7 @@ pub(super) const fn is_stall(cause: Cause) -> bool {
 
 fn of_stall(analysis: &Analysis, stall: &Total) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
-    let who = worst.map_or_else(|| "The sender".to_owned(), |it| it.to_string());
+    let who = worst.map_or_else(|| "The sender".to_owned(), named);
     let each = stall.span / u32::try_from(stall.times.max(1)).unwrap_or(u32::MAX);
     let mut out = format!(
         "{who} {} {} time{} in {} of {} exchanges: {} each, {} in all.",
@@ -111,6 +111,11 @@ fn worst_host(analysis: &Analysis, cause: Cause, direction: Direction) -> Option
         }
     }
     owed.into_iter().max_by_key(|&(_, span)| span).map(|(host, _)| host)
+}
+
+/// A client's ports come and go: it is known by its address.
+fn named(host: SocketAddr) -> String {
+    if host.port() == 0 { host.ip().to_string() } else { host.to_string() }
 }
 
 fn of_none(totals: &Totals) -> String {

@@ -1,14 +1,16 @@
 //! The report for a terminal.
 
-use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr, time::Duration};
+use std::{fmt::Write as _, time::Duration};
 
-use ackwise_capture::analysis::{ConnectionResult, ExchangeResult};
-use ackwise_http::cause::Party;
+use ackwise_capture::analysis::ExchangeResult;
+use ackwise_http::cause::{Direction, Party};
 use anstyle::Style;
 
 use super::{
+    notes::notes,
     reading::Explained,
     sentence::sentence,
+    servers::{Ends, Server},
     totals::{Over, Total, Totals},
 };
 use crate::check::report::printable;
@@ -63,7 +65,9 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
     }
     out += &worst_section(explained, shown);
     out += &servers_section(explained);
-    out += &notes(explained);
+    for note in notes(explained) {
+        let _ = writeln!(out, "\n{note}");
+    }
     out
 }
 
@@ -79,9 +83,8 @@ fn totals_section(totals: &Totals) -> String {
         Over::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(
-        "\n{title}: {} exchange{}, {}\n",
-        totals.exchanges,
-        if totals.exchanges == 1 { "" } else { "s" },
+        "\n{title}: {}, {}\n",
+        counted(totals.exchanges as u64, "exchange"),
         span(totals.span)
     );
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -92,12 +95,13 @@ fn totals_section(totals: &Totals) -> String {
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:24} {:7} {:>7} times in {} exchanges",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} times in {}",
             span(total.span),
             total.cause.name(),
+            towards(total.direction),
             party(total),
             total.times,
-            total.exchanges,
+            counted(total.exchanges as u64, "exchange"),
         );
     }
     out
@@ -153,9 +157,10 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
             share.evidence.packets().map(|number| number.to_string()).collect();
         let _ = writeln!(
             out,
-            "    {:>12}  {:24} {:7} {}{}{}",
+            "    {:>12}  {:23} {:9}  {:7} {}{}{}",
             millis(share.span),
             share.cause.name(),
+            towards(share.direction),
             share.cause.party(share.direction).map_or("-", Party::name),
             if packets.is_empty() { "" } else { "packets " },
             packets.join(" "),
@@ -169,61 +174,70 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
 }
 
 fn servers_section(explained: &Explained) -> String {
-    let mut servers: BTreeMap<SocketAddr, Vec<&ConnectionResult>> = BTreeMap::new();
-    for connection in &explained.analysis.connections {
-        servers.entry(connection.server).or_default().push(connection);
-    }
-    let mut out = String::new();
-    for (server, connections) in servers.iter().take(MOST_SERVERS) {
-        out += &one_server(*server, connections);
-    }
+    let servers = Server::all(&explained.analysis);
+    let mut out: String = servers.iter().take(MOST_SERVERS).map(one_server).collect();
     if servers.len() > MOST_SERVERS {
-        let _ = writeln!(out, "and {} more servers", servers.len() - MOST_SERVERS);
+        let _ = writeln!(out, "\nand {} more servers", servers.len() - MOST_SERVERS);
     }
     out
 }
 
-fn one_server(server: SocketAddr, connections: &[&ConnectionResult]) -> String {
-    let closed = |party| connections.iter().filter(|it| it.closed_first == Some(party)).count();
-    let [by_client, by_server] = [Party::Client, Party::Server].map(closed);
-    let vantage = connections.first().map_or("unknown", |it| it.vantage.name());
+/// So many servers are shown: those with the most connections. Ours.
+pub(super) const MOST_SERVERS: usize = 10;
+
+fn one_server(server: &Server) -> String {
     let mut out = format!(
-        "\n{server}: {} connections, captured at: {vantage}\n  closed first by the client: \
-         {by_client}, by the server: {by_server}\n",
-        connections.len(),
+        "\n{}: {}, {}, captured at: {}\n",
+        server.address,
+        counted(server.connections, "connection"),
+        counted(server.exchanges, "exchange"),
+        server.vantage.name(),
     );
-    if let Some(window) = connections.iter().filter_map(|it| it.initial_window).max() {
-        let _ = writeln!(out, "  initial window: {window} segments");
-    }
-    if let Some(delay) = connections.iter().filter_map(|it| it.delayed_ack).max() {
-        let _ = writeln!(out, "  delayed acknowledgements of clients: up to {}", millis(delay));
+    for fact in facts(server) {
+        let _ = writeln!(out, "  {fact}");
     }
     out
 }
 
-/// So many servers are shown. Ours.
-const MOST_SERVERS: usize = 10;
+/// What is known of a server beside what its exchanges cost.
+pub(super) fn facts(server: &Server) -> Vec<String> {
+    let Server { closed_first, time_wait, reset, idle, .. } = server;
+    let mut facts = vec![format!(
+        "closed first by the client: {}, by the server: {}; broken off by an RST: {reset}",
+        closed_first.client, closed_first.server,
+    )];
+    if *time_wait != Ends::default() {
+        let Ends { client, server } = time_wait;
+        facts.push(format!("TIME-WAIT is with the client: {client}, with the server: {server}"));
+    }
+    if idle.open > 0 {
+        let (count, longest) = (counted(idle.open, "connection"), span(idle.open_for));
+        facts.push(format!("idle at the end: {count}, for up to {longest}"));
+    }
+    if idle.closed > 0 {
+        let (count, longest) = (counted(idle.closed, "connection"), span(idle.closed_after));
+        facts.push(format!("closed while idle: {count}, after up to {longest}"));
+    }
+    if let Some(window) = server.initial_window {
+        facts.push(format!("initial window: {window} segments"));
+    }
+    if let Some(delay) = server.delayed_ack {
+        facts.push(format!("delayed acknowledgements of clients: up to {}", millis(delay)));
+    }
+    facts
+}
 
-fn notes(explained: &Explained) -> String {
-    let mut out = String::new();
-    let left_out = &explained.left_out;
-    if left_out.total() > 0 {
-        let _ = write!(out, "\nLeft out of {} packets:", explained.packets);
-        let mut comma = "";
-        for (why, count) in left_out.iter().filter(|it| it.1 > 0) {
-            let _ = write!(out, "{comma} {count} {}", why.as_str());
-            comma = ",";
-        }
-        out.push('\n');
+/// `1 connection`, `2 connections`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Where the data goes that was waited for: both ways there is distance.
+pub(super) const fn towards(direction: Direction) -> &'static str {
+    match direction {
+        Direction::ToServer => "to server",
+        Direction::ToClient => "to client",
     }
-    if explained.drops.packets() > 0 {
-        let lost = explained.drops.packets();
-        let _ = writeln!(out, "\nThe capture itself lost {lost} packets.");
-    }
-    for trouble in &explained.troubles {
-        let _ = writeln!(out, "\nwarning: {}", printable(trouble));
-    }
-    out
 }
 
 /// `12.345 ms`.

@@ -40,6 +40,22 @@ impl NotTcp {
         Self::UnknownLink,
     ];
 
+    /// In a word, for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quic => "quic",
+            Self::Udp => "udp",
+            Self::OtherProtocol => "other-protocol",
+            Self::NotIp => "not-ip",
+            Self::LaterFragment => "later-fragment",
+            Self::Cut => "cut",
+            Self::Malformed => "malformed",
+            Self::TooDeep => "too-deep",
+            Self::UnknownLink => "unknown-link",
+        }
+    }
+
     /// What a report says of `count` packets, after the number: "12 packets *were not TCP*".
     #[must_use]
     pub const fn as_str(self) -> &'static str {
