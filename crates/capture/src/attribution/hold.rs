@@ -44,6 +44,8 @@ pub(crate) struct Facts {
     pub pushed: bool,
     /// It had PSH for no other reason than that.
     pub ended: bool,
+    /// There is a way between the sender and the vantage point, on which segments get lost.
+    pub from_afar: bool,
     /// Its sender has been seen not to apply Nagle's rule.
     pub without_nagle: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
@@ -139,7 +141,7 @@ impl Hold {
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
-        if !facts.ended && facts.flight[1] == 0 && facts.quiet >= Self::LEAST_TIMEOUT {
+        if facts.may_have_been_lost() && facts.quiet >= Self::LEAST_TIMEOUT {
             // It was ready, and nothing kept it: it was lost before it could be seen.
             let lost = Some(RepairedBy::Timeout);
             return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
@@ -168,6 +170,13 @@ impl Facts {
             && self.after_ack.is_some_and(|late| late * 4 <= self.gap)
     }
 
+    /// It was sent before, perhaps, and lost on its way to the vantage point. What follows PSH and fills
+    /// a segment was written late: a program that fills its send buffer and comes back to it looks so.
+    const fn may_have_been_lost(&self) -> bool {
+        let ready = !self.pushed || (!self.ended && self.is_small());
+        self.from_afar && ready && self.flight[1] == 0
+    }
+
     /// An acknowledgement has come just before.
     pub(crate) fn is_released(&self) -> bool {
         self.after_ack.is_some_and(|late| late <= self.at_once)
@@ -190,5 +199,47 @@ impl Facts {
         !self.without_nagle
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing was outstanding for 60 ms, and then a full segment comes.
+    const LATE: Facts = Facts {
+        gap: Nanos::from_millis(80),
+        after_ack: Some(Nanos::from_millis(60)),
+        quiet: Nanos::from_millis(60),
+        at_once: Nanos::from_millis(1),
+        octets: 1_448,
+        full: 1_448,
+        flight: [1_448, 0],
+        room: Some(60_000),
+        window: 14_480,
+        peak_before_idle: None,
+        slow_start: true,
+        constant: false,
+        small_acknowledged: false,
+        pushed: false,
+        ended: false,
+        from_afar: true,
+        without_nagle: false,
+        loss: None,
+    };
+
+    #[test]
+    fn what_was_lost_before_it_could_be_seen_is_told_from_what_was_written_late() {
+        let (lost, late) = (Wait::RetransmissionTimeout, Wait::Application);
+        for (facts, wait, why) in [
+            (LATE, lost, "cut off from more, so it was ready"),
+            (Facts { from_afar: false, ..LATE }, late, "its sender's host would have seen it"),
+            (Facts { pushed: true, ..LATE }, late, "a send buffer was empty, and full again"),
+            (Facts { pushed: true, octets: 500, ..LATE }, lost, "a last piece behind a card's PSH"),
+            (Facts { pushed: true, ended: true, ..LATE }, late, "the program had written no more"),
+            (Facts { flight: [2_896, 1_448], pushed: true, ..LATE }, late, "more is under way"),
+        ] {
+            assert_eq!(Hold::told_by(&facts).wait, wait, "{why}");
+        }
     }
 }

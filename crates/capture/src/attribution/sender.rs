@@ -87,6 +87,9 @@ impl Sender {
     const MAX_COMING: usize = 256;
     /// So many show that a sender has no Nagle: a probe for a loss looks the same. Ours.
     const PROOFS: u8 = 2;
+    /// If the way to the receiver is so many times as long, the vantage point is the sender's host or
+    /// next to it: whatever leaves is seen there. Ours.
+    const NEAR: u64 = 8;
 
     /// An acknowledgement of its data, or a new window, was seen.
     pub(crate) fn handle_ack(
@@ -233,6 +236,7 @@ impl Sender {
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             ended: last.ended,
+            from_afar: ways.sender * Self::NEAR > ways.receiver,
             without_nagle: self.unheld >= Self::PROOFS,
             loss: sighting.loss,
         };

@@ -1,7 +1,7 @@
 //! One exchange while it goes on.
 
 use ackwise_http::cause::{Cause, Direction, Phase};
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
@@ -19,6 +19,8 @@ pub(crate) struct Open {
     pub stream: u32,
     pub account: Account,
     state: State,
+    /// The client no longer waits for 100 (Continue), if it ever did.
+    goes_on: bool,
     pub head: Option<Box<RequestHead>>,
     pub status: Option<u16>,
     pub request: [u64; 2],
@@ -48,6 +50,7 @@ impl Open {
             stream,
             account,
             state: State::Request,
+            goes_on: false,
             head: None,
             status: None,
             request: [position, position],
@@ -61,6 +64,7 @@ impl Open {
     /// Data has left in `direction`; what did the exchange wait for until then?
     pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
         match (self.state, direction) {
+            (State::Request, Direction::ToServer) if self.awaits_continue() => self.go_on(gap),
             (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
             (State::Response, Direction::ToClient) => {
                 gap.divide(Phase::Response, &mut self.account)
@@ -71,6 +75,23 @@ impl Open {
             }
             _ => {}
         }
+    }
+
+    fn awaits_continue(&self) -> bool {
+        !self.goes_on && self.head.as_ref().is_some_and(|head| head.expects_continue)
+    }
+
+    /// The client sends what follows the head although nobody has asked it to. RFC 9110, section
+    /// 10.1.1: to such a head a server "MUST send either" a final status or 100 (Continue).
+    fn go_on(&mut self, gap: &Gap) {
+        self.goes_on = true;
+        if gap.blind || gap.hold.wait != Wait::Application {
+            return gap.divide(Phase::Request, &mut self.account);
+        }
+        let (free_at, arrived) = (gap.free_at.min(gap.until), gap.arrived.min(gap.until));
+        let last = gap.evidence.packets().next().unwrap_or_default();
+        gap::arrive(Phase::Request, free_at, arrived, last, &mut self.account);
+        self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
     }
 
     /// All of the request has left, in `last`, or a part of it again.
@@ -96,6 +117,7 @@ impl Open {
         if !matches!(self.state, State::Request) {
             return;
         }
+        self.goes_on = true;
         let (free_at, arrives) = (free_at.min(interim.sent), last.arrives.min(interim.sent));
         gap::arrive(Phase::Request, free_at, arrives, last.packet, &mut self.account);
         let evidence = Evidence::of([last.packet, interim.packet, 0]);

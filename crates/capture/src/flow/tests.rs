@@ -11,6 +11,7 @@ use crate::{
 };
 
 const REQUEST: &[u8] = b"GET /a?secret HTTP/1.1\r\nHost: a\r\n\r\n";
+const EXPECTATION: &[u8] = b"PUT /a HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 
 /// What goes over the wire, as it is seen at one place.
@@ -33,6 +34,9 @@ const BEFORE_NAT: Place =
 const BEHIND_NAT: Place =
     Place { interface: 1, client: "10.0.0.1:5000", server: "10.244.0.5:8080", micros_later: 8 };
 
+/// When, from the client or not, its number and what it acknowledges, its flags and data.
+type Packet = (u32, bool, u32, Option<u32>, Flags, &'static [u8]);
+
 impl Wire {
     fn new() -> Self {
         Self { analyser: Analyser::default(), number: 0 }
@@ -48,7 +52,7 @@ impl Wire {
     /// The first so many packets of it.
     fn talk(&mut self, places: &[Place], packets: usize) {
         let body = u32::try_from(HEAD.len()).unwrap();
-        for (at, from_client, seq, ack, flags, octets) in [
+        let all: [Packet; 10] = [
             (0, true, 0, None, Flags::SYN, &b""[..]),
             (200, false, 0, Some(1), Flags::SYN, b""),
             (400, true, 1, Some(1), Flags::NONE, b""),
@@ -59,10 +63,29 @@ impl Wire {
             (41_300, true, 36, Some(6 + body), Flags::FIN, b""),
             (41_500, false, 6 + body, Some(37), Flags::FIN, b""),
             (41_700, true, 37, Some(7 + body), Flags::NONE, b""),
-        ]
-        .into_iter()
-        .take(packets)
-        {
+        ];
+        self.carry(&all[..packets.min(all.len())], places);
+    }
+
+    /// A client that expects 100 (Continue), and after a second sends the body without it.
+    fn expectation(mut self) -> Analysis {
+        let [head, body] = [EXPECTATION, HEAD].map(|it| 1 + u32::try_from(it.len()).unwrap());
+        let packets = [
+            (0, true, 0, None, Flags::SYN, &b""[..]),
+            (200, false, 0, Some(1), Flags::SYN, b""),
+            (400, true, 1, Some(1), Flags::NONE, b""),
+            (500, true, 1, Some(1), Flags::PSH, EXPECTATION),
+            (700, false, 1, Some(head), Flags::NONE, b""),
+            (1_000_700, true, head, Some(1), Flags::PSH, b"12345"),
+            (1_001_100, false, 1, Some(5 + head), Flags::PSH, HEAD),
+            (1_001_150, false, body, Some(5 + head), Flags::PSH, b"12345"),
+        ];
+        self.carry(&packets, &[BEFORE_NAT]);
+        self.analyser.finish()
+    }
+
+    fn carry(&mut self, packets: &[Packet], places: &[Place]) {
+        for &(at, from_client, seq, ack, flags, octets) in packets {
             let segment = Segment {
                 seq: SeqNumber(seq + if from_client { 7_000 } else { 90_000 }),
                 ack: ack.map(|it| SeqNumber(it + if from_client { 90_000 } else { 7_000 })),
@@ -182,4 +205,12 @@ fn a_reset_that_is_not_exact_or_comes_too_early_breaks_off() {
         assert!(connection.reset);
         assert_eq!(connection.time_wait, None);
     }
+}
+
+#[test]
+fn who_owes_a_100_continue_is_waited_for() {
+    let analysis = Wire::new().expectation();
+    let [exchange] = &analysis.exchanges[..] else { panic!("{:?}", analysis.exchanges) };
+    let owed = [Cause::ServerThink, Cause::ApplicationLimited].map(|it| exchange.owed_to(it));
+    assert_eq!(owed.map(|it| it.as_millis()), [1_000, 0], "{:?}", exchange.shares);
 }
