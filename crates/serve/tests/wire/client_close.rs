@@ -1,14 +1,27 @@
 //! A client that closes first, and says so: who waits in TIME-WAIT, and what the server makes of it.
 
-use std::{fs, io::Write, net::Shutdown};
+use std::{
+    fs,
+    io::Write,
+    net::{Ipv4Addr, Shutdown, SocketAddr},
+    process,
+    sync::atomic::{AtomicU8, Ordering},
+};
 
 use ackwise_http::{Behaviour, RequestBuilder, client_close};
 use ackwise_serve::{Config, Server};
 
 use crate::client::{Client, eventually};
 
+/// A server on a loopback address of its own: what waits in TIME-WAIT from another test, or from an
+/// earlier run, is another's.
 fn server(client_close: bool) -> Server {
-    Server::start(Config { client_close, ..Config::loopback(Behaviour::FIXED) }).unwrap()
+    static NEXT: AtomicU8 = AtomicU8::new(1);
+    let [.., high, low] = process::id().to_be_bytes();
+    let address = Ipv4Addr::new(127, high, low, NEXT.fetch_add(1, Ordering::Relaxed));
+    let bind = SocketAddr::from((address, 0));
+    let config = Config { bind, client_close, ..Config::loopback(Behaviour::FIXED) };
+    Server::start(config).unwrap()
 }
 
 fn get(path: &str) -> RequestBuilder {
@@ -19,14 +32,27 @@ fn say_client_close(client: &mut Client) {
     client.stream.write_all(&client_close::encode("localhost").unwrap()).unwrap();
 }
 
-/// Sockets in TIME-WAIT whose own port, or whose peer's, is the server's.
+/// Sockets in TIME-WAIT: the server's, the clients'.
 fn time_wait(server: &Server) -> [usize; 2] {
     const TIME_WAIT: &str = "06";
-    let port = format!(":{:04X}", server.local_addr().port());
+    count(server, |state| state == TIME_WAIT)
+}
+
+/// Sockets of connections to the server, at either end.
+fn sockets(server: &Server) -> usize {
+    const LISTEN: &str = "0A";
+    count(server, |state| state != LISTEN).iter().sum()
+}
+
+/// Sockets in states that count: the server's, the clients'.
+fn count(server: &Server, counts: impl Fn(&str) -> bool) -> [usize; 2] {
+    let SocketAddr::V4(address) = server.local_addr() else { panic!("it is one of IPv4") };
+    let number = u32::from_ne_bytes(address.ip().octets());
+    let shown = format!("{number:08X}:{:04X}", address.port());
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
-    let rows = table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
-    let waiting: Vec<_> = rows.filter(|row| row[3] == TIME_WAIT).collect();
-    [1, 2].map(|column| waiting.iter().filter(|row| row[column].ends_with(&port)).count())
+    let rows = table.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let counted: Vec<_> = rows.filter(|row| counts(row[3])).collect();
+    [1, 2].map(|column| counted.iter().filter(|row| row[column] == shown).count())
 }
 
 #[test]
@@ -44,7 +70,8 @@ fn the_client_waits_and_the_server_says_nothing() {
                 assert_eq!(client.rest(), b"");
             }
         }
-        eventually("the client waits for all", || time_wait(&server) == [0, CONNECTIONS]);
+        eventually("all are closed", || time_wait(&server).iter().sum::<usize>() == CONNECTIONS);
+        assert_eq!(time_wait(&server), [0, CONNECTIONS], "half-close: {half_close}");
         let stats = server.stats();
         assert_eq!(stats.client_closed, CONNECTIONS as u64);
         assert_eq!(stats.answered, 2 * CONNECTIONS as u64);
@@ -72,6 +99,21 @@ fn who_does_not_know_it_answers_that_it_is_not_implemented() {
     assert_eq!(client.receive().response.head.status, 501);
     assert_eq!(client.rest(), b"");
     assert_eq!(server.stats().client_closed, 0);
+}
+
+/// The answer that nobody awaits draws an RST, which leaves nothing at either end: the client has not
+/// got what it closed first for, TIME-WAIT.
+#[test]
+fn who_does_not_know_it_and_is_not_listened_to_leaves_time_wait_nowhere() {
+    const CONNECTIONS: u64 = 20;
+    let server = server(false);
+    for _ in 0..CONNECTIONS {
+        let mut client = Client::connect(&server);
+        client.time("/300");
+        say_client_close(&mut client);
+    }
+    eventually("all are over", || sockets(&server) == 0);
+    assert_eq!(server.stats().accepted, CONNECTIONS);
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //!        event connected              no time: at the same time
 //!        write 500
 //!        > P. 1:501(500) ack 1
-//!        wait application             why nothing more is sent
+//!        wait application             why nothing more is sent (`reason`: why it is in TIME-WAIT)
 //!        nothing until 1.030          absolute
 //! 1.030  > P. 1:501(500) ack 1
 //! ```
