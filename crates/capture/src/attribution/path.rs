@@ -106,6 +106,8 @@ pub enum Vantage {
     At(Party),
     /// Somewhere between them.
     Between,
+    /// At both ends: two captures were joined.
+    Both,
     /// The ends are so near to each other that it does not matter.
     OneHost,
     /// No round trip was seen.
@@ -124,6 +126,7 @@ impl Vantage {
         match self {
             Self::At(party) => party.name(),
             Self::Between => "between",
+            Self::Both => "both",
             Self::OneHost => "one-host",
             Self::Unknown => "unknown",
         }
@@ -136,6 +139,8 @@ impl Vantage {
 pub(crate) struct Pace {
     per_octet: Option<u64>,
     samples: u8,
+    /// All samples may be of a receiver's timer.
+    doubtful: bool,
 }
 
 impl Pace {
@@ -149,6 +154,21 @@ impl Pace {
     /// What is slower had other reasons too, and what is faster had waited somewhere and came at
     /// once; so the pace is one that three of four samples are slower than, or as slow.
     pub(crate) fn sample(&mut self, octets: u64, span: Nanos) {
+        if std::mem::take(&mut self.doubtful) {
+            *self = Self::default();
+        }
+        self.learn(octets, span);
+    }
+
+    /// So many octets took no longer than that: what ended it may have been a receiver's timer.
+    fn sample_at_most(&mut self, octets: u64, span: Nanos) {
+        self.doubtful |= self.per_octet.is_none();
+        if self.doubtful || span < self.time(octets + Self::HEADERS) {
+            self.learn(octets, span);
+        }
+    }
+
+    fn learn(&mut self, octets: u64, span: Nanos) {
         let sample = (span * 1_000).get() / (octets + Self::HEADERS);
         self.samples = self.samples.saturating_add(1);
         self.per_octet = Some(match self.per_octet {
@@ -160,9 +180,13 @@ impl Pace {
         });
     }
 
-    /// This, or if it is not known, the other.
+    /// This, or if it is not known, or less well, the other.
     pub(crate) const fn or(self, other: Self) -> Self {
-        if self.per_octet.is_some() { self } else { other }
+        match (self.per_octet, other.per_octet) {
+            (None, _) => other,
+            (Some(_), Some(_)) if self.doubtful && !other.doubtful => other,
+            (Some(_), _) => self,
+        }
     }
 
     /// How long a link is busy with so many octets; no time if that is not known.
@@ -210,13 +234,24 @@ impl Bottleneck {
 
     /// An acknowledgement of `octets`, the last of which were seen at `sent`, was seen at `at`.
     /// Acknowledgements that lie further apart than their segments did show the pace of what is
-    /// behind, unless this one was delayed: while `more` is outstanding it was not.
-    pub(crate) fn acknowledged(&mut self, octets: u64, [sent, at]: [Instant; 2], more: bool) {
+    /// behind, unless this one was delayed: while `more` is outstanding it was not, if it is of two
+    /// segments (`prompt`). A receiver whose timer goes off between two segments acknowledges one.
+    pub(crate) fn acknowledged(
+        &mut self,
+        octets: u64,
+        [sent, at]: [Instant; 2],
+        more: bool,
+        prompt: bool,
+    ) {
         if let Some(first) = self.run.front().filter(|_| more) {
             let apart = Nanos::between(first.at, at);
             let octets = octets + self.run.iter().skip(1).map(|it| it.octets).sum::<u64>();
             if apart > Nanos::between(first.sent, sent) * 2 {
-                self.behind.sample(octets, apart);
+                if prompt {
+                    self.behind.sample(octets, apart);
+                } else {
+                    self.behind.sample_at_most(octets, apart);
+                }
             }
         }
         if !more {

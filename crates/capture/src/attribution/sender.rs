@@ -101,7 +101,8 @@ impl Sender {
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
-            self.bottleneck.acknowledged(newly, [seen, ack.seen], more);
+            let prompt = newly >= 2 * self.full;
+            self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
             self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
         }
         if self.coming.len() == Self::MAX_COMING {
