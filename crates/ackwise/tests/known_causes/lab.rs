@@ -26,8 +26,13 @@ pub(crate) fn missing() -> Option<String> {
     if let Err(error) = Namespace::create() {
         return Some(error.to_string());
     }
-    let absent = |program: &&str| Command::new(program).arg("--version").output().is_err();
-    let program = ["ip", "ethtool", "tcpdump"].into_iter().find(absent)?;
+    missing_program(&["ip", "ethtool", "tcpdump"])
+}
+
+/// The first of these programs that is not installed.
+pub(crate) fn missing_program(programs: &[&str]) -> Option<String> {
+    let absent = |program: &&&str| Command::new(program).arg("--version").output().is_err();
+    let program = programs.iter().find(absent)?;
     Some(format!("no {program} here; install it"))
 }
 

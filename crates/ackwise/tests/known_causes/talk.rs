@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_capture::analysis::Analysis;
+use ackwise_capture::{
+    analysis::{Analyser, Analysis},
+    decode::decode,
+    read::Source,
+};
 use ackwise_http::cause::Party;
 use socket2::{Domain, SockRef, Socket, Type};
 
@@ -43,9 +47,9 @@ pub(crate) struct Watched {
     pub seen: Vec<(Party, Analysis)>,
 }
 
-impl Talk {
-    /// Talks once. The captures stay until the next time.
-    pub(crate) fn watch(&self, name: &str, lab: &Lab) -> Watched {
+impl Watched {
+    /// Watches at both ends while something is done. The captures stay until the next time.
+    pub(crate) fn watch(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let taps =
             [(Party::Client, &lab.client), (Party::Server, &lab.server)].map(|(at, host)| {
@@ -53,6 +57,15 @@ impl Talk {
                 (at, Tap::at(host, &folder.join(file)))
             });
         let truth = Truth::default();
+        act(&truth);
+        let seen = taps.map(|(at, tap)| (at, analyse(&tap.stop())));
+        Self { injected: truth.into_inner(), seen: seen.into() }
+    }
+}
+
+impl Talk {
+    /// Talks once.
+    pub(crate) fn hold(&self, lab: &Lab, truth: &Truth) {
         let address = SocketAddr::from((lab.server.address, 80));
         let listener =
             lab.server.inside(|| TcpListener::bind(address)).expect("nobody has port 80");
@@ -61,7 +74,7 @@ impl Talk {
             scope.spawn(|| {
                 for connection in 0..self.connections {
                     let (stream, _) = listener.accept().expect("the client connects");
-                    let mut stream = self.play(&self.server, stream, connection, &truth);
+                    let mut stream = self.play(&self.server, stream, connection, truth);
                     // The client closes first, so that no FIN tells of what was lost.
                     let _ = stream.read(&mut [0]);
                 }
@@ -71,11 +84,9 @@ impl Talk {
                 let socket = socket.expect("there are sockets");
                 (self.connect)(SockRef::from(&socket));
                 socket.connect(&address.into()).expect("the server listens");
-                self.play(&self.client, socket.into(), connection, &truth);
+                self.play(&self.client, socket.into(), connection, truth);
             }
         });
-        let seen = taps.map(|(at, tap)| (at, tap.finish()));
-        Watched { injected: truth.into_inner(), seen: seen.into() }
     }
 
     fn play(
@@ -99,6 +110,17 @@ impl Talk {
     pub(crate) const fn all_exchanges(&self) -> usize {
         self.connections * self.exchanges
     }
+}
+
+fn analyse(file: &Path) -> Analysis {
+    let mut source = Source::open([file]);
+    let mut analyser = Analyser::default();
+    while let Some(frame) = source.next().expect("tcpdump writes captures") {
+        if let Ok(seen) = decode(&frame) {
+            analyser.handle(&seen);
+        }
+    }
+    analyser.finish()
 }
 
 /// Programs that do nothing, to begin with.

@@ -2,16 +2,11 @@
 
 use std::{
     io::{BufRead, BufReader, Read},
+    mem,
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Stdio},
     thread,
     time::Duration,
-};
-
-use ackwise_capture::{
-    analysis::{Analyser, Analysis},
-    decode::decode,
-    read::Source,
 };
 
 use super::lab::Host;
@@ -55,8 +50,8 @@ impl Tap {
         Self { tcpdump, said, file: file.into() }
     }
 
-    /// The capture is over; what it says.
-    pub(crate) fn finish(mut self) -> Analysis {
+    /// The capture is over; where it is.
+    pub(crate) fn stop(mut self) -> PathBuf {
         /// So long the last packets may need to the file. Ours.
         const FLUSH: Duration = Duration::from_millis(100);
         thread::sleep(FLUSH);
@@ -66,7 +61,7 @@ impl Tap {
         self.said.read_to_string(&mut said).expect("tcpdump speaks text");
         self.tcpdump.wait().expect("it is our child");
         assert!(said.contains("\n0 packets dropped"), "tcpdump lost packets: {said}");
-        analyse(&self.file)
+        mem::take(&mut self.file)
     }
 }
 
@@ -75,15 +70,4 @@ impl Drop for Tap {
         let _ = self.tcpdump.kill();
         let _ = self.tcpdump.wait();
     }
-}
-
-fn analyse(file: &Path) -> Analysis {
-    let mut source = Source::open([file]);
-    let mut analyser = Analyser::default();
-    while let Some(frame) = source.next().expect("tcpdump writes captures") {
-        if let Ok(seen) = decode(&frame) {
-            analyser.handle(&seen);
-        }
-    }
-    analyser.finish()
 }

@@ -9,7 +9,7 @@ use ackwise_http::cause::{Cause, Direction};
 use ackwise_link::LinkConfig;
 use ackwise_linux::emulator::EmulatorOptions;
 
-use super::{judge, judge_on_link};
+use super::{judge_on_link, judge_talk};
 use crate::{
     http::{GET, read_body, read_head},
     lab::Lab,
@@ -59,7 +59,7 @@ fn a_client_that_reads_slowly() {
     };
     // While nobody reads, Linux puts acknowledgements off, and probes for a loss (RFC 8985).
     let probes = [Cause::RetransmissionTimeout, Cause::LossRecovery];
-    judge("a_client_that_reads_slowly", &talk, &probes, Lab::with_cable);
+    judge_talk("a_client_that_reads_slowly", &talk, &probes, Lab::with_cable);
 }
 
 const NO_ROOM: Blame = (Cause::ReceiveWindow, Direction::ToClient);
