@@ -1,0 +1,167 @@
+//! A program with a bug, and the same with its fix: run, watched and judged.
+
+use std::{
+    io,
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use ackwise_http::cause::{Cause, Party};
+use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
+use socket2::SockRef;
+
+use super::{
+    guide::{self, Section},
+    lab::{self, Lab},
+    report::Report,
+    tap::Tap,
+};
+
+/// A pattern, and what is to be said of it.
+pub(crate) struct Exhibit {
+    /// Its heading in the gallery.
+    pub title: &'static str,
+    /// The text of its program.
+    pub source: &'static str,
+    pub network: Network,
+    /// Talks on one connection until its client has gone.
+    pub server: fn(&mut TcpStream, Version) -> io::Result<()>,
+    /// Connects, once or more often, and asks.
+    pub client: fn(SocketAddr, Version) -> io::Result<()>,
+    pub verdict: Verdict,
+}
+
+/// Which of the two programs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Version {
+    Buggy,
+    Fixed,
+}
+
+/// What is between client and server.
+pub(crate) enum Network {
+    Cable,
+    Link(fn() -> EmulatorOptions),
+}
+
+/// What the report must say of the bug, and must no longer say of the fix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verdict {
+    /// At least so many percent of all time are under this cause, and this party can change it.
+    Costs(Cause, Party, f64),
+    /// This party closes first, and holds TIME-WAIT.
+    HoldsTimeWait(Party),
+}
+
+impl Exhibit {
+    /// Runs both programs, and holds the reports of both ends to the verdict and to the gallery.
+    pub(crate) fn show(&self) {
+        /// Other programs may have had the processors. Ours.
+        const ATTEMPTS: u32 = 3;
+        /// Times are real, and there are few processors: one exhibit after the other.
+        static ONE: Mutex<()> = Mutex::new(());
+        let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(missing) = lab::missing() {
+            return skip(self.title, missing);
+        }
+        let section = Section::of(self.title);
+        section.must_quote(self.source);
+        let mut bad = String::new();
+        for _ in 0..ATTEMPTS {
+            match self.attempt(&section) {
+                Ok(()) => return,
+                Err(why) => bad = why,
+            }
+            println!("{}: perhaps because the machine was busy: {bad}", self.title);
+        }
+        panic!("{}: {bad}", self.title);
+    }
+
+    fn attempt(&self, section: &Section) -> Result<(), String> {
+        let buggy = self.watch(Version::Buggy);
+        let fixed = self.watch(Version::Fixed);
+        for (buggy, fixed) in buggy.iter().zip(&fixed) {
+            self.verdict.must_hold(buggy)?;
+            self.verdict.must_be_gone(fixed, buggy)?;
+        }
+        let [at_client, _] = buggy;
+        if guide::is_to_be_written() {
+            section.write(&at_client);
+            return Ok(());
+        }
+        section.must_show(&at_client)
+    }
+
+    /// Runs the program, and explains what the client's end and the server's saw.
+    fn watch(&self, version: Version) -> [Report; 2] {
+        let lab = match self.network {
+            Network::Cable => Lab::with_cable(),
+            Network::Link(options) => Lab::with_link(&options()),
+        };
+        let taps = [(&lab.client, "client"), (&lab.server, "server")]
+            .map(|(host, at)| Tap::at(host, &self.file(version, at)));
+        self.run(&lab, version);
+        taps.map(|tap| Report::of(&tap.stop()))
+    }
+
+    fn file(&self, version: Version, at: &str) -> PathBuf {
+        let name = self.title.replace([' ', '/'], "_");
+        let name = format!("{name}.{version:?}.{at}.pcap").to_lowercase();
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+    }
+
+    fn run(&self, lab: &Lab, version: Version) {
+        let address = SocketAddr::from((lab.server.address, 80));
+        let listener = lab.server.inside(|| TcpListener::bind(address));
+        let listener = listener.expect("nobody has port 80");
+        thread::scope(|scope| {
+            scope.spawn(|| lab.server.inside(|| self.serve(&listener, version)));
+            let asked = lab.client.inside(|| (self.client)(address, version));
+            let _ = SockRef::from(&listener).shutdown(Shutdown::Both);
+            asked.unwrap_or_else(|error| panic!("{}: the client: {error}", self.title));
+        });
+    }
+
+    fn serve(&self, listener: &TcpListener, version: Version) {
+        // Until the listener is shut down.
+        while let Ok((mut stream, _)) = listener.accept() {
+            be_patient(&stream);
+            // A client that has what it wants goes, and that is an error here.
+            let _ = (self.server)(&mut stream, version);
+        }
+    }
+}
+
+/// Reads end some time, so that a test does.
+pub(crate) fn be_patient(stream: &TcpStream) {
+    /// Nothing here takes so long. Ours.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket takes that");
+}
+
+impl Verdict {
+    fn must_hold(self, report: &Report) -> Result<(), String> {
+        let holds = match self {
+            Self::Costs(cause, party, least) => {
+                report.percent(cause, party) >= least && report.other_stalls(cause) < 5.0
+            }
+            Self::HoldsTimeWait(party) => report.time_wait_with(party) > 95.0,
+        };
+        if holds { Ok(()) } else { Err(format!("{self:?} does not hold:\n{}", report.text)) }
+    }
+
+    fn must_be_gone(self, fixed: &Report, buggy: &Report) -> Result<(), String> {
+        let gone = match self {
+            // Less than a twentieth of the time that it cost, whatever else that time is now.
+            Self::Costs(cause, party, _) => {
+                fixed.millis(cause, party) * 20.0 < buggy.millis(cause, party)
+                    && fixed.stalls_millis() * 20.0 < buggy.millis(cause, party)
+            }
+            Self::HoldsTimeWait(party) => fixed.time_wait_with(party) < 5.0,
+        };
+        if gone { Ok(()) } else { Err(format!("{self:?} is still there:\n{}", fixed.text)) }
+    }
+}

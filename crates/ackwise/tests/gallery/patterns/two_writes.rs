@@ -1,0 +1,31 @@
+//! The server writes the header, then the body.
+
+use super::*;
+use ackwise_http::cause::{Cause, Party};
+
+#[test]
+fn header_and_body_in_two_writes() {
+    Exhibit {
+        title: "Header and body in two writes",
+        source: include_str!("two_writes.rs"),
+        network: Network::Cable,
+        server: serve,
+        client: twenty_requests,
+        verdict: Verdict::Costs(Cause::NagleDelayedAck, Party::Server, 85.0),
+    }
+    .show();
+}
+
+fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
+    let (head, body) = (http::response_head(500), http::body(500));
+    loop {
+        http::read_message(stream)?;
+        match version {
+            Version::Buggy => {
+                stream.write_all(&head)?;
+                stream.write_all(&body)?;
+            }
+            Version::Fixed => stream.write_all(&[&head[..], &body].concat())?,
+        }
+    }
+}
