@@ -180,7 +180,7 @@ impl Connection {
 
     /// Remembers a segment for the plot.
     fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
-        let octets = self.ends.halves[direction as usize].stream.place(&seen.segment);
+        let octets = self.ends.half(direction).stream.find(&seen.segment);
         let other = &self.ends.half(direction.opposite()).stream;
         let point = Point {
             at: self.last_seen,

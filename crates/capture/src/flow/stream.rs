@@ -79,6 +79,13 @@ impl Stream {
         Some(start..start + u64::from(segment.len))
     }
 
+    /// Where a segment's data stands by what is known: nothing is learned from it.
+    pub(crate) fn find(&self, segment: &Segment) -> Option<Range<u64>> {
+        let mut known = self.positions?;
+        let start = if segment.flags.syn { 0 } else { known.position(segment.seq)? };
+        Some(start..start + u64::from(segment.len))
+    }
+
     /// The positions of its sequence numbers; without a SYN, `number` is the first that is known.
     fn positions(&mut self, number: SeqNumber) -> &mut Positions {
         self.positions.get_or_insert_with(|| {
@@ -247,6 +254,15 @@ mod tests {
             assert_eq!(stream.see(&octets, at(now)), expected, "{seq}");
         }
         assert_eq!((stream.highest(), stream.has_holes()), (450, false));
+    }
+
+    #[test]
+    fn what_is_only_looked_up_begins_no_stream() {
+        let mut stream = Stream::default();
+        assert_eq!(stream.find(&data(10, 0)), None);
+        let octets = stream.place(&data(100, 10)).unwrap();
+        assert_eq!(stream.find(&data(105, 10)), Some(octets.start + 5..octets.end + 5));
+        assert_eq!(stream.place(&data(100, 10)), Some(octets));
     }
 
     #[test]
