@@ -1,6 +1,12 @@
-//! What the fuzz target `endpoint_operations` does with endpoints: the targets themselves are thin.
+//! What the fuzz targets do: the targets themselves are thin.
 
+// Of endpoints.
 pub mod checked;
 pub mod operation;
 pub mod pair;
 pub mod single;
+
+// Of captures.
+pub mod analysed;
+pub mod piece;
+pub mod talk;
