@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise::explain::{Explained, Frames, Reading, Shown, html, json, markdown, text};
+use ackwise::explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
 use ackwise_capture::read::Source;
 use ackwise_http::Cause;
 use clap::Args;
@@ -38,8 +38,13 @@ use super::{
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// Captures; `-` is standard input
-    #[arg(required_unless_present = "interface", value_name = "CAPTURE")]
+    #[arg(required_unless_present_any = ["interface", "pair"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+
+    /// Two captures of the same connections, one at each end, as one; their clocks may differ
+    #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
+    #[arg(conflicts_with_all = ["captures", "interface", "save_stripped"])]
+    pair: Option<Vec<PathBuf>>,
 
     #[command(flatten)]
     live: live::Arguments,
@@ -87,6 +92,7 @@ Examples:
   ackwise explain --json client.pcapng.gz | jq '.totals[] | {cause, ms}'
   kubectl exec POD -- tcpdump -U -s 128 -w - port 80 | ackwise explain -
   ackwise explain --html report.html capture.pcap
+  ackwise explain --pair client.pcap server.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
@@ -129,11 +135,10 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     };
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
-    let mut explained = match &explain.live.interface {
-        Some(interface) => explain.live.read(interface, reading)?,
-        None => {
-            read(Source::open(&explain.captures), reading, |packets| format!("{packets} packets"))?
-        }
+    let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
+        (Some(interface), _) => explain.live.read(interface, reading)?,
+        (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
+        (None, _) => read(Source::open(&explain.captures), reading, packets)?,
     };
     if let Some(saved) = saved {
         saved.finish(explained.not_saved.take())?;
@@ -162,8 +167,21 @@ impl Explain {
         if let Some(interface) = &self.live.interface {
             return format!("--interface {interface}");
         }
-        let names = self.captures.iter().map(|it| it.file_name().unwrap_or(it.as_os_str()));
+        let captures = self.pair.as_deref().unwrap_or(&self.captures);
+        let names = captures.iter().map(|it| it.file_name().unwrap_or(it.as_os_str()));
         names.map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Reads one after the other, and joins them.
+    fn read_pair(&self, files: [&PathBuf; 2], reading: Reading) -> Result<Explained, Failure> {
+        let ends = [End::default(), End::default()];
+        // What a report draws is the client's; the server's draws what is joined into it.
+        let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
+        let watched = |end: &End, file| end.watch(Source::open([file]));
+        let client = read(watched(&ends[0], files[0]), reading, packets)?;
+        let server = read(watched(&ends[1], files[1]), other, packets)?;
+        let joined = End::join((&ends[0], client), (&ends[1], server));
+        joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
     }
 
     fn shown(&self, explained: &Explained) -> Result<Shown, Failure> {
@@ -215,6 +233,11 @@ impl Saved {
     fn failure(self, error: io::Error) -> Failure {
         Failure::File { path: self.path, error }
     }
+}
+
+/// What the progress line says of a file.
+fn packets(count: u64) -> String {
+    format!("{count} packets")
 }
 
 /// Reads until there is no more or the user wants no more. `progress` says how it goes, by the

@@ -1,6 +1,6 @@
 //! The report for programs.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
@@ -25,11 +25,23 @@ struct Document {
     lost_by_capture: u64,
     /// Packets by why they were left out.
     left_out: BTreeMap<&'static str, u64>,
+    joined: Option<Joined>,
     warnings: Vec<String>,
     servers: Vec<ServerFacts>,
     connections: Vec<Connection>,
     exchanges: Vec<Exchange>,
     totals: Vec<CauseTotal>,
+}
+
+/// Two captures of the same.
+#[derive(Serialize)]
+struct Joined {
+    clock_offset_ms: f64,
+    uncertainty_ms: f64,
+    packets: [u64; 2],
+    connections: u64,
+    exchanges: u64,
+    alone: u64,
 }
 
 #[derive(Serialize)]
@@ -113,6 +125,7 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
         left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
+        joined: explained.joined.as_ref().map(joined),
         warnings: explained.troubles.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(connection).collect(),
@@ -121,6 +134,19 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
     };
     let text = serde_json::to_string_pretty(&document);
     text.expect("the report is strings and finite numbers") + "\n"
+}
+
+fn joined(it: &super::Joined) -> Joined {
+    let super::Joined { clocks, counts } = it;
+    let ahead = millis(Duration::from_nanos(clocks.ahead.unsigned_abs()));
+    Joined {
+        clock_offset_ms: if clocks.ahead < 0 { -ahead } else { ahead },
+        uncertainty_ms: millis(clocks.uncertainty),
+        packets: clocks.packets,
+        connections: counts.connections,
+        exchanges: counts.exchanges,
+        alone: counts.alone,
+    }
 }
 
 fn server(it: &Server) -> ServerFacts {
@@ -199,6 +225,6 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
     totals.causes.iter().map(one).collect()
 }
 
-fn millis(span: std::time::Duration) -> f64 {
+fn millis(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }

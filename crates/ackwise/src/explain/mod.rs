@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `reading` | a capture, read until it ends or nobody wants more |
 //! | `live` | what passes an interface now, as a capture |
+//! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
 //! | `remedy` | what removes a cause, in a sentence |
@@ -17,6 +18,7 @@ mod json;
 mod live;
 mod markdown;
 mod notes;
+mod pair;
 mod reading;
 mod remedy;
 mod sentence;
@@ -29,6 +31,7 @@ pub use json::json;
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;
+pub use pair::{Apart, Clocks, Counts, End, Joined, Watched};
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};

@@ -16,6 +16,8 @@ use ackwise_capture::{
     strip::Stripper,
 };
 
+use super::pair::Joined;
+
 /// Packets as they come, of files or of an interface.
 pub trait Frames {
     /// What is wrong with one of them.
@@ -91,6 +93,8 @@ pub struct Explained {
     pub troubles: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
+    /// What it has in common with a capture at the other end.
+    pub joined: Option<Joined>,
 }
 
 impl Reading {
@@ -182,6 +186,7 @@ impl Reading {
             drops: state.drops,
             troubles: std::mem::take(&mut state.troubles),
             not_saved: state.not_saved.take(),
+            joined: None,
         })
     }
 

@@ -66,7 +66,7 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
     out += &worst_section(explained, shown);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{note}");
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, shown.columns.max(LEAST_COLUMNS)));
     }
     out
 }

@@ -1,0 +1,259 @@
+//! Of each exchange, from each capture what it alone can know.
+//!
+//! Why a request took its time is decided at the client, why a response did at the server. Both captures
+//! divide an exchange at its ends, so the parts fit together but for what is not known of the path.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    time::Duration,
+};
+
+use ackwise_capture::{
+    analysis::{Analysis, ConnectionResult, ExchangeResult},
+    attribution::{Confidence, Evidence, Share, Vantage},
+    series::Stretch,
+};
+use ackwise_http::cause::{Cause, Direction};
+use ackwise_tcp::Instant;
+
+use super::{
+    Counts,
+    clocks::{Clocks, Names},
+};
+
+/// Joins the server's verdicts into the client's.
+pub(super) fn join(
+    client: &mut Analysis,
+    server: &Analysis,
+    names: &Names,
+    clocks: &Clocks,
+) -> Counts {
+    let mut counts = Counts::default();
+    let mut theirs = Theirs::of(server, clocks);
+    let mut partners = vec![None; client.connections.len()];
+    for (connection, partner) in client.connections.iter_mut().zip(&mut partners) {
+        let ends = [connection.client, connection.server];
+        *partner = theirs.connection(names.get(&ends).copied().unwrap_or(ends), connection);
+        if let Some(partner) = *partner {
+            join_connections(connection, &server.connections[partner]);
+            counts.connections += 1;
+        }
+    }
+    for exchange in &mut client.exchanges {
+        let partner = partners[exchange.connection as usize];
+        let partner = partner.and_then(|partner| theirs.exchange(partner, exchange));
+        match partner.and_then(|partner| Some((partner, joined_shares(exchange, partner)?))) {
+            Some((partner, shares)) => {
+                exchange.stretches = joined_stretches(exchange, partner, clocks);
+                exchange.shares = shares;
+                counts.exchanges += 1;
+            }
+            None => counts.alone += 1,
+        }
+    }
+    counts
+}
+
+/// What the server's capture has, less what has found its partner.
+struct Theirs<'a> {
+    server: &'a Analysis,
+    clocks: &'a Clocks,
+    connections: BTreeMap<[SocketAddr; 2], VecDeque<usize>>,
+    /// By connection, in the order in which they began.
+    exchanges: Vec<VecDeque<&'a ExchangeResult>>,
+}
+
+impl<'a> Theirs<'a> {
+    /// Both ends say when an exchange began, but for what they do not know of the path. Ours.
+    const NEAR: Duration = Duration::from_millis(10);
+
+    fn of(server: &'a Analysis, clocks: &'a Clocks) -> Self {
+        let mut connections: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (index, it) in server.connections.iter().enumerate() {
+            connections.entry([it.client, it.server]).or_default().push_back(index);
+        }
+        let mut exchanges = vec![VecDeque::new(); server.connections.len()];
+        for exchange in &server.exchanges {
+            exchanges[exchange.connection as usize].push_back(exchange);
+        }
+        Self { server, clocks, connections, exchanges }
+    }
+
+    /// The connection between these ends that was there at the same time. Ports are used again.
+    fn connection(&mut self, ends: [SocketAddr; 2], ours: &ConnectionResult) -> Option<usize> {
+        let (server, clocks) = (self.server, self.clocks);
+        let candidates = self.connections.get_mut(&ends)?;
+        let place = candidates.iter().position(|&index| {
+            let theirs = &server.connections[index];
+            let [from, until] =
+                [theirs.first_seen, theirs.last_seen].map(|at| clocks.at_client(at));
+            let slack = clocks.uncertainty + ours.round_trip;
+            from <= ours.last_seen + slack && ours.first_seen <= until + slack
+        })?;
+        candidates.remove(place)
+    }
+
+    /// The same exchange on the connection with this index.
+    fn exchange(&mut self, connection: usize, ours: &ExchangeResult) -> Option<&'a ExchangeResult> {
+        let round_trip = self.server.connections[connection].round_trip;
+        let near = self.clocks.uncertainty + round_trip + Self::NEAR;
+        let candidates = &mut self.exchanges[connection];
+        let begun = |it: &ExchangeResult| self.clocks.at_client(it.start);
+        // Both lists are in order: what is too early now stays too early.
+        while candidates.front().is_some_and(|it| begun(it) + near < ours.start) {
+            candidates.pop_front();
+        }
+        let place = candidates
+            .iter()
+            .take_while(|it| begun(it) <= ours.start + near)
+            .position(|it| (it.stream, &it.request) == (ours.stream, &ours.request))?;
+        candidates.remove(place)
+    }
+}
+
+fn join_connections(ours: &mut ConnectionResult, theirs: &ConnectionResult) {
+    let to_client = Direction::ToClient as usize;
+    ours.vantage = Vantage::Both;
+    ours.repeated[to_client] = theirs.repeated[to_client];
+    ours.initial_window = theirs.initial_window.or(ours.initial_window);
+    ours.lost_by_capture += theirs.lost_by_capture;
+}
+
+/// What the request owes as the client has it, and the response as the server has it; `None` if both
+/// together are not the exchange.
+fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Box<[Share]>> {
+    /// What the ends do not know of the path is no larger, or one of them is wrong. Ours.
+    const DISAGREEMENT: Duration = Duration::from_millis(1);
+    if !ours.complete || !theirs.complete {
+        return None;
+    }
+    let requests = ours.shares.iter().filter(|it| it.direction == Direction::ToServer);
+    let responses = theirs.shares.iter().filter(|it| it.direction == Direction::ToClient);
+    let mut shares: Vec<Share> = requests.chain(responses).copied().collect();
+    let whole: Duration = shares.iter().map(|it| it.span).sum();
+    let missing = ours.duration.saturating_sub(whole);
+    let missing = add_way(&mut shares, &ours.shares, missing);
+    let excess = whole.saturating_sub(ours.duration);
+    if missing.max(excess) > ours.duration / 20 + DISAGREEMENT {
+        return None;
+    }
+    if !missing.is_zero() {
+        shares.push(of_way(Cause::Propagation, missing));
+    }
+    shorten(&mut shares, excess);
+    Some(merged(shares))
+}
+
+/// The server's capture has not seen how long the last of a response was on its way; the client's has.
+/// What is missing then.
+fn add_way(shares: &mut Vec<Share>, ours: &[Share], mut missing: Duration) -> Duration {
+    for cause in [Cause::Propagation, Cause::Transmission] {
+        let more = owed(ours, cause).saturating_sub(owed(shares, cause)).min(missing);
+        if !more.is_zero() {
+            shares.push(of_way(cause, more));
+            missing -= more;
+        }
+    }
+    missing
+}
+
+fn owed(shares: &[Share], cause: Cause) -> Duration {
+    let same = |it: &&Share| (it.cause, it.direction) == (cause, Direction::ToClient);
+    shares.iter().filter(same).map(|it| it.span).sum()
+}
+
+/// Some of the way to the client.
+fn of_way(cause: Cause, span: Duration) -> Share {
+    Share {
+        cause,
+        direction: Direction::ToClient,
+        span,
+        times: 0,
+        longest: span,
+        evidence: Evidence::default(),
+        confidence: Confidence::Medium,
+    }
+}
+
+/// One share for each cause and direction, none without time.
+fn merged(shares: Vec<Share>) -> Box<[Share]> {
+    let mut merged: Vec<Share> = Vec::new();
+    for share in shares.into_iter().filter(|it| !it.span.is_zero()) {
+        let same = |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
+        match merged.iter_mut().find(same) {
+            Some(before) => {
+                before.span += share.span;
+                before.times += share.times;
+                before.longest = before.longest.max(share.longest);
+            }
+            None => merged.push(Share { times: share.times.max(1), ..share }),
+        }
+    }
+    merged.into()
+}
+
+/// Takes from the path first: that is what the ends know least.
+fn shorten(shares: &mut [Share], mut by: Duration) {
+    let of_path = |it: &Share| it.cause == Cause::Propagation || it.cause == Cause::Transmission;
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by_key(|&it| std::cmp::Reverse((of_path(&shares[it]), shares[it].span)));
+    for place in order {
+        let share = &mut shares[place];
+        let cut = by.min(share.span);
+        share.span -= cut;
+        share.longest = share.longest.min(share.span);
+        by -= cut;
+    }
+}
+
+/// The same, drawn over time.
+fn joined_stretches(
+    ours: &ExchangeResult,
+    theirs: &ExchangeResult,
+    clocks: &Clocks,
+) -> Box<[Stretch]> {
+    let requests = ours.stretches.iter().filter(|it| it.direction == Direction::ToServer).copied();
+    let mut stretches: Vec<Stretch> = requests.collect();
+    let moved = |at: Instant| clocks.at_client(at).max(ours.start);
+    for stretch in theirs.stretches.iter().filter(|it| it.direction == Direction::ToClient) {
+        let mut stretch = *stretch;
+        (stretch.from, stretch.until) = (moved(stretch.from), moved(stretch.until));
+        stretches.push(stretch);
+    }
+    stretches.sort_by_key(|it| it.from);
+    stretches.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(cause: Cause, direction: Direction, millis: u64) -> Share {
+        Share { direction, ..of_way(cause, Duration::from_millis(millis)) }
+    }
+
+    fn spans(shares: &[Share]) -> Vec<(Cause, u128)> {
+        shares.iter().map(|it| (it.cause, it.span.as_millis())).collect()
+    }
+
+    #[test]
+    fn what_only_the_client_has_seen_of_the_way_is_added() {
+        let ours = [share(Cause::Propagation, Direction::ToClient, 30)];
+        let mut shares = vec![share(Cause::ServerThink, Direction::ToClient, 5)];
+        let missing = add_way(&mut shares, &ours, Duration::from_millis(32));
+        assert_eq!(missing, Duration::from_millis(2));
+        assert_eq!(spans(&shares), [(Cause::ServerThink, 5), (Cause::Propagation, 30)]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_taken_from_the_path_first() {
+        let mut shares = [
+            share(Cause::NagleDelayedAck, Direction::ToClient, 40),
+            share(Cause::Propagation, Direction::ToClient, 10),
+            share(Cause::Transmission, Direction::ToClient, 3),
+        ];
+        shorten(&mut shares, Duration::from_millis(14));
+        assert_eq!(spans(&merged(shares.into())), [(Cause::NagleDelayedAck, 39)]);
+    }
+}
