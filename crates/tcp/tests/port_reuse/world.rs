@@ -49,7 +49,7 @@ pub(crate) struct World {
     client_iss: SeqNumber,
     /// What each connection of the server's has to say, in octets.
     written: BTreeMap<u32, u64>,
-    /// Which of the client's connections have delivered data to the server, and to which of its.
+    /// Which connections have delivered data, and to which of the other end's.
     delivered: BTreeMap<u32, u32>,
     outcome: Outcome,
     trace: bool,
@@ -173,23 +173,23 @@ impl World {
             let received = host.endpoint.as_ref().map_or(0, Endpoint::received);
             let taken = host.take(&packet, self.now);
             let took = host.endpoint.as_ref().map_or(0, Endpoint::received) > received;
-            let replayed = to == SERVER && took && self.is_replayed(&packet);
+            let replayed = took && self.is_replayed(to, &packet);
             if let Err(stale) = taken {
                 let Stale { origin, expected } = stale;
                 let what =
                     format!("at {} host {to} takes data of {origin}, not {expected:?}", self.now);
                 self.outcome.stale.get_or_insert(what);
             } else if replayed {
-                let what = format!("at {} the server takes {} again", self.now, packet.origin);
+                let what = format!("at {} host {to} takes {} again", self.now, packet.origin);
                 self.outcome.stale.get_or_insert(what);
             }
             self.settle();
         }
     }
 
-    /// Whether another connection of the server's has had data of this one of the client's.
-    fn is_replayed(&mut self, packet: &Packet) -> bool {
-        let serial = self.hosts[SERVER].serial;
+    /// Whether another connection of this host's has had data of the one that the packet is of.
+    fn is_replayed(&mut self, host: usize, packet: &Packet) -> bool {
+        let serial = self.hosts[host].serial;
         *self.delivered.entry(packet.origin).or_insert(serial) != serial
     }
 
