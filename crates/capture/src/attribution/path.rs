@@ -108,8 +108,6 @@ pub enum Vantage {
     Between,
     /// At both ends: two captures were joined.
     Both,
-    /// At both ends: two captures were joined.
-    Both,
     /// The ends are so near to each other that it does not matter.
     OneHost,
     /// No round trip was seen.
@@ -128,7 +126,6 @@ impl Vantage {
         match self {
             Self::At(party) => party.name(),
             Self::Between => "between",
-            Self::Both => "both",
             Self::Both => "both",
             Self::OneHost => "one-host",
             Self::Unknown => "unknown",
