@@ -7,7 +7,7 @@ use ackwise_http::cause::{Cause, Direction};
 
 use super::{
     remedy::remedy,
-    text::{millis, span},
+    text::{counted, millis, span},
     totals::{Over, Total, Totals},
 };
 
@@ -51,12 +51,11 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
     let each = stall.span / u32::try_from(stall.times.max(1)).unwrap_or(u32::MAX);
     let mut out = format!(
-        "{who} {} {} time{} in {} of {} exchanges: {} each, {} in all.",
+        "{who} {} {} in {} of {}: {} each, {} in all.",
         did(stall.cause, stall.direction),
-        stall.times,
-        if stall.times == 1 { "" } else { "s" },
+        counted(stall.times, "time"),
         stall.exchanges,
-        analysis.exchanges.len(),
+        counted(analysis.exchanges.len() as u64, "exchange"),
         millis(each),
         span(stall.span),
     );
@@ -124,9 +123,8 @@ fn of_none(totals: &Totals) -> String {
     };
     let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut out = format!(
-        "No stall between HTTP and TCP is worth mentioning in {} exchanges; most of their time ({:.0} %) \
-         is {}.",
-        totals.exchanges,
+        "No stall between HTTP and TCP is worth mentioning in {}; most of the time ({:.0} %) is {}.",
+        counted(totals.exchanges as u64, "exchange"),
         share * 100.0,
         first.cause,
     );

@@ -12,6 +12,7 @@ mod exhibit;
 mod guide;
 #[path = "../known_causes/http.rs"]
 mod http;
+mod http2;
 #[path = "../known_causes/lab.rs"]
 mod lab;
 mod patterns;

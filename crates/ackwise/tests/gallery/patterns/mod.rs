@@ -3,6 +3,7 @@
 mod closes_first;
 mod empty_last_frame;
 mod fixed_receive_buffer;
+mod flow_control;
 mod idle_restart;
 mod just_over_a_segment;
 mod more_to_come;
