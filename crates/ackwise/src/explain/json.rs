@@ -38,6 +38,7 @@ struct Document {
 struct Joined {
     clock_offset_ms: f64,
     uncertainty_ms: f64,
+    drift_ms: f64,
     packets: [u64; 2],
     connections: u64,
     exchanges: u64,
@@ -138,10 +139,13 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
 
 fn joined(it: &super::Joined) -> Joined {
     let super::Joined { clocks, counts } = it;
-    let ahead = millis(Duration::from_nanos(clocks.ahead.unsigned_abs()));
+    let signed = |nanos: i64| {
+        millis(Duration::from_nanos(nanos.unsigned_abs())).copysign(nanos.signum() as f64)
+    };
     Joined {
-        clock_offset_ms: if clocks.ahead < 0 { -ahead } else { ahead },
+        clock_offset_ms: signed(clocks.ahead),
         uncertainty_ms: millis(clocks.uncertainty),
+        drift_ms: signed(clocks.drift),
         packets: clocks.packets,
         connections: counts.connections,
         exchanges: counts.exchanges,

@@ -85,7 +85,7 @@ impl<F: Frames> Frames for Watched<F> {
 }
 
 /// What two captures have in common.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Joined {
     /// How the clocks differ.

@@ -101,7 +101,8 @@ fn idle_connections_and_quic_are_counted_and_who_holds_time_wait_is_said() {
     let [server] = &report["servers"].as_array().unwrap()[..] else { panic!("one server") };
     assert_eq!((&server["idle_open"], &server["idle_closed"]), (&1.into(), &1.into()), "{server}");
     let after = Duration::from_secs_f64(server["idle_closed_ms"].as_f64().unwrap() / 1e3);
-    assert!((KEPT..KEPT * 4 / 3).contains(&after), "{after:?}");
+    // nginx looks at its clock now and then.
+    assert!((KEPT * 9 / 10..KEPT * 4 / 3).contains(&after), "{after:?}");
     assert_eq!(server["closed_first"], server["time_wait"]);
     assert_eq!(server["time_wait"]["server"], 1, "{server}");
 }

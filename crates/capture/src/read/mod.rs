@@ -17,8 +17,8 @@
 //! The formats are ours instead of `pcap-parser`'s, because a report has to say where a file is
 //! broken and how: see `docs/decisions/dependencies.md`.
 //!
-//! *Not* here: what is in a frame ([`decode`](crate::decode)), and a live interface, which will be
-//! another kind of input.
+//! *Not* here: what is in a frame ([`decode`](crate::decode)), and a live interface, which
+//! is no file.
 
 mod capture;
 mod error;

@@ -191,7 +191,7 @@ pub const SNAP_LENGTH: usize = 65_536;
 /// How long [`PacketSocket::receive`] waits: who wants to end it need not wait longer.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Octets of packets that may wait for us: 100 ms of 1 Gb/s, as the kernel counts them. Ours.
+/// Octets of packets that may wait for us, as the kernel counts them: 100 ms of 1 Gb/s at least. Ours.
 const QUEUE: usize = 32 << 20;
 
 /// `linux/if_packet.h`.

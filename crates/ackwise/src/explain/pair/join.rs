@@ -88,7 +88,7 @@ impl<'a> Theirs<'a> {
             let theirs = &server.connections[index];
             let [from, until] =
                 [theirs.first_seen, theirs.last_seen].map(|at| clocks.at_client(at));
-            let slack = clocks.uncertainty + ours.round_trip;
+            let slack = clocks.slack() + ours.round_trip;
             from <= ours.last_seen + slack && ours.first_seen <= until + slack
         })?;
         candidates.remove(place)
@@ -97,7 +97,7 @@ impl<'a> Theirs<'a> {
     /// The same exchange on the connection with this index.
     fn exchange(&mut self, connection: usize, ours: &ExchangeResult) -> Option<&'a ExchangeResult> {
         let round_trip = self.server.connections[connection].round_trip;
-        let near = self.clocks.uncertainty + round_trip + Self::NEAR;
+        let near = self.clocks.slack() + round_trip + Self::NEAR;
         let candidates = &mut self.exchanges[connection];
         let begun = |it: &ExchangeResult| self.clocks.at_client(it.start);
         // Both lists are in order: what is too early now stays too early.
