@@ -67,7 +67,13 @@ const LOST_LAST_ACK: u64 = 85;
 
 fn nothing_old_is_delivered(closing: Closing) {
     let Tally { connections, orderly, late_data, stale } = run(closing, cases());
-    assert!(stale.is_empty(), "{closing:?}: {} cases, the first: {}", stale.len(), stale[0]);
+    assert!(
+        stale.is_empty(),
+        "{closing:?}: {} cases, the first: {}; see ACKWISE_PORT_REUSE_CASE=… \
+         cargo test -p ackwise-tcp --test port_reuse under_ -- --nocapture",
+        stale.len(),
+        stale[0]
+    );
     if number("ACKWISE_PORT_REUSE_CASE").is_none() {
         // The network was as hostile as it is meant to be, and TCP came through all the same.
         assert!(late_data > connections, "only {late_data} late segments");
