@@ -77,6 +77,11 @@ impl Window {
         }
         self.peak = self.peak.max(flight);
         self.least = self.least.max(flight);
+        let (peak, rounds) = self.plateau;
+        // By more than segments of different sizes make of the same buffer.
+        if rounds > 0 && self.peak * 4 > peak * 5 {
+            self.plateau = (self.peak, 0);
+        }
         if self.peak_before_idle.is_some_and(|before| before <= self.peak) {
             self.peak_before_idle = None;
         }
@@ -146,6 +151,33 @@ impl FirstFlight {
         } else if !self.over {
             self.over = true;
             self.limited = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_outstanding_is_constant_until_it_grows() {
+        let mut window = Window::default();
+        let mut acked = 0;
+        for (flight, is_constant) in [
+            (10_000, false),
+            (20_000, false),
+            (20_000, false),
+            (20_000, true),
+            (21_000, true),
+            (40_000, false),
+            (80_000, false),
+        ] {
+            acked += 20_000;
+            window.acknowledged(20_000, 1_000, [acked, acked]);
+            // Who waits for its buffer does not wait for a window.
+            let wait = if window.is_constant() { Wait::Application } else { Wait::SlowStart };
+            window.send(1_000, 1_000, flight, Some(wait));
+            assert_eq!(window.is_constant(), is_constant, "{flight}");
         }
     }
 }
