@@ -122,8 +122,8 @@ impl Hold {
         if facts.is_small() && facts.nagle_holds() && !facts.fills_window() {
             return Self::new(Wait::Nagle, Confidence::High);
         }
-        if facts.flight[0] == 0 {
-            // Nothing was outstanding: a mere coincidence.
+        if facts.flight[0] == 0 || (facts.constant && facts.flight[0] < 2 * facts.full) {
+            // Nothing was outstanding, or less than any buffer holds: a mere coincidence.
             return Self::new(Wait::Application, Confidence::Medium);
         }
         if facts.constant {
@@ -240,6 +240,22 @@ mod tests {
             (Facts { flight: [2_896, 1_448], pushed: true, ..LATE }, late, "more is under way"),
         ] {
             assert_eq!(Hold::told_by(&facts).wait, wait, "{why}");
+        }
+    }
+    #[test]
+    fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
+        let small = Facts {
+            after_ack: Some(Nanos::ZERO),
+            flight: [90, 0],
+            octets: 500,
+            constant: true,
+            without_nagle: true,
+            ..LATE
+        };
+        let full = Facts { flight: [4_344, 1_448], ..small };
+        for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
+            let hold = Hold::told_by(&facts);
+            assert_eq!((hold.wait, hold.writer), (Wait::Application, writer));
         }
     }
 }
