@@ -58,7 +58,7 @@ fn link(name: String, ends: [NodeId; 2], rate: u64, delay: u64, queue: u32) -> D
 }
 
 fn node(name: String, tcp: Option<Config>) -> Node {
-    Node { name, tcp, cost: CostModel::default() }
+    Node { name, tcp, cost: CostModel::default(), table: None }
 }
 
 /// 100 long flows each way through one bottleneck.

@@ -13,6 +13,7 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Side},
     scenario::NodeId,
+    table::Entry,
     watch::Watched,
 };
 
@@ -81,6 +82,8 @@ pub(crate) struct End {
     pub(crate) armed: Instant,
     /// How the host's count knows it.
     pub(crate) counted: Counted,
+    /// Its place in the host's table, if the host has one and it is in it.
+    pub(crate) entry: Option<Entry>,
 }
 
 /// How a host counts an end.

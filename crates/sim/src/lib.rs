@@ -8,6 +8,7 @@
 //! | `world` | the loop: links, hosts and applications act on events |
 //! | `queue` | the events, by time |
 //! | `network` | packets under way, and the shortest ways through |
+//! | [`table`] | a host's table of connections |
 //! | `connection` | two endpoints, and what the applications above them know |
 //! | [`measure`] | what a run measures |
 //! | [`observe`] | who watches a run: captures, plots, traces |
@@ -24,6 +25,7 @@ mod network;
 pub mod observe;
 mod queue;
 pub mod scenario;
+pub mod table;
 mod trace;
 mod watch;
 pub mod workload;

@@ -9,7 +9,10 @@ use ackwise_http::{Behaviour, page::Transfer};
 use ackwise_link::{LinkConfig, Seed};
 use ackwise_tcp::{Config, Octets};
 
-use crate::workload::{Pages, Span};
+use crate::{
+    table::TableModel,
+    workload::{Pages, Span},
+};
 
 /// Everything that a run is made of: the same scenario gives the same trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +50,8 @@ pub struct Node {
     pub tcp: Option<Config>,
     /// What its work costs it.
     pub cost: CostModel,
+    /// Its table of connections; `None` costs nothing and has no end.
+    pub table: Option<TableModel>,
 }
 
 /// What a host's processor is busy with; all zero is a host that takes no time.
@@ -56,6 +61,10 @@ pub struct CostModel {
     pub per_segment: Duration,
     /// For each look-up of a segment's connection.
     pub per_lookup: Duration,
+    /// For each entry of its [`TableModel`] that a look-up examines.
+    pub per_entry: Duration,
+    /// For each RST that arrives, beside what every segment costs.
+    pub per_reset: Duration,
     /// For each request that a server begins to answer.
     pub per_request: Duration,
 }
@@ -143,6 +152,10 @@ pub struct Web {
     pub parse: Span,
     /// GETWEB: how likely a file is in the client's cache, in millionths.
     pub cached_per_million: u32,
+    /// Who closes a connection that the transfer plan leaves open, when it is not kept.
+    pub closer: Closer,
+    /// What a client that closes first says before it does: a CLIENT_CLOSE. It has no response.
+    pub client_close: Octets,
 }
 
 /// Which connections outlive a document.
@@ -152,6 +165,15 @@ pub enum Connections {
     PerDocument,
     /// All that the transfer plan leaves open.
     Kept,
+}
+
+/// Who closes a connection that its transfer plan leaves open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Closer {
+    /// The client, when its document is there.
+    Client,
+    /// The server, at that moment: as if the last request had said that it is the last.
+    Server,
 }
 
 /// Before what a user thinks.

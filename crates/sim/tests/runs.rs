@@ -168,6 +168,7 @@ fn a_busy_processor_makes_its_segments_wait() {
         per_segment: Duration::from_micros(200),
         per_lookup: Duration::from_micros(100),
         per_request: Duration::from_millis(5),
+        ..CostModel::default()
     };
     let after = measured(&scenario).applications["web"].mean_time().unwrap();
     assert!(after >= before + Duration::from_micros(3 * 5_300), "{before:?}, {after:?}");

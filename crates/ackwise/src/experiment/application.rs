@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use ackwise_http::{Behaviour, page::Transfer};
 use ackwise_sim::{
     scenario::{
-        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Connections, Node, NodeId,
+        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node, NodeId,
         ThinkScope, Web,
     },
     workload::Span,
@@ -116,6 +116,10 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         behaviour: reader.or("behaviour", Behaviour::FIXED, behaviour)?,
         parse: reader.or("parse", Span::ZERO, span)?,
         cached_per_million: reader.or("cached", 0, |f| f.quantity().map(share))?,
+        closer: reader.or("closer", Closer::Client, |f| f.choice(CLOSER))?,
+        client_close: reader.or("client_close", Octets(0), |field| {
+            field.quantity_in(&|size: &Octets| size.0 <= LONGEST_HEAD, "at most 1 MiB")
+        })?,
     })
 }
 
@@ -213,6 +217,8 @@ const TRANSFER: &[&str] =
 
 const CONNECTIONS: &[(&str, Connections)] =
     &[("per-document", Connections::PerDocument), ("kept", Connections::Kept)];
+
+const CLOSER: &[(&str, Closer)] = &[("client", Closer::Client), ("server", Closer::Server)];
 
 const THINK_SCOPE: &[(&str, ThinkScope)] =
     &[("document", ThinkScope::Document), ("file", ThinkScope::File)];

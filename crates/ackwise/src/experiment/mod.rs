@@ -15,7 +15,7 @@
 //! | `path` | sets a value: for `--set` and for the grid |
 //! | `grid`, `case` | all combinations of values |
 //! | `group` | one description for many nodes |
-//! | `topology`, `link`, `tcp` | nodes and links |
+//! | `topology`, `link`, `tcp`, `table` | nodes and links |
 //! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
 //! | `load` | experiments from files |
@@ -37,6 +37,7 @@ mod path;
 mod quantity;
 mod reader;
 mod scenario;
+mod table;
 mod tcp;
 #[cfg(test)]
 mod tests;

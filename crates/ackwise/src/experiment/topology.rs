@@ -11,6 +11,7 @@ use super::{
     group::{Members, member, pairs},
     link,
     reader::{Field, Reader, join},
+    table::table,
     tcp,
 };
 
@@ -133,8 +134,12 @@ fn node(
         None => CostModel::default(),
         Some(_) => reader.or("cost", CostModel::default(), cost)?,
     };
+    let table = match default {
+        None => None,
+        Some(_) => reader.optional("table").map(table).transpose()?,
+    };
     reader.finish()?;
-    Ok(Node { name: name.to_owned(), tcp, cost })
+    Ok(Node { name: name.to_owned(), tcp, cost, table })
 }
 
 /// What `[tcp]` says, and what this host says differently.
@@ -147,11 +152,13 @@ fn host_tcp(reader: &mut Reader<'_>, default: &Item) -> Result<Config, Experimen
 }
 
 fn cost(field: Field<'_>) -> Result<CostModel, ExperimentError> {
-    let mut reader = field.table("{ per_segment, per_lookup, per_request }")?;
+    let mut reader = field.table("{ per_segment, per_lookup, per_entry, per_reset, per_request }")?;
     let mut span = |key| reader.or(key, Duration::ZERO, |field| field.quantity());
     let cost = CostModel {
         per_segment: span("per_segment")?,
         per_lookup: span("per_lookup")?,
+        per_entry: span("per_entry")?,
+        per_reset: span("per_reset")?,
         per_request: span("per_request")?,
     };
     reader.finish()?;

@@ -9,6 +9,7 @@ use ackwise_http::Cause;
 use ackwise_sim::{
     Measures, Scenario,
     measure::{ApplicationMeasures, DirectionMeasures, FilledSegments, HostMeasures, Work},
+    table::TableMeasures,
 };
 
 /// All numbers of a run by name. What a run could not measure (the mean of no documents) is not there.
@@ -50,6 +51,9 @@ pub fn names(scenario: &Scenario) -> Vec<String> {
     }
     for node in scenario.nodes.iter().filter(|node| node.tcp.is_some()) {
         add(&format!("host.{}.", node.name), HOST);
+        if node.table.is_some() {
+            add(&format!("host.{}.", node.name), TABLE);
+        }
     }
     for cause in Cause::ALL {
         add(&format!("cause.{}", cause.name()), &["_ms"]);
@@ -93,6 +97,7 @@ const APPLICATION: &[&str] = &[
 ];
 const DIRECTION: &[&str] = &["offered", "dropped", "octets", "utilization_pct", "drop_pct"];
 const HOST: &[&str] = &["connections_opened", "most_open", "most_time_wait"];
+const TABLE: &[&str] = &["lookups", "examined", "refused", "mean_memory", "most_memory"];
 const SEGMENTS: &[&str] = &["all", "full"];
 const WORK: &[&str] = &["events", "packet_hops", "most_connections", "measured_s"];
 
@@ -145,11 +150,18 @@ impl Flat {
     }
 
     fn host(&mut self, name: &str, measures: &HostMeasures) {
-        let HostMeasures { connections_opened, most_open, most_time_wait } = *measures;
+        let HostMeasures { connections_opened, most_open, most_time_wait, table } = *measures;
         let prefix = format!("host.{name}.");
         self.put(&prefix, "connections_opened", count(connections_opened));
         self.put(&prefix, "most_open", count(most_open));
         self.put(&prefix, "most_time_wait", count(most_time_wait));
+        let Some(table) = table else { return };
+        let TableMeasures { lookups, examined, refused, mean_memory, most_memory } = table;
+        self.put(&prefix, "lookups", count(lookups));
+        self.put(&prefix, "examined", count(examined));
+        self.put(&prefix, "refused", count(refused));
+        self.put(&prefix, "mean_memory", count(mean_memory));
+        self.put(&prefix, "most_memory", count(most_memory));
     }
 
     fn segments(&mut self, segments: &FilledSegments) {

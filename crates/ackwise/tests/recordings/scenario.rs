@@ -7,8 +7,8 @@ use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
     Scenario,
     scenario::{
-        Application, ApplicationKind, Connections, CostModel, DuplexLink, Node, NodeId, ThinkScope,
-        Web,
+        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
+        ThinkScope, Web,
     },
     workload::{Pages, Span},
 };
@@ -42,6 +42,7 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
         name: name.to_owned(),
         tcp: Some(Config::new(policies)),
         cost: CostModel::default(),
+        table: None,
     };
     let direction = LinkConfig {
         rate: Rate::bits_per_second(10_000_000),
@@ -93,5 +94,7 @@ fn web(transfer: Transfer) -> Web {
         behaviour: Behaviour::FIXED,
         parse: Span::ZERO,
         cached_per_million: 0,
+        closer: Closer::Client,
+        client_close: Octets(0),
     }
 }

@@ -10,6 +10,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_http::Cause;
 
+use crate::table::TableMeasures;
+
 /// What a run has measured. Names are the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures {
@@ -102,6 +104,8 @@ pub struct HostMeasures {
     pub most_open: u64,
     /// The most in TIME-WAIT at once.
     pub most_time_wait: u64,
+    /// Of its table of connections, if it has one.
+    pub table: Option<TableMeasures>,
 }
 
 /// Segments with data.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use ackwise_tcp::Octets;
+
 use super::{Event, World};
 use crate::{
     connection::{Closing, Connection, Exchange, Owner},
@@ -113,6 +115,13 @@ impl<O: Observer> World<'_, O> {
         if client.closes && client.to_write == 0 {
             self.client_closes(place);
         }
+    }
+
+    /// Has the client say something that the server reads and does not answer; it leaves with what
+    /// comes next, as far as the send buffer takes it.
+    pub(super) fn client_says(&mut self, place: u32, Octets(octets): Octets) {
+        let endpoint = &mut self.connections[place as usize].end_mut(Side::Client).endpoint;
+        endpoint.write(u32::try_from(octets).unwrap_or(u32::MAX), self.now);
     }
 
     /// Closes the client's end now.

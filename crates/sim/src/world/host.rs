@@ -14,9 +14,10 @@ use super::{Event, World};
 use crate::{
     connection::Counted,
     measure::HostMeasures,
-    network::PacketId,
+    network::{Packet, PacketId},
     observe::Observer,
     scenario::{CostModel, Node, NodeId},
+    table::{Entry, Table},
 };
 
 /// A node with its state. A router's stays as it is.
@@ -30,6 +31,7 @@ pub(crate) struct Host {
     busy_until: Instant,
     /// Segments that wait for the processor, and when each will have been worked on.
     waiting: VecDeque<(Instant, PacketId)>,
+    pub(super) table: Option<Table>,
     open: u64,
     time_wait: u64,
     measures: HostMeasures,
@@ -47,14 +49,16 @@ impl Host {
             peers: BTreeMap::new(),
             busy_until: Instant::EPOCH,
             waiting: VecDeque::new(),
+            table: node.table.map(Table::new),
             open: 0,
             time_wait: 0,
             measures: HostMeasures::default(),
         }
     }
 
-    pub(super) const fn measures(&self) -> HostMeasures {
-        self.measures
+    pub(super) fn measures(&self, now: Instant) -> HostMeasures {
+        let table = self.table.as_ref().map(|table| table.measures(now));
+        HostMeasures { table, ..self.measures }
     }
 
     /// What a new connection takes over, if anything.
@@ -82,8 +86,20 @@ impl Host {
     }
 
     /// A connection of which only TIME-WAIT was left has left that too.
-    pub(super) const fn time_wait_over(&mut self) {
+    pub(super) fn time_wait_over(&mut self, now: Instant) {
         self.time_wait -= 1;
+        if let Some(table) = &mut self.table {
+            table.left(now);
+        }
+    }
+
+    /// What a segment costs whose connection has this entry.
+    fn segment_cost(&mut self, entry: Option<Entry>, is_reset: bool) -> Duration {
+        let CostModel { per_segment, per_lookup, per_entry, per_reset, per_request: _ } = self.cost;
+        let examined = self.table.as_mut().map_or(0, |table| table.look_up(entry));
+        let look_up = per_lookup + per_entry * u32::try_from(examined).unwrap_or(u32::MAX);
+        let reset = if is_reset { per_reset } else { Duration::ZERO };
+        per_segment + look_up + reset
     }
 
     /// When work of `cost` that comes at `now` will be done.
@@ -98,8 +114,9 @@ impl<O: Observer> World<'_, O> {
     /// for it to wait.
     pub(super) fn reach_host(&mut self, node: NodeId, packet: PacketId) -> bool {
         let host = &mut self.hosts[node.0 as usize];
-        let CostModel { per_segment, per_lookup, per_request: _ } = host.cost;
-        let cost = per_segment + per_lookup;
+        let Packet { connection, from, transmit, .. } = self.network.packet(packet);
+        let entry = self.connections[*connection as usize].end(from.other()).entry;
+        let cost = host.segment_cost(entry, transmit.segment.flags.rst);
         if cost.is_zero() {
             self.receive(packet);
             return true;
@@ -123,6 +140,20 @@ impl<O: Observer> World<'_, O> {
             self.queue.push(done, Event::Host(node));
         }
         self.receive(packet);
+    }
+
+    /// A dummy of a host's table comes.
+    pub(super) fn dummy_comes(&mut self, node: u32) {
+        let host = &mut self.hosts[node as usize];
+        let span = host.tcp.map_or(Duration::ZERO, |tcp| tcp.time_wait);
+        let (now, end) = (self.now, self.now + span);
+        let Some(table) = &mut host.table else { return };
+        let next = table.add_dummy(end, now);
+        host.count(Counted::Not, Counted::TimeWait);
+        self.queue.push(end, Event::TimeWaitOver(node));
+        if let Some(every) = next {
+            self.after(every, Event::Dummy(node));
+        }
     }
 
     /// How long a host takes to begin an answer, its other work included.

@@ -34,7 +34,7 @@ use crate::{
     network::Network,
     observe::{Observer, Side},
     queue::Queue,
-    scenario::{Application, ApplicationKind, CostModel, Scenario},
+    scenario::{Application, ApplicationKind, CostModel, Node, Scenario},
     trace::TraceHash,
 };
 use arrivals::Source;
@@ -75,6 +75,8 @@ pub(crate) enum Event {
     Host(u32),
     /// A connection of a host leaves TIME-WAIT, when nothing else is left of it.
     TimeWaitOver(u32),
+    /// A dummy of a host's table comes.
+    Dummy(u32),
     /// A web user has thought.
     User(u32),
     /// A bulk client begins or goes on.
@@ -103,10 +105,14 @@ pub(crate) struct World<'a, O> {
     numbers: BTreeMap<String, u32>,
     /// Users, clients and sources that have not finished.
     unfinished: u32,
-    /// A host's processor may make segments wait.
+    /// A host's processor may make segments wait, or its table wants to know of them.
     hosts_take_time: bool,
     /// What ends the run early.
     failure: Option<RunError>,
+}
+
+fn takes_time(node: &Node) -> bool {
+    node.cost != CostModel::default() || node.table.is_some()
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -127,10 +133,15 @@ impl<'a, O: Observer> World<'a, O> {
             opened: 0,
             numbers: BTreeMap::new(),
             unfinished: 0,
-            hosts_take_time: scenario.nodes.iter().any(|node| node.cost != CostModel::default()),
+            hosts_take_time: scenario.nodes.iter().any(takes_time),
             failure: None,
         };
         world.queue.push(START + scenario.warm_up, Event::WarmedUp);
+        for (place, node) in (0..).zip(&scenario.nodes) {
+            if let Some(dummies) = node.table.and_then(|table| table.dummies) {
+                world.queue.push(START + dummies.at, Event::Dummy(place));
+            }
+        }
         for (place, application) in (0..).zip(&scenario.applications) {
             let hosts = [application.client, application.server];
             let ways = [hosts, [hosts[1], hosts[0]]].map(|[from, to]| world.network.way(from, to));
@@ -185,11 +196,19 @@ impl<'a, O: Observer> World<'a, O> {
             Event::Client(place) => self.client_is_due(place),
             Event::Server(place) => self.server_has_thought(place),
             Event::Host(node) => self.processor_is_free(node),
-            Event::TimeWaitOver(node) => self.hosts[node as usize].time_wait_over(),
+            Event::TimeWaitOver(node) => self.hosts[node as usize].time_wait_over(self.now),
+            Event::Dummy(node) => self.dummy_comes(node),
             Event::User(user) => self.user_is_due(user),
             Event::Bulk(client) => self.bulk_client_is_due(client),
             Event::Arrival(source) => self.connection_arrives(source),
-            Event::WarmedUp => self.collector.warmed_up(self.network.counters(), self.now),
+            Event::WarmedUp => self.warmed_up(),
+        }
+    }
+
+    fn warmed_up(&mut self) {
+        self.collector.warmed_up(self.network.counters(), self.now);
+        for table in self.hosts.iter_mut().filter_map(|host| host.table.as_mut()) {
+            table.warmed_up(self.now);
         }
     }
 
@@ -197,7 +216,8 @@ impl<'a, O: Observer> World<'a, O> {
         let Self { mut collector, network, hosts, trace, scenario, .. } = self;
         collector.measures.work.events = events;
         collector.measures.work.trace_hash = trace.value();
-        collector.finish(scenario, network.counters(), hosts.iter().map(Host::measures), now)
+        let hosts = hosts.iter().map(|host| host.measures(now));
+        collector.finish(scenario, network.counters(), hosts, now)
     }
 
     /// A stream of random numbers for the next user, client or source of an application: by the

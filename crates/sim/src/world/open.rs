@@ -98,8 +98,12 @@ impl<O: Observer> World<'_, O> {
             _ => Counted::Open,
         };
         if counted != end.counted {
-            self.hosts[end.host.0 as usize].count(end.counted, counted);
+            let host = &mut self.hosts[end.host.0 as usize];
+            host.count(end.counted, counted);
             end.counted = counted;
+            if let Some(table) = &mut host.table {
+                end.entry = table.change(end.entry, counted, self.now);
+            }
         }
     }
 
@@ -114,14 +118,24 @@ impl<O: Observer> World<'_, O> {
         self.observer.on_over(connection.id, self.now);
         let hosts = [connection.ends[0].host, connection.ends[1].host];
         for (end, peer) in connection.ends.iter().zip([hosts[1], hosts[0]]) {
-            if let Some(block) = self.hosts[end.host.0 as usize].peers.get_mut(&peer) {
+            let host = &mut self.hosts[end.host.0 as usize];
+            if let Some(block) = host.peers.get_mut(&peer) {
                 block.end(u64::from(place), end.endpoint.heritage());
             }
             match end.endpoint.poll_timeout() {
                 Some(deadline) if deadline.timer == Timer::TimeWait => {
-                    self.queue.push(deadline.at.max(self.now), Event::TimeWaitOver(end.host.0));
+                    let over = deadline.at.max(self.now);
+                    self.queue.push(over, Event::TimeWaitOver(end.host.0));
+                    if let (Some(table), Some(entry)) = (&mut host.table, end.entry) {
+                        table.leave(entry, over);
+                    }
                 }
-                _ => self.hosts[end.host.0 as usize].count(end.counted, Counted::Not),
+                _ => {
+                    host.count(end.counted, Counted::Not);
+                    if let Some(table) = &mut host.table {
+                        table.change(end.entry, Counted::Not, self.now);
+                    }
+                }
             }
         }
         self.connection_is_over(&connection);
@@ -129,7 +143,7 @@ impl<O: Observer> World<'_, O> {
 }
 
 const fn end(endpoint: Endpoint, host: NodeId, way: Way) -> End {
-    End { endpoint, host, way, armed: Instant::FAR_FUTURE, counted: Counted::Not }
+    End { endpoint, host, way, armed: Instant::FAR_FUTURE, counted: Counted::Not, entry: None }
 }
 
 /// Spread over the circle, so that runs meet its end; nobody guesses numbers here.

@@ -14,7 +14,7 @@ use crate::{
     connection::{Closing, Exchange, Owner},
     measure::Document,
     observe::{ConnectionId, Observer, Side},
-    scenario::{Application, ApplicationKind, Connections, ThinkScope, Web},
+    scenario::{Application, ApplicationKind, Closer, Connections, ThinkScope, Web},
 };
 
 /// One user.
@@ -257,8 +257,17 @@ impl<'a, O: Observer> World<'a, O> {
     fn close_all(&mut self, user: u32) {
         for open in std::mem::take(&mut self.users[user as usize].open) {
             let server = &self.connections[open.place as usize].server;
-            if server.closing != Closing::AfterAnswer {
-                self.client_closes(open.place);
+            let web = self.web(user);
+            match web.closer {
+                _ if server.closing == Closing::AfterAnswer => {}
+                Closer::Client => {
+                    self.client_says(open.place, web.client_close);
+                    self.client_closes(open.place);
+                }
+                Closer::Server => {
+                    self.have_server_close(open.place);
+                    self.act(open.place, Side::Server);
+                }
             }
         }
     }

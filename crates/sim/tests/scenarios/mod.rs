@@ -7,8 +7,8 @@ use ackwise_link::{LinkConfig, Queue, Rate, Seed};
 use ackwise_sim::{
     Scenario,
     scenario::{
-        Application, ApplicationKind, Connections, CostModel, DuplexLink, Node, NodeId, ThinkScope,
-        Web,
+        Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
+        ThinkScope, Web,
     },
     workload::{Pages, Span},
 };
@@ -18,7 +18,7 @@ pub(crate) const CLIENT: NodeId = NodeId(0);
 pub(crate) const SERVER: NodeId = NodeId(1);
 
 pub(crate) fn host(name: &str, tcp: Config) -> Node {
-    Node { name: name.to_owned(), tcp: Some(tcp), cost: CostModel::default() }
+    Node { name: name.to_owned(), tcp: Some(tcp), cost: CostModel::default(), table: None }
 }
 
 pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) -> DuplexLink {
@@ -65,6 +65,8 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 behaviour,
                 parse: Span::ZERO,
                 cached_per_million: 0,
+                closer: Closer::Client,
+                client_close: Octets(0),
             }),
         }],
         duration: Duration::from_secs(1_000),
