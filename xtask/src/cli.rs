@@ -47,7 +47,7 @@ cargo xtask test [--fast] [--allow-skips] [--only STEP]...
     --fast          leave out the steps that are slow by design (fuzz)
     --allow-skips   exit 0 although a test or step was skipped
     --only STEP     run this step only (repeatable): fmt, tidy, deny, clippy, test,
-                    release, doc, fuzz
+                    port-reuse, parquet, release, doc, fuzz
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 
 cargo xtask bench --list

@@ -1,6 +1,8 @@
 //! The front of Ackwise: the commands, as a library.
 
 pub mod check;
+#[cfg(feature = "parquet")]
+mod columns;
 pub mod experiment;
 pub mod explain;
 pub mod report;

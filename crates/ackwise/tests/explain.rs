@@ -196,3 +196,35 @@ fn a_connection_that_is_not_there_is_said() {
     let output = text(&directory.run(&["explain", "--connection", "7", "stalls.pcap"]).stdout);
     assert_eq!(output.matches("connection 7 (").count(), 3, "{output}");
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn the_rows_of_each_exchange_add_up_to_its_duration_in_parquet_too() {
+    use parquet::{
+        file::reader::{FileReader, SerializedFileReader},
+        record::RowAccessor,
+    };
+
+    let directory = Directory::new();
+    let report = directory.json(&["--parquet", "rows.parquet", "stalls.pcap"]);
+    let file = fs::File::open(directory.0.join("rows.parquet")).unwrap();
+    let file = SerializedFileReader::new(file).unwrap();
+    let rows: Vec<_> = file.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    let column = |name: &str| {
+        rows[0].get_column_iter().position(|(found, _)| found == name).expect("the column is there")
+    };
+    let (number, cause) = (column("exchange"), column("cause"));
+    let (duration, ms) = (column("duration_ms"), column("ms"));
+    let exchanges = report["exchanges"].as_array().unwrap();
+    for (index, exchange) in exchanges.iter().enumerate() {
+        let index = i64::try_from(index).unwrap();
+        let of_it: Vec<_> =
+            rows.iter().filter(|row| row.get_long(number).unwrap() == index).collect();
+        let causes: Vec<_> =
+            of_it.iter().map(|row| row.get_string(cause).unwrap().as_str()).collect();
+        let expected: Vec<_> = exchange["causes"].as_array().unwrap().iter().collect();
+        assert!(causes.iter().copied().eq(expected.iter().map(|it| it["cause"].as_str().unwrap())));
+        let sum: f64 = of_it.iter().map(|row| row.get_double(ms).unwrap()).sum();
+        assert!((sum - of_it[0].get_double(duration).unwrap()).abs() < 1e-6, "{sum}");
+    }
+}

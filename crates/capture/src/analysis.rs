@@ -10,7 +10,7 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Paces, Share, Vantage},
+    attribution::{Paces, Shares, Vantage},
     conversation::Protocol,
     decode::Seen,
     flow::{Open, Table},
@@ -50,7 +50,7 @@ impl Analyser {
         self.table.finish(&mut self.results);
         let Results { mut connections, mut exchanges, copies, .. } = self.results;
         connections.sort_unstable_by_key(|it| it.id);
-        exchanges.sort_by_key(|it| (it.start, it.connection));
+        exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         Analysis {
             first: self.first.unwrap_or_default(),
             last: self.last,
@@ -150,7 +150,7 @@ pub struct ExchangeResult {
     /// The protocol's framing gives its ends, not the turns of data.
     pub exact: bool,
     /// Where the time went; adds up to the duration.
-    pub shares: Box<[Share]>,
+    pub shares: Shares,
     /// Which time went where, if asked for: in order, without the shortest if there are too many.
     pub stretches: Box<[Stretch]>,
 }
@@ -173,7 +173,7 @@ impl ExchangeResult {
             packet: open.first_packet,
             complete,
             exact: open.exact,
-            shares: open.account.into_shares().into(),
+            shares: open.account.into_shares().into_iter().collect(),
             stretches,
         }
     }

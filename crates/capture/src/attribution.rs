@@ -17,6 +17,7 @@
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
+//! | `shares` | what is kept of that, in few octets |
 //! | `nanos` | spans of time as one number |
 
 mod account;
@@ -27,6 +28,7 @@ mod nanos;
 mod path;
 mod round_trips;
 pub(crate) mod sender;
+mod shares;
 mod spacing;
 mod window;
 
@@ -36,3 +38,4 @@ pub(crate) use hold::Loss;
 pub(crate) use nanos::Nanos;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};
+pub use shares::{Shares, SharesIter};

@@ -58,6 +58,20 @@ pub(crate) const STEPS: &[Step] = &[
         &[Need::DebianPackages],
         minutes(40),
     ),
+    // 100,000 cases, where a debug build tries 2,000.
+    cargo(
+        "port-reuse",
+        &["test", "--release", "--package", "ackwise-tcp", "--test", "port_reuse"],
+        &[],
+        minutes(15),
+    ),
+    // What only a build with the feature has.
+    cargo(
+        "parquet",
+        &["test", "--package", "ackwise", "--features", "parquet", "--lib", "--test", "explain"],
+        &[],
+        minutes(15),
+    ),
     // The traces that the debug build gave must be those of a release build.
     cargo(
         "release",

@@ -77,6 +77,11 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Also write what each exchange owes to each cause, as Parquet
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+
     /// Also write what of the capture can be passed on: no addresses, no payload, same verdicts
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
@@ -151,6 +156,11 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     let shown = explain.shown(&explained)?;
     if let Some(path) = &explain.html {
         rows::write(path, html(&explained, &shown, &explain.name()).as_bytes())?;
+    }
+    #[cfg(feature = "parquet")]
+    if let Some(path) = &explain.parquet {
+        let octets = ackwise::explain::parquet(&explained);
+        rows::write(path, &octets.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let report = match (explain.json, explain.markdown) {
         (true, _) => json(&explained, &shown),

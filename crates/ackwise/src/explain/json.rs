@@ -204,7 +204,7 @@ fn exchange(explained: &Explained, it: &ExchangeResult) -> Exchange {
     }
 }
 
-fn cause(share: &Share) -> Cause {
+fn cause(share: Share) -> Cause {
     Cause {
         cause: share.cause.name(),
         direction: share.direction.name(),

@@ -10,7 +10,7 @@
 //! | `remedy` | what removes a cause, in a sentence |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `notes` | what a report does not cover |
-//! | `text`, `markdown`, `json`, `html` | the report |
+//! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
 mod html;
 mod json;
@@ -19,6 +19,8 @@ mod live;
 mod markdown;
 mod notes;
 mod pair;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod reading;
 mod remedy;
 mod sentence;
@@ -32,6 +34,8 @@ pub use json::json;
 pub use live::{Live, LiveError};
 pub use markdown::markdown;
 pub use pair::{Apart, Clocks, Counts, End, Joined, Watched};
+#[cfg(feature = "parquet")]
+pub use parquet::parquet;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};

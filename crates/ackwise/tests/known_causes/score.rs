@@ -44,7 +44,7 @@ impl Score {
         let mut score = Self { exchanges: analysis.exchanges.len(), ..Self::default() };
         for (number, exchange) in analysis.exchanges.iter().enumerate() {
             let injected = sums(injected.iter().filter(|it| it.exchange == number));
-            let wrong = |share: &&Share| {
+            let wrong = |share: &Share| {
                 let blame = (share.cause, share.direction);
                 share.span > Self::ACCUSATION.max(exchange.duration / Self::PART)
                     && is_stall(share.cause)

@@ -21,6 +21,11 @@ impl Evidence {
         Self(numbers)
     }
 
+    /// All of them, also those that are none.
+    pub(super) const fn numbers(&self) -> [u64; Self::MAX] {
+        self.0
+    }
+
     /// The numbers.
     pub fn packets(&self) -> impl Iterator<Item = u64> + '_ {
         self.0.iter().copied().filter(|&number| number > 0)

@@ -11,7 +11,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
-    attribution::{Confidence, Evidence, Share, Vantage},
+    attribution::{Confidence, Evidence, Share, Shares, Vantage},
     series::Stretch,
 };
 use ackwise_http::cause::{Cause, Direction};
@@ -122,7 +122,7 @@ fn join_connections(ours: &mut ConnectionResult, theirs: &ConnectionResult) {
 
 /// What the request owes as the client has it, and the response as the server has it; `None` if both
 /// together are not the exchange.
-fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Box<[Share]>> {
+fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Shares> {
     /// What the ends do not know of the path is no larger, or one of them is wrong. Ours.
     const DISAGREEMENT: Duration = Duration::from_millis(1);
     if !ours.complete || !theirs.complete {
@@ -130,10 +130,11 @@ fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Box<[
     }
     let requests = ours.shares.iter().filter(|it| it.direction == Direction::ToServer);
     let responses = theirs.shares.iter().filter(|it| it.direction == Direction::ToClient);
-    let mut shares: Vec<Share> = requests.chain(responses).copied().collect();
+    let mut shares: Vec<Share> = requests.chain(responses).collect();
     let whole: Duration = shares.iter().map(|it| it.span).sum();
     let missing = ours.duration.saturating_sub(whole);
-    let missing = add_way(&mut shares, &ours.shares, missing);
+    let of_client: Vec<Share> = ours.shares.iter().collect();
+    let missing = add_way(&mut shares, &of_client, missing);
     let excess = whole.saturating_sub(ours.duration);
     if missing.max(excess) > ours.duration / 20 + DISAGREEMENT {
         return None;
@@ -142,7 +143,7 @@ fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Box<[
         shares.push(of_way(Cause::Propagation, missing));
     }
     shorten(&mut shares, excess);
-    Some(merged(shares))
+    Some(merged(shares).into_iter().collect())
 }
 
 /// The server's capture has not seen how long the last of a response was on its way; the client's has.
@@ -177,7 +178,7 @@ fn of_way(cause: Cause, span: Duration) -> Share {
 }
 
 /// One share for each cause and direction, none without time.
-fn merged(shares: Vec<Share>) -> Box<[Share]> {
+fn merged(shares: Vec<Share>) -> Vec<Share> {
     let mut merged: Vec<Share> = Vec::new();
     for share in shares.into_iter().filter(|it| !it.span.is_zero()) {
         let same = |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
@@ -190,7 +191,7 @@ fn merged(shares: Vec<Share>) -> Box<[Share]> {
             None => merged.push(Share { times: share.times.max(1), ..share }),
         }
     }
-    merged.into()
+    merged
 }
 
 /// Takes from the path first: that is what the ends know least.

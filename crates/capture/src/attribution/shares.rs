@@ -1,0 +1,195 @@
+//! The shares of an exchange that is over, in few octets.
+
+use std::{fmt, time::Duration};
+
+use ackwise_http::cause::{Cause, Direction};
+
+use super::{Confidence, Evidence, Share};
+
+/// What an exchange owes to each cause. A capture has many exchanges, and their shares are most of what
+/// is kept of them: so they are kept as numbers of variable length, some 15 octets each, and taken out
+/// by value.
+#[derive(Clone, Default, Eq, PartialEq)]
+pub struct Shares(Box<[u8]>);
+
+impl Shares {
+    /// Each share, in the order in which the causes first appeared.
+    pub fn iter(&self) -> SharesIter<'_> {
+        SharesIter(&self.0)
+    }
+}
+
+impl FromIterator<Share> for Shares {
+    fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
+        let mut octets = Vec::new();
+        for share in shares {
+            write(&share, &mut octets);
+        }
+        Self(octets.into())
+    }
+}
+
+impl<'a> IntoIterator for &'a Shares {
+    type Item = Share;
+    type IntoIter = SharesIter<'a>;
+
+    fn into_iter(self) -> SharesIter<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+/// Shares, one after the other.
+#[derive(Clone, Debug)]
+pub struct SharesIter<'a>(&'a [u8]);
+
+impl Iterator for SharesIter<'_> {
+    type Item = Share;
+
+    fn next(&mut self) -> Option<Share> {
+        read(&mut self.0)
+    }
+}
+
+const DIRECTION: u64 = 1;
+/// The longest piece is all there is.
+const ONE_PIECE: u64 = 1 << 1;
+const CONFIDENCE: u32 = 2;
+const CAUSE: u32 = 4;
+
+const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
+
+fn write(share: &Share, octets: &mut Vec<u8>) {
+    let Share { cause, direction, span, times, longest, evidence, confidence } = share;
+    let place = *cause as u64;
+    let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
+    let one_piece = span == longest;
+    let back = u64::from(*direction == Direction::ToClient);
+    let kind = place << CAUSE | sure << CONFIDENCE | u64::from(one_piece) << 1 | back;
+    push(kind, octets);
+    push(nanos(*span), octets);
+    push(u64::from(*times), octets);
+    if !one_piece {
+        push(nanos(*longest), octets);
+    }
+    let mut before = 0;
+    for number in evidence.numbers() {
+        // No packet has the number 0; most are near to the one before.
+        push(if number == 0 { 0 } else { 1 + zigzag(number.wrapping_sub(before)) }, octets);
+        before = number;
+    }
+}
+
+fn read(octets: &mut &[u8]) -> Option<Share> {
+    let kind = pull(octets)?;
+    let span = Duration::from_nanos(pull(octets)?);
+    let times = u32::try_from(pull(octets)?).unwrap_or(u32::MAX);
+    let one_piece = kind & ONE_PIECE != 0;
+    let longest = if one_piece { span } else { Duration::from_nanos(pull(octets)?) };
+    let mut numbers = [0; Evidence::MAX];
+    let mut before = 0_u64;
+    for number in &mut numbers {
+        if let Some(step) = pull(octets)?.checked_sub(1) {
+            *number = before.wrapping_add(unzigzag(step));
+        }
+        before = *number;
+    }
+    let sure = usize::try_from(kind >> CONFIDENCE & 3).ok()?;
+    let direction = if kind & DIRECTION == 0 { Direction::ToServer } else { Direction::ToClient };
+    Some(Share {
+        cause: *Cause::ALL.get(usize::try_from(kind >> CAUSE).ok()?)?,
+        direction,
+        span,
+        times,
+        longest,
+        evidence: Evidence::of(numbers),
+        confidence: *CONFIDENCES.get(sure)?,
+    })
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Small differences, whatever their sign, are small numbers. One octet less than all 64 bits hold, so
+/// that one can be added: captures have fewer packets.
+const fn zigzag(difference: u64) -> u64 {
+    let signed = difference.cast_signed();
+    (signed << 1 ^ signed >> 63).cast_unsigned() & (u64::MAX >> 1)
+}
+
+const fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+/// Seven bits in each octet, the low ones first (LEB128).
+fn push(mut number: u64, octets: &mut Vec<u8>) {
+    while number >= 0x80 {
+        octets.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    octets.push(number.to_le_bytes()[0]);
+}
+
+fn pull(octets: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let octet = octets.split_off_first()?;
+        number |= u64::from(octet & 0x7f) << shift;
+        if octet & 0x80 == 0 {
+            break;
+        }
+    }
+    Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_share() -> impl Strategy<Value = Share> {
+        let spans = (any::<u64>(), prop_oneof![Just(None), any::<u64>().prop_map(Some)]);
+        let packets = proptest::array::uniform3(prop_oneof![Just(0), 0..1_u64 << 60]);
+        (0..Cause::ALL.len(), any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
+            |(cause, back, sure, (span, longest), times, packets)| Share {
+                cause: Cause::ALL[cause],
+                direction: if back { Direction::ToClient } else { Direction::ToServer },
+                span: Duration::from_nanos(span),
+                times,
+                longest: Duration::from_nanos(longest.unwrap_or(span)),
+                evidence: Evidence::of(packets),
+                confidence: CONFIDENCES[sure],
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out(shares in proptest::collection::vec(any_share(), 0..6)) {
+            let kept: Shares = shares.iter().copied().collect();
+            prop_assert_eq!(kept.iter().collect::<Vec<_>>(), shares);
+        }
+    }
+
+    #[test]
+    fn a_usual_share_takes_few_octets() {
+        let share = Share {
+            cause: Cause::NagleDelayedAck,
+            direction: Direction::ToClient,
+            span: Duration::from_micros(43_701),
+            times: 1,
+            longest: Duration::from_micros(43_701),
+            evidence: Evidence::of([1_000_000, 1_000_001, 1_000_002]),
+            confidence: Confidence::High,
+        };
+        let kept: Shares = [share].into_iter().collect();
+        assert!(kept.0.len() <= 2 + 4 + 1 + 3 + 1 + 1, "{:?}", kept.0);
+    }
+}
