@@ -25,6 +25,11 @@ static GURKAN: LazyLock<Reproduction> = LazyLock::new(|| {
     quick.unwrap_or_else(|error| panic!("{error}"))
 });
 
+static FABER: LazyLock<Reproduction> = LazyLock::new(|| {
+    let papers = [Paper::Faber];
+    reproduce(&papers, Effort::Full, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+});
+
 fn heidemann() -> &'static PaperResults {
     &HEIDEMANN.papers[0]
 }
@@ -51,6 +56,23 @@ fn the_thesis_tables_come_as_near_as_they_must() {
     assert_eq!(GURKAN.misses(), 0, "{}", text(&GURKAN));
     let rows = GURKAN.papers[0].tables.iter().flat_map(|table| &table.rows);
     assert_eq!(rows.filter_map(Row::is_within).count(), 4 * 2 + 8, "rates, utilization, windows");
+}
+
+#[test]
+fn fabers_tables_come_as_near_as_they_must() {
+    assert_eq!(FABER.misses(), 0, "{}", text(&FABER));
+    let rows = FABER.papers[0].tables.iter().flat_map(|table| &table.rows);
+    assert_eq!(rows.filter_map(Row::is_within).count(), 6 + 3 + 2 + 2 * 3);
+}
+
+#[test]
+fn fabers_server_fails_and_no_one_cost_of_an_rst_gives_both_tables() {
+    let holds = |id: &str| {
+        let claims = &FABER.papers[0].claims;
+        claims.iter().find(|claim| claim.id == id).map(|claim| claim.holds)
+    };
+    assert_eq!(holds("faber.unmodified-runs-out-of-memory"), Some(Holds::Yes));
+    assert_eq!(holds("faber.one-cost-for-both-tables"), Some(Holds::No));
 }
 
 #[test]

@@ -8,11 +8,12 @@
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
 //! | [`stalls`], [`packets`] | observers |
 //! | [`analytic`] | the papers' model, as equations |
-//! | [`paper`], [`heidemann`], [`gurkan`] | which papers, one folder each |
+//! | [`paper`], [`heidemann`], [`gurkan`], [`faber`] | which papers, one folder each |
 //! | [`report`] | text, Markdown, JSON |
 
 pub mod analytic;
 pub mod claim;
+pub mod faber;
 pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;

@@ -1,6 +1,6 @@
 //! The papers that are reproduced. A new one is a folder here and a variant of [`Paper`].
 
-use super::{Effort, ReproduceError, gurkan, heidemann, report::PaperResults};
+use super::{Effort, ReproduceError, faber, gurkan, heidemann, report::PaperResults};
 
 /// A paper, or two versions of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -9,11 +9,13 @@ pub enum Paper {
     Heidemann,
     /// Gürkan 1998.
     Gurkan,
+    /// Faber, Touch and Yue 1997.
+    Faber,
 }
 
 impl Paper {
     /// All of them, in the order of the reports.
-    pub const ALL: [Self; 2] = [Self::Heidemann, Self::Gurkan];
+    pub const ALL: [Self; 3] = [Self::Heidemann, Self::Gurkan, Self::Faber];
 
     /// As the command line calls it.
     #[must_use]
@@ -21,6 +23,7 @@ impl Paper {
         match self {
             Self::Heidemann => "heidemann",
             Self::Gurkan => "gurkan",
+            Self::Faber => "faber",
         }
     }
 
@@ -35,6 +38,9 @@ impl Paper {
             Self::Gurkan => {
                 "Gürkan 1998, A Simulation Study on HTTP Performance Analysis in Terms of Its \
                  Interaction with TCP"
+            }
+            Self::Faber => {
+                "Faber, Touch and Yue 1997, Avoiding the TCP TIME_WAIT state at Busy Servers"
             }
         }
     }
@@ -58,6 +64,7 @@ impl Paper {
         match self {
             Self::Heidemann => heidemann::reproduce(progress),
             Self::Gurkan => gurkan::reproduce(effort, progress),
+            Self::Faber => faber::reproduce(effort, progress),
         }
     }
 }

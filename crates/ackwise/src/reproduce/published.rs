@@ -110,7 +110,7 @@ macro_rules! files {
 }
 
 /// The tables whose papers are reproduced here.
-const FILES: [(&str, &str); 13] = files![
+const FILES: [(&str, &str); 16] = files![
     "heidemann1997_table_1",
     "heidemann1997_figure_2",
     "heidemann1997_figure_4",
@@ -124,6 +124,9 @@ const FILES: [(&str, &str); 13] = files![
     "gurkan1998_table_4_8",
     "gurkan1998_table_4_9",
     "gurkan1998_table_4_10",
+    "faber1997_table_1",
+    "faber1997_table_2",
+    "faber1997_table_3",
 ];
 
 #[cfg(test)]

@@ -1,0 +1,146 @@
+//! The paper's arguments as experiments: each file's cases are the lines of a table.
+
+use ackwise_sim::Nobody;
+
+use super::measures::{
+    client_time_wait, connection_rate, entries_per_lookup, file_rate, refused, server_memory,
+};
+use crate::{
+    experiment_file,
+    reproduce::{
+        ReproduceError,
+        inputs::inputs,
+        lab::{self, Outcome},
+        study::File,
+        table::{Case, CaseValue, Row, Table},
+    },
+};
+
+/// An experiment about an argument.
+struct Study {
+    id: &'static str,
+    title: &'static str,
+    file: File,
+    measures: &'static [Measure],
+}
+
+/// A column: its name, and how it is read off.
+type Measure = (&'static str, fn(&Outcome<Nobody>) -> Option<f64>);
+
+/// What a study gave.
+pub(super) struct Studied {
+    outcomes: Vec<Outcome<Nobody>>,
+    pub(super) table: Table,
+}
+
+/// All of them.
+pub(super) struct Studies {
+    pub(super) findings: Studied,
+    pub(super) small: Studied,
+    pub(super) limit: Studied,
+    pub(super) share: Studied,
+}
+
+impl Studies {
+    pub(super) fn run() -> Result<Self, ReproduceError> {
+        Ok(Self {
+            findings: FINDINGS.run()?,
+            small: SMALL.run()?,
+            limit: LIMIT.run()?,
+            share: SHARE.run()?,
+        })
+    }
+
+    pub(super) fn into_tables(self) -> [Table; 4] {
+        let Self { findings, small, limit, share } = self;
+        [findings, small, limit, share].map(|studied| studied.table)
+    }
+}
+
+impl Study {
+    fn run(&self) -> Result<Studied, ReproduceError> {
+        let outcomes = lab::run(self.file, |_| Nobody)?;
+        let rows = outcomes.iter().flat_map(|outcome| {
+            self.measures.iter().map(|(name, measure)| Row {
+                case: case(outcome),
+                measure: (*name).to_owned(),
+                ours: measure(outcome),
+                ..Row::default()
+            })
+        });
+        let table = Table {
+            id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            notes: inputs(self.file.text),
+            rows: rows.collect(),
+        };
+        Ok(Studied { table, outcomes })
+    }
+}
+
+impl Studied {
+    /// What `measure` gives in the case of this name.
+    pub(super) fn value(
+        &self,
+        measure: fn(&Outcome<Nobody>) -> Option<f64>,
+        case: &str,
+    ) -> Result<f64, ReproduceError> {
+        let named = |outcome: &&Outcome<Nobody>| {
+            outcome.labels.iter().any(|(_, value)| value.to_string() == case)
+        };
+        let found = self.outcomes.iter().find(named).and_then(measure);
+        found.ok_or_else(|| ReproduceError::NoCase { case: case.to_owned() })
+    }
+}
+
+fn case(outcome: &Outcome<Nobody>) -> Case {
+    let labels = outcome.labels.iter();
+    let pairs = labels.map(|(name, value)| (name.to_owned(), CaseValue::from(&*value.to_string())));
+    Case(pairs.collect())
+}
+
+const FINDINGS: Study = Study {
+    id: "faber1997_findings",
+    title: "What the fit of one table gives in another",
+    file: experiment_file!("faber_findings.toml"),
+    measures: &[
+        ("connection_rate", connection_rate),
+        ("tcb_memory", server_memory),
+        ("entries_per_lookup", entries_per_lookup),
+    ],
+};
+
+const SMALL: Study = Study {
+    id: "faber1997_small",
+    title: "What the paper proposes against running out of memory, with Table 3's files",
+    file: experiment_file!("faber_small.toml"),
+    measures: &[
+        ("file_rate", file_rate),
+        ("connection_rate", connection_rate),
+        ("tcb_memory", server_memory),
+        ("refused", refused),
+    ],
+};
+
+const LIMIT: Study = Study {
+    id: "faber1997_limit",
+    title: "Clients that come at a steady rate: when the server runs out of memory",
+    file: experiment_file!("faber_limit.toml"),
+    measures: &[
+        ("connection_rate", connection_rate),
+        ("tcb_memory", server_memory),
+        ("refused", refused),
+    ],
+};
+
+const SHARE: Study = Study {
+    id: "faber1997_share",
+    title: "Table 2 with some clients modified, and with more client hosts",
+    file: experiment_file!("faber_share.toml"),
+    measures: &[
+        ("connection_rate", connection_rate),
+        ("tcb_memory", server_memory),
+        ("client_time_wait", client_time_wait),
+        ("refused", refused),
+    ],
+};
