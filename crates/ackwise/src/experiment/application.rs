@@ -5,8 +5,8 @@ use std::num::{NonZeroU16, NonZeroU32};
 use ackwise_http::{Behaviour, page::Transfer};
 use ackwise_sim::{
     scenario::{
-        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node, NodeId,
-        ThinkScope, Web,
+        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node,
+        NodeId, ThinkScope, Web,
     },
     workload::Span,
 };

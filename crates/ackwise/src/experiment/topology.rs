@@ -152,7 +152,8 @@ fn host_tcp(reader: &mut Reader<'_>, default: &Item) -> Result<Config, Experimen
 }
 
 fn cost(field: Field<'_>) -> Result<CostModel, ExperimentError> {
-    let mut reader = field.table("{ per_segment, per_lookup, per_entry, per_reset, per_request }")?;
+    let mut reader =
+        field.table("{ per_segment, per_lookup, per_entry, per_reset, per_request }")?;
     let mut span = |key| reader.or(key, Duration::ZERO, |field| field.quantity());
     let cost = CostModel {
         per_segment: span("per_segment")?,
