@@ -102,7 +102,10 @@ fn run(
 
 const SYSTEMS: [&str; 3] = ["unmodified", "tcp_modification", "http_modifications"];
 
-const MEASURES: [(&str, fn(&Outcome<Nobody>) -> Option<f64>); 4] = [
+/// What is read off a run.
+type Measure = fn(&Outcome<Nobody>) -> Option<f64>;
+
+const MEASURES: [(&str, Measure); 4] = [
     ("throughput", throughput),
     ("connection_rate", connection_rate),
     ("tcb_memory", server_memory),
