@@ -69,6 +69,7 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
   ackwise reproduce gurkan --quick       the thesis' tables, as far as they have limits
+  ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce --json               all papers, for a program
   ackwise reproduce --markdown > docs/findings.md
 
