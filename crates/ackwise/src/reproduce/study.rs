@@ -49,7 +49,7 @@ pub struct Study {
 }
 
 /// A column: its name, and how it is computed.
-pub type Measure = (&'static str, fn(&Outcome<Stalls>) -> Option<f64>);
+pub type Measure<O = Stalls> = (&'static str, fn(&Outcome<O>) -> Option<f64>);
 
 /// What a study gave.
 #[derive(Clone, Debug)]
@@ -68,22 +68,29 @@ impl Study {
     /// If the file is no experiment, or a run fails.
     pub fn run(&self) -> Result<Studied, ReproduceError> {
         let outcomes = lab::run(self.file, |labels| Stalls::of((self.sender)(labels)))?;
-        let rows = outcomes.iter().flat_map(|outcome| {
-            self.measures.iter().map(|(name, measure)| Row {
-                case: case(outcome),
-                measure: (*name).to_owned(),
-                ours: measure(outcome),
-                ..Row::default()
-            })
-        });
-        let table = Table {
-            id: self.id.to_owned(),
-            title: self.title.to_owned(),
-            notes: inputs(self.file.text),
-            rows: rows.collect(),
-        };
+        let table = table((self.id, self.title), self.file, self.measures, &outcomes);
         Ok(Studied { table, outcomes })
     }
+}
+
+/// The outcomes of a file as a table of this id and title.
+#[must_use]
+pub fn table<O>(
+    (id, title): (&str, &str),
+    file: File,
+    measures: &[Measure<O>],
+    outcomes: &[Outcome<O>],
+) -> Table {
+    let rows = outcomes.iter().flat_map(|outcome| {
+        measures.iter().map(|(name, measure)| Row {
+            case: case(outcome),
+            measure: (*name).to_owned(),
+            ours: measure(outcome),
+            ..Row::default()
+        })
+    });
+    let (id, title) = (id.to_owned(), title.to_owned());
+    Table { id, title, notes: inputs(file.text), rows: rows.collect() }
 }
 
 impl Studied {

@@ -9,10 +9,9 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
-        inputs::inputs,
         lab::{self, Outcome},
-        study::File,
-        table::{Case, CaseValue, Row, Table},
+        study::{self, File, Measure},
+        table::Table,
     },
 };
 
@@ -21,11 +20,8 @@ struct Study {
     id: &'static str,
     title: &'static str,
     file: File,
-    measures: &'static [Measure],
+    measures: &'static [Measure<Nobody>],
 }
-
-/// A column: its name, and how it is read off.
-type Measure = (&'static str, fn(&Outcome<Nobody>) -> Option<f64>);
 
 /// What a study gave.
 pub(super) struct Studied {
@@ -60,20 +56,7 @@ impl Studies {
 impl Study {
     fn run(&self) -> Result<Studied, ReproduceError> {
         let outcomes = lab::run(self.file, |_| Nobody)?;
-        let rows = outcomes.iter().flat_map(|outcome| {
-            self.measures.iter().map(|(name, measure)| Row {
-                case: case(outcome),
-                measure: (*name).to_owned(),
-                ours: measure(outcome),
-                ..Row::default()
-            })
-        });
-        let table = Table {
-            id: self.id.to_owned(),
-            title: self.title.to_owned(),
-            notes: inputs(self.file.text),
-            rows: rows.collect(),
-        };
+        let table = study::table((self.id, self.title), self.file, self.measures, &outcomes);
         Ok(Studied { table, outcomes })
     }
 }
@@ -91,12 +74,6 @@ impl Studied {
         let found = self.outcomes.iter().find(named).and_then(measure);
         found.ok_or_else(|| ReproduceError::NoCase { case: case.to_owned() })
     }
-}
-
-fn case(outcome: &Outcome<Nobody>) -> Case {
-    let labels = outcome.labels.iter();
-    let pairs = labels.map(|(name, value)| (name.to_owned(), CaseValue::from(&*value.to_string())));
-    Case(pairs.collect())
 }
 
 const FINDINGS: Study = Study {
