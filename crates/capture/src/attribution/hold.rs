@@ -242,6 +242,7 @@ mod tests {
             assert_eq!(Hold::told_by(&facts).wait, wait, "{why}");
         }
     }
+
     #[test]
     fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
         let small = Facts {

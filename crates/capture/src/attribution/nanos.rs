@@ -11,7 +11,7 @@ use ackwise_tcp::Instant;
 /// A span of time in nanoseconds; it saturates at both ends.
 ///
 /// The analyser adds, halves and compares dozens of them for each segment. `Duration` keeps seconds
-/// and nanoseconds apart, which took a fifth of the analyser's time.
+/// and nanoseconds apart: its arithmetic was 6 % of all instructions, in one function alone.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Nanos(u64);
 

@@ -116,8 +116,8 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Small differences, whatever their sign, are small numbers. One octet less than all 64 bits hold, so
-/// that one can be added: captures have fewer packets.
+/// Small differences, whatever their sign, are small numbers. It keeps to 63 bits, so that one can be
+/// added: captures have fewer packets.
 const fn zigzag(difference: u64) -> u64 {
     let signed = difference.cast_signed();
     (signed << 1 ^ signed >> 63).cast_unsigned() & (u64::MAX >> 1)
