@@ -103,9 +103,14 @@ fn unknown_values(id: FindingId) -> Value {
             "more_than_requests",
         ],
         FindingId::Pipelining => &["ok"],
-        FindingId::Close => {
-            &["first_on_close", "first_on_idle", "half_close", "rst_ends_time_wait"]
-        }
+        FindingId::Close => &[
+            "first_on_close",
+            "first_on_idle",
+            "time_wait",
+            "half_close",
+            "rst_ends_time_wait",
+            "swap",
+        ],
     };
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
 }

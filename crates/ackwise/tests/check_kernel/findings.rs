@@ -99,7 +99,12 @@ fn the_server_closes_first_when_asked_to_and_reads_on() {
     assert_eq!(found.verdict, Verdict::Pass);
     assert_eq!(found.values["first_on_close"], "server", "{found:?}");
     assert_eq!(found.values["half_close"], true, "{found:?}");
+    assert_eq!(found.values["time_wait"], "server", "{found:?}");
     assert!(found.values["rst_ends_time_wait"].is_null(), "the kernel makes no RST to order");
+    assert!(
+        found.values["swap"].is_null() && found.summary.contains("--stack ackwise"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -167,13 +167,19 @@ fn pipelining_and_close_are_facts() {
         assert_eq!(found.values["ok"], ok, "{pipelining:?}: {found:?}");
         assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}: {found:?}");
     }
-    for (half_closes, reset_ends_time_wait) in [(true, true), (false, false)] {
+    for (half_closes, reset_ends_time_wait, swap) in
+        [(true, true, "works"), (false, false, "refused")]
+    {
         let model = Model { half_closes, reset_ends_time_wait, ..model(Behaviour::FIXED, 500) };
         let found = finding(&model, FindingId::Close);
         assert_eq!(found.verdict, Verdict::Pass);
         assert_eq!(found.values["first_on_close"], "server");
         assert_eq!(found.values["half_close"], half_closes, "{found:?}");
         assert_eq!(found.values["rst_ends_time_wait"], reset_ends_time_wait, "{found:?}");
+        assert_eq!(
+            (&found.values["time_wait"], &found.values["swap"]),
+            (&"server".into(), &swap.into())
+        );
     }
 }
 

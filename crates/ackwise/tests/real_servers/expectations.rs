@@ -16,7 +16,9 @@ use crate::{
 const TABLE: &[Row] = &[
     //  servers             stacks   finding                  value                 expected
     Row(EVERY,              BOTH,    "close",                 "first_on_close",     Is("server")),
+    Row(EVERY,              BOTH,    "close",                 "time_wait",          Is("server")),
     Row(EVERY,              OURS,    "close",                 "rst_ends_time_wait", Yes),
+    Row(EVERY,              OURS,    "close",                 "swap",               Is("works")),
     Row(EVERY,              BOTH,    "keep-alive",            "persistent",         Yes),
     Row(EVERY,              BOTH,    "pipelining",            "ok",                 Yes),
     Row(EVERY,              BOTH,    "cork-timer",            "verdict",            Is("pass")),

@@ -65,6 +65,25 @@ fn the_card_is_as_expected(test: &str, server: Server, stack: Stack) {
     }
 }
 
+#[test]
+fn a_swap_would_not_work_against_a_kernel_that_follows_rfc_1337() {
+    let refused = || -> Result<Card, Missing> {
+        let network = Network::new(Stack::Ackwise)?;
+        network.set_on_server("tcp_rfc1337", "1")?;
+        let running = Running::start(Server::Apache, &network, "rfc_1337")?;
+        check(&network, &running, Stack::Ackwise, &["--only", "close"])
+    };
+    match refused() {
+        Ok(card) => {
+            assert_eq!(card.value("close", "/values/time_wait"), "server", "{card}");
+            assert_eq!(card.value("close", "/values/swap"), "refused", "{card}");
+        }
+        Err(missing) => {
+            skip("a_swap_would_not_work_against_a_kernel_that_follows_rfc_1337", missing)
+        }
+    }
+}
+
 /// A whole card of `server`, on a network made for it.
 fn card_of(test: &str, server: Server, stack: Stack) -> Result<Card, Missing> {
     let network = Network::new(stack)?;

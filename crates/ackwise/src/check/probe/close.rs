@@ -1,5 +1,5 @@
 //! `close`: who closes first, and so holds TIME_WAIT? Does the server half-close and read on? Would
-//! an exact RST end its TIME_WAIT?
+//! an exact RST end its TIME_WAIT, so that a client that swaps would hold it instead?
 
 use std::time::Duration;
 
@@ -26,23 +26,68 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         Some(closed) if closed.error.is_none() => Some(reads_on(&mut conversation, client, facts)),
         _ => None,
     };
-    let rst_ends_time_wait = if closed_first && client.capabilities().crafted_segments {
-        let (mut conversation, _) = ask_to_close(client, facts)?;
-        conversation.half_close();
-        conversation.exact_reset_ends_time_wait(TIME_WAIT_LIMIT)
-    } else {
-        None
-    };
-    let who = |server: bool| if server { "server" } else { "client" };
+    let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
+    let who = if closed_first { "server" } else { "client" };
     let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some("server"));
     let values = json!({
-        "first_on_close": who(closed_first),
+        "first_on_close": who,
         "first_on_idle": on_idle,
+        "time_wait": who,
         "half_close": half_close,
-        "rst_ends_time_wait": rst_ends_time_wait,
+        "rst_ends_time_wait": swap.rst_ends_time_wait(),
+        "swap": swap.as_str(),
     });
-    let summary = summary(closed_first, half_close, rst_ends_time_wait);
+    let summary = summary(closed_first, half_close, swap);
     Ok(Found::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
+}
+
+/// Whether a client could take the server's TIME_WAIT over by a swap (Faber, Touch and Yue 1997): an
+/// RST after the last ACK.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Swap {
+    /// The client waits anyway.
+    NotNeeded,
+    /// An exact RST has ended the server's wait.
+    Works,
+    /// It has not (RFC 1337): both ends would wait.
+    Refused,
+    /// The stack at our end makes no RST to order.
+    NotOurs,
+    /// The server's TCP did not say.
+    NotSeen,
+}
+
+impl Swap {
+    /// For programs; `None` where it was not found out.
+    const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::NotNeeded => Some("not-needed"),
+            Self::Works => Some("works"),
+            Self::Refused => Some("refused"),
+            Self::NotOurs | Self::NotSeen => None,
+        }
+    }
+
+    const fn rst_ends_time_wait(self) -> Option<bool> {
+        match self {
+            Self::Works => Some(true),
+            Self::Refused => Some(false),
+            Self::NotNeeded | Self::NotOurs | Self::NotSeen => None,
+        }
+    }
+}
+
+fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, Trouble> {
+    if !client.capabilities().crafted_segments {
+        return Ok(Swap::NotOurs);
+    }
+    let (mut conversation, _) = ask_to_close(client, facts)?;
+    conversation.half_close();
+    Ok(match conversation.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+        Some(true) => Swap::Works,
+        Some(false) => Swap::Refused,
+        None => Swap::NotSeen,
+    })
 }
 
 fn ask_to_close(
@@ -66,11 +111,18 @@ fn reads_on(conversation: &mut Conversation, client: &Client, facts: &Facts) -> 
     !conversation.is_reset_by(client.budget.cap(patience))
 }
 
-fn summary(closed_first: bool, half_close: Option<bool>, rst: Option<bool>) -> String {
+fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
     let who = if closed_first {
         "the server closes first on Connection: close, so it holds TIME_WAIT"
     } else {
         "the server leaves it to the client to close first, and to hold TIME_WAIT"
+    };
+    let swap = match swap {
+        Swap::NotNeeded => "",
+        Swap::Works => "; an exact RST ends that, so a client that swaps would hold it instead",
+        Swap::Refused => "; not even an exact RST ends that (RFC 1337), so a swap would not work",
+        Swap::NotOurs => "; whether a swap would work, our own TCP finds out (--stack ackwise)",
+        Swap::NotSeen => "; whether a swap would work was not seen",
     };
     let how = match half_close {
         Some(true) => "; it half-closes and reads on",
@@ -79,12 +131,7 @@ fn summary(closed_first: bool, half_close: Option<bool>, rst: Option<bool>) -> S
         }
         None => "",
     };
-    let rst = match rst {
-        Some(true) => "; an exact RST ends its TIME_WAIT",
-        Some(false) => "; not even an exact RST ends its TIME_WAIT",
-        None => "",
-    };
-    format!("{who}{how}{rst}")
+    format!("{who}{swap}{how}")
 }
 
 /// A server that wants to close does so within this time after its last octet.
