@@ -35,10 +35,10 @@ class SequencePlot {
       class: "frame",
       tabindex: "0",
       role: "application",
-      "aria-label": `Time-sequence plot. ${ZOOM_KEYS}`,
+      "aria-label": `Time-sequence plot. ${zoomKeys("packet")}`,
       on: { keydown: (event) => handleZoomKey(event, this.zoom.act, (by) => this.step(by)) },
     });
-    const help = element("p", { class: "help" }, `Drag to zoom, double-click to see all; with the keyboard: ${ZOOM_KEYS}.`);
+    const help = element("p", { class: "help" }, `Drag to zoom, double-click to see all; with the keyboard: ${zoomKeys("packet")}.`);
     this.shown = element("span", { class: "shown count", role: "status" });
     const tools = element("div", { class: "toolbar" }, this.direction.label, fits, this.zoom.buttons, this.shown);
     this.element = element("div", { class: "sequence" }, tools, this.frame, this.says, help);
@@ -89,6 +89,7 @@ class SequencePlot {
     this.plot?.destroy();
     this.plot = new uPlot(this.options(), this.columns.data, this.frame);
     setRange(this.plot, ...(range ? [range.min, range.max] : this.whole()));
+    legendByKey(this.plot);
   }
 
   options() {

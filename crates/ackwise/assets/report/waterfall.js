@@ -11,6 +11,7 @@ class Waterfall {
   constructor(timeline, onSelect) {
     Object.assign(this, { timeline, onSelect, order: "slowest", cause: "", selected: 0, scheduled: false });
     this.rows = [];
+    this.name = `waterfall-${(Waterfall.made = (Waterfall.made ?? 0) + 1)}`;
     this.inner = element("div", { class: "rows", role: "presentation" });
     this.range = element("div", { class: "range", "aria-hidden": "true" });
     this.count = element("span", { class: "count", role: "status" });
@@ -67,7 +68,7 @@ class Waterfall {
     const [from, to] = this.scale(seen);
     this.range.textContent = this.order === "time" ? `${seconds(from)} to ${seconds(to)}` : `0 to ${duration(to)}`;
     this.inner.replaceChildren(...seen.map((it, place) => this.row(it, first + place, from, to)));
-    this.list.setAttribute("aria-activedescendant", `exchange-${this.selected}`);
+    this.list.setAttribute("aria-activedescendant", `${this.name}-${this.selected}`);
   }
 
   /** In the order of time the bars stand where they stood in time, and what is seen fills the width. */
@@ -88,7 +89,7 @@ class Waterfall {
       "div",
       {
         class: "row",
-        id: `exchange-${place}`,
+        id: `${this.name}-${place}`,
         role: "option",
         "aria-selected": String(place === this.selected),
         "aria-setsize": this.rows.length,

@@ -1,6 +1,7 @@
 // Zooming and moving along the x axis of a uPlot: by buttons, so also by touch, and by keys. Dragging is uPlot's own.
 
-const ZOOM_KEYS = "+ and - zoom, Shift and arrows move, 0 shows all, arrows go from packet to packet";
+/** The keys in words; the arrows go from one `what` to the next. */
+const zoomKeys = (what) => `+ and - zoom, Shift and arrows move, 0 shows all, arrows go from ${what} to ${what}`;
 
 /** Buttons for the plot that `current()` returns; `whole()` is [least, greatest] of x. */
 function zoomButtons(current, whole) {

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use ackwise::run::{export::Shown, measures::matches, merge};
+use ackwise::run::{
+    export::{About, Shown},
+    measures::matches,
+    merge,
+};
 use clap::Args;
 
 use super::{
@@ -44,7 +48,8 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
             return Err(Failure::Usage(what));
         }
     }
-    arguments.formats.export(&rows, &Shown::patterns(arguments.show.clone()))
+    let shown = Shown::patterns(arguments.show.clone());
+    arguments.formats.export(&rows, &shown, &About::default())
 }
 
 const EXAMPLES: &str = "\

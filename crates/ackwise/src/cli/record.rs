@@ -8,6 +8,7 @@ use std::{
 
 use ackwise::{
     experiment::Experiment,
+    explain::Explained,
     run::{
         Row,
         record::{Recorder, Recording},
@@ -22,14 +23,15 @@ use super::outcome::Failure;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Record one run")]
 #[command(group = ArgGroup::new("recorded").multiple(true))]
+#[command(group = ArgGroup::new("captured").multiple(true))]
 #[group(id = "record", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
 pub(crate) struct Record {
     /// Write a capture for Wireshark: what one host sends and receives
-    #[arg(long, value_name = "FILE", group = "recorded")]
+    #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     pcap: Option<PathBuf>,
 
-    /// The host where --pcap is taken [default: the client of the first application]
-    #[arg(long, value_name = "HOST", requires = "pcap")]
+    /// The host where --pcap is taken, and what --html explains [default: the client of the first application]
+    #[arg(long, value_name = "HOST", requires = "captured")]
     vantage: Option<String>,
 
     /// Leave out of --pcap what is beyond so many octets of a frame; 128 leaves the headers
@@ -50,8 +52,10 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// Whether one row is run and recorded, instead of all.
     pub(crate) const fn is_wanted(&self) -> bool {
-        self.pcap.is_some() || self.time_sequence.is_some()
+        let is_chosen = self.case.is_some() || self.seed.is_some() || self.vantage.is_some();
+        is_chosen || self.pcap.is_some() || self.time_sequence.is_some()
     }
 
     /// What is written.
@@ -59,29 +63,32 @@ impl Record {
         self.pcap.as_deref().into_iter().chain(self.time_sequence.as_deref())
     }
 
-    /// Runs one row and writes its files. After a stop they hold what there was until then.
+    /// Runs one row and writes its files; explains it if asked to. After a stop the files hold what
+    /// there was until then.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,
+        explain: bool,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Row, Failure> {
+    ) -> Result<(Row, Option<Explained>), Failure> {
         let (case, seed) = (self.case_of(experiment)?, self.seed_of(experiment)?);
         let scenario = &experiment.cases()[case].scenario;
-        let mut recorder = Recorder::begin(&self.recording(stop), scenario)?;
+        let mut recorder = Recorder::begin(&self.recording(explain, stop), scenario)?;
         let row = run_one(experiment, case, seed, &mut recorder);
         // It knows why the run was stopped, if nobody wanted that.
-        recorder.finish()?;
+        let explained = recorder.finish()?;
         let (row, _) = row?;
-        Ok(row)
+        Ok((row, explained))
     }
 
-    fn recording(&self, stop: &Arc<AtomicBool>) -> Recording {
+    fn recording(&self, explain: bool, stop: &Arc<AtomicBool>) -> Recording {
         let whole = Recording::default();
         Recording {
             pcap: self.pcap.clone(),
             vantage: self.vantage.clone(),
             snap_length: self.snap_length.unwrap_or(whole.snap_length),
             time_sequence: self.time_sequence.clone(),
+            explain,
             stop: Arc::clone(stop),
         }
     }

@@ -1,9 +1,11 @@
-//! `ackwise reproduce [PAPER]`: the papers' tables beside ours.
+//! `ackwise reproduce [PAPER…]`: the papers' tables beside ours.
+
+use std::path::PathBuf;
 
 use ackwise::reproduce::{
-    Effort,
+    Effort, ReproduceError,
     paper::Paper,
-    report::{json, markdown, text},
+    report::{html, json, markdown, text},
     reproduce,
 };
 use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
@@ -13,6 +15,7 @@ use super::{
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
+    rows,
 };
 
 /// Run a paper's experiments and print every published value beside ours
@@ -22,9 +25,9 @@ use super::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
-    /// Which paper; without it, all of them
-    #[arg(value_parser = paper())]
-    paper: Option<Paper>,
+    /// Which papers; without any, all of them
+    #[arg(value_parser = paper(), value_name = "PAPER")]
+    papers: Vec<Paper>,
 
     /// Run only what has a limit, with fewer seeds: a minute instead of several
     #[arg(long)]
@@ -37,20 +40,32 @@ pub(crate) struct Reproduce {
     /// Print Markdown: docs/findings.md
     #[arg(long, group = "format")]
     markdown: bool,
+
+    /// Also write a page with the tables, the claims and the figures; it needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    let Reproduce { paper, quick, json: as_json, markdown: as_markdown } = arguments;
-    let papers = paper.map_or_else(|| Paper::ALL.to_vec(), |paper| vec![paper]);
+    let Reproduce { papers, quick, json: as_json, markdown: as_markdown, html: page } = arguments;
+    let wanted = |paper: &Paper| papers.is_empty() || papers.contains(paper);
+    let papers: Vec<_> = Paper::ALL.into_iter().filter(wanted).collect();
     let effort = if quick { Effort::Quick } else { Effort::Full };
-    let reproduction = until_interrupted(move |wanted| {
+    let with_page = page.is_some();
+    let (reproduction, written) = until_interrupted(move |wanted| {
         let line = ProgressLine::new();
-        reproduce(&papers, effort, &mut |step| {
+        let mut progress = |step: &str| {
             wanted.or_unwind();
             line.show(step);
-        })
+        };
+        let reproduction = reproduce(&papers, effort, &mut progress)?;
+        let page = with_page.then(|| html(&reproduction, &mut progress)).transpose()?;
+        Ok::<_, ReproduceError>((reproduction, page))
     })??;
+    if let (Some(path), Some(written)) = (page, written) {
+        rows::write(&path, written.as_bytes())?;
+    }
     let outcome = if reproduction.misses() == 0 { Outcome::Good } else { Outcome::Bad };
     let document = match (as_json, as_markdown) {
         (true, _) => json(&reproduction),
@@ -70,6 +85,8 @@ Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
   ackwise reproduce gurkan --quick       the thesis' tables, as far as they have limits
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
+  ackwise reproduce heidemann --html heidemann.html
+      a page with the figures, too: opens from the disk, needs no network
   ackwise reproduce --json               all papers, for a program
   ackwise reproduce --markdown > docs/findings.md
 

@@ -8,7 +8,7 @@ use std::{
 
 use ackwise::run::{
     Row,
-    export::{self, Shown},
+    export::{self, About, Shown},
 };
 use clap::Args;
 
@@ -29,6 +29,10 @@ pub(crate) struct Formats {
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
+    /// Write a page with the measures by the first variable; it needs no network
+    #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
+    html: Option<PathBuf>,
+
     /// Print JSON instead of a table: all rows with all measures, and their means over the seeds
     #[arg(long)]
     json: bool,
@@ -41,7 +45,11 @@ impl Formats {
         let parquet = self.parquet.as_deref();
         #[cfg(not(feature = "parquet"))]
         let parquet = None;
-        self.csv.as_deref().into_iter().chain(parquet)
+        self.csv.as_deref().into_iter().chain(parquet).chain(self.html.as_deref())
+    }
+
+    pub(crate) const fn html(&self) -> bool {
+        self.html.is_some()
     }
 
     pub(crate) const fn json(&self) -> bool {
@@ -49,7 +57,12 @@ impl Formats {
     }
 
     /// Writes the files, then prints.
-    pub(crate) fn export(&self, rows: &[Row], shown: &Shown) -> Result<Outcome, Failure> {
+    pub(crate) fn export(
+        &self,
+        rows: &[Row],
+        shown: &Shown,
+        about: &About<'_>,
+    ) -> Result<Outcome, Failure> {
         if let Some(path) = &self.csv {
             write(path, export::csv(rows).as_bytes())?;
         }
@@ -59,6 +72,9 @@ impl Formats {
                 path,
                 &export::parquet(rows).map_err(|error| Failure::Usage(error.to_string()))?,
             )?;
+        }
+        if let Some(path) = &self.html {
+            write(path, export::html(rows, shown, about).as_bytes())?;
         }
         let text = if self.json { export::json(rows) } else { export::table(rows, shown) };
         output::print(&text, Outcome::Good)

@@ -13,7 +13,11 @@ use std::{
 
 use ackwise::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
-    run::{Options, Row, RunAllError, Shard, Step, export::Shown, run_all},
+    run::{
+        Options, Row, RunAllError, Shard, Step,
+        export::{About, Shown},
+        run_all,
+    },
 };
 use clap::{
     Args,
@@ -92,13 +96,16 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     let journal = arguments.journal();
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = watch_signals(&signal).map_err(Failure::Signals)?;
-    if arguments.record.is_wanted() {
-        let row = arguments.record.run(&experiment, &stop);
-        let row = row.map_err(|error| match signal.load(Ordering::Relaxed) {
+    let shown = Shown::of(&experiment);
+    let about = About { title: experiment.title().unwrap_or_default(), explained: None };
+    if arguments.record.is_wanted() || arguments.is_page_of_one(&experiment) {
+        let recorded = arguments.record.run(&experiment, arguments.formats.html(), &stop);
+        let (row, explained) = recorded.map_err(|error| match signal.load(Ordering::Relaxed) {
             0 => error,
             signal => Failure::Interrupted { signal: u8::try_from(signal).unwrap_or(0) },
         })?;
-        return arguments.formats.export(&[row], &Shown::of(&experiment));
+        let about = About { explained: explained.as_ref(), ..about };
+        return arguments.formats.export(&[row], &shown, &about);
     }
     let mut options =
         Options { shard: arguments.shard, journal: journal.clone(), stop, ..Options::default() };
@@ -112,7 +119,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         },
         error => error.into(),
     })?;
-    let exported = arguments.formats.export(&rows, &Shown::of(&experiment));
+    let exported = arguments.formats.export(&rows, &shown, &about);
     let outcome = exported
         .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
     if let (None, Some(path)) = (&arguments.rows, journal) {
@@ -141,6 +148,12 @@ impl Run {
             return Ok(experiment);
         }
         Ok(experiment.with_all_set(settings.iter().map(String::as_str))?)
+    }
+
+    /// Whether there is a page and only one row, whose packets it then shows.
+    fn is_page_of_one(&self, experiment: &Experiment) -> bool {
+        let is_one = experiment.cases().len() * experiment.seeds().len() == 1;
+        is_one && self.formats.html() && self.rows.is_none() && self.shard == Shard::ALL
     }
 
     /// Where finished rows are kept: if nobody says, beside the first file that they end up in. There is
@@ -284,6 +297,8 @@ Examples:
   ackwise run sweep.toml --list               which cases are there?
   ackwise run sweep.toml --seeds 10 --csv sweep.csv
       means over ten seeds with confidence intervals, and every row in a file
+  ackwise run stalls --html stalls.html
+      a page with each measure by the first variable; with --case 1, with every packet of that case
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
       the second of eight parts of the work; `ackwise merge` puts the parts together";

@@ -34,7 +34,7 @@ mod link;
 mod load;
 mod pages;
 mod path;
-mod quantity;
+pub(crate) mod quantity;
 mod reader;
 mod scenario;
 mod table;

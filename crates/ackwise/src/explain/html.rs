@@ -32,10 +32,7 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
     }
     let totals = shown.totals(explained);
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
-    let (timeline, left_out) = timeline(&explained.analysis);
-    let left_out = left_out.into_iter().map(Block::Text);
-    let timeline = Block::Timeline(Box::new(timeline));
-    page.add_section("Exchanges and packets", std::iter::once(timeline).chain(left_out));
+    page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
     if !servers.is_empty() {
         page.add_section("Servers", [Block::Table(servers_table(&servers))]);
@@ -45,6 +42,11 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
         page.add_section("What is not covered", notes.into_iter().map(Block::Text));
     }
     page.render()
+}
+
+/// What all exchanges owe to each cause.
+pub(crate) fn totals_table(analysis: &Analysis) -> Table {
+    table(&Totals::of(analysis, Over::All))
 }
 
 fn table(totals: &Totals) -> Table {
@@ -96,26 +98,27 @@ fn servers_table(servers: &[Server]) -> Table {
 }
 
 /// What can be drawn, and in words what cannot.
-fn timeline(analysis: &Analysis) -> (Timeline, Vec<String>) {
+pub(crate) fn timeline(analysis: &Analysis) -> Vec<Block> {
     let mut timeline = Timeline {
         first: analysis.first,
         connections: analysis.connections.iter().map(connection).collect(),
         exchanges: analysis.exchanges.iter().map(exchange).collect(),
     };
-    let mut notes = Vec::new();
     let dropped = timeline.keep_slowest();
+    let mut blocks = vec![Block::Timeline(Box::new(timeline))];
     if dropped > 0 {
-        notes.push(format!("{dropped} exchanges are not shown: these are the slowest."));
+        let which = format!("{dropped} exchanges are not shown: these are the slowest.");
+        blocks.push(Block::Text(which));
     }
     let series = analysis.connections.iter().filter_map(|it| it.series.as_deref());
     let left_out: u64 = series.map(Series::left_out).sum();
     if left_out > 0 {
-        notes.push(format!(
+        blocks.push(Block::Text(format!(
             "{left_out} segments are not drawn: what is kept of a capture is bounded. A capture of \
              fewer connections shows all of each."
-        ));
+        )));
     }
-    (timeline, notes)
+    blocks
 }
 
 fn connection(it: &ConnectionResult) -> Connection {

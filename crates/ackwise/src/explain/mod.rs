@@ -29,6 +29,7 @@ mod text;
 mod totals;
 
 pub use html::html;
+pub(crate) use html::{timeline, totals_table};
 pub use json::json;
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};

@@ -33,5 +33,5 @@ mod timeline;
 
 pub use page::{Block, Page};
 pub use plot::{Line, Plot, Style};
-pub use table::{Cell, Table};
+pub use table::{Cell, Table, Verdict};
 pub use timeline::{Connection, Exchange, Span, Timeline};

@@ -12,6 +12,7 @@ use super::{
 pub struct Page {
     title: String,
     lead: Vec<String>,
+    contents: bool,
     sections: Vec<Section>,
 }
 
@@ -25,13 +26,17 @@ struct Section {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Block {
+    /// A heading below that of the section.
+    Heading(String),
     /// A paragraph.
     Text(String),
+    /// Remarks, one below the other.
+    Notes(Vec<String>),
     /// Figures in rows.
     Table(Table),
     /// Lines over an axis.
     Plot(Plot),
-    /// Exchanges and packets over time. The page can show one of these.
+    /// Exchanges and packets over time.
     Timeline(Box<Timeline>),
 }
 
@@ -39,12 +44,17 @@ impl Page {
     /// A page without anything but its title.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), lead: Vec::new(), sections: Vec::new() }
+        Self { title: title.into(), lead: Vec::new(), contents: false, sections: Vec::new() }
     }
 
     /// Adds to what is said first, in large letters.
     pub fn add_lead(&mut self, sentence: impl Into<String>) {
         self.lead.push(sentence.into());
+    }
+
+    /// Begins with a list of the sections, for a page of many.
+    pub fn add_contents(&mut self) {
+        self.contents = true;
     }
 
     /// Adds a section.
@@ -90,10 +100,13 @@ impl Page {
             let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(sentence));
         }
         out += NO_SCRIPT;
+        if self.contents {
+            out += &self.contents();
+        }
         out += "</header>\n<main>\n";
         let mut number = 0;
-        for Section { title, blocks } in &self.sections {
-            let _ = writeln!(out, "<section>\n<h2>{}</h2>", Escaped(title));
+        for (place, Section { title, blocks }) in self.sections.iter().enumerate() {
+            let _ = writeln!(out, "<section id=\"section-{place}\">\n<h2>{}</h2>", Escaped(title));
             for block in blocks {
                 number += 1;
                 out += &block.render(&format!("block-{number}"));
@@ -102,14 +115,24 @@ impl Page {
         }
         out + "</main>\n"
     }
+
+    fn contents(&self) -> String {
+        let mut out = "<nav aria-label=\"Contents\">\n<ul>\n".to_owned();
+        for (place, Section { title, .. }) in self.sections.iter().enumerate() {
+            let _ = writeln!(out, "<li><a href=\"#section-{place}\">{}</a></li>", Escaped(title));
+        }
+        out + "</ul>\n</nav>\n"
+    }
 }
 
 impl Block {
     fn render(&self, id: &str) -> String {
         match self {
+            Self::Heading(text) => format!("<h3>{}</h3>\n", Escaped(text)),
             Self::Text(text) => format!("<p>{}</p>\n", Escaped(text)),
+            Self::Notes(notes) => list(notes),
             Self::Table(table) => table.render(),
-            Self::Plot(plot) => drawn("plot", id, &plot.title) + &data_element(id, plot),
+            Self::Plot(plot) => drawn("plot", id, &plot.title) + &data_element(id, &plot.drawn()),
             Self::Timeline(timeline) => {
                 drawn("timeline", id, "Exchanges and packets over time")
                     + &data_element(id, &timeline.pack())
@@ -120,6 +143,11 @@ impl Block {
 
 const NO_SCRIPT: &str =
     "<noscript><p>The plots on this page need JavaScript; nothing else does.</p></noscript>\n";
+
+fn list(notes: &[String]) -> String {
+    let items = notes.iter().map(|note| format!("<li>{}</li>\n", Escaped(note)));
+    format!("<ul class=\"notes\">\n{}</ul>\n", items.collect::<String>())
+}
 
 /// Where a script draws the data of the element `id`.
 fn drawn(kind: &str, id: &str, title: &str) -> String {

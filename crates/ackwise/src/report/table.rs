@@ -20,12 +20,41 @@ pub struct Table {
 pub enum Cell {
     /// Text, from the left.
     Text(String),
+    /// Sentences: they wrap.
+    Prose(String),
+    /// Lines of code or of a listing, letter under letter.
+    Code(String),
     /// A figure, from the right.
     Number(String),
     /// A cause, with its colour.
     Cause(Cause),
     /// A share from 0 to 1 as a bar, in the colour of a cause, and in percent.
     Share(f64, Cause),
+    /// A word or a figure that is as it should be, or is not. What it says says so, too: colours are
+    /// never alone.
+    Judged(String, Verdict),
+}
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It is.
+    Good,
+    /// It nearly is, or in part.
+    Fair,
+    /// It is not.
+    Bad,
+}
+
+impl Verdict {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Fair => "fair",
+            Self::Bad => "bad",
+        }
+    }
 }
 
 impl Cell {
@@ -33,6 +62,12 @@ impl Cell {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// Sentences: they wrap.
+    #[must_use]
+    pub fn prose(text: impl Into<String>) -> Self {
+        Self::Prose(text.into())
     }
 
     /// A figure, from the right.
@@ -44,6 +79,11 @@ impl Cell {
     fn render(&self) -> String {
         match self {
             Self::Text(text) => format!("<td>{}</td>", Escaped(text)),
+            Self::Prose(text) => format!("<td class=\"prose\">{}</td>", Escaped(text)),
+            Self::Code(text) => format!("<td class=\"code\">{}</td>", Escaped(text)),
+            Self::Judged(text, verdict) => {
+                format!("<td class=\"{}\">{}</td>", verdict.name(), Escaped(text))
+            }
             Self::Number(figure) => format!("<td class=\"number\">{}</td>", Escaped(figure)),
             Self::Cause(cause) => format!("<th scope=\"row\">{} {cause}</th>", bar(1.0, *cause, 1)),
             Self::Share(share, cause) => {

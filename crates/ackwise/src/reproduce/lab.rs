@@ -13,10 +13,14 @@ use std::{
 };
 
 use ackwise_link::Seed;
-use ackwise_sim::{Measures, Observer, Scenario};
+use ackwise_sim::{Measures, Observer, Scenario, scenario::NodeId};
 
 use super::{ReproduceError, study::File};
-use crate::experiment::{Case, Experiment, Labels};
+use crate::{
+    experiment::{Case, Experiment, Labels},
+    explain::Explained,
+    run::explainer::Explainer,
+};
 
 /// What came out of one case.
 #[derive(Clone, Debug)]
@@ -35,9 +39,17 @@ impl<O> Outcome<O> {
     /// Whether the case is the one with these names and values.
     #[must_use]
     pub fn is(&self, labels: &[(&str, &str)]) -> bool {
-        let shown = |name| self.labels.get(name).map(ToString::to_string);
-        labels.iter().all(|(name, value)| shown(name).as_deref() == Some(*value))
+        has(&self.labels, labels)
     }
+}
+
+fn has(labels: &Labels, wanted: &[(&str, &str)]) -> bool {
+    let shown = |name| labels.get(name).map(ToString::to_string);
+    wanted.iter().all(|(name, value)| shown(name).as_deref() == Some(*value))
+}
+
+fn first_seed(experiment: &Experiment) -> Seed {
+    Seed(experiment.seeds().first().copied().unwrap_or(1))
 }
 
 /// Runs each case of an experiment file with its first seed.
@@ -49,12 +61,39 @@ pub fn run<O: Observer + Send>(
     File { name, text }: File,
     observer: impl Fn(&Labels) -> O + Sync,
 ) -> Result<Vec<Outcome<O>>, ReproduceError> {
-    let experiment = Experiment::parse(name, text)?;
-    let seed = Seed(experiment.seeds().first().copied().unwrap_or(1));
-    let outcomes =
-        side_by_side(experiment.cases(), |case| run_case(case, seed, observer(&case.labels)));
+    run_cases(&Experiment::parse(name, text)?, &[], observer)
+}
+
+/// Runs each case of an experiment that has these names and values with its first seed.
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn run_cases<O: Observer + Send>(
+    experiment: &Experiment,
+    wanted: &[(&str, &str)],
+    observer: impl Fn(&Labels) -> O + Sync,
+) -> Result<Vec<Outcome<O>>, ReproduceError> {
+    let cases: Vec<_> = experiment.cases().iter().filter(|it| has(&it.labels, wanted)).collect();
+    let seed = first_seed(experiment);
+    let outcomes = side_by_side(&cases, |case| run_case(case, seed, observer(&case.labels)));
+    let name = experiment.name();
     let failed = |source| ReproduceError::Run { experiment: name.to_owned(), source };
     outcomes.into_iter().map(|outcome| outcome.map_err(failed)).collect()
+}
+
+/// Runs the first case of an experiment file with its first seed and explains what its server saw.
+///
+/// # Errors
+///
+/// If the file is none, or the run fails.
+pub fn explain(File { name, text }: File) -> Result<Explained, ReproduceError> {
+    let experiment = Experiment::parse(name, text)?;
+    let case = &experiment.cases()[0];
+    let server = case.scenario.applications.first().map_or(NodeId(0), |first| first.server);
+    let outcome = run_case(case, first_seed(&experiment), Explainer::begin(server)?);
+    let failed = |source| ReproduceError::Run { experiment: name.to_owned(), source };
+    Ok(outcome.map_err(failed)?.seen.finish()?)
 }
 
 /// Does `each` for all of `work`, as many at once as there are cores; what comes out is in the order of

@@ -7,13 +7,15 @@
 //! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
 //! | [`stalls`], [`packets`] | observers |
+//! | [`figure`] | the papers' figures, from our runs |
 //! | [`analytic`] | the papers' model, as equations |
 //! | [`paper`], [`heidemann`], [`gurkan`], [`faber`] | which papers, one folder each |
-//! | [`report`] | text, Markdown, JSON |
+//! | [`report`] | text, Markdown, JSON, a page |
 
 pub mod analytic;
 pub mod claim;
 pub mod faber;
+pub mod figure;
 pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;
@@ -28,7 +30,7 @@ pub mod table;
 
 use ackwise_sim::RunError;
 
-use crate::experiment::ExperimentError;
+use crate::{experiment::ExperimentError, run::pcap::CaptureError};
 use paper::Paper;
 use published::PublishedError;
 use report::Reproduction;
@@ -76,6 +78,9 @@ pub enum ReproduceError {
         /// Why.
         source: RunError,
     },
+    /// The packets of a run cannot be explained.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// A published table is not there.
     #[error(transparent)]
     Published(#[from] PublishedError),

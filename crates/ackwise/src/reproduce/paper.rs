@@ -27,6 +27,16 @@ impl Paper {
         }
     }
 
+    /// Whose it is.
+    #[must_use]
+    pub const fn authors(self) -> &'static str {
+        match self {
+            Self::Heidemann => "Heidemann",
+            Self::Gurkan => "Gürkan",
+            Self::Faber => "Faber, Touch and Yue",
+        }
+    }
+
     /// As the reports call it.
     #[must_use]
     pub const fn title(self) -> &'static str {

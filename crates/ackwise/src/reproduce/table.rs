@@ -43,6 +43,16 @@ pub enum Limit {
     Amount(f64),
 }
 
+/// As reports name it: `10 %`, or the bare amount.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => write!(f, "±{} %", share * 100.0),
+            Self::Amount(amount) => write!(f, "±{amount}"),
+        }
+    }
+}
+
 impl Row {
     /// (ours − published) / published.
     #[must_use]
@@ -94,6 +104,17 @@ impl Serialize for Row {
 /// Which case: names and values, in the order of the columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case(pub Vec<(String, CaseValue)>);
+
+impl Case {
+    /// The number of this name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.0.iter().find(|(key, _)| key == name)? {
+            (_, CaseValue::Number(number)) => Some(*number),
+            (_, CaseValue::Word(_)) => None,
+        }
+    }
+}
 
 impl Serialize for Case {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

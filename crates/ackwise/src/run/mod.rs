@@ -13,12 +13,14 @@
 //! | `journal` | finished rows in a file, so that nothing is run twice |
 //! | `merge` | the rows of several machines |
 //! | `summary` | means over seeds, and how far they can be trusted |
-//! | [`export`] | tables, CSV, JSON, Parquet |
+//! | [`export`] | tables, CSV, JSON, Parquet, a page |
 //! | [`record`] | files that one run leaves behind: which, and where |
 //! | [`pcap`] | a capture, as tcpdump would take it at one host |
+//! | [`explainer`] | what `explain` says of a run |
 //! | [`series`] | sequence numbers over time |
 //! | `live` | what such observers keep of a connection |
 
+pub mod explainer;
 pub mod export;
 mod journal;
 mod live;

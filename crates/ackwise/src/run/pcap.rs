@@ -2,7 +2,7 @@
 
 mod addresses;
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use ackwise_capture::{PcapError, PcapWriter, SegmentError, SegmentWriter, StreamContents};
 use ackwise_sim::{
@@ -142,6 +142,9 @@ pub enum CaptureError {
     /// The file cannot be begun or ended.
     #[error(transparent)]
     File(#[from] PcapError),
+    /// There is no pipe for the packets.
+    #[error("cannot make a pipe: {0}")]
+    Pipe(#[source] io::Error),
     /// The scenario is too large for a capture.
     #[error("a capture has addresses for 65,534 hosts, and the run has more")]
     TooManyHosts,

@@ -19,21 +19,26 @@ use ackwise_sim::{
 use ackwise_tcp::Instant;
 
 use super::{
+    explainer::Explainer,
     pcap::{Capture, CaptureError},
     series::TimeSequence,
 };
+use crate::explain::Explained;
 
 /// Which files a run is to write.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// A capture, as tcpdump would take it at one host.
     pub pcap: Option<PathBuf>,
-    /// The host's name; else it is the first application's client.
+    /// The name of the host where the run is captured and explained; else it is the first
+    /// application's client.
     pub vantage: Option<String>,
     /// Octets of each frame that stand in the capture, at most.
     pub snap_length: u32,
     /// Sequence numbers over time, see [`TimeSequence::COLUMNS`].
     pub time_sequence: Option<PathBuf>,
+    /// Whether the run is explained.
+    pub explain: bool,
     /// When this becomes true, the run is given up; what the files have by then stays.
     pub stop: Arc<AtomicBool>,
 }
@@ -46,6 +51,7 @@ impl Default for Recording {
             vantage: None,
             snap_length: WHOLE_FRAMES,
             time_sequence: None,
+            explain: false,
             stop: Arc::default(),
         }
     }
@@ -60,6 +66,7 @@ impl Default for Recording {
 pub struct Recorder {
     pcap: Option<Recorded<Capture<BufWriter<File>>>>,
     time_sequence: Option<Recorded<TimeSequence<BufWriter<File>>>>,
+    explainer: Option<Explainer>,
     stop: Arc<AtomicBool>,
 }
 
@@ -76,7 +83,7 @@ impl Recorder {
     ///
     /// If a file cannot be written, or the scenario has no such host.
     pub fn begin(recording: &Recording, scenario: &Scenario) -> Result<Self, RecordError> {
-        let Recording { pcap, vantage, snap_length, time_sequence, stop } = recording;
+        let Recording { pcap, vantage, snap_length, time_sequence, explain, stop } = recording;
         let vantage = match vantage {
             Some(name) => host(scenario, name)?,
             None => scenario.applications.first().map_or(NodeId(0), |first| first.client),
@@ -92,22 +99,24 @@ impl Recorder {
             Ok(Recorded { path: path.to_owned(), observer })
         });
         let (pcap, time_sequence) = (pcap.transpose()?, time_sequence.transpose()?);
-        Ok(Self { pcap, time_sequence, stop: Arc::clone(stop) })
+        let explainer = explain.then(|| Explainer::begin(vantage)).transpose();
+        let explainer = explainer.map_err(RecordError::Explain)?;
+        Ok(Self { pcap, time_sequence, explainer, stop: Arc::clone(stop) })
     }
 
-    /// Ends the files.
+    /// Ends the files; what there is to say of the run if it was to be explained.
     ///
     /// # Errors
     ///
     /// The first one that is not complete, and why.
-    pub fn finish(self) -> Result<(), RecordError> {
+    pub fn finish(self) -> Result<Option<Explained>, RecordError> {
         if let Some(Recorded { path, observer }) = self.pcap {
             observer.finish().map_err(|source| RecordError::capture(&path, source))?;
         }
         if let Some(Recorded { path, observer }) = self.time_sequence {
             observer.finish().map_err(|source| RecordError::write(&path, source))?;
         }
-        Ok(())
+        self.explainer.map(Explainer::finish).transpose().map_err(RecordError::Explain)
     }
 
     fn each(&mut self, mut tell: impl FnMut(&mut dyn Observer)) {
@@ -116,6 +125,9 @@ impl Recorder {
         }
         if let Some(time_sequence) = &mut self.time_sequence {
             tell(&mut time_sequence.observer);
+        }
+        if let Some(explainer) = &mut self.explainer {
+            tell(explainer);
         }
     }
 }
@@ -186,6 +198,9 @@ pub enum RecordError {
         /// What is wrong.
         source: io::Error,
     },
+    /// The run cannot be explained.
+    #[error(transparent)]
+    Explain(CaptureError),
     /// The capture is not complete.
     #[error("{}: {source}", path.display())]
     Capture {

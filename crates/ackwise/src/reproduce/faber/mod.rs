@@ -5,16 +5,19 @@
 //! | `table_1` | bulk throughput against entries in TIME-WAIT |
 //! | `webstone` | Tables 2 and 3: a closed loop of clients |
 //! | `studies` | the paper's arguments as experiments |
+//! | `drawings` | Table 1 as a plot |
 //! | `claims` | what the paper says in words |
 //! | `measures` | what is read off a run |
 
 mod claims;
+mod drawings;
 mod measures;
 mod studies;
 mod table_1;
 mod webstone;
 
 use super::{Effort, ReproduceError, paper::Paper, report::PaperResults};
+pub(super) use drawings::figures;
 use studies::Studies;
 
 /// Everything that was run.

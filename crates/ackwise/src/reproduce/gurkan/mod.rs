@@ -9,9 +9,11 @@
 //! | `windows` | Tables 4.9 and 4.10, and larger initial windows |
 //! | `medians` | how near the tables are |
 //! | `samples` | Tables 4.1, 4.3, 4.5 and 4.7: one client's requests |
+//! | `drawings` | Figures 4.2 to 4.13 |
 //! | `claims` | what the thesis says in words |
 
 mod claims;
+mod drawings;
 mod medians;
 mod plan;
 mod samples;
@@ -20,6 +22,7 @@ mod tables;
 mod windows;
 
 use super::{Effort, ReproduceError, paper::Paper, report::PaperResults};
+pub(super) use drawings::figures;
 use plan::{Load, Plan};
 use sweep::{Sweep, Wanted};
 

@@ -52,6 +52,17 @@ impl Plan {
         }
     }
 
+    /// As the thesis calls it.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Serial => "serial HTTP/1.0",
+            Self::Parallel => "parallel HTTP/1.0",
+            Self::Pipelined => "pipelined HTTP/1.1",
+            Self::SegmentFilled => "segment filled HTTP/1.1",
+            _ => self.name(),
+        }
+    }
+
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|plan| plan.name() == name)
     }

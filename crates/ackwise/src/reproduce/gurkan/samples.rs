@@ -66,7 +66,7 @@ fn rows(published: &Published, place: usize, seen: &Requests) -> [Row; 3] {
     ]
 }
 
-const fn id(plan: Plan) -> &'static str {
+pub(super) const fn id(plan: Plan) -> &'static str {
     match plan {
         Plan::Parallel => "gurkan1998_table_4_3",
         Plan::Pipelined => "gurkan1998_table_4_5",
@@ -96,9 +96,9 @@ impl Observer for Requests {
 }
 
 /// What the FTP client fetches: no web file is as large.
-const FTP_FILE: u64 = 1_000_000;
+pub(super) const FTP_FILE: u64 = 1_000_000;
 
-const FILE: File = experiment_file!("gurkan_samples.toml");
+pub(super) const FILE: File = experiment_file!("gurkan_samples.toml");
 
 const DRAWS: &str = "Lengths and think times are drawn, and our draws are others: only the gaps \
                      within a page can be compared, where the files are of like length.";

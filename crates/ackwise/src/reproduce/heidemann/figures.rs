@@ -195,5 +195,5 @@ const NOTES: [&str; 2] = [
      6 there.",
 ];
 
-const FIGURE_2: File = experiment_file!("heidemann_figure_2.toml");
-const FIGURE_4: File = experiment_file!("heidemann_figure_4.toml");
+pub(super) const FIGURE_2: File = experiment_file!("heidemann_figure_2.toml");
+pub(super) const FIGURE_4: File = experiment_file!("heidemann_figure_4.toml");

@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `table_1` | the retrieval times, beside ours and the model's |
 //! | `figures` | the packets of Figures 2 and 4 |
+//! | `drawings` | Figures 1 to 4 |
 //! | `wan` | Table 1's rows over wide-area paths, and the model there |
 //! | `transports` | the model alone, by every transport |
 //! | `studies` | experiments about claims |
 //! | `claims` | what the papers say in words |
 
 mod claims;
+mod drawings;
 mod figures;
 mod studies;
 mod table_1;
@@ -17,6 +19,7 @@ mod transports;
 mod wan;
 
 use super::{ReproduceError, paper::Paper, report::PaperResults};
+pub(super) use drawings::figures;
 use figures::Figures;
 use studies::Studies;
 

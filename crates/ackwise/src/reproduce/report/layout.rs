@@ -4,11 +4,18 @@ use crate::reproduce::table::{Row, Table};
 
 /// A grid of words.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Grid {
+pub(crate) struct Grid<'a> {
     pub(crate) header: Vec<String>,
-    pub(crate) lines: Vec<Vec<String>>,
+    pub(crate) lines: Vec<Vec<Entry<'a>>>,
     /// The first columns say which case it is; the others are values.
     pub(crate) keys: usize,
+}
+
+/// A cell: what it says, and the value that says it, if it is one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Entry<'a> {
+    pub(crate) text: String,
+    pub(crate) row: Option<&'a Row>,
 }
 
 /// What a value's cell looks like.
@@ -16,8 +23,8 @@ pub(crate) const LEGEND: &str = "published → ours (error); = where they are eq
                                  is further away than it must be; model: the analytic model's \
                                  (its error from ours)";
 
-impl Grid {
-    pub(crate) fn of(table: &Table) -> Self {
+impl<'a> Grid<'a> {
+    pub(crate) fn of(table: &'a Table) -> Self {
         let mut keys: Vec<&str> = Vec::new();
         let mut measures: Vec<&str> = Vec::new();
         for row in &table.rows {
@@ -25,16 +32,17 @@ impl Grid {
             names.for_each(|name| push_new(&mut keys, name));
             push_new(&mut measures, &row.measure);
         }
-        let mut lines: Vec<(&Row, Vec<String>)> = Vec::new();
+        let mut lines: Vec<(&Row, Vec<Entry<'_>>)> = Vec::new();
         for row in &table.rows {
             let place = lines.iter().position(|(first, _)| first.case == row.case);
             let place = place.unwrap_or_else(|| {
-                let blank = vec![String::new(); keys.len() + measures.len()];
+                let blank = vec![Entry::default(); keys.len() + measures.len()];
                 lines.push((row, with_case(blank, row, &keys)));
                 lines.len() - 1
             });
             let column = measures.iter().position(|measure| *measure == row.measure);
-            lines[place].1[keys.len() + column.unwrap_or_default()] = cell(row);
+            lines[place].1[keys.len() + column.unwrap_or_default()] =
+                Entry { text: cell(row), row: Some(row) };
         }
         Self {
             header: keys.iter().chain(&measures).map(|&name| name.to_owned()).collect(),
@@ -44,16 +52,24 @@ impl Grid {
     }
 }
 
+impl Grid<'_> {
+    /// The lines without the header.
+    pub(crate) fn words(&self) -> Vec<Vec<String>> {
+        let words = |line: &Vec<Entry<'_>>| line.iter().map(|it| it.text.clone()).collect();
+        self.lines.iter().map(words).collect()
+    }
+}
+
 fn push_new<'a>(names: &mut Vec<&'a str>, name: &'a str) {
     if !names.contains(&name) {
         names.push(name);
     }
 }
 
-fn with_case(mut line: Vec<String>, row: &Row, keys: &[&str]) -> Vec<String> {
+fn with_case<'a>(mut line: Vec<Entry<'a>>, row: &Row, keys: &[&str]) -> Vec<Entry<'a>> {
     for (name, value) in &row.case.0 {
         if let Some(column) = keys.iter().position(|key| key == name) {
-            line[column] = value.to_string();
+            line[column].text = value.to_string();
         }
     }
     line
@@ -123,9 +139,11 @@ mod tests {
             row("b", "mean_ms", None, Some(26.25)),
             row("a", "stalls", Some(3.0), Some(3.0)),
         ];
-        let grid = Grid::of(&Table { rows, ..Table::default() });
+        let table = Table { rows, ..Table::default() };
+        let grid = Grid::of(&table);
         assert_eq!(grid.header, ["case", "mean_ms", "stalls"]);
-        assert_eq!(grid.lines, [["a", "605 → 600 (−0.8 %)", "3 ="], ["b", "26.25", ""]]);
+        let lines = grid.words();
+        assert_eq!(lines, [["a", "605 → 600 (−0.8 %)", "3 ="], ["b", "26.25", ""]]);
     }
 
     #[test]

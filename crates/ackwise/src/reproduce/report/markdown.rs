@@ -3,13 +3,10 @@
 use std::fmt::{self, Write};
 
 use super::{
-    PaperResults, Reproduction,
+    PaperResults, Reproduction, conclusion,
     layout::{Grid, LEGEND, number},
 };
-use crate::reproduce::{
-    claim::{Claim, Holds},
-    table::Table,
-};
+use crate::reproduce::{claim::Claim, table::Table};
 
 /// The whole document, with a line feed at its end.
 #[must_use]
@@ -41,21 +38,11 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
     claims.iter().try_for_each(|claim| write_claim(out, claim))
 }
 
-fn conclusion(claims: &[Claim]) -> String {
-    let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
-    let [yes, no, open] = [Holds::Yes, Holds::No, Holds::NotTestable].map(count);
-    let partly = match count(Holds::ByMean) + count(Holds::BySum) {
-        0 => String::new(),
-        partly => format!("{partly} hold by one of two definitions of the rate only, "),
-    };
-    let of = claims.len();
-    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tried here.")
-}
-
 fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n### {}\n\n`{}`\n", table.title, table.id)?;
-    let Grid { header, lines, keys } = Grid::of(table);
-    writeln!(out, "{}", line(&header))?;
+    let grid = Grid::of(table);
+    let (header, lines, keys) = (&grid.header, grid.words(), grid.keys);
+    writeln!(out, "{}", line(header))?;
     let rule = (0..header.len()).map(|column| if column < keys { "---" } else { "---:" });
     writeln!(out, "{}", line(&rule.map(str::to_owned).collect::<Vec<_>>()))?;
     lines.iter().try_for_each(|cells| writeln!(out, "{}", line(cells)))?;

@@ -1,19 +1,26 @@
-//! A [`Reproduction`] for people and for programs: text, Markdown (`docs/findings.md`), JSON.
+//! A [`Reproduction`] for people and for programs: text, Markdown (`docs/findings.md`), JSON, and a
+//! page with the figures.
 //!
 //! Whoever prints gets the whole document at once, as with the report cards of `check`.
 
+mod html;
 mod json;
 mod layout;
 mod markdown;
 mod text;
 
+pub use html::html;
 pub use json::json;
 pub use markdown::{markdown, section};
 pub use text::text;
 
 use serde::Serialize;
 
-use super::{claim::Claim, paper::Paper, table::Table};
+use super::{
+    claim::{Claim, Holds},
+    paper::Paper,
+    table::{Row, Table},
+};
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +45,34 @@ impl Reproduction {
     /// Values that are further from the published ones than they must be: table, row.
     #[must_use]
     pub fn misses(&self) -> usize {
-        let tables = self.papers.iter().flat_map(|results| &results.tables);
-        tables.flat_map(|table| &table.rows).filter(|row| row.is_within() == Some(false)).count()
+        self.judged().filter(|within| !within).count()
     }
+
+    /// The same in a sentence.
+    fn verdict(&self) -> String {
+        let all = self.judged().count();
+        match self.misses() {
+            0 => format!("All {all} values that have a limit are as near as they must be."),
+            misses => format!("{misses} of {all} values are further away than they may be."),
+        }
+    }
+
+    /// Of each value that has a limit: whether it is within it.
+    fn judged(&self) -> impl Iterator<Item = bool> {
+        let tables = self.papers.iter().flat_map(|results| &results.tables);
+        tables.flat_map(|table| &table.rows).filter_map(Row::is_within)
+    }
+}
+
+/// How many claims hold, in a sentence.
+fn conclusion<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
+    let claims: Vec<_> = claims.into_iter().collect();
+    let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
+    let [yes, no, open] = [Holds::Yes, Holds::No, Holds::NotTestable].map(count);
+    let partly = match count(Holds::ByMean) + count(Holds::BySum) {
+        0 => String::new(),
+        partly => format!("{partly} hold by one of two definitions of the rate only, "),
+    };
+    let of = claims.len();
+    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tried here.")
 }

@@ -2,12 +2,14 @@
 //! everything.
 
 mod csv;
+mod html;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod table;
 
 pub use csv::csv;
+pub use html::{About, html};
 pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};

@@ -55,7 +55,7 @@ fn across(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Ve
     lines
 }
 
-fn cell(summary: &Summary, name: &str) -> String {
+pub(super) fn cell(summary: &Summary, name: &str) -> String {
     match summary.measures.get(name) {
         None => "-".to_owned(),
         Some(Estimate { mean, ci95: None, .. }) => number(*mean, decimals(*mean)),
