@@ -5,6 +5,9 @@ pub mod check;
 mod columns;
 pub mod experiment;
 pub mod explain;
+pub mod load;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+#[cfg(target_os = "linux")]
+pub mod wire;

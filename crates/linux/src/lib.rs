@@ -8,6 +8,7 @@
 //! | [`emulator`] | the link of `ackwise-link` in real time, between two namespaces |
 //! | [`packet_socket`] | a live interface: packets as they pass, with the kernel's times |
 //! | [`host_changes`] | what must be changed outside a namespace, announced, and undone whatever happens |
+//! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`testing`] | how a test says that it could not run here |
 //!
 //! Everything is undone by the kernel when the process ends, however it ends: namespaces have no name,
@@ -23,6 +24,7 @@ pub mod emulator;
 pub mod host_changes;
 pub mod namespace;
 pub mod packet_socket;
+pub mod sockets;
 pub mod stack;
 pub mod testing;
 
@@ -35,4 +37,5 @@ pub use device::{TunDevice, TunError};
 pub use emulator::Emulator;
 pub use host_changes::HostChanges;
 pub use namespace::{Namespace, NamespaceError};
+pub use sockets::SocketTable;
 pub use stack::{ConnectionId, TunStack};

@@ -50,6 +50,17 @@ impl Namespace {
         Ok(Self { handle })
     }
 
+    /// The namespace in which a process is.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such process, or it may not be looked at.
+    pub fn of_process(process: u32) -> Result<Self, NamespaceError> {
+        let handle = File::open(format!("/proc/{process}/ns/net"));
+        let handle = handle.map_err(|error| NamespaceError::Process(process, error))?;
+        Ok(Self { handle })
+    }
+
     /// Moves the calling thread, and the threads and processes that it starts from now on, into the
     /// namespace, until the guard is dropped.
     ///
@@ -164,6 +175,9 @@ pub enum NamespaceError {
     /// There is no descriptor of the namespace to be had.
     #[error("cannot hold the network namespace: {0}; is /proc mounted?")]
     Handle(#[source] io::Error),
+    /// There is no descriptor of a process' namespace to be had.
+    #[error("cannot look into the network namespace of process {0}: {1}")]
+    Process(u32, #[source] io::Error),
     /// The loopback interface stayed down.
     #[error("cannot bring the loopback interface up: {0}")]
     Loopback(#[source] io::Error),

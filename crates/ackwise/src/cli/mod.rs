@@ -8,6 +8,7 @@ mod colour;
 mod duration;
 mod explain;
 mod interrupt;
+mod load;
 mod merge;
 mod outcome;
 mod output;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Explain(explain::Explain),
+    Load(load::LoadArguments),
     Run(run::Run),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
@@ -43,6 +45,7 @@ pub(crate) fn run() -> Result<Outcome, Failure> {
     match Cli::parse().command {
         Command::Check(check) => check::run(check),
         Command::Explain(explain) => explain::run(&explain),
+        Command::Load(load) => load::run(&load),
         Command::Run(run) => run::run(&run),
         Command::Merge(merge) => merge::run(&merge),
         Command::Reproduce(reproduce) => reproduce::run(reproduce),

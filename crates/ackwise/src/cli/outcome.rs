@@ -39,6 +39,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
+    Generator(#[from] ackwise::load::LoadError),
+    #[error(transparent)]
     Run(#[from] RunAllError),
     #[error(transparent)]
     Record(#[from] RecordError),

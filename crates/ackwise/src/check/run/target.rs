@@ -153,7 +153,7 @@ impl Target {
     }
 
     /// Its addresses, in the order of the resolver, at most [`ADDRESSES_LIMIT`].
-    pub(super) fn resolve(&self) -> Result<Vec<SocketAddr>, CheckError> {
+    pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, CheckError> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         match found {
             Ok(found) => Ok(found.take(ADDRESSES_LIMIT).collect()),

@@ -1,11 +1,10 @@
 //! Our own TCP on a TUN device: exact segments, ACKs withheld as long as a probe wants, no SACK where
 //! it disturbs, and segments that no kernel would send.
 
-mod route;
 mod stream;
 mod time_wait;
 
-pub use route::{Changes, RouteError};
+pub use crate::wire::{Changes, RouteError};
 
 use std::{
     cell::RefCell,
@@ -17,9 +16,8 @@ use std::{
 };
 
 use ackwise_linux::{
-    ConnectionId, HostChanges, TunDevice, TunStack,
-    device::TunOptions,
-    stack::{Direction, StackOptions, Tap, Traced},
+    ConnectionId, HostChanges, TunStack,
+    stack::{Direction, Tap, Traced},
 };
 use ackwise_tcp::{
     Config, Endpoint, Policies, State,
@@ -30,7 +28,10 @@ use super::{
     Acknowledge, Arrival, Capabilities, ConnectError, Connection, Happening, Receiver, Stack,
     TransportError,
 };
-use crate::check::card::StackName;
+use crate::{
+    check::card::StackName,
+    wire::{Wire, poll},
+};
 use stream::InOrder;
 
 /// Our own TCP on a TUN device.
@@ -49,9 +50,7 @@ impl AckwiseStack {
     /// If there can be no device, or the way to `server` needs changes to the host that are not
     /// allowed.
     pub fn open(server: SocketAddr, changes: Changes<'_>) -> Result<Self, RouteError> {
-        let device = TunDevice::open(TunOptions { v6: server.is_ipv6(), ..TunOptions::default() })?;
-        let mut tun = TunStack::new(device, StackOptions::default()).map_err(RouteError::System)?;
-        let (peer, changes) = route::find(&mut tun, server, changes)?;
+        let Wire { tun, peer, changes } = Wire::open(server, changes)?;
         Ok(Self { tun: Rc::new(RefCell::new(tun)), peer, _changes: changes })
     }
 }
@@ -137,13 +136,6 @@ fn ack_policy(acknowledge: Acknowledge) -> AckPolicy {
         Acknowledge::Delayed(delay) => AckPolicy::Delayed { every: TWO, delay: legal(delay) },
         Acknowledge::After(delay) => AckPolicy::Withheld { delay: legal(delay) },
     }
-}
-
-/// One wake-up. What happened is read from the trace, so the events only have to be taken.
-fn poll(tun: &mut TunStack, deadline: Instant) -> std::io::Result<()> {
-    let polled = tun.poll(deadline);
-    while tun.poll_event().is_some() {}
-    polled
 }
 
 /// One connection of our own TCP.

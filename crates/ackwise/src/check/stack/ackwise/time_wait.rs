@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ackwise_linux::{ConnectionId, TunStack, stack::Direction};
 use ackwise_tcp::{Endpoint, Flags, Segment, SeqNumber, State};
 
-use super::poll;
+use crate::wire::poll;
 
 /// What the server's TCP answers to a segment far outside its window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

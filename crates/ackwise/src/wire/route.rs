@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
 
@@ -13,7 +13,7 @@ use ackwise_linux::{
 };
 use ackwise_tcp::{Config, Endpoint, Policies, State};
 
-use super::poll;
+use super::{is_local, poll};
 
 /// Whether the host may be changed, and who hears of it before it happens.
 pub enum Changes<'a> {
@@ -121,11 +121,6 @@ fn find_on_loopback(
 fn kernel_is_refused(server: SocketAddr) -> bool {
     let connected = TcpStream::connect_timeout(&server, CONNECT_LIMIT);
     connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-}
-
-/// Whether the address belongs to this network namespace: the kernel binds nothing to others.
-fn is_local(server: SocketAddr) -> bool {
-    UdpSocket::bind((server.ip(), 0)).is_ok()
 }
 
 /// What a SYN brings.

@@ -1,0 +1,36 @@
+//! Where there is no `NETLINK_SOCK_DIAG`, neither end can be looked at.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::Held;
+
+/// There is none.
+pub(super) enum End {}
+
+impl End {
+    pub(super) fn of_server(
+        _server: SocketAddr,
+        _process: Option<u32>,
+        _clients: Option<IpAddr>,
+    ) -> Result<Self, String> {
+        Err(NEEDS_LINUX.to_owned())
+    }
+
+    pub(super) fn of_clients(_server: SocketAddr) -> Result<Self, String> {
+        Err(NEEDS_LINUX.to_owned())
+    }
+
+    pub(super) fn count(&mut self) -> Result<u64, String> {
+        match *self {}
+    }
+
+    pub(super) fn held(&mut self) -> Held {
+        match *self {}
+    }
+}
+
+pub(super) fn ignores_resets(_process: Option<u32>) -> Option<bool> {
+    None
+}
+
+const NEEDS_LINUX: &str = "counting sockets in TIME-WAIT needs Linux";

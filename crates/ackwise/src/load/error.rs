@@ -1,0 +1,56 @@
+//! Why there is no report.
+
+use std::net::SocketAddr;
+
+use ackwise_http::EncodeError;
+use ackwise_serve::load::{ConnectError, Failure, RunError};
+
+use crate::check::CheckError;
+
+/// Why a run could not be made, or brought nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The options contradict each other.
+    #[error("{0}")]
+    Options(String),
+    /// The server's name has no address.
+    #[error(transparent)]
+    Resolve(CheckError),
+    /// The target cannot stand in a request.
+    #[error("the request cannot be written: {0}")]
+    Request(#[from] EncodeError),
+    /// Our own TCP has no way to the server.
+    #[error("{0}")]
+    Wire(String),
+    /// Our own system is at fault.
+    #[error("{}", system(.0))]
+    Run(#[from] RunError),
+    /// The transport could not be set up.
+    #[error("cannot open connections: {0}")]
+    System(#[source] std::io::Error),
+    /// Nobody could be asked.
+    #[error(
+        "no port is free for a single connection to {0}; is there another run, or TIME-WAIT of one?"
+    )]
+    NoPort(SocketAddr),
+    /// Not one request was answered.
+    #[error("{server} answered none of {failed} requests: {failure}")]
+    NothingAnswered {
+        /// The server.
+        server: SocketAddr,
+        /// How many were tried.
+        failed: u64,
+        /// What became of the first.
+        failure: Failure,
+    },
+}
+
+fn system(error: &RunError) -> String {
+    match error {
+        RunError::Connect(ConnectError::System(error)) => {
+            format!("cannot open a connection: {error}")
+        }
+        error => error.to_string(),
+    }
+}

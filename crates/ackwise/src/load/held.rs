@@ -1,0 +1,128 @@
+//! TIME-WAIT at both ends, in numbers.
+
+use std::time::Duration;
+
+use ackwise_tcp::TimeWaitReason;
+
+/// How many connections of this run an end holds in TIME-WAIT.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Held {
+    /// So many.
+    Known(u64),
+    /// It cannot be seen from here, and why.
+    Unknown(String),
+}
+
+impl Held {
+    /// The number, where it is known.
+    #[must_use]
+    pub const fn known(&self) -> Option<u64> {
+        match self {
+            Self::Known(held) => Some(*held),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Both ends at one moment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Sample {
+    /// Since the beginning of the run.
+    pub at: Duration,
+    /// At the server.
+    pub server: Option<u64>,
+    /// At the clients.
+    pub client: Option<u64>,
+}
+
+/// Both ends: at the end of the run, and on the way there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeWait {
+    /// At the server, at the end.
+    pub server: Held,
+    /// At the clients, at the end.
+    pub client: Held,
+    /// Oldest first.
+    pub series: Vec<Sample>,
+    /// `net.ipv4.tcp_rfc1337` where the server is: whether it ignores an RST in TIME-WAIT.
+    pub server_ignores_resets: Option<bool>,
+    /// Why our own TCP holds what it holds, with how many; empty for the kernel's.
+    pub reasons: Vec<(TimeWaitReason, u64)>,
+}
+
+/// Samples at even intervals, in bounded memory: when it is full, every second one goes and the interval
+/// doubles.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    samples: Vec<Sample>,
+    interval: Duration,
+    due: Duration,
+}
+
+impl Series {
+    /// The first samples come quickly: a short run has a history, too.
+    pub(super) const fn new() -> Self {
+        Self { samples: Vec::new(), interval: FIRST_INTERVAL, due: Duration::ZERO }
+    }
+
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        now >= self.due
+    }
+
+    /// Adds one that took so long to take: looking is to cost little of the time.
+    pub(super) fn push(&mut self, sample: Sample, cost: Duration) {
+        if self.samples.len() >= SAMPLES_LIMIT {
+            let mut odd = false;
+            self.samples.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.interval *= 2;
+        } else if self.interval < INTERVAL {
+            self.interval = (self.interval * 2).min(INTERVAL);
+        }
+        self.samples.push(sample);
+        self.due = sample.at + self.interval.max(cost * COST_SHARE);
+    }
+
+    /// When the next one is due, from `now` on.
+    pub(super) fn wait(&self, now: Duration) -> Duration {
+        self.due.saturating_sub(now)
+    }
+
+    pub(super) fn last(&self) -> Option<&Sample> {
+        self.samples.last()
+    }
+
+    pub(super) fn into_samples(self) -> Vec<Sample> {
+        self.samples
+    }
+}
+
+const FIRST_INTERVAL: Duration = Duration::from_millis(2);
+const INTERVAL: Duration = Duration::from_millis(250);
+/// One part in so many of the time.
+const COST_SHARE: u32 = 10;
+/// Four minutes at four a second.
+const SAMPLES_LIMIT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_has_as_many_samples_as_a_short_one() {
+        let mut series = Series::new();
+        let (mut now, end) = (Duration::ZERO, Duration::from_secs(3600));
+        while now < end {
+            if series.is_due(now) {
+                series.push(Sample { at: now, server: None, client: None }, Duration::ZERO);
+            }
+            now += series.wait(now).max(Duration::from_millis(1));
+        }
+        let samples = series.into_samples();
+        assert!((SAMPLES_LIMIT / 2..=SAMPLES_LIMIT).contains(&samples.len()), "{}", samples.len());
+        assert_eq!(samples[0].at, Duration::ZERO);
+        assert!(samples.is_sorted_by_key(|sample| sample.at));
+    }
+}

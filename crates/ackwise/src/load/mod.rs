@@ -1,0 +1,33 @@
+//! `load`: many connections to one server, and who is left waiting in TIME-WAIT.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `options` | what is asked for, and which combinations make no sense |
+//! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
+//! | `ours` | our own TCP over TUN as the generator's transport |
+//! | `ends`, `held` | TIME-WAIT at each end, while it runs and afterwards |
+//! | `explain` | one sentence: who waits, and why; pure |
+//! | `report` | text and JSON |
+//!
+//! The generator itself is `ackwise_serve::load`.
+
+#[cfg(target_os = "linux")]
+mod ends;
+#[cfg(not(target_os = "linux"))]
+#[path = "ends_elsewhere.rs"]
+mod ends;
+mod error;
+mod explain;
+mod held;
+mod options;
+#[cfg(target_os = "linux")]
+mod ours;
+pub mod report;
+mod run;
+
+pub use ackwise_serve::load::Drain;
+pub use error::LoadError;
+pub use held::{Held, Sample, TimeWait};
+pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use report::LoadReport;
+pub use run::{Progress, load};

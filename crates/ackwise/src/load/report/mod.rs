@@ -1,0 +1,136 @@
+//! What a run has found, as text and as JSON.
+
+mod json;
+mod notes;
+mod text;
+
+use std::{net::SocketAddr, time::Duration};
+
+use ackwise_serve::load::{Drain, Ended, Loaded, Quantiles};
+
+use super::{
+    CloseMode, LoadOptions, StackMode, TimeWait,
+    explain::{Facts, explain},
+};
+
+pub use json::json;
+pub use text::text;
+
+/// What a run has found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// What was asked for.
+    pub target: String,
+    /// Of whom.
+    pub server: SocketAddr,
+    /// Which end closes first.
+    pub close: CloseMode,
+    /// What follows a CLIENT_CLOSE.
+    pub drain: Drain,
+    /// Whose TCP played the clients.
+    pub stack: StackMode,
+    /// How many connections there were at once, at most.
+    pub concurrency: usize,
+    /// Connections that were started.
+    pub connections: u64,
+    /// Requests that were made.
+    pub requests: u64,
+    /// Those of them that were not answered completely, or with a status of 400 or more.
+    pub failed: u64,
+    /// Why.
+    pub failures: Vec<FailureCount>,
+    /// From the first start to the last end.
+    pub elapsed: Duration,
+    /// Octets that were read.
+    pub octets: u64,
+    /// From the intended start of each answered request to its last octet.
+    pub latency: Option<Quantiles>,
+    /// Both ends.
+    pub time_wait: TimeWait,
+    /// Why it came to its end.
+    pub ended: Ended,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    lost: u64,
+    unclean: u64,
+}
+
+/// Requests that failed for one reason.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FailureCount {
+    /// Its name.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+    /// The first of them, in words.
+    pub first: String,
+}
+
+impl LoadReport {
+    pub(super) fn new(
+        options: &LoadOptions,
+        stack: StackMode,
+        server: SocketAddr,
+        loaded: &Loaded,
+        time_wait: TimeWait,
+        lost: u64,
+    ) -> Self {
+        let Loaded { tally, elapsed, ended, .. } = loaded;
+        let failures = tally.failures().map(|(reason, count, first)| FailureCount {
+            reason,
+            count,
+            first: first.to_string(),
+        });
+        let mut report = Self {
+            target: options.target.to_string(),
+            server,
+            close: options.close,
+            drain: options.drain,
+            stack,
+            concurrency: options.concurrency,
+            connections: tally.connections(),
+            requests: tally.answered() + tally.failed(),
+            failed: tally.failed(),
+            failures: failures.collect(),
+            elapsed: *elapsed,
+            octets: tally.octets(),
+            latency: tally.latency(),
+            time_wait,
+            ended: *ended,
+            notes: Vec::new(),
+            lost,
+            unclean: tally.unclean(),
+        };
+        report.notes = notes::notes(&report, options, tally);
+        report
+    }
+
+    /// Which end holds TIME-WAIT, for how many connections, and why: one sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        explain(&Facts {
+            connections: self.connections,
+            close: self.close,
+            drain: self.drain,
+            time_wait: &self.time_wait,
+            lost: self.lost,
+            unclean: self.unclean,
+        })
+    }
+
+    /// Requests answered per second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 requests")]
+        let answered = (self.requests - self.failed) as f64;
+        if seconds > 0.0 { answered / seconds } else { 0.0 }
+    }
+
+    /// Whether every request was answered, and all were made.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.failed == 0 && self.ended == Ended::AsPlanned
+    }
+}

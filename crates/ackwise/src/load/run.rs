@@ -1,0 +1,305 @@
+//! From options to a report: whose TCP, which ends can be looked at, the run, and its end.
+
+use std::{
+    net::{IpAddr, SocketAddr, TcpStream},
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use ackwise_serve::load::{
+    Ended, KernelTransport, Load, Loaded, Plan, Tally, Transport, Watch, run,
+};
+use ackwise_tcp::TimeWaitReason;
+
+use super::{
+    Held, LoadError, LoadOptions, LoadReport, Sample, StackMode, TimeWait,
+    ends::{End, ignores_resets},
+    held::Series,
+};
+use crate::check::Target;
+
+/// What a run is doing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Progress {
+    /// A change to the host, about to be made.
+    ChangingHost(String),
+    /// Some time has gone by.
+    Loading {
+        /// Connections started.
+        connections: u64,
+        /// Requests answered.
+        answered: u64,
+        /// Requests that failed.
+        failed: u64,
+        /// Both ends, as far as they are known.
+        held: Sample,
+    },
+}
+
+/// Makes the connections, counts, and looks at both ends.
+///
+/// `watch` hears of each step and may stop the run; what was measured by then is reported.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+/// use ackwise::load::{LoadOptions, load};
+///
+/// let options = LoadOptions::new("http://localhost:8080/".parse()?);
+/// let report = load(&options, &mut |_| ControlFlow::Continue(()))?;
+/// println!("{}", report.summary());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the options contradict each other, there is no way to the server, our own system is at fault, or
+/// nothing was answered.
+pub fn load(
+    options: &LoadOptions,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<LoadReport, LoadError> {
+    let stack = options.stack()?;
+    if options.target.is_secure() {
+        let text = "https:// is not spoken yet: load a server by http://".to_owned();
+        return Err(LoadError::Options(text));
+    }
+    let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
+    let server = find(&options.target)?;
+    let run = Run {
+        options,
+        server,
+        load: Load {
+            plan: plan.requests(options.requests_per_connection),
+            schedule: options.schedule(),
+            timeout: options.timeout,
+        },
+        watch,
+    };
+    match stack {
+        StackMode::Kernel => {
+            let sources = options.sources(server)?;
+            let transport = KernelTransport::new(server, sources, options.concurrency);
+            run.over(stack, transport.map_err(LoadError::System)?)
+        }
+        StackMode::Ackwise => run.over_our_own(),
+    }
+}
+
+/// The address that answers, where a name has several.
+fn find(target: &Target) -> Result<SocketAddr, LoadError> {
+    let addresses = target.resolve().map_err(LoadError::Resolve)?;
+    let (first, more) = addresses
+        .split_first()
+        .ok_or_else(|| LoadError::Options(format!("{} has no address", target.host())))?;
+    let answers = |server: &&SocketAddr| TcpStream::connect_timeout(server, KNOCK_LIMIT).is_ok();
+    let answering = if more.is_empty() { None } else { addresses.iter().find(answers) };
+    Ok(*answering.unwrap_or(first))
+}
+
+/// A transport, and what can be known of the clients' end beyond the conversations.
+pub(super) trait Clients: Transport {
+    /// Why connections are in TIME-WAIT there, with how many. `None`: the kernel's table says.
+    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
+        None
+    }
+
+    /// Whether a connection is still on its way to its end.
+    fn is_closing(&self) -> bool {
+        false
+    }
+
+    /// The one address from which connections start, if there is one.
+    fn address(&self) -> Option<IpAddr> {
+        None
+    }
+
+    /// Packets that were lost on the way out.
+    fn packets_lost(&self) -> u64 {
+        0
+    }
+}
+
+impl Clients for KernelTransport {}
+
+struct Run<'a> {
+    options: &'a LoadOptions,
+    server: SocketAddr,
+    load: Load,
+    watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+}
+
+impl Run<'_> {
+    fn over<T: Clients>(self, stack: StackMode, mut transport: T) -> Result<LoadReport, LoadError> {
+        let Self { options, server, load, watch } = self;
+        let mut ends = Ends::open(server, options, &mut transport);
+        let began = Instant::now();
+        let loaded = run(&mut transport, load, |transport, tally| {
+            ends.look(transport, began, tally, watch)
+        })?;
+        if loaded.tally.answered() == 0 {
+            check_answered(server, &loaded)?;
+        }
+        ends.settle(&mut transport, began);
+        let lost = transport.packets_lost();
+        let time_wait = ends.conclude(&mut transport, options);
+        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn over_our_own(self) -> Result<LoadReport, LoadError> {
+        use super::{CloseMode, ours::TunTransport};
+        use crate::wire::{Changes, Wire};
+        use ackwise_tcp::policy::ClosePolicy;
+
+        let watch = &mut *self.watch;
+        let mut announce = |change: &ackwise_linux::host_changes::Change| {
+            // Whoever wants to stop is asked again in a moment.
+            let _ = watch(Progress::ChangingHost(change.to_string()));
+        };
+        let changes = match self.options.allow_host_changes {
+            true => Changes::Announced(&mut announce),
+            false => Changes::Forbidden,
+        };
+        let wire = Wire::open(self.server, changes);
+        let wire = wire.map_err(|error| LoadError::Wire(error.to_string()))?;
+        let close = match self.options.close {
+            CloseMode::Swap => ClosePolicy::Swap,
+            _ => ClosePolicy::Ordinary,
+        };
+        let transport = TunTransport::new(wire, close, self.options.concurrency);
+        self.over(StackMode::Ackwise, transport)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn over_our_own(self) -> Result<LoadReport, LoadError> {
+        Err(LoadError::Wire("our own TCP needs Linux".to_owned()))
+    }
+}
+
+/// A run without a single answer is no measurement.
+fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> {
+    let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);
+    match (first, loaded.ended) {
+        (Some((_, _, failure)), _) => {
+            let failed = loaded.tally.failed();
+            Err(LoadError::NothingAnswered { server, failed, failure })
+        }
+        (None, Ended::NoPort) => Err(LoadError::NoPort(server)),
+        _ => Ok(()),
+    }
+}
+
+/// Both ends while the run goes on.
+struct Ends {
+    server: Result<End, String>,
+    /// `None`: the transport knows.
+    clients: Option<Result<End, String>>,
+    series: Series,
+}
+
+impl Ends {
+    fn open<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Self {
+        let process = options.server_process;
+        // In another namespace addresses may have been translated.
+        let clients = transport.address().filter(|_| process.is_none());
+        let ask_kernel = transport.time_wait_reasons().is_none();
+        Self {
+            server: End::of_server(server, process, clients),
+            clients: ask_kernel.then(|| End::of_clients(server)),
+            series: Series::new(),
+        }
+    }
+
+    /// Looks if it is time to, and tells the one who watches.
+    fn look<T: Clients>(
+        &mut self,
+        transport: &mut T,
+        began: Instant,
+        tally: &Tally,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Watch {
+        if self.series.is_due(began.elapsed()) {
+            self.sample(transport, began);
+        }
+        let Some(held) = self.series.last() else { return Watch::After(LOOK_INTERVAL) };
+        let progress = Progress::Loading {
+            connections: tally.connections(),
+            answered: tally.answered(),
+            failed: tally.failed(),
+            held: *held,
+        };
+        match watch(progress) {
+            ControlFlow::Break(()) => Watch::Stop,
+            ControlFlow::Continue(()) => {
+                Watch::After(self.series.wait(began.elapsed()).min(LOOK_INTERVAL))
+            }
+        }
+    }
+
+    fn sample<T: Clients>(&mut self, transport: &mut T, began: Instant) -> Sample {
+        let at = began.elapsed();
+        let count = |end: &mut Result<End, String>| end.as_mut().ok()?.count().ok();
+        let server = count(&mut self.server);
+        let client = match &mut self.clients {
+            Some(end) => count(end),
+            None => transport.time_wait_reasons().map(|reasons| total(&reasons)),
+        };
+        let sample = Sample { at, server, client };
+        self.series.push(sample, began.elapsed().saturating_sub(at));
+        sample
+    }
+
+    /// Lets the last FINs and RSTs arrive: until nothing changes any more, or for so long.
+    fn settle<T: Clients>(&mut self, transport: &mut T, began: Instant) {
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        let mut last = None;
+        let mut ready = Vec::new();
+        while Instant::now() < deadline {
+            let until = transport.now() + SETTLE_INTERVAL;
+            while transport.now() < until {
+                if transport.poll(until, &mut ready).is_err() {
+                    return;
+                }
+                ready.clear();
+            }
+            let Sample { server, client, .. } = self.sample(transport, began);
+            if last == Some((server, client)) && !transport.is_closing() {
+                return;
+            }
+            last = Some((server, client));
+        }
+    }
+
+    fn conclude<T: Clients>(self, transport: &mut T, options: &LoadOptions) -> TimeWait {
+        let held = |end: Result<End, String>| match end {
+            Ok(mut end) => end.held(),
+            Err(why) => Held::Unknown(why),
+        };
+        let ours = transport.time_wait_reasons();
+        let server_ignores_resets =
+            self.server.is_ok().then(|| ignores_resets(options.server_process)).flatten();
+        TimeWait {
+            server: held(self.server),
+            client: match (self.clients, &ours) {
+                (Some(end), _) => held(end),
+                (None, reasons) => Held::Known(reasons.as_deref().map_or(0, total)),
+            },
+            series: self.series.into_samples(),
+            server_ignores_resets,
+            reasons: ours.unwrap_or_default(),
+        }
+    }
+}
+
+fn total(reasons: &[(TimeWaitReason, u64)]) -> u64 {
+    reasons.iter().map(|(_, count)| count).sum()
+}
+
+/// How often whoever watches may stop a run.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How long one address of several may take to answer.
+const KNOCK_LIMIT: Duration = Duration::from_secs(1);
+const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
+/// A lost FIN comes again within a second.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);

@@ -1,0 +1,52 @@
+//! A load generator: many connections to one server, each with its requests and a chosen way to end.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
+//! | `plan` | what each connection says, encoded once |
+//! | `conversation` | one connection's client, without I/O |
+//! | `transport` | whose TCP carries it: a small trait, polled |
+//! | `kernel`, `sources` | the kernel's sockets, and the addresses they start from |
+//! | `tally` | what came of it: counts by reason, latencies from the intended start |
+//! | `run` | drives them, and has the bounds |
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use ackwise_http::Behaviour;
+//! use ackwise_serve::{
+//!     Config, Server,
+//!     load::{Close, KernelTransport, Load, Pace, Plan, Schedule, Sources, Watch, run},
+//! };
+//!
+//! let server = Server::start(Config::loopback(Behaviour::FIXED))?;
+//! let plan = Plan::new("localhost", "/300", Close::Server)?;
+//! let schedule = Schedule::new(Pace::Closed, 4).connections(20);
+//! let load = Load { plan, schedule, timeout: Duration::from_secs(5) };
+//! let mut transport = KernelTransport::new(server.local_addr(), Sources::Any, 4)?;
+//!
+//! let result = run(&mut transport, load, |_, _| Watch::Never)?;
+//! assert_eq!((result.tally.answered(), result.tally.failed()), (20, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not here: who waits in TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a body is
+//! counted, not kept.
+
+mod conversation;
+mod kernel;
+mod plan;
+mod run;
+mod schedule;
+mod sources;
+mod tally;
+mod transport;
+
+pub use conversation::Failure;
+pub use kernel::KernelTransport;
+pub use plan::{Close, Drain, Plan};
+pub use run::{Ended, Load, Loaded, RunError, Watch, run};
+pub use schedule::{Pace, Schedule};
+pub use sources::Sources;
+pub use tally::{Quantiles, Tally};
+pub use transport::{Broken, ConnectError, Read, Slot, Transport};

@@ -1,0 +1,167 @@
+//! What came of it: counts by reason, and latencies from the intended start.
+//!
+//! A generator that counts from the moment at which it got round to asking leaves out the requests that
+//! it should have made while it waited: the worst ones. Here a request's time begins when it was due.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hdrhistogram::Histogram;
+
+use super::Failure;
+
+/// What has happened so far.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    latencies: Histogram<u64>,
+    failures: BTreeMap<&'static str, Failed>,
+    connections: u64,
+    octets: u64,
+    unclean: u64,
+    cut_short: u64,
+    unfinished: u64,
+    latest_start: Duration,
+}
+
+/// Failures of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    count: u64,
+    first: Failure,
+}
+
+/// How long the requests took that were answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Quantiles {
+    /// The mean.
+    pub mean: Duration,
+    /// Half of them were faster.
+    pub p50: Duration,
+    /// 90 % of them were faster.
+    pub p90: Duration,
+    /// 99 % of them were faster.
+    pub p99: Duration,
+    /// 99.9 % of them were faster.
+    pub p999: Duration,
+    /// The slowest.
+    pub max: Duration,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        let latencies = Histogram::new_with_bounds(1, LONGEST, DIGITS);
+        Self {
+            latencies: latencies.expect("the bounds are the histogram's own"),
+            failures: BTreeMap::new(),
+            connections: 0,
+            octets: 0,
+            unclean: 0,
+            cut_short: 0,
+            unfinished: 0,
+            latest_start: Duration::ZERO,
+        }
+    }
+
+    /// Requests that were answered completely, with a status below 400.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.latencies.len()
+    }
+
+    /// Requests that were not.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.values().map(|failed| failed.count).sum()
+    }
+
+    /// The reasons, by their names, with how many requests failed for each and the first of them.
+    pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64, Failure)> {
+        self.failures.iter().map(|(name, failed)| (*name, failed.count, failed.first))
+    }
+
+    /// Connections that were started.
+    #[must_use]
+    pub const fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    /// Octets that were read.
+    #[must_use]
+    pub const fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    /// Connections that broke, or were not closed in time, after their last response.
+    #[must_use]
+    pub const fn unclean(&self) -> u64 {
+        self.unclean
+    }
+
+    /// Connections that the server ended, by its own word, before their last request.
+    #[must_use]
+    pub const fn cut_short(&self) -> u64 {
+        self.cut_short
+    }
+
+    /// Connections that were still open when the run was stopped.
+    #[must_use]
+    pub const fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// By how much the latest start was late. In an open loop: no slot was free, or we were busy.
+    #[must_use]
+    pub const fn latest_start(&self) -> Duration {
+        self.latest_start
+    }
+
+    /// The latencies of the requests that were answered, to three digits. `None` without any.
+    #[must_use]
+    pub fn latency(&self) -> Option<Quantiles> {
+        let at = |quantile| Duration::from_micros(self.latencies.value_at_quantile(quantile));
+        (!self.latencies.is_empty()).then(|| Quantiles {
+            mean: Duration::from_secs_f64(self.latencies.mean() * 1e-6),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: Duration::from_micros(self.latencies.max()),
+        })
+    }
+
+    pub(super) fn count_connection(&mut self, late: Duration) {
+        self.connections += 1;
+        self.latest_start = self.latest_start.max(late);
+    }
+
+    pub(super) fn count_answer(&mut self, latency: Duration) {
+        let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+        self.latencies.saturating_record(micros);
+    }
+
+    pub(super) fn count_failure(&mut self, failure: Failure) {
+        let failed = self.failures.entry(failure.as_str());
+        failed.or_insert(Failed { count: 0, first: failure }).count += 1;
+    }
+
+    pub(super) fn count_octets(&mut self, octets: usize) {
+        self.octets += octets as u64;
+    }
+
+    pub(super) fn count_unclean(&mut self) {
+        self.unclean += 1;
+    }
+
+    pub(super) fn count_cut_short(&mut self) {
+        self.cut_short += 1;
+    }
+
+    pub(super) fn count_unfinished(&mut self) {
+        self.unfinished += 1;
+    }
+}
+
+/// An hour, in microseconds; what takes longer counts as that.
+const LONGEST: u64 = 3_600_000_000;
+/// Of each latency; the histogram has a few hundred kilobytes then, however many there are.
+const DIGITS: u8 = 3;
