@@ -172,6 +172,8 @@ pub enum Connections {
 pub enum Closer {
     /// The client, when its document is there.
     Client,
+    /// The client, by an RST: nobody waits in TIME-WAIT, and nobody keeps old segments away.
+    ClientByReset,
     /// The server, at that moment: as if the last request had said that it is the last.
     Server,
 }

@@ -16,7 +16,7 @@ use ackwise_sim::{
     Measures, Nobody, Observer, RunError, Scenario,
     observe::{ConnectionId, Sighting},
     run,
-    scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Connections, CostModel, Web},
+    scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, CostModel, Web},
     workload::Span,
 };
 use ackwise_tcp::{
@@ -89,6 +89,17 @@ fn who_closes_first_holds_time_wait() {
         let held = ["client", "server"].map(|host| measures.hosts[host].most_time_wait);
         assert_eq!(held, [client, server], "{transfer:?}");
     }
+}
+
+#[test]
+fn nobody_waits_after_a_reset() {
+    let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+    web(&mut scenario).closer = Closer::ClientByReset;
+    let measures = measured(&scenario);
+    let web = &measures.applications["web"];
+    assert_eq!((web.documents, web.connections_opened, web.connections_failed), (100, 100, 0));
+    let held = ["client", "server"].map(|host| measures.hosts[host].most_time_wait);
+    assert_eq!(held, [0, 0]);
 }
 
 /// The server closes each of 300 connections first. With a swap it waits until the RST is there, so for

@@ -218,7 +218,11 @@ const TRANSFER: &[&str] =
 const CONNECTIONS: &[(&str, Connections)] =
     &[("per-document", Connections::PerDocument), ("kept", Connections::Kept)];
 
-const CLOSER: &[(&str, Closer)] = &[("client", Closer::Client), ("server", Closer::Server)];
+const CLOSER: &[(&str, Closer)] = &[
+    ("client", Closer::Client),
+    ("client-by-reset", Closer::ClientByReset),
+    ("server", Closer::Server),
+];
 
 const THINK_SCOPE: &[(&str, ThinkScope)] =
     &[("document", ThinkScope::Document), ("file", ThinkScope::File)];

@@ -264,6 +264,10 @@ impl<'a, O: Observer> World<'a, O> {
                     self.client_says(open.place, web.client_close);
                     self.client_closes(open.place);
                 }
+                Closer::ClientByReset => {
+                    self.client_aborts(open.place);
+                    self.forget_if_over(open.place);
+                }
                 Closer::Server => {
                     self.have_server_close(open.place);
                     self.act(open.place, Side::Server);
