@@ -1,21 +1,23 @@
 //! Looks at both ends of the connections: sockets of this host, in this namespace or another one's.
 //!
-//! An end that cannot be looked at is unknown, with the reason, and never 0. Only connections of this run
-//! count: what was there before it began is remembered by the kernel's own name for each socket.
+//! An end that cannot be looked at is unknown, with the reason, and never 0: whether the server's end can
+//! be is found out with a connection that asks for nothing. Only connections of this run count: what was
+//! there before it began is remembered by the kernel's own name for each socket.
 
 use std::{
     collections::BTreeSet,
     fs, io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, TcpStream},
+    thread,
+    time::{Duration, Instant},
 };
 
 use ackwise_linux::{
     Namespace, SocketTable,
-    sockets::{Query, TcpSocket},
+    sockets::{Family, Query},
 };
 use ackwise_tcp::State;
 
-use super::Held;
 use crate::wire::is_local;
 
 /// Where the sockets of one end are.
@@ -26,8 +28,6 @@ pub(super) struct End {
     remote: Option<IpAddr>,
     /// Sockets that were there before.
     before: BTreeSet<u64>,
-    /// Whether any socket of this run was seen, in whichever state.
-    seen: bool,
 }
 
 impl End {
@@ -41,27 +41,27 @@ impl End {
         process: Option<u32>,
         clients: Option<IpAddr>,
     ) -> Result<Self, String> {
-        let table = match process {
+        let mut table = match process {
             Some(process) => SocketTable::of_process(process).map_err(|error| error.to_string())?,
             None if is_local(server) => SocketTable::here().map_err(unreadable)?,
             None => return Err(format!("{} is not an address of this host", server.ip())),
         };
-        let mut end = Self::new(table, Query::local_port(server.port()), clients)?;
-        let listening = Query::local_port(server.port()).in_states(&[State::Listen]);
-        let mut listeners = 0;
-        end.table.each(listening, |_| listeners += 1).map_err(unreadable)?;
-        match (listeners, process) {
-            (0, None) => Err(format!(
-                "nothing listens on port {} in this network namespace; --server-pid names a process \
-                 of the server",
-                server.port()
-            )),
-            (0, Some(process)) => Err(format!(
-                "nothing listens on port {} in the network namespace of process {process}",
-                server.port()
-            )),
-            _ => Ok(end),
-        }
+        let query = Query::local_port(server.port());
+        let probe = TcpStream::connect_timeout(&server, PROBE_LIMIT);
+        let probe =
+            probe.map_err(|error| format!("it does not answer the kernel's TCP: {error}"))?;
+        let ours = probe.local_addr().map_err(|error| error.to_string())?;
+        let Some(family) = other_end(&mut table, query, ours)? else {
+            let place = match process {
+                None => {
+                    "this network namespace; --server-pid names a process of the server".to_owned()
+                }
+                Some(process) => format!("the network namespace of process {process}"),
+            };
+            return Err(format!("connections to {server} do not end in {place}"));
+        };
+        // While the probe is open, so that it is one of those that were there before.
+        Self::new(table, query.in_family(family), clients)
     }
 
     /// The clients' end, where that is the kernel's.
@@ -71,7 +71,9 @@ impl End {
     /// Why it cannot be looked at.
     pub(super) fn of_clients(server: SocketAddr) -> Result<Self, String> {
         let table = SocketTable::here().map_err(unreadable)?;
-        Self::new(table, Query::remote_port(server.port()), Some(server.ip()))
+        let family = if server.is_ipv4() { Family::V4 } else { Family::V6 };
+        let query = Query::remote_port(server.port()).in_family(family);
+        Self::new(table, query, Some(server.ip()))
     }
 
     fn new(mut table: SocketTable, query: Query, remote: Option<IpAddr>) -> Result<Self, String> {
@@ -80,39 +82,42 @@ impl End {
             before.insert(socket.cookie);
         });
         looked.map_err(unreadable)?;
-        Ok(Self { table, query, remote, before, seen: false })
+        let query = query.in_states(&[State::TimeWait]);
+        Ok(Self { table, query, remote, before })
     }
 
     /// How many connections of this run it holds in TIME-WAIT now.
     pub(super) fn count(&mut self) -> Result<u64, String> {
-        let Self { table, query, remote, before, seen } = self;
+        let Self { table, query, remote, before } = self;
         let mut held = 0;
-        let is_ours = |socket: &TcpSocket| {
-            socket.state != State::Listen
-                && remote.is_none_or(|remote| socket.remote.ip() == remote)
-                && !before.contains(&socket.cookie)
-        };
         let looked = table.each(*query, |socket| {
-            if is_ours(socket) {
-                *seen = true;
-                held += u64::from(socket.state == State::TimeWait);
-            }
+            let from_there = remote.is_none_or(|remote| socket.remote.ip() == remote);
+            held += u64::from(from_there && !before.contains(&socket.cookie));
         });
         looked.map(|()| held).map_err(unreadable)
     }
+}
 
-    /// What is held at the end of a run, if it can be said: an end of which nothing was ever seen is
-    /// somewhere else, behind a translation of addresses for example.
-    pub(super) fn held(&mut self) -> Held {
-        match self.count() {
-            Err(why) => Held::Unknown(why),
-            Ok(held) if self.seen => Held::Known(held),
-            Ok(_) => Held::Unknown(
-                "none of the connections was seen in its socket table: they end elsewhere, or were too \
-                 few and too short"
-                    .to_owned(),
-            ),
+/// The family of the socket that is connected to `ours`, if it is in `table`. Its port tells: addresses may
+/// have been translated on the way.
+fn other_end(
+    table: &mut SocketTable,
+    query: Query,
+    ours: SocketAddr,
+) -> Result<Option<Family>, String> {
+    let deadline = Instant::now() + PROBE_LIMIT;
+    loop {
+        let mut family = None;
+        let looked = table.each(query, |socket| {
+            if socket.remote.port() == ours.port() && socket.state != State::TimeWait {
+                family = Some(socket.family);
+            }
+        });
+        looked.map_err(unreadable)?;
+        if family.is_some() || Instant::now() >= deadline {
+            return Ok(family);
         }
+        thread::sleep(PROBE_INTERVAL);
     }
 }
 
@@ -129,3 +134,7 @@ pub(super) fn ignores_resets(process: Option<u32>) -> Option<bool> {
 fn unreadable(error: io::Error) -> String {
     format!("the kernel does not show its sockets: {error}")
 }
+
+/// For the handshake of one connection on one host.
+const PROBE_LIMIT: Duration = Duration::from_millis(500);
+const PROBE_INTERVAL: Duration = Duration::from_millis(10);

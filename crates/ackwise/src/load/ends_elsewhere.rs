@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::Held;
-
 /// There is none.
 pub(super) enum End {}
 
@@ -21,10 +19,6 @@ impl End {
     }
 
     pub(super) fn count(&mut self) -> Result<u64, String> {
-        match *self {}
-    }
-
-    pub(super) fn held(&mut self) -> Held {
         match *self {}
     }
 }

@@ -35,7 +35,7 @@ pub enum LoadError {
     )]
     NoPort(SocketAddr),
     /// Not one request was answered.
-    #[error("{server} answered none of {failed} requests: {failure}")]
+    #[error("none of {failed} requests to {server} succeeded: {failure}")]
     NothingAnswered {
         /// The server.
         server: SocketAddr,

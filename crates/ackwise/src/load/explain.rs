@@ -73,11 +73,12 @@ fn of(some: u64, all: u64) -> String {
 fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
     match facts.close {
         CloseMode::Swap => why_swap(facts, server),
-        CloseMode::Server if server >= client && server > 0 => "it closes first".to_owned(),
-        CloseMode::Server if client > 0 => "the server left it to the client to close first".to_owned(),
-        CloseMode::Client | CloseMode::ClientClose if client > server => {
-            "it closes first".to_owned()
+        _ if server > 0 && client > 0 => {
+            "whose FIN is the first decides it, connection by connection".to_owned()
         }
+        CloseMode::Server if server > 0 => "it closes first".to_owned(),
+        CloseMode::Server if client > 0 => "the server left it to the client to close".to_owned(),
+        CloseMode::Client | CloseMode::ClientClose if client > 0 => "it closes first".to_owned(),
         CloseMode::ClientClose if server == 0 && facts.drain == Drain::Plain => {
             "the server does not know CLIENT_CLOSE, and its answer, to a socket that is closed, draws \
              an RST"

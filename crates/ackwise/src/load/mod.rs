@@ -5,7 +5,8 @@
 //! | `options` | what is asked for, and which combinations make no sense |
 //! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
 //! | `ours` | our own TCP over TUN as the generator's transport |
-//! | `ends`, `held` | TIME-WAIT at each end, while it runs and afterwards |
+//! | `ends`, `look` | the socket tables at both ends, counted on a thread of its own |
+//! | `held`, `watch` | TIME-WAIT at each end, while it runs and afterwards |
 //! | `explain` | one sentence: who waits, and why; pure |
 //! | `report` | text and JSON |
 //!
@@ -19,11 +20,13 @@ mod ends;
 mod error;
 mod explain;
 mod held;
+mod look;
 mod options;
 #[cfg(target_os = "linux")]
 mod ours;
 pub mod report;
 mod run;
+mod watch;
 
 pub use ackwise_serve::load::Drain;
 pub use error::LoadError;

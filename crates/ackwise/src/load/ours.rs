@@ -11,8 +11,11 @@ use ackwise_linux::{
     ConnectionId, HostChanges, TunStack,
     stack::{ConnectError as TunConnectError, Tap},
 };
-use ackwise_serve::load::{Broken, ConnectError, Read, Slot, Transport};
-use ackwise_tcp::{Config, Endpoint, Event, Policies, State, TimeWaitReason, policy::ClosePolicy};
+use ackwise_serve::load::{Broken, ConnectError, Follows, Read, Slot, Transport};
+use ackwise_tcp::{
+    Config, Endpoint, Event, Policies, State, TimeWaitReason,
+    policy::{ClosePolicy, HoldPolicy},
+};
 
 use super::run::Clients;
 use crate::wire::Wire;
@@ -133,13 +136,18 @@ impl Transport for TunTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, octets: &[u8]) -> Result<usize, Broken> {
+    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken> {
         let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
         match ours.broken {
             Some(broken) => Err(broken),
             // What is written during the handshake would wait in the send buffer, and look as if sent.
             None if !ours.connected => Ok(0),
-            None => Ok(self.tun.write(ours.id, octets)),
+            None => {
+                if follows == Follows::Close {
+                    self.tun.set_hold(ours.id, UNTIL_THE_FIN);
+                }
+                Ok(self.tun.write(ours.id, octets))
+            }
         }
     }
 
@@ -185,5 +193,7 @@ impl Transport for TunTransport {
     }
 }
 
+/// A FIN that follows takes the held octets along; the bound is Linux' for `MSG_MORE`.
+const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::Cork { release: Duration::from_millis(200) };
 /// The stack itself has room for as many: at least half of them are gone when there are twice as many.
 const CLOSING_LIMIT: usize = 2 * 65_536;

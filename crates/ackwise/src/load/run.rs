@@ -3,18 +3,17 @@
 use std::{
     net::{IpAddr, SocketAddr, TcpStream},
     ops::ControlFlow,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use ackwise_serve::load::{
-    Ended, KernelTransport, Load, Loaded, Plan, Tally, Transport, Watch, run,
-};
+use ackwise_serve::load::{Ended, KernelTransport, Load, Loaded, Plan, Transport, run};
 use ackwise_tcp::TimeWaitReason;
 
 use super::{
-    Held, LoadError, LoadOptions, LoadReport, Sample, StackMode, TimeWait,
+    LoadError, LoadOptions, LoadReport, Sample, StackMode,
     ends::{End, ignores_resets},
-    held::Series,
+    look::Ends,
+    watch::Watcher,
 };
 use crate::check::Target;
 
@@ -132,17 +131,18 @@ struct Run<'a> {
 impl Run<'_> {
     fn over<T: Clients>(self, stack: StackMode, mut transport: T) -> Result<LoadReport, LoadError> {
         let Self { options, server, load, watch } = self;
-        let mut ends = Ends::open(server, options, &mut transport);
-        let began = Instant::now();
-        let loaded = run(&mut transport, load, |transport, tally| {
-            ends.look(transport, began, tally, watch)
-        })?;
+        let ends = ends(server, options, &mut transport);
+        let is_here = ends.server.is_ok();
+        let mut watcher = Watcher::new(ends);
+        let loaded =
+            run(&mut transport, load, |transport, tally| watcher.look(transport, tally, watch))?;
         if loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
-        ends.settle(&mut transport, began);
+        watcher.settle(&mut transport);
         let lost = transport.packets_lost();
-        let time_wait = ends.conclude(&mut transport, options);
+        let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
+        let time_wait = watcher.conclude(&mut transport, ignores_resets);
         Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
     }
 
@@ -190,116 +190,17 @@ fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> 
     }
 }
 
-/// Both ends while the run goes on.
-struct Ends {
-    server: Result<End, String>,
-    /// `None`: the transport knows.
-    clients: Option<Result<End, String>>,
-    series: Series,
-}
-
-impl Ends {
-    fn open<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Self {
-        let process = options.server_process;
-        // In another namespace addresses may have been translated.
-        let clients = transport.address().filter(|_| process.is_none());
-        let ask_kernel = transport.time_wait_reasons().is_none();
-        Self {
-            server: End::of_server(server, process, clients),
-            clients: ask_kernel.then(|| End::of_clients(server)),
-            series: Series::new(),
-        }
-    }
-
-    /// Looks if it is time to, and tells the one who watches.
-    fn look<T: Clients>(
-        &mut self,
-        transport: &mut T,
-        began: Instant,
-        tally: &Tally,
-        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Watch {
-        if self.series.is_due(began.elapsed()) {
-            self.sample(transport, began);
-        }
-        let Some(held) = self.series.last() else { return Watch::After(LOOK_INTERVAL) };
-        let progress = Progress::Loading {
-            connections: tally.connections(),
-            answered: tally.answered(),
-            failed: tally.failed(),
-            held: *held,
-        };
-        match watch(progress) {
-            ControlFlow::Break(()) => Watch::Stop,
-            ControlFlow::Continue(()) => {
-                Watch::After(self.series.wait(began.elapsed()).min(LOOK_INTERVAL))
-            }
-        }
-    }
-
-    fn sample<T: Clients>(&mut self, transport: &mut T, began: Instant) -> Sample {
-        let at = began.elapsed();
-        let count = |end: &mut Result<End, String>| end.as_mut().ok()?.count().ok();
-        let server = count(&mut self.server);
-        let client = match &mut self.clients {
-            Some(end) => count(end),
-            None => transport.time_wait_reasons().map(|reasons| total(&reasons)),
-        };
-        let sample = Sample { at, server, client };
-        self.series.push(sample, began.elapsed().saturating_sub(at));
-        sample
-    }
-
-    /// Lets the last FINs and RSTs arrive: until nothing changes any more, or for so long.
-    fn settle<T: Clients>(&mut self, transport: &mut T, began: Instant) {
-        let deadline = Instant::now() + SETTLE_LIMIT;
-        let mut last = None;
-        let mut ready = Vec::new();
-        while Instant::now() < deadline {
-            let until = transport.now() + SETTLE_INTERVAL;
-            while transport.now() < until {
-                if transport.poll(until, &mut ready).is_err() {
-                    return;
-                }
-                ready.clear();
-            }
-            let Sample { server, client, .. } = self.sample(transport, began);
-            if last == Some((server, client)) && !transport.is_closing() {
-                return;
-            }
-            last = Some((server, client));
-        }
-    }
-
-    fn conclude<T: Clients>(self, transport: &mut T, options: &LoadOptions) -> TimeWait {
-        let held = |end: Result<End, String>| match end {
-            Ok(mut end) => end.held(),
-            Err(why) => Held::Unknown(why),
-        };
-        let ours = transport.time_wait_reasons();
-        let server_ignores_resets =
-            self.server.is_ok().then(|| ignores_resets(options.server_process)).flatten();
-        TimeWait {
-            server: held(self.server),
-            client: match (self.clients, &ours) {
-                (Some(end), _) => held(end),
-                (None, reasons) => Held::Known(reasons.as_deref().map_or(0, total)),
-            },
-            series: self.series.into_samples(),
-            server_ignores_resets,
-            reasons: ours.unwrap_or_default(),
-        }
+/// Where both ends can be looked at.
+fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Ends {
+    let process = options.server_process;
+    // In another namespace addresses may have been translated.
+    let clients = transport.address().filter(|_| process.is_none());
+    let ask_kernel = transport.time_wait_reasons().is_none();
+    Ends {
+        server: End::of_server(server, process, clients),
+        clients: ask_kernel.then(|| End::of_clients(server)),
     }
 }
 
-fn total(reasons: &[(TimeWaitReason, u64)]) -> u64 {
-    reasons.iter().map(|(_, count)| count).sum()
-}
-
-/// How often whoever watches may stop a run.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// How long one address of several may take to answer.
 const KNOCK_LIMIT: Duration = Duration::from_secs(1);
-const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
-/// A lost FIN comes again within a second.
-const SETTLE_LIMIT: Duration = Duration::from_secs(2);

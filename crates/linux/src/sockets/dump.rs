@@ -16,14 +16,7 @@ use netlink_packet_sock_diag::{
 };
 use netlink_sys::Socket;
 
-use super::{Query, TcpSocket};
-
-/// The kernel lists one at a time.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Family {
-    V4,
-    V6,
-}
+use super::{Family, Query, TcpSocket};
 
 /// Sends the question and shows each answer to `visit`.
 pub(super) fn run(
@@ -110,6 +103,7 @@ fn tcp_socket(header: &InetResponseHeader) -> Option<TcpSocket> {
     Some(TcpSocket {
         local: address(id.source_address, id.source_port),
         remote: address(id.destination_address, id.destination_port),
+        family: if header.family == AF_INET6 { Family::V6 } else { Family::V4 },
         state: *state,
         cookie: u64::from_ne_bytes(id.cookie),
     })

@@ -15,7 +15,7 @@ use ackwise_http::{
     client_close::ClientSide,
 };
 
-use super::{Broken, Close, Drain, Plan, plan::Message};
+use super::{Broken, Close, Drain, Follows, Plan, plan::Message};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step<'p> {
     /// Write, and tell [`Conversation::handle_written`].
-    Write(&'p [u8]),
+    Write(&'p [u8], Follows),
     /// Read, and tell [`Conversation::handle_octets`] or [`Conversation::handle_end`].
     Read,
     /// Close our half, and tell [`Conversation::handle_half_closed`].
@@ -135,13 +135,16 @@ impl Conversation {
     /// What to do now.
     pub(super) fn step<'p>(&self, plan: &'p Plan) -> Step<'p> {
         match self.phase {
-            Phase::Asking | Phase::SayingClose if self.side.sending => {
-                Step::Write(&plan.octets(self.message)[self.written..])
-            }
+            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), Follows::Nothing),
+            Phase::SayingClose if self.side.sending => Step::Write(self.rest(plan), Follows::Close),
             Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
             Phase::HalfClosing => Step::HalfClose,
             Phase::SayingClose | Phase::Over => Step::Close,
         }
+    }
+
+    fn rest<'p>(&self, plan: &'p Plan) -> &'p [u8] {
+        &plan.octets(self.message)[self.written..]
     }
 
     /// Whether a request was made that has no response.
@@ -254,3 +257,171 @@ impl Conversation {
 
 /// Octets that are read and thrown away before we close regardless: an error page is shorter.
 const DRAIN_LIMIT: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    const KEPT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nab";
+    const HALF: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na";
+    const TO_THE_END: &[u8] = b"HTTP/1.0 200 OK\r\n\r\nab";
+    const MISSING: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    const NONSENSE: &[u8] = b"SSH-2.0-OpenSSH\r\n";
+
+    fn plan(close: Close, requests: u32) -> Plan {
+        Plan::new("h", "/", close).unwrap().requests(NonZeroU32::new(requests).unwrap())
+    }
+
+    /// A driver with all its arguments at hand, which writes a few octets at a time.
+    struct Driver {
+        plan: Plan,
+        conversation: Conversation,
+    }
+
+    impl Driver {
+        fn new(close: Close, requests: u32) -> Self {
+            let plan = plan(close, requests);
+            let conversation = Conversation::new(&plan);
+            Self { plan, conversation }
+        }
+
+        /// What the client says until it has something else to do, and that.
+        fn said(&mut self) -> (String, Step<'_>) {
+            let mut said = Vec::new();
+            while let Step::Write(octets, _) = self.conversation.step(&self.plan) {
+                let piece = octets.len().min(7);
+                said.extend(&octets[..piece]);
+                self.conversation.handle_written(piece, &self.plan);
+            }
+            let line = String::from_utf8(said).unwrap().replace("\r\nHost: h\r\n", "|");
+            (line.trim_end().to_owned(), self.conversation.step(&self.plan))
+        }
+
+        fn hears(&mut self, octets: &[u8]) -> Result<Option<u16>, Failure> {
+            let answer = self.conversation.handle_octets(octets, &self.plan);
+            answer.map(|answer| answer.map(|answer| answer.status))
+        }
+
+        fn hears_the_end(&mut self) -> Result<Option<u16>, Failure> {
+            let answer = self.conversation.handle_end(&self.plan);
+            answer.map(|answer| answer.map(|answer| answer.status))
+        }
+    }
+
+    fn said(text: &str, step: Step<'static>) -> (String, Step<'static>) {
+        (text.to_owned(), step)
+    }
+
+    #[test]
+    fn the_server_closes_after_the_last_of_several_requests() {
+        let mut client = Driver::new(Close::Server, 2);
+        assert_eq!(client.said(), said("GET / HTTP/1.1|", Step::Read));
+        assert_eq!(client.hears(&KEPT[..20]), Ok(None));
+        assert_eq!(client.hears(&KEPT[20..]), Ok(Some(200)));
+        assert_eq!(client.said(), said("GET / HTTP/1.1|Connection: close", Step::Read));
+        assert_eq!(client.hears(LAST), Ok(Some(200)));
+        assert!(!client.conversation.is_asking());
+        assert_eq!(client.said(), said("", Step::Read), "its FIN is awaited");
+        assert_eq!(client.hears_the_end(), Ok(None));
+        assert_eq!(client.said(), said("", Step::Close));
+        assert!(!client.conversation.was_cut_short());
+    }
+
+    #[test]
+    fn the_client_closes_without_a_word() {
+        let mut client = Driver::new(Close::Client, 1);
+        assert_eq!(client.said(), said("GET / HTTP/1.1|", Step::Read));
+        assert_eq!(client.hears(KEPT), Ok(Some(200)));
+        assert_eq!(client.said(), said("", Step::Close));
+    }
+
+    #[test]
+    fn a_client_close_follows_the_last_response_and_what_it_draws_is_drained() {
+        let mut client = Driver::new(Close::ClientClose(Drain::HalfClose), 1);
+        client.said();
+        assert_eq!(client.hears(KEPT), Ok(Some(200)));
+        assert_eq!(client.said(), said("CLIENT_CLOSE * HTTP/1.1|", Step::HalfClose));
+        client.conversation.handle_half_closed();
+        assert_eq!(client.said(), said("", Step::Read));
+        assert_eq!(client.hears(b"HTTP/1.1 501 what? or no HTTP at all"), Ok(None));
+        assert_eq!(client.hears_the_end(), Ok(None));
+        assert_eq!(client.said(), said("", Step::Close));
+    }
+
+    #[test]
+    fn what_is_drained_has_a_bound() {
+        let mut client = Driver::new(Close::ClientClose(Drain::HalfClose), 1);
+        client.said();
+        client.hears(KEPT).unwrap();
+        client.said();
+        client.conversation.handle_half_closed();
+        let page = [0; 4096];
+        let pages = (0..1000).take_while(|_| {
+            client.hears(&page).unwrap();
+            client.said() == said("", Step::Read)
+        });
+        assert_eq!(pages.count() * page.len(), DRAIN_LIMIT);
+    }
+
+    #[test]
+    fn a_plain_client_close_closes_at_once() {
+        let mut client = Driver::new(Close::ClientClose(Drain::Plain), 1);
+        client.said();
+        client.hears(KEPT).unwrap();
+        let Step::Write(_, follows) = client.conversation.step(&client.plan) else { panic!() };
+        assert_eq!(follows, Follows::Close);
+        assert_eq!(client.said(), said("CLIENT_CLOSE * HTTP/1.1|", Step::Close));
+    }
+
+    #[test]
+    fn no_client_close_is_said_to_a_server_that_closes_anyway() {
+        for response in [LAST, TO_THE_END] {
+            let mut client = Driver::new(Close::ClientClose(Drain::HalfClose), 1);
+            client.said();
+            client.hears(response).unwrap();
+            assert_eq!(client.said(), said("", Step::Read));
+            client.hears_the_end().unwrap();
+            assert_eq!(client.said(), said("", Step::Close));
+        }
+    }
+
+    #[test]
+    fn a_server_may_end_it_early_by_its_word() {
+        let mut client = Driver::new(Close::Client, 5);
+        client.said();
+        assert_eq!(client.hears(LAST), Ok(Some(200)));
+        assert!(client.conversation.was_cut_short() && !client.conversation.is_asking());
+    }
+
+    #[test]
+    fn each_failure_has_its_name() {
+        type Hear = fn(&mut Driver) -> Result<Option<u16>, Failure>;
+        let table: [(Hear, &str); 4] = [
+            (|client| client.hears_the_end(), "closed"),
+            (|client| client.hears(HALF).and_then(|_| client.hears_the_end()), "short-body"),
+            (|client| client.hears(&HALF[..9]).and_then(|_| client.hears_the_end()), "short-body"),
+            (|client| client.hears(NONSENSE), "malformed"),
+        ];
+        for (hear, name) in table {
+            let mut client = Driver::new(Close::Server, 1);
+            client.said();
+            assert_eq!(hear(&mut client).map_err(Failure::as_str), Err(name));
+            assert!(client.conversation.is_asking(), "{name}: a request has failed");
+        }
+        let mut client = Driver::new(Close::Server, 1);
+        client.said();
+        assert_eq!(client.hears(MISSING), Ok(Some(404)));
+    }
+
+    #[test]
+    fn a_body_may_end_with_the_connection() {
+        let mut client = Driver::new(Close::Server, 1);
+        client.said();
+        assert_eq!(client.hears(TO_THE_END), Ok(None));
+        assert_eq!(client.hears_the_end(), Ok(Some(200)));
+        assert_eq!(client.said(), said("", Step::Close));
+    }
+}

@@ -9,7 +9,7 @@ use std::{
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use super::{Broken, ConnectError, Read, Slot, Sources, Transport};
+use super::{Broken, ConnectError, Follows, Read, Slot, Sources, Transport};
 
 /// Connections of the kernel's TCP to one server.
 #[derive(Debug)]
@@ -112,9 +112,9 @@ impl Transport for KernelTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, octets: &[u8]) -> Result<usize, Broken> {
+    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken> {
         loop {
-            return match self.stream(slot)?.write(octets) {
+            return match write(self.stream(slot)?, octets, follows) {
                 Ok(written) => Ok(written),
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => continue,
@@ -168,6 +168,20 @@ impl Transport for KernelTransport {
     }
 }
 
+/// The kernel holds what a close follows, and sends it with the FIN.
+#[cfg(target_os = "linux")]
+fn write(stream: &mut TcpStream, octets: &[u8], follows: Follows) -> io::Result<usize> {
+    match follows {
+        Follows::Nothing => stream.write(octets),
+        Follows::Close => SockRef::from(&*stream).send_with_flags(octets, nix::libc::MSG_MORE),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write(stream: &mut TcpStream, octets: &[u8], _follows: Follows) -> io::Result<usize> {
+    stream.write(octets)
+}
+
 fn is_under_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || error.raw_os_error() == Some(nix::errno::Errno::EINPROGRESS as i32)
@@ -198,8 +212,9 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
 
 /// What is handled between two looks at the clock and the schedule.
 const EVENTS_AT_ONCE: usize = 1024;
-/// Where there is another source, the next one is used before the search for a free port becomes slow:
-/// Linux has 28,232 towards one server by default.
-const CONNECTIONS_PER_SOURCE: u32 = 20_000;
+/// Where there is another source, the next one is used before the search for a free port becomes slow, and
+/// before loopback's ports are used again out of TIME-WAIT: Linux has 28,232 towards one server by default,
+/// and takes every second of them first.
+const CONNECTIONS_PER_SOURCE: u32 = 10_000;
 /// Files that a process has open besides.
 const OTHER_DESCRIPTORS: u64 = 64;

@@ -49,4 +49,4 @@ pub use run::{Ended, Load, Loaded, RunError, Watch, run};
 pub use schedule::{Pace, Schedule};
 pub use sources::Sources;
 pub use tally::{Quantiles, Tally};
-pub use transport::{Broken, ConnectError, Read, Slot, Transport};
+pub use transport::{Broken, ConnectError, Follows, Read, Slot, Transport};

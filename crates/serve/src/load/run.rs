@@ -45,6 +45,8 @@ pub struct Loaded {
     pub elapsed: Duration,
     /// Why no more connections were started.
     pub ended: Ended,
+    /// Connections that were due in an open loop and were not started.
+    pub missed: u64,
 }
 
 /// Why a run came to its end.
@@ -252,10 +254,12 @@ impl<'t, T: Transport> Run<'t, T> {
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
         for _ in 0..READS_AT_ONCE {
             match active.conversation.step(&self.load.plan) {
-                Step::Write(octets) => match self.transport.write(slot, octets)? {
-                    0 => return Ok(Turn::Waits),
-                    written => active.conversation.handle_written(written, &self.load.plan),
-                },
+                Step::Write(octets, follows) => {
+                    match self.transport.write(slot, octets, follows)? {
+                        0 => return Ok(Turn::Waits),
+                        written => active.conversation.handle_written(written, &self.load.plan),
+                    }
+                }
                 Step::Read => {
                     let answer = match self.transport.read(slot, &mut self.buffer)? {
                         Read::Nothing => return Ok(Turn::Waits),
@@ -348,7 +352,8 @@ impl<'t, T: Transport> Run<'t, T> {
                 self.last_end = self.now();
             }
         }
-        Loaded { tally: self.tally, elapsed: self.last_end, ended }
+        let missed = if ended == Ended::AsPlanned { self.load.schedule.missed() } else { 0 };
+        Loaded { tally: self.tally, elapsed: self.last_end, ended, missed }
     }
 }
 
@@ -360,3 +365,7 @@ const READ_SIZE: usize = 64 * 1024;
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 /// Failures without an answer before a run is given up; and twice the slots.
 const HOPELESS_AT_LEAST: u64 = 100;
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

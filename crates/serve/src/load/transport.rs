@@ -26,7 +26,7 @@ pub trait Transport {
     /// # Errors
     ///
     /// If the connection is broken, or never came to be.
-    fn write(&mut self, slot: Slot, octets: &[u8]) -> Result<usize, Broken>;
+    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken>;
 
     /// Reads what has arrived.
     ///
@@ -50,6 +50,15 @@ pub trait Transport {
     ///
     /// If the system does not let us wait.
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()>;
+}
+
+/// What follows the octets of a write.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Follows {
+    /// Who knows.
+    Nothing,
+    /// Our FIN, at once: it may travel with them, so that the server cannot be faster with its own.
+    Close,
 }
 
 /// What a read brought.

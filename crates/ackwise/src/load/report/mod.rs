@@ -102,7 +102,7 @@ impl LoadReport {
             lost,
             unclean: tally.unclean(),
         };
-        report.notes = notes::notes(&report, options, tally);
+        report.notes = notes::notes(&report, options, loaded);
         report
     }
 

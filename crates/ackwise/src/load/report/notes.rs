@@ -2,23 +2,26 @@
 
 use std::time::Duration;
 
-use ackwise_serve::load::{Ended, Tally};
+use ackwise_serve::load::{Ended, Loaded, Tally};
 
 use super::LoadReport;
-use crate::load::{CloseMode, Held, LoadOptions, StackMode, explain::grouped};
+use crate::load::{CloseMode, Held, LoadOptions, StackMode, TimeWait, explain::grouped};
 
-pub(super) fn notes(report: &LoadReport, options: &LoadOptions, tally: &Tally) -> Vec<String> {
+pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded) -> Vec<String> {
+    let tally = &loaded.tally;
     let mut notes = Vec::new();
     notes.extend(ended(report));
     notes.extend(unknown("server", &report.time_wait.server));
     notes.extend(unknown("clients", &report.time_wait.client));
     notes.extend(ports(report));
     notes.extend(lateness(options, tally));
+    notes.extend(reuse(report, tally));
     let mut count = |count: u64, what: &str| {
         if count > 0 {
             notes.push(format!("{} connections {what}", grouped(count)));
         }
     };
+    count(loaded.missed, "were due and never started: the server does not keep up with --rate");
     count(tally.cut_short(), "were closed by the server before their last request");
     count(tally.unclean(), "were reset, or not closed in time, after their last response");
     count(tally.unfinished(), "were open when the run was stopped, and were reset");
@@ -90,6 +93,20 @@ fn kernel_ports() -> Option<u64> {
     let mut ends = range.split_whitespace().map(str::parse::<u64>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     (first <= last).then(|| last - first + 1)
+}
+
+/// Where fewer wait than have closed.
+fn reuse(report: &LoadReport, tally: &Tally) -> Option<String> {
+    let TimeWait { server, client, .. } = &report.time_wait;
+    let held = server.known()? + client.known()?;
+    let ended = report.connections.saturating_sub(report.failed + tally.unfinished());
+    (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
+        format!(
+            "{} connections are in TIME-WAIT nowhere: their ports were used again, which ends it, or \
+             they ended by an RST",
+            grouped(ended - held)
+        )
+    })
 }
 
 fn lateness(options: &LoadOptions, tally: &Tally) -> Option<String> {

@@ -1,0 +1,124 @@
+//! What else a run meets: other hosts, ports that run out, errors, an impatient user.
+
+use std::{
+    net::TcpListener,
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::{
+    card::Stack,
+    network::PORT,
+    program::{Loaded, command, load, load_loopback},
+    with_network, with_nginx,
+};
+
+/// The server's end is elsewhere: unknown, and not 0; a process of the server tells where.
+#[test]
+fn the_server_s_end_is_unknown_until_its_process_is_named() {
+    let name = "the_server_s_end_is_unknown_until_its_process_is_named";
+    with_nginx(name, |network, running| {
+        let (client, _) = network.client(Stack::Kernel);
+        let loaded = load(client, "10.0.0.1", &["--connections", "200"]);
+        loaded.assert_whole(200);
+        assert!(loaded.value("/time_wait/server").is_null(), "{loaded}");
+        assert!(loaded.notes("TIME-WAIT at the server is not known"), "{loaded}");
+        let process = running.site().read("pid");
+        let arguments = ["--connections", "200", "--server-pid", process.trim()];
+        let loaded = load(client, "10.0.0.1", &arguments);
+        loaded.assert_whole(200);
+        assert_eq!(loaded.held(), [200, 0], "those of the run before do not count: {loaded}");
+    });
+}
+
+#[test]
+fn a_run_that_has_used_up_its_ports_says_so() {
+    with_nginx("a_run_that_has_used_up_its_ports_says_so", |network, _| {
+        network.set_on_server("ip_local_port_range", "40000 40099").unwrap();
+        let arguments = ["--close", "client", "--connections", "500", "--concurrency", "8"];
+        // Its own address, but no loopback one: there is no other to start from.
+        let loaded = load(&network.server, "10.0.0.1", &arguments);
+        assert_eq!(loaded.exit_code, Some(1), "{loaded}");
+        assert!(loaded.notes("every local port towards 10.0.0.1:8080"), "{loaded}");
+        assert!((80..=100).contains(&loaded.number("/connections")), "{loaded}");
+        // Loopback has sixteen million.
+        load_loopback(&network.server, &arguments).assert_whole(500);
+    });
+}
+
+#[test]
+fn further_sources_are_used_when_one_has_no_port_left() {
+    with_nginx("further_sources_are_used_when_one_has_no_port_left", |network, _| {
+        network.set_on_server("ip_local_port_range", "40000 40099").unwrap();
+        let arguments =
+            ["--close", "client", "--connections", "500", "--source", "127.1.0.0/27,127.2.0.1"];
+        let loaded = load(&network.server, "10.0.0.1", &arguments);
+        loaded.assert_whole(500);
+        assert_eq!(loaded.held(), [0, 500], "{loaded}");
+    });
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_kept_connections_their_requests() {
+    let name = "an_open_loop_keeps_its_rate_and_kept_connections_their_requests";
+    with_nginx(name, |network, _| {
+        let arguments = ["--rate", "100", "--duration", "2s", "--requests-per-connection", "5"];
+        let loaded = load_loopback(&network.server, &arguments);
+        let connections = loaded.number("/connections");
+        assert!((190..=200).contains(&connections), "{loaded}");
+        loaded.assert_whole(5 * connections);
+    });
+}
+
+#[test]
+fn nobody_who_answers_is_one_clear_error() {
+    with_network("nobody_who_answers_is_one_clear_error", |network| {
+        let refused = load_loopback(&network.server, &["--connections", "10"]);
+        assert_eq!(refused.exit_code, Some(2), "{refused}");
+        assert!(refused.complaints.contains("10 requests to 127.0.0.1:8080"), "{refused}");
+        assert!(refused.complaints.contains("connection refused"), "{refused}");
+        // It accepts in the kernel and never answers.
+        let _silent = network.server.run(|| TcpListener::bind(("127.0.0.1", PORT)).unwrap())?;
+        let arguments = ["--connections", "10", "--timeout", "300ms"];
+        let began = Instant::now();
+        let silent = load_loopback(&network.server, &arguments);
+        assert_eq!(silent.exit_code, Some(2), "{silent}");
+        assert!(silent.complaints.contains("not answered in time"), "{silent}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{silent}");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    with_network("what_makes_no_sense_is_refused", |network| {
+        let swap = load_loopback(&network.server, &["--close", "swap", "--stack", "kernel"]);
+        assert_eq!(swap.exit_code, Some(2), "{swap}");
+        assert!(swap.complaints.contains("--stack ackwise"), "{swap}");
+        Ok(())
+    });
+}
+
+#[test]
+fn an_interrupted_run_reports_what_it_has() {
+    with_nginx("an_interrupted_run_reports_what_it_has", |network, _| {
+        let arguments = ["--duration", "60s", "--rate", "50"];
+        let child = network.server.run(|| {
+            let mut command = command("127.0.0.1", &arguments);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let child = child.unwrap();
+        thread::sleep(Duration::from_secs(2));
+        let id = i32::try_from(child.id()).unwrap();
+        kill(Pid::from_raw(id), Signal::SIGINT).unwrap();
+        let loaded = Loaded::read(&child.wait_with_output().unwrap());
+        assert_eq!(loaded.exit_code, Some(130), "{loaded}");
+        assert!(loaded.number("/requests") > 0 && loaded.notes("interrupted"), "{loaded}");
+    });
+}

@@ -1,0 +1,58 @@
+//! What CLIENT_CLOSE does to servers that do not know it: one table, as measured.
+
+use crate::{
+    missing::Missing,
+    network::Network,
+    program::load_loopback,
+    server::Running,
+    servers::{Nginx, Server},
+    with_network,
+};
+
+/// Enough to see a share of them go another way.
+const CONNECTIONS: u64 = 500;
+
+#[rustfmt::skip]
+const TABLE: [(Server, &str, Held); 6] = [
+    // what does not know it        after CLIENT_CLOSE  is in TIME-WAIT
+    (Server::Nginx(Nginx::HeadApart), "half-close",     Held::AtTheClient),
+    (Server::Nginx(Nginx::HeadApart), "plain",          Held::Nowhere),
+    (Server::Apache,                  "half-close",     Held::AtTheClient),
+    (Server::Apache,                  "plain",          Held::Nowhere),
+    (Server::Lighttpd,                "half-close",     Held::AtTheClient),
+    (Server::Lighttpd,                "plain",          Held::Nowhere),
+];
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Held {
+    AtTheClient,
+    Nowhere,
+}
+
+#[test]
+fn time_wait_is_where_the_table_says() {
+    let name = "time_wait_is_where_the_table_says";
+    for (server, drain, expected) in TABLE {
+        with_network(name, |network| row(network, name, server, drain, expected));
+    }
+}
+
+fn row(
+    network: &Network,
+    name: &str,
+    server: Server,
+    drain: &str,
+    expected: Held,
+) -> Result<(), Missing> {
+    let _running = Running::start(server, network, name)?;
+    let connections = CONNECTIONS.to_string();
+    let arguments = ["--close", "client-close", "--drain", drain, "--connections", &connections];
+    let loaded = load_loopback(&network.server, &arguments);
+    loaded.assert_whole(CONNECTIONS);
+    let held = match expected {
+        Held::AtTheClient => [0, CONNECTIONS],
+        Held::Nowhere => [0, 0],
+    };
+    assert_eq!(loaded.held(), held, "{server:?}, {drain}: {loaded}");
+    Ok(())
+}
