@@ -32,5 +32,5 @@ pub use ackwise_serve::load::Drain;
 pub use error::LoadError;
 pub use held::{Held, Sample, TimeWait};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
-pub use report::LoadReport;
+pub use report::{FailureCount, LoadReport};
 pub use run::{Progress, load};

@@ -11,11 +11,10 @@
 //! A server may end it earlier, by its own word: then `AwaitingClose` follows what was its last response.
 
 use ackwise_http::{
-    Method, Persistence, Response, ResponseError, ResponseErrorKind, ResponseEvent, ResponseParser,
-    client_close::ClientSide,
+    Method, Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
 };
 
-use super::{Broken, Close, Drain, Follows, Plan, plan::Message};
+use super::{Close, Drain, Failure, Follows, Plan, plan::Message};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
@@ -62,58 +61,6 @@ pub(super) enum Step<'p> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Answer {
     pub(super) status: u16,
-}
-
-/// Why a request has no response. The server is at fault, or the way there.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Failure {
-    /// The connection broke.
-    #[error(transparent)]
-    Broken(#[from] Broken),
-    /// There was no response, or no connection, within our own time-out.
-    #[error("not answered in time")]
-    TimedOut,
-    /// The server closed instead of answering.
-    #[error("closed without a response")]
-    Closed,
-    /// The connection closed within a response.
-    #[error(transparent)]
-    ShortBody(ResponseError),
-    /// What came is no HTTP.
-    #[error(transparent)]
-    Malformed(ResponseError),
-    /// The response says that the request failed.
-    #[error("status {0}")]
-    Status(u16),
-}
-
-impl Failure {
-    /// Its name in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Broken(Broken::Refused) => "refused",
-            Self::Broken(Broken::Reset) => "reset",
-            Self::Broken(Broken::TimedOut) | Self::TimedOut => "timed-out",
-            Self::Broken(Broken::Unreachable) => "unreachable",
-            Self::Broken(Broken::System(_)) => "system",
-            Self::Closed => "closed",
-            Self::ShortBody(_) => "short-body",
-            Self::Malformed(_) => "malformed",
-            Self::Status(400..=499) => "status-4xx",
-            Self::Status(_) => "status-5xx",
-        }
-    }
-}
-
-impl From<ResponseError> for Failure {
-    fn from(error: ResponseError) -> Self {
-        match error.kind {
-            ResponseErrorKind::UnexpectedEnd(_) => Self::ShortBody(error),
-            _ => Self::Malformed(error),
-        }
-    }
 }
 
 impl Conversation {
@@ -188,9 +135,10 @@ impl Conversation {
             return Ok(None);
         }
         while let Some(event) = self.parser.advance(&mut octets)? {
-            if let ResponseEvent::End(response) = event {
-                // What the server says unasked after it is drained, or met at the next request.
-                return Ok(Some(self.answered(&response, plan)));
+            match event {
+                ResponseEvent::End(_) if !octets.is_empty() => return Err(Failure::Unasked),
+                ResponseEvent::End(response) => return Ok(Some(self.answered(&response, plan))),
+                _ => {}
             }
         }
         Ok(None)
@@ -399,11 +347,12 @@ mod tests {
     #[test]
     fn each_failure_has_its_name() {
         type Hear = fn(&mut Driver) -> Result<Option<u16>, Failure>;
-        let table: [(Hear, &str); 4] = [
+        let table: [(Hear, &str); 5] = [
             (|client| client.hears_the_end(), "closed"),
             (|client| client.hears(HALF).and_then(|_| client.hears_the_end()), "short-body"),
             (|client| client.hears(&HALF[..9]).and_then(|_| client.hears_the_end()), "short-body"),
             (|client| client.hears(NONSENSE), "malformed"),
+            (|client| client.hears(&[KEPT, b"c"].concat()), "malformed"),
         ];
         for (hear, name) in table {
             let mut client = Driver::new(Close::Server, 1);

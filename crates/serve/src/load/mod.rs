@@ -5,6 +5,7 @@
 //! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
 //! | `plan` | what each connection says, encoded once |
 //! | `conversation` | one connection's client, without I/O |
+//! | `failure` | why a request has no response |
 //! | `transport` | whose TCP carries it: a small trait, polled |
 //! | `kernel`, `sources` | the kernel's sockets, and the addresses they start from |
 //! | `tally` | what came of it: counts by reason, latencies from the intended start |
@@ -34,6 +35,7 @@
 //! counted, not kept.
 
 mod conversation;
+mod failure;
 mod kernel;
 mod plan;
 mod run;
@@ -42,7 +44,7 @@ mod sources;
 mod tally;
 mod transport;
 
-pub use conversation::Failure;
+pub use failure::Failure;
 pub use kernel::KernelTransport;
 pub use plan::{Close, Drain, Plan};
 pub use run::{Ended, Load, Loaded, RunError, Watch, run};

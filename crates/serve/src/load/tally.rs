@@ -31,7 +31,6 @@ struct Failed {
 
 /// How long the requests took that were answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Quantiles {
     /// The mean.
     pub mean: Duration,

@@ -123,3 +123,27 @@ fn seconds(span: Duration) -> f64 {
 fn round(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::load::report::sample;
+
+    #[test]
+    fn an_end_that_is_not_known_is_null_and_says_why() {
+        let document: Value = serde_json::from_str(&super::json(&sample::report())).unwrap();
+        let time_wait = json!({
+            "server": null,
+            "client": 1198,
+            "server_unknown": "10.0.0.1 is not an address of this host",
+            "server_ignores_resets": null,
+            "series": [{ "at_s": 0.25, "server": null, "client": 150 }],
+        });
+        assert_eq!(document["time_wait"], time_wait);
+        assert_eq!(document["failures"], json!({ "short-body": 2 }));
+        assert_eq!(document["latency_ms"]["p999"], 6.0);
+        assert_eq!(document["rate_per_s"], 599.0);
+    }
+}

@@ -134,3 +134,53 @@ impl LoadReport {
         self.failed == 0 && self.ended == Ended::AsPlanned
     }
 }
+
+#[cfg(test)]
+mod sample {
+    use ackwise_serve::load::Ended;
+
+    use super::*;
+    use crate::load::{Held, Sample};
+
+    /// A run in which something went wrong, at a server that is elsewhere.
+    pub(super) fn report() -> LoadReport {
+        let ms = Duration::from_millis;
+        LoadReport {
+            target: "http://server/".to_owned(),
+            server: ([10, 0, 0, 1], 80).into(),
+            close: CloseMode::Client,
+            drain: Drain::HalfClose,
+            stack: StackMode::Kernel,
+            concurrency: 64,
+            connections: 1200,
+            requests: 1200,
+            failed: 2,
+            failures: vec![FailureCount {
+                reason: "short-body",
+                count: 2,
+                first: "connection closed before the end of the body".to_owned(),
+            }],
+            elapsed: ms(2000),
+            octets: 123_456,
+            latency: Some(Quantiles {
+                mean: ms(3),
+                p50: ms(2),
+                p90: ms(4),
+                p99: ms(5),
+                p999: ms(6),
+                max: ms(700),
+            }),
+            time_wait: TimeWait {
+                server: Held::Unknown("10.0.0.1 is not an address of this host".to_owned()),
+                client: Held::Known(1198),
+                series: vec![Sample { at: ms(250), server: None, client: Some(150) }],
+                server_ignores_resets: None,
+                reasons: Vec::new(),
+            },
+            ended: Ended::AsPlanned,
+            notes: vec!["TIME-WAIT at the server is not known".to_owned()],
+            lost: 0,
+            unclean: 0,
+        }
+    }
+}

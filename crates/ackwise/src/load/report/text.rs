@@ -63,3 +63,24 @@ fn millis(span: Duration) -> String {
     let millis = span.as_secs_f64() * 1e3;
     if millis < 100.0 { format!("{millis:.2}") } else { format!("{millis:.0}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::report::sample;
+
+    #[test]
+    fn the_text_says_first_who_waits_and_fits_its_columns() {
+        let expected = "\
+The clients hold TIME-WAIT for 1,198 of the 1,200 connections; what the server
+holds is not known.
+
+1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 answered a
+  second, 2 failed
+  2 short-body: connection closed before the end of the body
+Latency in ms: mean 3.00, 50 % 2.00, 90 % 4.00, 99 % 5.00, 99.9 % 6.00, max 700
+Note: TIME-WAIT at the server is not known
+";
+        assert_eq!(text(&sample::report(), 80), expected);
+    }
+}

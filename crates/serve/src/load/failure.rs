@@ -1,0 +1,60 @@
+//! Why a request has no response, by a name for reports.
+
+use ackwise_http::{ResponseError, ResponseErrorKind};
+
+use super::Broken;
+
+/// Why a request has no response. The server is at fault, or the way there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The connection broke.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// There was no response, or no connection, within our own time-out.
+    #[error("not answered in time")]
+    TimedOut,
+    /// The server closed instead of answering.
+    #[error("closed without a response")]
+    Closed,
+    /// The connection closed within a response.
+    #[error(transparent)]
+    ShortBody(ResponseError),
+    /// What came is no HTTP.
+    #[error(transparent)]
+    Malformed(ResponseError),
+    /// More octets than the response has, by its own word.
+    #[error("octets after the end of the response")]
+    Unasked,
+    /// The response says that the request failed.
+    #[error("status {0}")]
+    Status(u16),
+}
+
+impl Failure {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Broken(Broken::Refused) => "refused",
+            Self::Broken(Broken::Reset) => "reset",
+            Self::Broken(Broken::TimedOut) | Self::TimedOut => "timed-out",
+            Self::Broken(Broken::Unreachable) => "unreachable",
+            Self::Broken(Broken::System(_)) => "system",
+            Self::Closed => "closed",
+            Self::ShortBody(_) => "short-body",
+            Self::Malformed(_) | Self::Unasked => "malformed",
+            Self::Status(400..=499) => "status-4xx",
+            Self::Status(_) => "status-5xx",
+        }
+    }
+}
+
+impl From<ResponseError> for Failure {
+    fn from(error: ResponseError) -> Self {
+        match error.kind {
+            ResponseErrorKind::UnexpectedEnd(_) => Self::ShortBody(error),
+            _ => Self::Malformed(error),
+        }
+    }
+}
