@@ -149,6 +149,15 @@ impl Conversation {
         *self.end(direction) = (*self.end(direction)).max(span.end());
     }
 
+    /// Says that who sends in the other direction has the octets of `direction` before `position`, as
+    /// its acknowledgement shows: what comes next was sent in the light of them. Only then HTTP/2's
+    /// flow control counts what they give.
+    pub fn handle_arrival(&mut self, direction: Direction, position: u64) {
+        if let State::Http2(http2) = &mut self.state {
+            http2.handle_arrival(direction, position, &mut self.log);
+        }
+    }
+
     /// Says that octets `from` to `to` of a stream were sent but are not in the capture.
     pub fn handle_gap(&mut self, direction: Direction, from: u64, to: u64) {
         match &mut self.state {

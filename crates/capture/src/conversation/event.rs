@@ -110,7 +110,8 @@ pub enum Event {
         /// Of the first octet, in `direction`, after the DATA that used up the window.
         position: u64,
     },
-    /// A window that was used up opens again.
+    /// A window that was used up opens again: the frame has arrived
+    /// ([`handle_arrival`](crate::conversation::Conversation::handle_arrival)).
     FlowControlReopened {
         /// As when it was used up.
         exchange: Option<ExchangeId>,

@@ -18,7 +18,7 @@ use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use hpack::Block;
 use streams::Streams;
-use windows::{INITIAL_WINDOW, Window, initial_window_size};
+use windows::{Credit, Credits, INITIAL_WINDOW, Window, initial_window_size};
 
 /// Both directions of an HTTP/2 connection.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ struct Half {
     reads_payload: bool,
     /// Of the connection, for DATA in this direction.
     window: Window,
+    /// On its way to the sender of this direction.
+    credits: Credits,
     /// How far the stream was seen.
     end: u64,
 }
@@ -79,6 +81,14 @@ impl Http2 {
                 Found::Ends(frame) => self.end_frame(direction, &frame, log),
                 Found::Lost { start } => self.lose(direction, start, log),
             }
+        }
+    }
+
+    /// The sender of the other direction has the octets of `direction` before `position`.
+    pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64, log: &mut Log) {
+        let direction = direction.opposite();
+        while let Some(credit) = self.half(direction).credits.pop(position) {
+            self.grant(direction, credit, log);
         }
     }
 
@@ -160,7 +170,10 @@ impl Http2 {
                     log.outline(|it| it.keep(direction, frame.payload(), mask::settings(octets)));
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
-                    self.streams.set_window(direction.opposite(), size, frame.end(), log);
+                    let direction = direction.opposite();
+                    for credit in self.streams.set_window(direction, size, frame.end()) {
+                        self.credit(direction, credit, log);
+                    }
                 }
             }
             Kind::WindowUpdate => self.take_window_update(direction, frame, log),
@@ -192,9 +205,22 @@ impl Http2 {
         // One that was cut counts as large: better to miss a stall than to invent one.
         let increment = increment.map_or(u32::MAX >> 1, |octets| u32::from_be_bytes(*octets));
         let octets = i64::from(increment & (u32::MAX >> 1));
-        let (direction, position) = (direction.opposite(), frame.end());
-        if frame.stream != 0 {
-            self.streams.grant(direction, frame.stream, octets, position, log);
+        let credit = Credit { stream: frame.stream, octets, position: frame.end() };
+        self.credit(direction.opposite(), credit, log);
+    }
+
+    /// Credit for DATA in `direction` was seen.
+    fn credit(&mut self, direction: Direction, credit: Credit, log: &mut Log) {
+        if let Some(there) = self.half(direction).credits.push(credit) {
+            self.grant(direction, there, log);
+        }
+    }
+
+    /// Credit for DATA in `direction` is there.
+    fn grant(&mut self, direction: Direction, credit: Credit, log: &mut Log) {
+        let Credit { stream, octets, position } = credit;
+        if stream != 0 {
+            self.streams.grant(direction, stream, octets, position, log);
         } else if self.half(direction).window.grant(octets) {
             log.push(Event::FlowControlReopened { exchange: None, direction, position });
         }
@@ -251,6 +277,7 @@ impl Half {
             blocks: Blocks::new(),
             reads_payload: false,
             window: Window::new(INITIAL_WINDOW),
+            credits: Credits::new(),
             end: 0,
         }
     }

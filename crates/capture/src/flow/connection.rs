@@ -216,6 +216,11 @@ impl Connection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        if self.protocol == Some(Protocol::Http2) {
+            let heard = self.ends.half(direction.opposite()).stream.acked();
+            self.conversation.handle_arrival(direction.opposite(), heard);
+            self.handle_events(now, seen.number, results);
+        }
         if let Some(gap) = &mut data.gap {
             if self.flow_control[direction as usize].delays_data() {
                 gap.blame_flow_control();

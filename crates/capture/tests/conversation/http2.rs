@@ -141,6 +141,7 @@ fn the_windows_of_a_connection_bind_all_streams() {
         s h2 data 1 0 60000
         s h2 data 1 0 5535
         c h2 window 0 100
+        s h2 ping
         ",
         "
         HTTP/2
@@ -151,6 +152,33 @@ fn the_windows_of_a_connection_bind_all_streams() {
         0 gets 200 to 19
         all to-client blocked 65572
         all to-client reopened 64
+        ",
+    );
+}
+
+#[test]
+fn a_window_counts_when_it_has_arrived() {
+    tells(
+        r"
+        c h2 preface, settings 000400000064, headers 1 5 828684
+        s h2 settings, headers 1 4 88, data 1 0 50
+        c h2 window 1 50
+        s early h2 data 1 0 50
+        s h2 data 1 0 50
+        c h2 settings 000400000065
+        s early h2 data 1 1 1
+        ",
+        "
+        HTTP/2
+        0 begins 39 on stream 1
+        0 asks GET / to 51
+        0 is asked 51
+        0 is being answered 9
+        0 gets 200 to 19
+        0 to-client blocked 137
+        0 to-client reopened 64
+        0 to-client blocked 196
+        0 is answered 206
         ",
     );
 }

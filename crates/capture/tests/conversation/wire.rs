@@ -8,6 +8,7 @@
 //! | `c tls 22:300 20:1` | TLS records of these types and lengths |
 //! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
 //! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, octets; increment |
+//! | `s early h2 data 1 0 500` | the same, before it has what the other side has sent last |
 //! | `s gap 500` | it sends 500 octets that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 
@@ -18,6 +19,8 @@ use ackwise_http::cause::Direction;
 #[derive(Clone, Debug)]
 pub(crate) enum Line {
     Data(Direction, Vec<u8>),
+    /// Sent when the last data of the other side had not arrived.
+    Early(Direction, Vec<u8>),
     Gap(Direction, u64),
     End(Direction),
     Abort,
@@ -48,7 +51,12 @@ fn line(text: &str) -> Line {
         "abort" => return Line::Abort,
         _ => panic!("who is {who:?}?"),
     };
-    if what == "end" {
+    if let Some(what) = what.strip_prefix("early ") {
+        match line(&format!("{who} {what}")) {
+            Line::Data(direction, octets) => Line::Early(direction, octets),
+            other => panic!("{other:?} is never early"),
+        }
+    } else if what == "end" {
         Line::End(direction)
     } else if let Some(length) = what.strip_prefix("gap ") {
         Line::Gap(direction, length.parse().unwrap())
@@ -127,7 +135,11 @@ pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
     let mut told = Vec::new();
     for line in lines {
         match line {
-            Line::Data(direction, octets) => {
+            Line::Data(direction, octets) | Line::Early(direction, octets) => {
+                if matches!(line, Line::Data(..)) {
+                    let other = direction.opposite();
+                    conversation.handle_arrival(other, ends[other as usize]);
+                }
                 for segment in octets.chunks(shown.segment) {
                     let end = &mut ends[*direction as usize];
                     let (length, snap) = (segment.len(), shown.snap.min(segment.len()));

@@ -47,7 +47,9 @@ pub(crate) fn capture(text: &str, path: Path) -> Vec<u8> {
     talk.open();
     for line in script(text) {
         match line {
-            Line::Data(direction, octets) => talk.send(direction, &octets),
+            Line::Data(direction, octets) | Line::Early(direction, octets) => {
+                talk.send(direction, &octets);
+            }
             Line::Gap(direction, length) => {
                 talk.next[direction as usize] += u32::try_from(length).unwrap();
             }

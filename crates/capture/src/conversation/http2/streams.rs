@@ -7,7 +7,7 @@ use ackwise_http::cause::Direction;
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log},
     frames::Frame,
-    windows::{INITIAL_WINDOW, Window},
+    windows::{Credit, INITIAL_WINDOW, Window},
 };
 
 /// Open streams that a client began, at most [`STREAM_LIMIT`]: further ones are not told of.
@@ -169,7 +169,7 @@ impl Streams {
         }
     }
 
-    /// Takes WINDOW_UPDATE for DATA in `direction`.
+    /// Takes credit for DATA in `direction`; `position` is that of the frame which gives it.
     pub(super) fn grant(
         &mut self,
         direction: Direction,
@@ -183,7 +183,8 @@ impl Streams {
         }
     }
 
-    /// Takes SETTINGS_INITIAL_WINDOW_SIZE for DATA in `direction`.
+    /// Takes SETTINGS_INITIAL_WINDOW_SIZE for DATA in `direction`: for new streams; what it gives
+    /// those that are open.
     ///
     /// RFC 9113, section 6.9.2: "a receiver MUST adjust the size of all stream flow-control windows
     /// that it maintains by the difference between the new value and the old value".
@@ -192,12 +193,9 @@ impl Streams {
         direction: Direction,
         size: i64,
         position: u64,
-        log: &mut Log,
-    ) {
-        let change = size - std::mem::replace(&mut self.initial[direction as usize], size);
-        for stream in self.open.values_mut() {
-            stream.grant(direction, change, position, log);
-        }
+    ) -> Vec<Credit> {
+        let octets = size - std::mem::replace(&mut self.initial[direction as usize], size);
+        self.open.keys().map(|&stream| Credit { stream, octets, position }).collect()
     }
 
     /// Says that the ends of requests may have been missed.

@@ -1,4 +1,6 @@
-//! Flow-control windows of one direction of DATA (RFC 9113, section 5.2).
+//! Flow-control windows of one direction of DATA (RFC 9113, section 5.2), and credit for them.
+
+use std::collections::VecDeque;
 
 /// What may still be sent, of a stream or of the connection.
 ///
@@ -33,6 +35,46 @@ impl Window {
     }
 }
 
+/// What a WINDOW_UPDATE, or a change by SETTINGS, gives.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Credit {
+    /// 0 for the connection.
+    pub(super) stream: u32,
+    /// Below zero if SETTINGS takes them away.
+    pub(super) octets: i64,
+    /// Of the first octet after the frame, in the stream of who gives it.
+    pub(super) position: u64,
+}
+
+/// Credit on its way: it counts for the sender of DATA when it is there, not when it passes the
+/// vantage point. A receiver gives it back before a window is used up, so that at its end windows
+/// would never be.
+#[derive(Clone, Debug)]
+pub(super) struct Credits {
+    coming: VecDeque<Credit>,
+}
+
+impl Credits {
+    /// So many frames are on their way at most; earlier ones count as there. Ours.
+    const MOST: usize = 1024;
+
+    pub(super) const fn new() -> Self {
+        Self { coming: VecDeque::new() }
+    }
+
+    /// Takes credit that passes; what counts as there because there is too much.
+    pub(super) fn push(&mut self, credit: Credit) -> Option<Credit> {
+        let there = if self.coming.len() < Self::MOST { None } else { self.coming.pop_front() };
+        self.coming.push_back(credit);
+        there
+    }
+
+    /// The next that is there when all octets before `position` are.
+    pub(super) fn pop(&mut self, position: u64) -> Option<Credit> {
+        self.coming.pop_front_if(|credit| credit.position <= position)
+    }
+}
+
 /// The size of each window at first (RFC 9113, section 6.9.2).
 pub(super) const INITIAL_WINDOW: i64 = 65_535;
 
@@ -62,6 +104,19 @@ mod tests {
         assert!(window.grant(1));
         assert!(!window.grant(1));
         assert!(window.spend(2));
+    }
+
+    #[test]
+    fn credit_counts_when_all_before_it_is_there_or_when_there_is_too_much() {
+        let credit = |position| Credit { stream: 1, octets: 1, position };
+        let mut credits = Credits::new();
+        assert_eq!((credits.push(credit(10)), credits.push(credit(20))), (None, None));
+        let there = [9, 10, 19, 90, 90].map(|position| credits.pop(position));
+        assert_eq!(there, [None, Some(credit(10)), None, Some(credit(20)), None]);
+        for position in 0..1024 {
+            assert_eq!(credits.push(credit(position)), None);
+        }
+        assert_eq!(credits.push(credit(1024)), Some(credit(0)));
     }
 
     #[test]
