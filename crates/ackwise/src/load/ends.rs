@@ -28,6 +28,8 @@ pub(super) struct End {
     remote: Option<IpAddr>,
     /// Sockets that were there before.
     before: BTreeSet<u64>,
+    /// Open until it is among those that were there before, at both ends.
+    probe: Option<TcpStream>,
 }
 
 impl End {
@@ -60,11 +62,11 @@ impl End {
             };
             return Err(format!("connections to {server} do not end in {place}"));
         };
-        // While the probe is open, so that it is one of those that were there before.
-        Self::new(table, query.in_family(family), clients)
+        let end = Self::new(table, query.in_family(family), clients)?;
+        Ok(Self { probe: Some(probe), ..end })
     }
 
-    /// The clients' end, where that is the kernel's.
+    /// The clients' end, where that is the kernel's. To be opened after the server's.
     ///
     /// # Errors
     ///
@@ -83,12 +85,13 @@ impl End {
         });
         looked.map_err(unreadable)?;
         let query = query.in_states(&[State::TimeWait]);
-        Ok(Self { table, query, remote, before })
+        Ok(Self { table, query, remote, before, probe: None })
     }
 
     /// How many connections of this run it holds in TIME-WAIT now.
     pub(super) fn count(&mut self) -> Result<u64, String> {
-        let Self { table, query, remote, before } = self;
+        let Self { table, query, remote, before, probe } = self;
+        *probe = None;
         let mut held = 0;
         let looked = table.each(*query, |socket| {
             let from_there = remote.is_none_or(|remote| socket.remote.ip() == remote);

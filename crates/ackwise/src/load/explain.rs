@@ -16,6 +16,8 @@ pub(super) struct Facts<'a> {
     pub(super) lost: u64,
     /// Connections that broke after their last response.
     pub(super) unclean: u64,
+    /// Connections that the server said it closes, where the client was to.
+    pub(super) forestalled: u64,
 }
 
 /// The sentence.
@@ -73,6 +75,9 @@ fn of(some: u64, all: u64) -> String {
 fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
     match facts.close {
         CloseMode::Swap => why_swap(facts, server),
+        CloseMode::Client | CloseMode::ClientClose if facts.forestalled > 0 && server > 0 => {
+            format!("the server said on {} that it closes, and did", grouped(facts.forestalled))
+        }
         _ if server > 0 && client > 0 => {
             "whose FIN is the first decides it, connection by connection".to_owned()
         }
@@ -199,6 +204,7 @@ mod tests {
                 time_wait: &time_wait,
                 lost: 0,
                 unclean: 0,
+                forestalled: 0,
             };
             assert_eq!(explain(&facts), expected);
         }
@@ -220,6 +226,7 @@ mod tests {
             time_wait: &time_wait,
             lost: 0,
             unclean: 0,
+            forestalled: 0,
         };
         assert_eq!(
             explain(&facts),

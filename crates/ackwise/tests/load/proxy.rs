@@ -151,8 +151,7 @@ fn what_a_proxy_passes_on_costs_only_the_one_who_said_it() {
         assert_eq!(stranger.asks(b"CLIENT_CLOSE / HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400);
 
         assert_eq!([somebody.gets(), somebody.gets()], [200, 200]);
-        let stats = server.stats();
-        assert_eq!((stats.answered, stats.client_closed), (4, 0), "{stats:?}");
+        assert_eq!(server.stats().client_closed, 0);
         Ok(())
     });
 }

@@ -28,6 +28,7 @@ pub(super) struct Conversation {
     written: usize,
     drained: usize,
     cut_short: bool,
+    forestalled: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -74,6 +75,7 @@ impl Conversation {
             written: 0,
             drained: 0,
             cut_short: false,
+            forestalled: false,
         };
         conversation.ask_or_close(plan);
         conversation
@@ -102,6 +104,11 @@ impl Conversation {
     /// The server closed, or said that it would, before the last request.
     pub(super) const fn was_cut_short(&self) -> bool {
         self.cut_short
+    }
+
+    /// The server said that it closes, where the client was to.
+    pub(super) const fn was_forestalled(&self) -> bool {
+        self.forestalled
     }
 
     /// So many octets of [`Step::Write`] were written.
@@ -181,6 +188,8 @@ impl Conversation {
     }
 
     fn closing_phase(&mut self, plan: &Plan) -> Phase {
+        let persists = self.side.last == Some(Persistence::Persists);
+        self.forestalled = plan.close() != Close::Server && !persists;
         match plan.close() {
             Close::Client => Phase::Over,
             Close::ClientClose(_) if self.side.may_close().is_ok() => {
@@ -330,6 +339,7 @@ mod tests {
             let mut client = Driver::new(Close::ClientClose(Drain::HalfClose), 1);
             client.said();
             client.hears(response).unwrap();
+            assert!(client.conversation.was_forestalled());
             assert_eq!(client.said(), said("", Step::Read));
             client.hears_the_end().unwrap();
             assert_eq!(client.said(), said("", Step::Close));

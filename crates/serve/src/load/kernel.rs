@@ -213,8 +213,8 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
 /// What is handled between two looks at the clock and the schedule.
 const EVENTS_AT_ONCE: usize = 1024;
 /// Where there is another source, the next one is used after so many. Linux has 28,232 ports towards one
-/// server by default and goes through them in steps of up to 16: after some three thousand connections it
-/// comes back to ports that the server still holds in TIME-WAIT, and using one again ends that.
-const CONNECTIONS_PER_SOURCE: u32 = 2_000;
+/// server by default and goes through them in steps of up to 16, which every process shortens for the
+/// others: soon it comes back to ports that the server still holds in TIME-WAIT, and that ends it.
+const CONNECTIONS_PER_SOURCE: u32 = 500;
 /// Files that a process has open besides.
 const OTHER_DESCRIPTORS: u64 = 64;

@@ -298,6 +298,9 @@ impl<'t, T: Transport> Run<'t, T> {
         if active.conversation.was_cut_short() {
             self.tally.count_cut_short();
         }
+        if active.conversation.was_forestalled() {
+            self.tally.count_forestalled();
+        }
         self.transport.close(slot);
         self.retire(slot);
     }

@@ -40,7 +40,7 @@ impl Sources {
 }
 
 /// From 127.0.0.1 on: half a million connections before one of them has its next turn.
-const LOOPBACK_SOURCES: usize = 250;
+const LOOPBACK_SOURCES: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

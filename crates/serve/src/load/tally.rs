@@ -18,6 +18,7 @@ pub struct Tally {
     octets: u64,
     unclean: u64,
     cut_short: u64,
+    forestalled: u64,
     unfinished: u64,
     latest_start: Duration,
 }
@@ -56,6 +57,7 @@ impl Tally {
             octets: 0,
             unclean: 0,
             cut_short: 0,
+            forestalled: 0,
             unfinished: 0,
             latest_start: Duration::ZERO,
         }
@@ -100,6 +102,12 @@ impl Tally {
     #[must_use]
     pub const fn cut_short(&self) -> u64 {
         self.cut_short
+    }
+
+    /// Connections of which the server said that it closes them, where the client was to.
+    #[must_use]
+    pub const fn forestalled(&self) -> u64 {
+        self.forestalled
     }
 
     /// Connections that were still open when the run was stopped.
@@ -153,6 +161,10 @@ impl Tally {
 
     pub(super) fn count_cut_short(&mut self) {
         self.cut_short += 1;
+    }
+
+    pub(super) fn count_forestalled(&mut self) {
+        self.forestalled += 1;
     }
 
     pub(super) fn count_unfinished(&mut self) {

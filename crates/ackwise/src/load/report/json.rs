@@ -22,6 +22,7 @@ pub fn json(report: &LoadReport) -> String {
         requests: report.requests,
         failed: report.failed,
         failures: report.failures.iter().map(|failed| (failed.reason, failed.count)).collect(),
+        forestalled: report.forestalled,
         octets: report.octets,
         elapsed_s: seconds(report.elapsed),
         rate_per_s: round(report.rate()),
@@ -61,6 +62,7 @@ struct Document<'a> {
     requests: u64,
     failed: u64,
     failures: BTreeMap<&'static str, u64>,
+    forestalled: u64,
     octets: u64,
     elapsed_s: f64,
     rate_per_s: f64,
@@ -128,7 +130,6 @@ fn round(number: f64) -> f64 {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::load::report::sample;
 
     #[test]

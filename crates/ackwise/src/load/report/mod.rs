@@ -52,6 +52,8 @@ pub struct LoadReport {
     pub ended: Ended,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// Connections that the server said it closes, where the client was to.
+    pub forestalled: u64,
     lost: u64,
     unclean: u64,
 }
@@ -101,6 +103,7 @@ impl LoadReport {
             notes: Vec::new(),
             lost,
             unclean: tally.unclean(),
+            forestalled: tally.forestalled(),
         };
         report.notes = notes::notes(&report, options, loaded);
         report
@@ -116,6 +119,7 @@ impl LoadReport {
             time_wait: &self.time_wait,
             lost: self.lost,
             unclean: self.unclean,
+            forestalled: self.forestalled,
         })
     }
 
@@ -181,6 +185,7 @@ mod sample {
             notes: vec!["TIME-WAIT at the server is not known".to_owned()],
             lost: 0,
             unclean: 0,
+            forestalled: 0,
         }
     }
 }
