@@ -22,7 +22,8 @@ pub enum Piece {
     Chunk(u8),
     /// HTTP/2 begins.
     Preface,
-    /// A frame of HTTP/2: its type, its flags, its stream, and so much of a secret payload.
+    /// A frame of HTTP/2: its type, its flags, its stream, and so much of a secret payload; but that of
+    /// WINDOW_UPDATE is nobody's.
     Frame(u8, u8, u8, u16),
     /// A TLS record: its type, and so much of a secret payload.
     Record(u8, u16),
@@ -123,7 +124,9 @@ fn frame(kind: u8, flags: u8, stream: u8, length: u16) -> Vec<u8> {
     let length = unlike_secret(length & MOST);
     let [high, low] = length.to_be_bytes();
     let head = [0, high, low, kind % 11, flags & 0x2d, 0, 0, 0, stream & 7];
-    [&head[..], &secret(length)].concat()
+    const WINDOW_UPDATE: u8 = 8;
+    let payload = if head[3] == WINDOW_UPDATE { vec![1; length.into()] } else { secret(length) };
+    [&head[..], &payload].concat()
 }
 
 /// A length none of whose octets is taken for a secret.

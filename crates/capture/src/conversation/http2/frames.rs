@@ -144,13 +144,15 @@ impl Frames {
             return None;
         }
         let frame = Frame::parse(octets, start);
-        if *seen < HEADER || frame.length > LENGTH_LIMIT {
+        if *seen < HEADER || !frame.is_believed(self.last_stream) {
             span.take_all();
             self.stage = Stage::Lost;
             return Some(Found::Lost { start });
         }
         self.stage = Stage::Payload { frame, left: frame.length.into() };
-        self.last_stream = self.last_stream.max(frame.stream);
+        if frame.kind != Kind::Other {
+            self.last_stream = self.last_stream.max(frame.stream);
+        }
         Some(Found::Begins(frame))
     }
 
@@ -159,7 +161,7 @@ impl Frames {
         let start = span.at();
         if let (true, Some(header)) = (span.begins_segment(), span.octets().first_chunk()) {
             let frame = Frame::parse(header, start);
-            if frame.is_plausible(header[3], self.last_stream) {
+            if frame.is_plausible(self.last_stream) {
                 span.take(HEADER as u64);
                 self.stage = Stage::Payload { frame, left: frame.length.into() };
                 return Found::Begins(frame);
@@ -202,19 +204,31 @@ impl Frame {
         self.start.saturating_add(HEADER as u64)
     }
 
-    /// The header of a frame like this one, but without padding and priority in a field block.
+    /// The header of a frame like this one, but without padding and priority in a field block; of
+    /// one that means nothing here, the length alone.
     pub(super) fn header(&self) -> Vec<u8> {
         let [_, a, b, c] = self.length.to_be_bytes();
-        let flags = match self.kind {
-            Kind::Headers | Kind::PushPromise => self.flags & !(PADDED | PRIORITY),
-            _ => self.flags,
+        let (number, flags, stream) = match self.kind {
+            Kind::Headers | Kind::PushPromise => {
+                (self.number, self.flags & !(PADDED | PRIORITY), self.stream)
+            }
+            Kind::Other if self.number == PING => (PING, 0, 0),
+            Kind::Other => (UNKNOWN_TYPE, 0, 0),
+            _ => (self.number, self.flags, self.stream),
         };
-        [&[a, b, c, self.number, flags][..], &self.stream.to_be_bytes()].concat()
+        [&[a, b, c, number, flags][..], &stream.to_be_bytes()].concat()
+    }
+
+    /// Whether octets where a frame is due are its header. If a capture is wrong about what was sent,
+    /// they may be anything.
+    const fn is_believed(&self, last_stream: u32) -> bool {
+        let is_near = self.stream <= last_stream.saturating_add(STREAM_STEP);
+        self.length <= LENGTH_LIMIT && (is_near || matches!(self.kind, Kind::Other))
     }
 
     /// Whether octets in the middle of a stream are a frame's header: they would be by chance once
     /// in millions of segments.
-    fn is_plausible(&self, kind: u8, last_stream: u32) -> bool {
+    const fn is_plausible(&self, last_stream: u32) -> bool {
         let of_connection = self.stream == 0;
         let of_stream = !of_connection && self.stream <= last_stream.saturating_add(STREAM_STEP);
         self.length <= LENGTH_LIMIT
@@ -224,7 +238,7 @@ impl Frame {
                 Kind::RstStream => of_stream && self.length == 4,
                 Kind::WindowUpdate => (of_stream || of_connection) && self.length == 4,
                 Kind::Settings => of_connection && self.length.is_multiple_of(6),
-                Kind::Other => of_connection && kind == 6 && self.length == 8,
+                Kind::Other => of_connection && self.number == PING && self.length == 8,
                 Kind::PushPromise | Kind::Continuation => false,
             }
     }
@@ -246,6 +260,12 @@ pub(super) const CLIENT_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Longest payload that is believed. The default limit is 2^14, and few peers allow more than 2^20.
 const LENGTH_LIMIT: u32 = 1 << 20;
 
+/// A type that begins nothing and ends nothing, and is told from noise.
+const PING: u8 = 6;
+
+/// No frame has this type (IANA, HTTP/2 Frame Type registry).
+const UNKNOWN_TYPE: u8 = 0xff;
+
 /// How far ahead of the last stream another may be, when frames between were not seen.
 const STREAM_STEP: u32 = 2000;
 
@@ -259,3 +279,19 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 /// of HEADERS.
 pub(super) const PRIORITY: u8 = 0x20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_frame_is_not_believed_and_leaves_only_its_length() {
+        let noise = Frame::parse(b"\nHEAD /ab", 0);
+        assert!(noise.is_believed(0), "an extension frame may be on any stream");
+        assert_eq!(noise.header(), [b'\n', b'H', b'E', UNKNOWN_TYPE, 0, 0, 0, 0, 0]);
+        let far = Frame::parse(&[0, 0, 9, 0, 0, 0, 1, 0, 0], 0);
+        assert_eq!([0, 1 << 16].map(|last| far.is_believed(last)), [false, true]);
+        let long = Frame::parse(&[0x11, 0, 0, 0, 0, 0, 0, 0, 1], 0);
+        assert!(!long.is_believed(1));
+    }
+}
