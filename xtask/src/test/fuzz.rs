@@ -113,7 +113,10 @@ const QUERY_LIMIT: Duration = Duration::from_secs(30);
 
 /// One input may take 5 s (of wall time, on a machine that is busy otherwise) and the process 2 GiB:
 /// hostile input must be cheap.
-const LIBFUZZER: &[&str] = &["-timeout=5", "-rss_limit_mb=2048", "-print_final_stats=1"];
+///
+/// One seed: a change is not to fail by the luck of another. Searching with other seeds, and longer, is
+/// done by hand (fuzz/README.md).
+const LIBFUZZER: &[&str] = &["-seed=1", "-timeout=5", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
 #[cfg(test)]
 mod tests {
