@@ -4,11 +4,13 @@ use std::{fs, sync::LazyLock};
 
 use ackwise::{
     experiment::Experiment,
+    report::Block,
     reproduce::{
         Effort,
         claim::Holds,
+        figure::{Figure, figures},
         paper::Paper,
-        report::{PaperResults, Reproduction, json, section, text},
+        report::{PaperResults, Reproduction, html, json, section, text},
         reproduce,
         table::{Row, Table},
     },
@@ -150,4 +152,45 @@ fn the_findings_are_up_to_date() {
         "docs/findings.md is out of date: cargo run --release -- reproduce --markdown > \
          docs/findings.md"
     );
+}
+
+#[test]
+fn the_page_has_every_table_claim_and_figure_and_is_always_the_same() {
+    let page = html(&HEIDEMANN, &mut |_| {}).expect("its figures run");
+    assert_eq!(page, html(&HEIDEMANN, &mut |_| {}).expect("its figures run"));
+    let PaperResults { tables, claims, .. } = heidemann();
+    let names = tables.iter().map(|table| table.id.as_str()).chain(claims.iter().map(|it| it.id));
+    for name in names.chain(["Figure 1:", "Figure 2:", "Figure 3:", "Figure 4:"]) {
+        assert!(page.contains(name), "{name}");
+    }
+    assert!(page.contains("as near as they must be"), "the verdict");
+    assert!(page.contains("; limit ±10 %"), "limits are named");
+    assert!(page.len() < 512 << 10, "{} octets", page.len());
+}
+
+#[test]
+fn the_thesis_figures_have_what_is_published_beside_ours() {
+    let figures = figures(&GURKAN.papers[0]).expect("they run");
+    let numbers: Vec<_> =
+        figures.iter().filter_map(|it| it.title.split([' ', ':']).nth(1)).collect();
+    let expected: Vec<_> = (2..=13).map(|number| format!("4.{number}")).collect();
+    assert_eq!(numbers, expected);
+    let plots = figures.iter().flat_map(|figure| &figure.blocks).filter_map(|block| match block {
+        Block::Plot(plot) => Some(plot),
+        _ => None,
+    });
+    for plot in plots {
+        assert!(!plot.lines.is_empty(), "{}", plot.title);
+        for line in &plot.lines {
+            assert!(!line.points.is_empty(), "{}: {}", plot.title, line.name);
+        }
+    }
+}
+
+#[test]
+fn fabers_first_table_is_drawn() {
+    let figures = figures(&FABER.papers[0]).expect("nothing is run for it");
+    let [Figure { blocks, .. }] = figures.as_slice() else { panic!("{figures:?}") };
+    let Block::Plot(plot) = &blocks[0] else { panic!("{blocks:?}") };
+    assert_eq!(plot.lines.iter().map(|line| line.points.len()).collect::<Vec<_>>(), [6; 4]);
 }

@@ -144,6 +144,39 @@ fn json_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_page_is_the_same_on_any_number_of_threads() {
+    let directory = Directory::new();
+    let [one, two] = ["1", "2"].map(|n| {
+        directory.prints(&["run", "sweep.toml", "--html", "page.html", "--threads", n]);
+        fs::read_to_string(directory.file("page.html")).unwrap()
+    });
+    assert_eq!(one, two);
+    assert!(one.contains("<h2>By link.wire.delay</h2>"), "the first number");
+    assert!(one.contains("application.web.transfer = persistent"), "a line for each of the others");
+    assert!(one.contains("4 cases, 2 seeds each"), "how much was run");
+    assert!(!directory.file("page.html.rows").exists(), "the journal is gone");
+    directory.prints(&["run", "sweep.toml", "--json", "--rows", "all.rows"]);
+    directory.prints(&["merge", "all.rows", "--html", "merged.html"]);
+    let merged = fs::read_to_string(directory.file("merged.html")).unwrap();
+    assert!(merged.contains("<h2>By link.wire.delay</h2>"), "rows know their cases");
+}
+
+#[test]
+fn a_page_of_one_run_has_its_packets() {
+    let directory = Directory::new();
+    let pages = [1, 2].map(|_| {
+        let chosen = ["--case", "2", "--seed", "2", "--vantage", "server"];
+        directory.prints(&[&["run", "sweep.toml", "--html", "page.html"], &chosen[..]].concat());
+        fs::read_to_string(directory.file("page.html")).unwrap()
+    });
+    assert_eq!(pages[0], pages[1]);
+    assert!(pages[0].contains("<h2>Exchanges and packets</h2>"));
+    assert!(pages[0].contains("1 case, 1 seed each"));
+    let lonely = directory.complains(&["run", "sweep.toml", "--case", "2"]);
+    assert!(lonely.contains("--html"), "{lonely}");
+}
+
+#[test]
 fn what_is_wrong_is_one_line_and_exit_code_2() {
     let directory = Directory::new();
     let broken = SWEEP.replace("queue =", "quuee =");

@@ -17,7 +17,8 @@ class LinePlot {
       "aria-label": `${title}. ${zoomKeys("point")}`,
       on: { keydown: (event) => handleZoomKey(event, this.zoom.act, (by) => this.step(by)) },
     });
-    const tools = element("div", { class: "toolbar" }, this.zoom.buttons);
+    this.shown = element("span", { class: "shown count", role: "status" });
+    const tools = element("div", { class: "toolbar" }, this.zoom.buttons, this.shown);
     const caption = element("figcaption", {}, title);
     const note = element("p", { class: "help" }, notDrawn(leftOut));
     this.element = element("figure", {}, caption, this.frame, this.says, tools, note);
@@ -51,8 +52,15 @@ class LinePlot {
       legend: { live: false },
       cursor: { drag: { x: true, y: false }, points: { show: false } },
       series: [{ label: this.x }, ...this.lines.map(lineStyle)],
-      hooks: { setCursor: [(u) => this.say(u.cursor.idx)] },
+      hooks: {
+        setScale: [(u, scale) => scale === "x" && this.sayRange(u.scales.x)],
+        setCursor: [(u) => this.say(u.cursor.idx)],
+      },
     };
+  }
+
+  sayRange({ min, max }) {
+    this.shown.textContent = `${figure(min)} to ${figure(max)}`;
   }
 
   /** Moves the cursor on by a point. */
@@ -90,7 +98,17 @@ function mergeLines(lines) {
     columns[0][row] = x;
     columns[place + 1][row] = y;
   }
+  columns.slice(1).forEach(widenGaps);
   return columns;
+}
+
+/** A gap of uPlot ends at the next row, whosever that is: here it goes from the point before it to the one after. */
+function widenGaps(column) {
+  for (let place = 0; place < column.length; place += 1) {
+    if (column[place] !== null) continue;
+    for (let before = place - 1; column[before] === undefined && before >= 0; before -= 1) column[before] = null;
+    while (place + 1 < column.length && (column[place + 1] === undefined || column[place + 1] === null)) column[(place += 1)] = null;
+  }
 }
 
 /** What of a plot is not drawn, in words. */

@@ -30,7 +30,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     pcap: Option<PathBuf>,
 
-    /// The host where --pcap is taken, and what --html explains [default: the client of the first application]
+    /// The host where --pcap and --html watch [default: the client of the first application]
     #[arg(long, value_name = "HOST", requires = "captured")]
     vantage: Option<String>,
 

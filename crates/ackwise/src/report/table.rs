@@ -30,8 +30,8 @@ pub enum Cell {
     Cause(Cause),
     /// A share from 0 to 1 as a bar, in the colour of a cause, and in percent.
     Share(f64, Cause),
-    /// A word or a figure that is as it should be, or is not. What it says says so, too: colours are
-    /// never alone.
+    /// A word or a figure that is as it should be, or is not. What it says says so, too: colours
+    /// are never alone.
     Judged(String, Verdict),
 }
 

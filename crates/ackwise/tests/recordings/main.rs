@@ -194,7 +194,7 @@ fn what_cannot_be_recorded_says_why() {
 fn record(recording: &Recording, scenario: &Scenario) -> Result<(), RecordError> {
     let mut recorder = Recorder::begin(recording, scenario)?;
     let _ = run(scenario, &mut recorder);
-    recorder.finish()
+    recorder.finish().map(drop)
 }
 
 /// A file that goes when the test ends.

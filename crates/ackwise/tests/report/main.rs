@@ -1,12 +1,13 @@
-//! The report of `ackwise explain --html`, opened in a real Chromium from a file.
+//! The pages of `--html`, opened in a real Chromium from a file; here that of `ackwise explain`.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
 mod browser;
+mod pages;
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
@@ -105,21 +106,32 @@ fn it_fits_a_phone_and_is_drawn_in_the_dark() {
 
 /// The report of a simulated capture in a browser, or a word on why there is none.
 fn open(test: &str, run: &[&str]) -> Option<Browser> {
-    let browser = match Browser::start() {
-        Ok(browser) => browser,
-        Err(missing) => {
-            skip(&format!("report::{test}"), missing);
-            return None;
-        }
-    };
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("report-{test}"));
-    fs::create_dir_all(&directory).unwrap();
-    let [capture, page] = ["capture.pcap", "report.html"].map(|name| directory.join(name));
+    let browser = started(test)?;
+    let directory = directory(test);
+    let capture = directory.join("capture.pcap");
     let experiment = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/stalls.toml");
     ackwise(Command::new(ACKWISE).args(["run", experiment, "--pcap"]).arg(&capture).args(run));
-    ackwise(Command::new(ACKWISE).arg("explain").arg(&capture).arg("--html").arg(&page));
-    browser.open(&page);
+    page(&browser, &directory, |command| command.arg("explain").arg(&capture));
     Some(browser)
+}
+
+/// A browser, or a word on why there is none.
+fn started(test: &str) -> Option<Browser> {
+    let skipped = |missing| skip(&format!("report::{test}"), missing);
+    Browser::start().map_err(skipped).ok()
+}
+
+fn directory(test: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("report-{test}"));
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Opens the page that a command writes.
+fn page(browser: &Browser, directory: &Path, what: impl Fn(&mut Command) -> &mut Command) {
+    let file = directory.join("report.html");
+    ackwise(what(&mut Command::new(ACKWISE)).arg("--html").arg(&file));
+    browser.open(&file);
 }
 
 const ACKWISE: &str = env!("CARGO_BIN_EXE_ackwise");

@@ -150,6 +150,6 @@ fn word(packet: &Packet, name: &str) -> String {
     found.map_or_else(String::new, |(_, value)| value.to_string())
 }
 
-const BESIDE: &str = "Rings are the packets that the paper lists, at the times it prints; lines are \
-                      ours, moved so that the first packets coincide. What the paper's plot shows \
+const BESIDE: &str = "Rings are the packets that the paper lists, at the times it prints; lines \
+                      are ours, moved so that the first packets coincide. What the paper's plot shows \
                       beyond its list is not published as numbers.";

@@ -14,7 +14,17 @@ use crate::{
     },
 };
 
-/// The whole page. `progress` hears of each paper's figures before they are drawn: some are runs of
+/// The whole page: the verdict, the figures, each table beside ours, each claim.
+///
+/// ```no_run
+/// use ackwise::reproduce::{Effort, paper::Paper, report::html, reproduce};
+///
+/// let faber = reproduce(&[Paper::Faber], Effort::Quick, &mut |_| {})?;
+/// std::fs::write("faber.html", html(&faber, &mut |_| {})?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// `progress` hears of each paper's figures before they are drawn: some are runs of
 /// their own.
 ///
 /// # Errors

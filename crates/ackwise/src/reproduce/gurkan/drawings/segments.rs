@@ -71,5 +71,5 @@ const BRIEF: &str = "duration=30 s";
 const APART: &str = "The first page of 8 to 16 segments with 8 web clients and no FTP client. Each \
                      file ends in a segment of its own, which is short.";
 
-const SHARED: &str = "A page with responses that our server gathers (shared_by_writer): the end of a \
-                      file and the beginning of the next share a segment.";
+const SHARED: &str = "A page with responses that our server gathers (shared_by_writer): where the \
+                      next is there in time, its beginning fills the segment that one ends in.";

@@ -79,8 +79,8 @@ fn points(transfer: &Transfer) -> Vec<[f64; 2]> {
 /// A hue that no connection has: the thesis' clients have three at once.
 const PRINTED: usize = 5;
 
-const DRAWS: &str = "Dots are segments that left the server, by their last byte; lines join those of \
-                     a connection. Lengths and think times are drawn, and our draws are others.";
+const DRAWS: &str = "Dots are segments that left the server, by their last byte; lines join those \
+                     of a connection. Lengths and think times are drawn, and our draws are others.";
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ pub(super) struct Transfer {
     /// Where each response stands in the stream, head and body, in octets.
     pub(super) responses: Vec<Range<u64>>,
     pub(super) segments: Vec<Sent>,
-    is_ftp: bool,
+    pub(super) is_ftp: bool,
 }
 
 /// A data segment that left.

@@ -27,10 +27,17 @@ pub struct About<'a> {
 }
 
 /// The measures to show, over the seeds of each case, as one self-contained HTML page.
+///
+/// ```
+/// use ackwise::run::export::{About, Shown, html};
+///
+/// let about = About { title: "Nothing was run", ..About::default() };
+/// assert!(html(&[], &Shown::default(), &about).contains("0 cases"));
+/// ```
 #[must_use]
 pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
-    let names = rows.first().map_or_else(String::new, |row| row.experiment.clone());
-    let mut page = Page::new(format!("ackwise run {names}"));
+    let name = rows.first().map_or("", |row| row.experiment.as_str());
+    let mut page = Page::new(format!("ackwise run {name}"));
     if !about.title.is_empty() {
         page.add_lead(about.title);
     }
