@@ -71,7 +71,7 @@ pub(crate) struct LoadArguments {
 
     /// Which end closes first, and is left in TIME-WAIT
     #[arg(long, value_enum, value_name = "END", default_value_t)]
-    close: Close,
+    close: End,
 
     /// What follows a CLIENT_CLOSE, if the server answers it all the same
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
@@ -211,7 +211,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-enum Close {
+enum End {
     /// The server: it is told `Connection: close`
     #[default]
     Server,
@@ -223,13 +223,13 @@ enum Close {
     Swap,
 }
 
-impl From<Close> for CloseMode {
-    fn from(close: Close) -> Self {
+impl From<End> for CloseMode {
+    fn from(close: End) -> Self {
         match close {
-            Close::Server => Self::Server,
-            Close::Client => Self::Client,
-            Close::ClientClose => Self::ClientClose,
-            Close::Swap => Self::Swap,
+            End::Server => Self::Server,
+            End::Client => Self::Client,
+            End::ClientClose => Self::ClientClose,
+            End::Swap => Self::Swap,
         }
     }
 }

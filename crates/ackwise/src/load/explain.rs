@@ -119,9 +119,9 @@ fn why_swap(facts: &Facts<'_>, server: u64) -> String {
     add(facts.unclean, "not closed in an orderly way");
     add(facts.lost, "packets of ours that the device did not take, RSTs perhaps");
     match causes.is_empty() {
-        true => {
-            "the client's RST was lost or came too late for the rest, and then both wait".to_owned()
-        }
+        true => "the client has taken the others over by an RST; there it was lost, or met the server on \
+                 its way into TIME-WAIT, before which Linux sends its last ACK"
+            .to_owned(),
         false => format!("the rest was swapped; not so: {}", causes.join(", ")),
     }
 }
@@ -151,42 +151,49 @@ mod tests {
                 100,
                 0,
                 None,
-                "The server holds TIME-WAIT for all 100 connections, the client for none: it closes first.",
+                "The server holds TIME-WAIT for all 100 connections, the client for none: it \
+                 closes first.",
             ),
             (
                 Client,
                 0,
                 99,
                 None,
-                "The client holds TIME-WAIT for 99 of the 100 connections, the server for none: it closes first.",
+                "The client holds TIME-WAIT for 99 of the 100 connections, the server for none: \
+                 it closes first.",
             ),
             (
                 Swap,
                 0,
                 100,
                 Some(false),
-                "The client holds TIME-WAIT for all 100 connections, the server for none: the server closes first, and the client takes it over with an RST.",
+                "The client holds TIME-WAIT for all 100 connections, the server for none: the \
+                 server closes first, and the client takes it over with an RST.",
             ),
             (
                 Swap,
                 100,
                 100,
                 Some(true),
-                "Both ends hold TIME-WAIT for all 100 connections: the server ignores an RST in TIME-WAIT (net.ipv4.tcp_rfc1337=1).",
+                "Both ends hold TIME-WAIT for all 100 connections: the server ignores an RST in \
+                 TIME-WAIT (net.ipv4.tcp_rfc1337=1).",
             ),
             (
                 Swap,
                 1,
                 100,
                 None,
-                "The server holds TIME-WAIT for 1 of the 100 connections, the client for 100: the client's RST was lost or came too late for the rest, and then both wait.",
+                "The server holds TIME-WAIT for 1 of the 100 connections, the client for 100: the \
+                 client has taken the others over by an RST; there it was lost, or met the server \
+                 on its way into TIME-WAIT, before which Linux sends its last ACK.",
             ),
             (
                 ClientClose,
                 0,
                 0,
                 None,
-                "Neither end holds TIME-WAIT for any of the 100 connections: the server does not know CLIENT_CLOSE, and its answer, to a socket that is closed, draws an RST.",
+                "Neither end holds TIME-WAIT for any of the 100 connections: the server does not \
+                 know CLIENT_CLOSE, and its answer, to a socket that is closed, draws an RST.",
             ),
         ];
         for (close, server, client, server_ignores_resets, expected) in table {
@@ -230,7 +237,8 @@ mod tests {
         };
         assert_eq!(
             explain(&facts),
-            "The clients hold TIME-WAIT for none of the 12,345 connections; what the server holds is not known."
+            "The clients hold TIME-WAIT for none of the 12,345 connections; what the server holds \
+             is not known."
         );
     }
 

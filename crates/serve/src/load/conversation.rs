@@ -339,9 +339,9 @@ mod tests {
             let mut client = Driver::new(Close::ClientClose(Drain::HalfClose), 1);
             client.said();
             client.hears(response).unwrap();
-            assert!(client.conversation.was_forestalled());
             assert_eq!(client.said(), said("", Step::Read));
             client.hears_the_end().unwrap();
+            assert!(client.conversation.was_forestalled());
             assert_eq!(client.said(), said("", Step::Close));
         }
     }

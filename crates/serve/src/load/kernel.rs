@@ -9,17 +9,16 @@ use std::{
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use super::{Broken, ConnectError, Follows, Read, Slot, Sources, Transport};
+use super::{
+    Broken, ConnectError, Follows, Read, Slot, Sources, Transport,
+    sources::{Starts, local_ports},
+};
 
 /// Connections of the kernel's TCP to one server.
 #[derive(Debug)]
 pub struct KernelTransport {
     server: SocketAddr,
-    sources: Sources,
-    /// The source in use.
-    source: usize,
-    /// Connections that have started from it.
-    taken: u32,
+    starts: Starts,
     poll: Poll,
     events: Events,
     streams: Vec<Option<TcpStream>>,
@@ -37,9 +36,7 @@ impl KernelTransport {
         allow_descriptors(slots)?;
         Ok(Self {
             server,
-            sources,
-            source: 0,
-            taken: 0,
+            starts: Starts::new(sources, local_ports(), process_number()),
             poll: Poll::new()?,
             events: Events::with_capacity(EVENTS_AT_ONCE),
             streams: std::iter::repeat_with(|| None).take(slots).collect(),
@@ -47,50 +44,17 @@ impl KernelTransport {
         })
     }
 
-    /// Starts from the next source once the one in use has its share, or has no port left.
+    /// Tries one start after the other, until the kernel has nothing against it.
     fn open(&mut self) -> Result<Socket, ConnectError> {
-        if self.taken >= CONNECTIONS_PER_SOURCE {
-            self.next_source();
-        }
-        for _ in 0..self.sources.len() {
-            match self.try_open() {
-                Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => self.next_source(),
+        for _ in 0..self.starts.count().min(TRIES_LIMIT) {
+            let start = self.starts.next();
+            match open(self.server, start) {
+                Err(error) if is_about_the_port(&error) => {}
                 Err(error) => return Err(connect_error(error)),
-                Ok(socket) => {
-                    self.taken += 1;
-                    return Ok(socket);
-                }
+                Ok(socket) => return Ok(socket),
             }
         }
         Err(ConnectError::NoPort)
-    }
-
-    fn next_source(&mut self) {
-        self.source = (self.source + 1) % self.sources.len();
-        self.taken = 0;
-    }
-
-    fn try_open(&self) -> io::Result<Socket> {
-        let domain = Domain::for_address(self.server);
-        let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
-        if let Some(source) = self.sources.at(self.source) {
-            #[cfg(target_os = "linux")]
-            // The port is chosen with the connection: it needs to be free towards this server only.
-            nix::sys::socket::setsockopt(
-                &socket,
-                nix::sys::socket::sockopt::IpBindAddressNoPort,
-                &true,
-            )?;
-            let bound = socket.bind(&SocketAddr::new(source, 0).into());
-            bound.map_err(|error| {
-                io::Error::other(format!("cannot use source {source}: {error}"))
-            })?;
-        }
-        match socket.connect(&self.server.into()) {
-            Err(error) if !is_under_way(&error) => Err(error),
-            _ => Ok(socket),
-        }
     }
 
     fn stream(&mut self, slot: Slot) -> Result<&mut TcpStream, Broken> {
@@ -182,6 +146,39 @@ fn write(stream: &mut TcpStream, octets: &[u8], _follows: Follows) -> io::Result
     stream.write(octets)
 }
 
+/// A connection on its way to `server`.
+fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
+    let domain = Domain::for_address(server);
+    let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    if let Some(start) = start {
+        // Connections elsewhere may have the same port.
+        socket.set_reuse_address(true)?;
+        let bound = socket.bind(&start.into());
+        bound.map_err(|error| match error.kind() {
+            io::ErrorKind::AddrNotAvailable => {
+                io::Error::other(format!("{} is not an address of this host", start.ip()))
+            }
+            _ => error,
+        })?;
+    }
+    match socket.connect(&server.into()) {
+        Err(error) if !is_under_way(&error) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
+/// Somebody has it, or it is in TIME-WAIT towards this server.
+fn is_about_the_port(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
+}
+
+/// Where to begin: another process begins elsewhere.
+fn process_number() -> usize {
+    let number = usize::try_from(std::process::id()).unwrap_or(0);
+    number.wrapping_mul(PROCESS_STEP) % local_ports().len()
+}
+
 fn is_under_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || error.raw_os_error() == Some(nix::errno::Errno::EINPROGRESS as i32)
@@ -212,9 +209,9 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
 
 /// What is handled between two looks at the clock and the schedule.
 const EVENTS_AT_ONCE: usize = 1024;
-/// Where there is another source, the next one is used after so many. Linux has 28,232 ports towards one
-/// server by default and goes through them in steps of up to 16, which every process shortens for the
-/// others: soon it comes back to ports that the server still holds in TIME-WAIT, and that ends it.
-const CONNECTIONS_PER_SOURCE: u32 = 500;
+/// Ports that are tried for one connection: those of two addresses. It takes a fraction of a second.
+const TRIES_LIMIT: usize = 65_536;
+/// A prime, which spreads process numbers that follow each other over the ports.
+const PROCESS_STEP: usize = 7_919;
 /// Files that a process has open besides.
 const OTHER_DESCRIPTORS: u64 = 64;

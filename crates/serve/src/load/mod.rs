@@ -49,6 +49,6 @@ pub use kernel::KernelTransport;
 pub use plan::{Close, Drain, Plan};
 pub use run::{Ended, Load, Loaded, RunError, Watch, run};
 pub use schedule::{Pace, Schedule};
-pub use sources::Sources;
+pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally};
 pub use transport::{Broken, ConnectError, Follows, Read, Slot, Transport};

@@ -1,63 +1,130 @@
-//! Which address a connection starts from: one has ports for some ten thousand connections only.
+//! Where connections start from: which address, and which of its ports.
+//!
+//! The kernel would choose ports itself, by lot. But it comes back to one after some thousand connections
+//! while the server still holds it in TIME-WAIT, and that ends it. Here each port of an address is used
+//! once, and then the next address is.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    ops::RangeInclusive,
+};
 
 /// The local addresses of a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Sources {
-    /// Whichever the kernel picks.
+    /// Address and port as the kernel picks them.
     #[default]
     Any,
-    /// What the kernel picks, and further ones of 127.0.0.0/8 as ports run out: the whole net is ours.
+    /// 127.0.0.1, and further ones of 127.0.0.0/8 as ports run out: the whole net is ours.
     Loopback,
     /// These, one after the other as ports run out. None: as `Any`.
     These(Vec<IpAddr>),
 }
 
-impl Sources {
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Any => 1,
-            Self::Loopback => LOOPBACK_SOURCES,
-            Self::These(addresses) => addresses.len().max(1),
+/// The ports that this host takes for connections without a port of their own.
+#[must_use]
+pub fn local_ports() -> RangeInclusive<u16> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    range.ok().and_then(|text| parse_range(&text)).unwrap_or(DEFAULT_PORTS)
+}
+
+fn parse_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let mut ends = text.split_whitespace().map(str::parse);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    (first <= last).then_some(first..=last)
+}
+
+/// Goes through the ports of each source.
+#[derive(Clone, Debug)]
+pub(super) struct Starts {
+    sources: Sources,
+    ports: RangeInclusive<u16>,
+    taken: usize,
+}
+
+impl Starts {
+    /// Begins at the port number `skip`, so that two runs in a row begin at different ones.
+    pub(super) const fn new(sources: Sources, ports: RangeInclusive<u16>, skip: usize) -> Self {
+        Self { sources, taken: skip, ports }
+    }
+
+    /// How many there are before the first comes again; 1 if the kernel picks.
+    pub(super) fn count(&self) -> usize {
+        match self.addresses() {
+            0 => 1,
+            addresses => addresses * self.ports.len(),
         }
     }
 
-    /// The address number `index`, below [`len`](Self::len). `None`: the kernel picks.
-    pub(super) fn at(&self, index: usize) -> Option<IpAddr> {
-        match self {
-            Self::Any => None,
-            Self::Loopback if index == 0 => None,
-            Self::Loopback => {
-                let index = u32::try_from(index).unwrap_or(0);
+    /// The next one. `None`: the kernel picks.
+    pub(super) fn next(&mut self) -> Option<SocketAddr> {
+        let turn = self.taken / self.ports.len();
+        let port = self.taken % self.ports.len();
+        let address = self.address(turn.checked_rem(self.addresses())?)?;
+        self.taken = self.taken.wrapping_add(1);
+        Some(SocketAddr::new(address, self.ports.start() + u16::try_from(port).ok()?))
+    }
+
+    fn addresses(&self) -> usize {
+        match &self.sources {
+            Sources::Any => 0,
+            Sources::Loopback => LOOPBACK_SOURCES,
+            Sources::These(addresses) => addresses.len(),
+        }
+    }
+
+    fn address(&self, index: usize) -> Option<IpAddr> {
+        match &self.sources {
+            Sources::Any => None,
+            Sources::Loopback => {
+                let index = u32::try_from(index).ok()?;
                 Some(Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + index).into())
             }
-            Self::These(addresses) => addresses.get(index).copied(),
+            Sources::These(addresses) => addresses.get(index).copied(),
         }
     }
 }
 
-/// From 127.0.0.1 on: half a million connections before one of them has its next turn.
-const LOOPBACK_SOURCES: usize = 1_000;
+/// From 127.0.0.1 on: seven million connections.
+const LOOPBACK_SOURCES: usize = 250;
+/// Linux' own.
+const DEFAULT_PORTS: RangeInclusive<u16> = 32_768..=60_999;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn each_has_its_addresses() {
+    fn each_port_of_each_address_comes_once() {
         let (one, two) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
-        for (sources, expected) in [
-            (Sources::Any, vec![None]),
-            (Sources::These(vec![]), vec![None]),
-            (Sources::These(vec![one, two]), vec![Some(one), Some(two)]),
-        ] {
-            let all: Vec<_> = (0..sources.len()).map(|index| sources.at(index)).collect();
-            assert_eq!(all, expected);
+        let mut starts = Starts::new(Sources::These(vec![one, two]), 7..=9, 1);
+        assert_eq!(starts.count(), 6);
+        let seven: Vec<_> = std::iter::from_fn(|| starts.next()).take(7).collect();
+        let expected = [(one, 8), (one, 9), (two, 7), (two, 8), (two, 9), (one, 7), (one, 8)];
+        assert_eq!(seven, expected.map(SocketAddr::from));
+    }
+
+    #[test]
+    fn the_kernel_picks_where_nothing_is_given() {
+        for sources in [Sources::Any, Sources::These(Vec::new())] {
+            let mut starts = Starts::new(sources, DEFAULT_PORTS, 5);
+            assert_eq!((starts.next(), starts.count()), (None, 1));
         }
-        assert_eq!(Sources::Loopback.at(0), None);
-        assert_eq!(Sources::Loopback.at(1), Some([127, 0, 0, 2].into()));
+    }
+
+    #[test]
+    fn loopback_has_many_addresses() {
+        let mut starts = Starts::new(Sources::Loopback, 7..=7, 0);
+        assert_eq!(starts.next(), Some(([127, 0, 0, 1], 7).into()));
+        assert_eq!(starts.next(), Some(([127, 0, 0, 2], 7).into()));
+    }
+
+    #[test]
+    fn a_range_is_two_numbers() {
+        assert_eq!(parse_range("32768\t60999\n"), Some(32_768..=60_999));
+        for text in ["", "1", "2 1", "a b", "1 70000"] {
+            assert_eq!(parse_range(text), None, "{text}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise_serve::load::{Ended, Loaded, Tally};
+use ackwise_serve::load::{Ended, Loaded, Tally, local_ports};
 
 use super::LoadReport;
 use crate::load::{CloseMode, Held, LoadOptions, StackMode, TimeWait, explain::grouped};
@@ -70,7 +70,7 @@ fn unknown(end: &str, held: &Held) -> Option<String> {
 fn ports(report: &LoadReport) -> Option<String> {
     let held = report.time_wait.client.known().filter(|held| *held > 0)?;
     let ports = match report.stack {
-        StackMode::Kernel => kernel_ports()?,
+        StackMode::Kernel => local_ports().len() as u64,
         StackMode::Ackwise => OUR_PORTS,
     };
     let percent = held.saturating_mul(100) / ports;
@@ -85,14 +85,6 @@ fn ports(report: &LoadReport) -> Option<String> {
         grouped(ports),
         report.server
     ))
-}
-
-/// The range that the kernel takes ports from.
-fn kernel_ports() -> Option<u64> {
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_whitespace().map(str::parse::<u64>);
-    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    (first <= last).then(|| last - first + 1)
 }
 
 /// Where fewer wait than have closed.
