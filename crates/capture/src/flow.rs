@@ -5,6 +5,7 @@ mod connection;
 mod copies;
 mod ends;
 mod exchange;
+mod flow_control;
 mod lingering;
 mod reassembly;
 mod setup;

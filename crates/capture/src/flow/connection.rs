@@ -1,5 +1,7 @@
 //! One connection of a capture: both ends, what they say to each other, and what that takes.
 
+mod events;
+
 use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_http::cause::{Direction, Party};
@@ -9,15 +11,16 @@ use super::{
     closed::{Closed, Swap},
     ends::{Ends, Lost},
     exchange::Open,
+    flow_control::FlowControl,
     lingering::Lingering,
     reassembly::{Piece, Reassembly},
     setup::Setup,
     warm_up::WarmUp,
 };
 use crate::{
-    analysis::{ConnectionResult, ExchangeResult, Results},
-    attribution::{Vantage, gap::Gap, sender::Departure},
-    conversation::{Conversation, Event, ExchangeId, Protocol},
+    analysis::{ConnectionResult, Results},
+    attribution::gap::Gap,
+    conversation::{Conversation, Protocol},
     decode::Seen,
     series::{Point, Series},
 };
@@ -46,35 +49,6 @@ pub(crate) struct Connection {
     last_seen: Instant,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
-}
-
-/// HTTP/2's flow control.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-enum FlowControl {
-    /// It lets data go.
-    #[default]
-    Open,
-    /// A window is used up.
-    Blocked,
-    /// It was, until after the last data.
-    Reopened,
-}
-
-impl FlowControl {
-    /// Whether the next data was delayed by it; asked once for each.
-    fn delays_data(&mut self) -> bool {
-        let before = *self;
-        if before == Self::Reopened {
-            *self = Self::Open;
-        }
-        before != Self::Open
-    }
-
-    fn reopen(&mut self) {
-        if *self == Self::Blocked {
-            *self = Self::Reopened;
-        }
-    }
 }
 
 impl Connection {
@@ -361,148 +335,6 @@ impl Connection {
             results.swap_time_wait(result);
         }
         Closed { result, swap: swap.filter(|_| !swapped) }
-    }
-
-    fn handle_events(&mut self, now: Instant, packet: u64, results: &mut Results) {
-        while let Some(event) = self.conversation.poll_event() {
-            self.handle_event(event, now, packet, results);
-        }
-    }
-
-    fn handle_event(&mut self, event: Event, now: Instant, packet: u64, results: &mut Results) {
-        match event {
-            Event::Protocol(protocol) => {
-                self.protocol = Some(protocol);
-                if protocol == Protocol::Tls {
-                    self.setup.begin_tls();
-                }
-            }
-            Event::TlsFlight(flight) => self.setup.handle_flight(flight.direction, now, packet),
-            Event::RequestBegins { exchange, stream, position, exact } => {
-                let first = self.ends.half(Direction::ToServer).sender.last();
-                let account = match first.filter(|_| self.exchanges == 0) {
-                    Some(first) => self.setup.begin_exchange(first),
-                    None => self.setup.new_account(now),
-                };
-                self.exchanges += 1;
-                let mut open = Open::new(exchange, stream, account, position);
-                (open.exact, open.first_packet) = (exact, packet);
-                self.open.push_back(open);
-            }
-            Event::RequestHead { exchange, head } => {
-                self.with(exchange, |it| it.head = Some(head));
-            }
-            Event::RequestEnds { exchange, position, exact } => {
-                let sender = &self.ends.half(Direction::ToServer).sender;
-                let (free_at, last) = (sender.free_at(), sender.last().copied());
-                self.with(exchange, |it| {
-                    it.request[1] = position;
-                    it.exact &= exact;
-                    if let Some(last) = &last {
-                        it.request_sent(free_at, last);
-                    }
-                });
-            }
-            Event::ResponseBegins { exchange, position, exact } => {
-                let last = self.ends.half(Direction::ToClient).sender.last().copied();
-                self.with(exchange, |it| {
-                    it.response = [position, position];
-                    it.exact &= exact;
-                    if let Some(first) = &last {
-                        it.begin_response(first);
-                    }
-                });
-            }
-            Event::ResponseHead { exchange, head } => {
-                self.with(exchange, |it| it.status = head.status);
-            }
-            Event::ResponseEnds { exchange, position, exact } => {
-                self.response_ended(exchange, position, exact, results);
-            }
-            Event::Abandoned { exchange } => {
-                if let Some(mut open) = self.take(exchange) {
-                    open.abandon(now);
-                    self.exchange_over(open, false, results);
-                }
-            }
-            Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
-            Event::Interim { exchange, .. } => self.interim(exchange),
-            Event::FlowControlBlocked { direction, .. } => {
-                self.flow_control[direction as usize] = FlowControl::Blocked;
-            }
-            Event::FlowControlReopened { direction, .. } => {
-                self.flow_control[direction as usize].reopen();
-            }
-        }
-    }
-
-    fn interim(&mut self, exchange: ExchangeId) {
-        let asked = &self.ends.half(Direction::ToServer).sender;
-        let answered = self.ends.half(Direction::ToClient).sender.last().copied();
-        let (free_at, last) = (asked.free_at(), asked.last().copied());
-        if let (Some(last), Some(interim)) = (last, answered) {
-            self.with(exchange, |it| it.handle_interim(free_at, &last, &interim));
-        }
-    }
-
-    fn response_ended(
-        &mut self,
-        exchange: ExchangeId,
-        position: u64,
-        exact: bool,
-        results: &mut Results,
-    ) {
-        let Some(mut open) = self.take(exchange) else { return };
-        open.response[1] = position;
-        open.exact &= exact;
-        self.unsettled.clear();
-        self.linger_no_more(None, results);
-        if let Some(sent) = self.may_be_lost(&open) {
-            self.lingering = Some(Box::new(Lingering::new(open, position, sent)));
-            return;
-        }
-        if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
-            open.end_response(free_at, &last);
-            if open.stream == 0 {
-                for later in &mut self.open {
-                    later.handle_earlier_end(last.sent, last.packet);
-                }
-            }
-        }
-        self.exchange_over(open, true, results);
-    }
-
-    /// The last of a response that can still get lost behind the vantage point, if it is the only one.
-    fn may_be_lost(&self, open: &Open) -> Option<(Departure, Instant)> {
-        let half = self.ends.half(Direction::ToClient);
-        let behind =
-            matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
-        let alone = open.stream == 0 && self.open.is_empty() && half.stream.flight() > 0;
-        half.sender.last_new().filter(|_| behind && alone)
-    }
-
-    fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
-        let Some(lingering) = self.lingering.take() else { return };
-        let open = lingering.settle(acked, self.ends.distances.whole());
-        self.exchange_over(open, true, results);
-    }
-
-    fn exchange_over(&self, mut open: Open, complete: bool, results: &mut Results) {
-        if open.multiplexed {
-            open.forget_causes();
-        }
-        results.add_exchange(ExchangeResult::new(self.id, open, complete));
-    }
-
-    fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut Open)) {
-        if let Some(open) = self.open.iter_mut().find(|it| it.id == id) {
-            change(open);
-        }
-    }
-
-    fn take(&mut self, id: ExchangeId) -> Option<Open> {
-        let place = self.open.iter().position(|it| it.id == id)?;
-        self.open.remove(place)
     }
 }
 
