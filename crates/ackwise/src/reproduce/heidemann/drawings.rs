@@ -113,18 +113,20 @@ fn listing(packets: &[Packet]) -> report::Table {
     let columns = ["printed", "ours", "later by"];
     let mut table = report::Table::new("As tcpdump prints them", columns);
     for packet in packets {
-        let late = packet.get("time_s").and_then(|row| Some((row.ours? - row.published?, row)));
-        let late = late.map_or(Cell::text(""), |(late, row)| {
-            let verdict = match row.is_within() {
-                Some(false) => Verdict::Bad,
-                _ => Verdict::Good,
-            };
-            Cell::Judged(format!("{:.3} ms", late * 1e3), verdict)
-        });
         let line = |whose| Cell::Code(line(packet, whose));
-        table.add([line(Whose::Printed), line(Whose::Ours), late]);
+        table.add([line(Whose::Printed), line(Whose::Ours), later(packet)]);
     }
     table
+}
+
+/// By how much ours is later than the printed one.
+fn later(packet: &Packet) -> Cell {
+    let time = packet.get("time_s");
+    let Some((row, late)) = time.and_then(|row| Some((row, row.ours? - row.published?))) else {
+        return Cell::text("");
+    };
+    let verdict = if row.is_within() == Some(false) { Verdict::Bad } else { Verdict::Good };
+    Cell::Judged(format!("{:.3} ms", late * 1e3), verdict)
 }
 
 fn line(packet: &Packet, whose: Whose) -> String {
