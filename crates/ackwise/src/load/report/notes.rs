@@ -73,13 +73,14 @@ fn ports(report: &LoadReport) -> Option<String> {
         StackMode::Kernel => local_ports().len() as u64,
         StackMode::Ackwise => OUR_PORTS,
     };
-    let percent = held.saturating_mul(100) / ports;
+    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
+    let percent = 100.0 * held as f64 / ports as f64;
     let swap = match report.close {
         CloseMode::Swap => "; a swap moves the cost here, where it spreads over many clients",
         _ => "",
     };
     Some(format!(
-        "the clients' TIME-WAIT takes {} ports for a minute, {percent} % of the {} that one address \
+        "the clients' TIME-WAIT takes {} ports for a minute, {percent:.1} % of the {} that one address \
          has towards {}{swap}",
         grouped(held),
         grouped(ports),
