@@ -53,7 +53,9 @@ impl Reproduction {
         let all = self.judged().count();
         match self.misses() {
             0 => format!("All {all} values that have a limit are as near as they must be."),
-            misses => format!("{misses} of {all} values are further away than they may be."),
+            misses => {
+                format!("Further from what is published than it may be: {misses} of {all} values.")
+            }
         }
     }
 
