@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    num::{NonZeroU32, NonZeroUsize},
+    num::NonZeroU32,
     ops::ControlFlow,
     sync::{
         Arc,
@@ -49,8 +49,9 @@ pub(crate) struct LoadArguments {
     connections: Option<u64>,
 
     /// How many connections at once, at most
-    #[arg(long, value_name = "C", default_value = "64")]
-    concurrency: NonZeroUsize,
+    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(default_value_t = 64)]
+    concurrency: u32,
 
     /// How many requests on each connection, one after the other
     #[arg(long, value_name = "K", default_value = "1")]
@@ -145,7 +146,7 @@ impl LoadArguments {
             connections: self
                 .connections
                 .or_else(|| self.duration.is_none().then_some(default.connections?)),
-            concurrency: self.concurrency.get(),
+            concurrency: usize::try_from(self.concurrency).unwrap_or(default.concurrency),
             requests_per_connection: self.requests_per_connection,
             rate: self.rate,
             duration: self.duration,

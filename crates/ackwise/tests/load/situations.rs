@@ -1,12 +1,14 @@
 //! What else a run meets: other hosts, ports that run out, errors, an impatient user.
 
 use std::{
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     process::Stdio,
     thread,
     time::{Duration, Instant},
 };
 
+use ackwise_http::{Behaviour, behaviour::Answer};
+use ackwise_serve::{Config, Server};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -93,6 +95,28 @@ fn nobody_who_answers_is_one_clear_error() {
         assert!(began.elapsed() < Duration::from_secs(10), "{silent}");
         Ok(())
     });
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said() {
+    for (answer, complaint) in [
+        (Answer::Garbage, "expected \"HTTP/1.\""),
+        (Answer::EndlessHead, "expected the end of the head within"),
+        (Answer::Close, "closed without a response"),
+        (Answer::Silence, "not answered in time"),
+    ] {
+        with_network("what_is_wrong_with_a_server_is_said", |network| {
+            let behaviour = Behaviour { answer, ..Behaviour::FIXED };
+            let bind = SocketAddr::from(([127, 0, 0, 1], PORT));
+            let config = Config { bind, ..Config::loopback(behaviour) };
+            let _server = network.server.run(|| Server::start(config))?.unwrap();
+            let arguments = ["--connections", "10", "--timeout", "1s"];
+            let loaded = load_loopback(&network.server, &arguments);
+            assert_eq!(loaded.exit_code, Some(2), "{answer:?}: {loaded}");
+            assert!(loaded.complaints.contains(complaint), "{answer:?}: {loaded}");
+            Ok(())
+        });
+    }
 }
 
 #[test]
