@@ -36,6 +36,26 @@ fn with_swap_no_connection_is_left_at_the_server() {
 }
 
 #[test]
+fn one_connection_can_do_otherwise_than_its_host() {
+    Host::with("one_connection_can_do_otherwise_than_its_host", |mut host| {
+        let listener = TcpListener::bind(host.kernel(0)).unwrap();
+        let server = listener.local_addr().unwrap();
+        let [ordinary, swapping] = [(); 2].map(|()| host.connect(server));
+        host.stack.set_close(swapping, ClosePolicy::Swap);
+        let kernel = thread::spawn(move || [(); 2].map(|()| drop(listener.accept().unwrap())));
+        for id in [ordinary, swapping] {
+            host.run_until_event(id, Event::PeerClosed);
+            host.stack.close(id);
+            host.run_until_event(id, Event::Closed);
+        }
+        kernel.join().unwrap();
+        host.run_until("the server waits for the one", |_| time_wait() == 1);
+        assert_eq!(host.state(swapping), Some(State::TimeWait));
+        assert_eq!(host.state(ordinary), Some(State::Closed));
+    });
+}
+
+#[test]
 fn a_kernel_that_follows_rfc_1337_waits_all_the_same() {
     Host::with("a_kernel_that_follows_rfc_1337_waits_all_the_same", |mut host| {
         fs::write("/proc/sys/net/ipv4/tcp_rfc1337", "1").unwrap();

@@ -44,7 +44,7 @@ use std::{
 
 use ackwise_tcp::{
     Config, Endpoint, Event, Instant, Segment,
-    policy::{AckPolicy, HoldPolicy},
+    policy::{AckPolicy, ClosePolicy, HoldPolicy},
     wire::WriteError,
 };
 
@@ -236,6 +236,11 @@ impl TunStack {
     /// Changes when data is acknowledged, from the next segment on.
     pub fn set_ack(&mut self, id: ConnectionId, ack: AckPolicy) {
         self.with_endpoint(id, |endpoint, now| endpoint.set_ack(ack, now));
+    }
+
+    /// Changes how this connection is closed, whatever its host does: who waits in TIME-WAIT.
+    pub fn set_close(&mut self, id: ConnectionId, close: ClosePolicy) {
+        self.with_endpoint(id, |endpoint, now| endpoint.set_close(close, now));
     }
 
     /// Acknowledges at once what was received and not yet acknowledged.
