@@ -101,7 +101,8 @@ Examples:
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
-Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.";
+Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.
+docs/explain.md says what each cause means and how it is told; docs/gallery.md shows twelve bugs.";
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
