@@ -95,8 +95,8 @@ fn reuse(report: &LoadReport, tally: &Tally) -> Option<String> {
     let ended = report.connections.saturating_sub(report.failed + tally.unfinished());
     (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
         format!(
-            "{} connections are in TIME-WAIT nowhere: their ports were used again, which ends it, or \
-             they ended by an RST",
+            "{} connections are in TIME-WAIT nowhere: it ends when their ports are used again, and by an \
+             RST, which a repeated FIN draws when the client's socket is gone",
             grouped(ended - held)
         )
     })
