@@ -341,7 +341,7 @@ impl TunStack {
         let ours = self.link.device.address_towards(peer.ip());
         let ours = ours.ok_or(ConnectError::NoAddress(peer))?;
         self.secrets
-            .ports()
+            .ports(ours, peer)
             .filter(|port| !self.listeners.contains_key(port))
             .map(|port| Tuple { ours: SocketAddr::new(ours, port), peer })
             .find(|tuple| self.table.find(tuple).is_none())

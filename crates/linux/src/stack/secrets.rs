@@ -2,6 +2,7 @@
 
 use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
+    net::{IpAddr, SocketAddr},
     ops::RangeInclusive,
 };
 
@@ -15,7 +16,7 @@ use super::Tuple;
 pub(super) struct Secrets {
     sequence: SipHasher13,
     port: SipHasher13,
-    ports_drawn: u64,
+    ports_given: u64,
 }
 
 impl Secrets {
@@ -25,7 +26,7 @@ impl Secrets {
         Self {
             sequence: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"sequence")),
             port: SipHasher13::new_with_keys(seed, u64::from_be_bytes(*b"the port")),
-            ports_drawn: 0,
+            ports_given: 0,
         }
     }
 
@@ -38,12 +39,19 @@ impl Secrets {
         SeqNumber(low_bits(timer.wrapping_add(hasher.finish())))
     }
 
-    /// Every ephemeral port once, from one drawn by lot on (RFC 6056, section 3.3.1: algorithm 1).
-    pub(super) fn ports(&mut self) -> impl Iterator<Item = u16> + use<> {
+    /// Every ephemeral port once, beginning with the next in turn, counted from an offset that is a secret
+    /// of these addresses (RFC 6056, section 3.3.3: algorithm 3). Drawn by lot, a port would come again
+    /// while the peer still remembers it in TIME-WAIT.
+    pub(super) fn ports(
+        &mut self,
+        ours: IpAddr,
+        peer: SocketAddr,
+    ) -> impl Iterator<Item = u16> + use<> {
         let mut hasher = self.port;
-        self.ports_drawn.hash(&mut hasher);
-        self.ports_drawn += 1;
-        let skip = usize::try_from(hasher.finish() % EPHEMERAL_COUNT).unwrap_or(0);
+        (ours, peer).hash(&mut hasher);
+        let turn = hasher.finish().wrapping_add(self.ports_given);
+        self.ports_given = self.ports_given.wrapping_add(1);
+        let skip = usize::try_from(turn % EPHEMERAL_COUNT).unwrap_or(0);
         EPHEMERAL.skip(skip).chain(EPHEMERAL.take(skip))
     }
 }
@@ -83,10 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn every_ephemeral_port_comes_once() {
+    fn every_ephemeral_port_comes_once_and_they_take_turns() {
         let mut secrets = Secrets::new(Some(1));
-        let mut ports: Vec<_> = secrets.ports().collect();
-        assert_ne!(ports[0], secrets.ports().next().unwrap(), "drawn by lot each time");
+        let [ours, peer] = [tuple(0).ours.ip(), tuple(0).peer.ip()];
+        let mut first = |port| secrets.ports(ours, (peer, port).into()).next().unwrap();
+        let [one, two] = [first(80), first(80)];
+        assert_eq!(two, if one == *EPHEMERAL.end() { *EPHEMERAL.start() } else { one + 1 });
+        assert_ne!(first(81), two + 1, "another peer, another offset");
+        let mut ports: Vec<_> = secrets.ports(ours, (peer, 80).into()).collect();
         ports.sort_unstable();
         assert!(ports.iter().copied().eq(EPHEMERAL));
         assert_eq!(ports.len() as u64, EPHEMERAL_COUNT);
