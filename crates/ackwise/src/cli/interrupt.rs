@@ -2,10 +2,11 @@
 
 use std::{
     any::Any,
+    io,
     panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
     thread,
@@ -14,6 +15,7 @@ use std::{
 
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
+    flag,
     iterator::Signals,
 };
 
@@ -71,6 +73,48 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
             let _ = hear.recv_timeout(CLEAN_UP_LIMIT);
             Err(Failure::Interrupted { signal: u8::try_from(signal).unwrap_or(0) })
         }
+    }
+}
+
+/// A flag for work that ends early and well when it is asked to: a first signal sets it, a second one ends
+/// the process at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    asked: Arc<AtomicBool>,
+    by: Arc<AtomicUsize>,
+}
+
+impl Stop {
+    /// From now on SIGINT and SIGTERM ask to stop.
+    pub(crate) fn on_signal() -> Result<Self, Failure> {
+        let stop = Self { asked: Arc::default(), by: Arc::default() };
+        for signal in [SIGINT, SIGTERM] {
+            stop.listen(signal).map_err(Failure::Signals)?;
+        }
+        Ok(stop)
+    }
+
+    fn listen(&self, signal: i32) -> io::Result<()> {
+        let number = usize::try_from(signal).unwrap_or(0);
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&self.asked))?;
+        flag::register(signal, Arc::clone(&self.asked))?;
+        flag::register_usize(signal, Arc::clone(&self.by), number)?;
+        Ok(())
+    }
+
+    /// Whether it was asked to.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// The same for work that looks by itself.
+    pub(crate) fn asked(&self) -> &Arc<AtomicBool> {
+        &self.asked
+    }
+
+    /// By which signal.
+    pub(crate) fn signal(&self) -> Option<u8> {
+        u8::try_from(self.by.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
     }
 }
 

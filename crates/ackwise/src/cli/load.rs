@@ -1,13 +1,8 @@
 //! `ackwise load URL`: arguments in, a report and an exit code out.
 
 use std::{
-    io,
     num::NonZeroU32,
     ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
     time::{Duration, Instant},
 };
 
@@ -19,13 +14,10 @@ use ackwise::{
     },
 };
 use clap::{Args, ValueEnum};
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    flag,
-};
 
 use super::{
     duration,
+    interrupt::Stop,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
@@ -104,13 +96,12 @@ pub(crate) struct LoadArguments {
 
 /// Loads, prints, and judges.
 pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
-    let signal = Arc::new(AtomicUsize::new(0));
-    let stop = watch_signals(&signal).map_err(Failure::Signals)?;
+    let stop = Stop::on_signal()?;
     let report = {
         let mut line = Line::new(arguments);
         load(&arguments.options(), &mut |progress| {
             line.show(&progress);
-            match stop.load(Ordering::Relaxed) {
+            match stop.is_asked() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -122,21 +113,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
         false => text(&report, output::columns().unwrap_or(WIDE)),
     };
     let outcome = output::print(&document, outcome)?;
-    match u8::try_from(signal.load(Ordering::Relaxed)) {
-        Ok(0) | Err(_) => Ok(outcome),
-        Ok(signal) => Err(Failure::Interrupted { signal }),
-    }
-}
-
-/// The first signal stops the run, which is reported then; a second one does not wait for that.
-fn watch_signals(signal: &Arc<AtomicUsize>) -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for number in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stop))?;
-        flag::register(number, Arc::clone(&stop))?;
-        flag::register_usize(number, Arc::clone(signal), usize::try_from(number).unwrap_or(0))?;
-    }
-    Ok(stop)
+    stop.signal().map_or(Ok(outcome), |signal| Err(Failure::Interrupted { signal }))
 }
 
 impl LoadArguments {

@@ -5,10 +5,7 @@ use std::{
     io::{self, IsTerminal},
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::Arc,
 };
 
 use ackwise::{
@@ -24,12 +21,9 @@ use clap::{
     builder::{RangedU64ValueParser, TypedValueParser},
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    flag,
-};
 
 use super::{
+    interrupt::Stop,
     outcome::{Failure, Outcome},
     output,
     record::Record,
@@ -94,25 +88,27 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     }
     arguments.check_files()?;
     let journal = arguments.journal();
-    let signal = Arc::new(AtomicUsize::new(0));
-    let stop = watch_signals(&signal).map_err(Failure::Signals)?;
+    let stop = Stop::on_signal()?;
     let shown = Shown::of(&experiment);
     let about = About { title: experiment.title().unwrap_or_default(), explained: None };
     if arguments.record.is_wanted() || arguments.is_page_of_one(&experiment) {
-        let recorded = arguments.record.run(&experiment, arguments.formats.html(), &stop);
-        let (row, explained) = recorded.map_err(|error| match signal.load(Ordering::Relaxed) {
-            0 => error,
-            signal => Failure::Interrupted { signal: u8::try_from(signal).unwrap_or(0) },
+        let recorded = arguments.record.run(&experiment, arguments.formats.html(), stop.asked());
+        let (row, explained) = recorded.map_err(|error| {
+            stop.signal().map_or(error, |signal| Failure::Interrupted { signal })
         })?;
         let about = About { explained: explained.as_ref(), ..about };
         return arguments.formats.export(&[row], &shown, &about);
     }
-    let mut options =
-        Options { shard: arguments.shard, journal: journal.clone(), stop, ..Options::default() };
+    let mut options = Options {
+        shard: arguments.shard,
+        journal: journal.clone(),
+        stop: Arc::clone(stop.asked()),
+        ..Options::default()
+    };
     options.threads = arguments.threads.unwrap_or(options.threads);
     let rows = with_progress(&experiment, &options).map_err(|error| match error {
         RunAllError::Stopped { finished, of } => Failure::Stopped {
-            signal: u8::try_from(signal.load(Ordering::Relaxed)).unwrap_or(0),
+            signal: stop.signal().unwrap_or(0),
             finished: finished.len(),
             of,
             kept: journal.clone(),
@@ -213,17 +209,6 @@ fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
 fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
     format!("{name}: there is no such file, and the built-in experiments are {known}")
-}
-
-/// Becomes true at the first signal; a second one ends the process at once.
-fn watch_signals(which: &Arc<AtomicUsize>) -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-        flag::register_usize(signal, Arc::clone(which), usize::try_from(signal).unwrap_or(0))?;
-    }
-    Ok(stop)
 }
 
 /// One bar on standard error for as long as rows are run, if somebody watches.
