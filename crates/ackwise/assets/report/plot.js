@@ -49,7 +49,8 @@ class LinePlot {
       height: plotHeight(this.frame),
       scales: { x: { time: false } },
       axes: [axis(this.x, whole), axis(this.y, figures)],
-      legend: { live: false },
+      // What is hollow in the plot is hollow here: the paper's points beside our lines.
+      legend: { live: false, markers: { fill: (u, at) => (this.lines[at - 1]?.style === "points" ? "transparent" : u.series[at].stroke(u, at)) } },
       cursor: { drag: { x: true, y: false }, points: { show: false } },
       series: [{ label: this.x }, ...this.lines.map(lineStyle)],
       hooks: {
@@ -125,7 +126,9 @@ const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3]];
 
 function lineStyle({ name, style, hue }) {
   const stroke = colour(`line-${hue % HUES}`);
-  const base = { label: name, stroke, width: 1.5, dash: DASHES[Math.floor(hue / HUES) % DASHES.length] };
+  // Each neighbour is dashed otherwise, so that lines which coincide can both be seen.
+  const dash = DASHES[(hue + Math.floor(hue / HUES)) % DASHES.length];
+  const base = { label: name, stroke, width: 1.5, dash };
   switch (style) {
     case "points":
       return { ...base, paths: () => null, points: { show: true, size: 10, width: 2, fill: colour("page") } };

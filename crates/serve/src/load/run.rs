@@ -311,7 +311,11 @@ impl<'t, T: Transport> Run<'t, T> {
         } else {
             self.tally.count_unclean();
         }
-        self.transport.abort(slot);
+        match failure {
+            // The server has closed first: an RST of ours would end its TIME-WAIT.
+            Failure::Closed | Failure::ShortBody(_) => self.transport.close(slot),
+            _ => self.transport.abort(slot),
+        }
         self.retire(slot);
     }
 
@@ -344,7 +348,9 @@ impl<'t, T: Transport> Run<'t, T> {
 
     fn is_hopeless(&self) -> bool {
         let enough = 2 * self.active.len() as u64;
-        self.tally.answered() == 0 && self.tally.failed() >= enough.max(HOPELESS_AT_LEAST)
+        let silent = self.now() >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS);
+        let enough = if silent { enough } else { enough.max(HOPELESS_AT_LEAST) };
+        !self.tally.was_heard() && self.tally.failed() >= enough
     }
 
     fn stop(mut self, ended: Ended) -> Loaded {
@@ -368,6 +374,8 @@ const READ_SIZE: usize = 64 * 1024;
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 /// Failures without an answer before a run is given up; and twice the slots.
 const HOPELESS_AT_LEAST: u64 = 100;
+/// After so many time-outs twice the slots are enough: a hundred might take a quarter of an hour.
+const HOPELESS_TIMEOUTS: u32 = 3;
 
 #[cfg(test)]
 #[path = "run_tests.rs"]

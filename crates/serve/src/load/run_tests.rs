@@ -15,6 +15,10 @@ type Behaves = fn(u64) -> Does;
 enum Does {
     /// Answers after that time, and closes.
     Answers(Duration),
+    /// Closes at once.
+    Closes,
+    /// Answers that there is no such page, and closes.
+    HasNoPage,
     Resets,
     Refuses,
     Hangs,
@@ -77,6 +81,14 @@ impl Transport for Fake {
                 }
                 buffer[..RESPONSE.len()].copy_from_slice(RESPONSE);
                 Ok(Read::Octets(RESPONSE.len()))
+            }
+            Does::Closes => Ok(Read::End),
+            Does::HasNoPage if open.read => Ok(Read::End),
+            Does::HasNoPage => {
+                const NOT_FOUND: &[u8] = b"HTTP/1.1 404 \r\nConnection: close\r\n\r\n";
+                open.read = true;
+                buffer[..NOT_FOUND.len()].copy_from_slice(NOT_FOUND);
+                Ok(Read::Octets(NOT_FOUND.len()))
             }
             Does::Resets => Err(Broken::Reset),
             _ => Ok(Read::Nothing),
@@ -180,6 +192,28 @@ fn a_run_in_which_nothing_is_answered_is_given_up() {
     let schedule = Schedule::new(Pace::Closed, 8).connections(1_000_000);
     let (loaded, _) = run_all(schedule, |_| Does::Refuses);
     assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::NothingAnswered, 100));
+}
+
+#[test]
+fn a_run_of_which_nothing_is_heard_is_given_up_after_some_time_outs() {
+    let schedule = Schedule::new(Pace::Closed, 1).connections(1_000_000);
+    let (loaded, _) = run_all(schedule, |_| Does::Hangs);
+    assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::NothingAnswered, 3));
+}
+
+#[test]
+fn a_server_that_says_no_is_heard() {
+    let schedule = Schedule::new(Pace::Closed, 1).connections(300);
+    let (loaded, fake) = run_all(schedule, |_| Does::HasNoPage);
+    assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::AsPlanned, 300));
+    assert_eq!(fake.aborted, 0);
+}
+
+#[test]
+fn a_server_that_has_closed_first_is_not_reset() {
+    let schedule = Schedule::new(Pace::Closed, 1).connections(10);
+    let (loaded, fake) = run_all(schedule, |_| Does::Closes);
+    assert_eq!((loaded.tally.failed(), fake.aborted), (10, 0));
 }
 
 #[test]

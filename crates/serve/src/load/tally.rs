@@ -63,6 +63,12 @@ impl Tally {
         }
     }
 
+    /// Whether any response came, be it that the request failed.
+    pub(super) fn was_heard(&self) -> bool {
+        let is_status = |failed: &Failed| matches!(failed.first, Failure::Status(_));
+        self.answered() > 0 || self.failures.values().any(is_status)
+    }
+
     /// Requests that were answered completely, with a status below 400.
     #[must_use]
     pub fn answered(&self) -> u64 {

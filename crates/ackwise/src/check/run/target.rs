@@ -70,8 +70,10 @@ impl FromStr for Target {
             None if after_host.is_empty() => default_port(secure),
             None => return Err(refuse(&format_args!("{after_host:?} is no port"))),
         };
-        let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned();
-        Ok(Self { secure, host, port, path })
+        let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        // RFC 9112, section 3.2.1: what the server is asked for begins with a slash.
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        Ok(Self { secure, host, port, path: format!("{slash}{path}") })
     }
 }
 
@@ -181,6 +183,7 @@ mod tests {
             ("http://localhost", "http://localhost/", "localhost"),
             ("localhost:8080", "http://localhost:8080/", "localhost:8080"),
             ("127.0.0.1:80/a?b", "http://127.0.0.1/a?b", "127.0.0.1"),
+            ("http://h?b", "http://h/?b", "h"),
             ("[::1]", "http://[::1]/", "[::1]"),
             ("[::1]:99", "http://[::1]:99/", "[::1]:99"),
             ("https://example.org", "https://example.org/", "example.org"),
