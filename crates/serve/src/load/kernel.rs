@@ -152,8 +152,7 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
     if let Some(start) = start {
-        // Connections elsewhere may have the same port.
-        socket.set_reuse_address(true)?;
+        // Without SO_REUSEADDR: with it a port would be used again out of our own TIME-WAIT.
         let bound = socket.bind(&start.into());
         bound.map_err(|error| match error.kind() {
             io::ErrorKind::AddrNotAvailable => {
@@ -168,7 +167,7 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     }
 }
 
-/// Somebody has it, or it is in TIME-WAIT towards this server.
+/// Somebody has it, or it is in TIME-WAIT.
 fn is_about_the_port(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
