@@ -17,6 +17,7 @@ use ackwise_linux::{
     sockets::{Family, Query},
 };
 use ackwise_tcp::State;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::wire::is_local;
 
@@ -33,7 +34,8 @@ pub(super) struct End {
 }
 
 impl End {
-    /// The server's end, if it is on this host.
+    /// The server's end, if it is on this host. `starts` are where the connection that finds out may start
+    /// from, one after the other if there is no port; `None`: where the kernel chooses.
     ///
     /// # Errors
     ///
@@ -42,6 +44,7 @@ impl End {
         server: SocketAddr,
         process: Option<u32>,
         clients: Option<IpAddr>,
+        starts: &[Option<IpAddr>],
     ) -> Result<Self, String> {
         let mut table = match process {
             Some(process) => SocketTable::of_process(process).map_err(|error| error.to_string())?,
@@ -49,9 +52,7 @@ impl End {
             None => return Err(format!("{} is not an address of this host", server.ip())),
         };
         let query = Query::local_port(server.port());
-        let probe = TcpStream::connect_timeout(&server, PROBE_LIMIT);
-        let probe =
-            probe.map_err(|error| format!("it does not answer the kernel's TCP: {error}"))?;
+        let probe = knock(server, starts)?;
         let ours = probe.local_addr().map_err(|error| error.to_string())?;
         let Some(family) = other_end(&mut table, query, ours)? else {
             let place = match process {
@@ -99,6 +100,43 @@ impl End {
         });
         looked.map(|()| held).map_err(unreadable)
     }
+}
+
+/// A connection that asks for nothing.
+fn knock(server: SocketAddr, starts: &[Option<IpAddr>]) -> Result<TcpStream, String> {
+    for start in starts {
+        match connect(server, *start) {
+            Ok(probe) => return Ok(probe),
+            Err(error) if is_about_the_port(&error) => {}
+            Err(error) => return Err(format!("it does not answer the kernel's TCP: {error}")),
+        }
+    }
+    Err("no local port was free for the connection that finds out where it is".to_owned())
+}
+
+fn connect(server: SocketAddr, start: Option<IpAddr>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(server), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(start) = start {
+        // Its ports may be in TIME-WAIT towards other servers.
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::new(start, 0).into())?;
+    }
+    socket.connect_timeout(&server.into(), PROBE_LIMIT)?;
+    Ok(socket.into())
+}
+
+fn is_about_the_port(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
+}
+
+/// Whether the sockets of `process` can be looked at.
+///
+/// # Errors
+///
+/// Why not.
+pub(super) fn check_process(process: u32) -> Result<(), String> {
+    let opened = SocketTable::of_process(process);
+    opened.map(drop).map_err(|error| error.to_string())
 }
 
 /// The family of the socket that is connected to `ours`, if it is in `table`. Its port tells: addresses may

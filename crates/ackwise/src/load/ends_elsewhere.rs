@@ -10,6 +10,7 @@ impl End {
         _server: SocketAddr,
         _process: Option<u32>,
         _clients: Option<IpAddr>,
+        _starts: &[Option<IpAddr>],
     ) -> Result<Self, String> {
         Err(NEEDS_LINUX.to_owned())
     }
@@ -21,6 +22,10 @@ impl End {
     pub(super) fn count(&mut self) -> Result<u64, String> {
         match *self {}
     }
+}
+
+pub(super) fn check_process(_process: u32) -> Result<(), String> {
+    Err(NEEDS_LINUX.to_owned())
 }
 
 pub(super) fn ignores_resets(_process: Option<u32>) -> Option<bool> {

@@ -20,6 +20,9 @@ pub enum LoadError {
     /// The target cannot stand in a request.
     #[error("the request cannot be written: {0}")]
     Request(#[from] EncodeError),
+    /// The process that `--server-pid` names cannot be looked into.
+    #[error("--server-pid: {0}")]
+    ServerProcess(String),
     /// Our own TCP has no way to the server.
     #[error("{0}")]
     Wire(String),
@@ -35,13 +38,13 @@ pub enum LoadError {
     )]
     NoPort(SocketAddr),
     /// Not one request was answered.
-    #[error("none of {failed} requests to {server} succeeded: {failure}")]
+    #[error("none of {failed} requests to {server} was answered: {failure}")]
     NothingAnswered {
         /// The server.
         server: SocketAddr,
         /// How many were tried.
         failed: u64,
-        /// What became of the first.
+        /// What became of most of them, by the first.
         failure: Failure,
     },
 }

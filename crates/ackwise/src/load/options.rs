@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
     str::FromStr,
     time::Duration,
@@ -116,9 +116,12 @@ impl LoadOptions {
     ///
     /// # Errors
     ///
-    /// If that one cannot do what else is asked for.
+    /// If that one cannot do what else is asked for, or has no use for it.
     pub fn stack(&self) -> Result<StackMode, LoadError> {
         let refuse = |why: &str| Err(LoadError::Options(why.to_owned()));
+        if self.drain == Drain::Plain && self.close != CloseMode::ClientClose {
+            return refuse("--drain is what follows a CLIENT_CLOSE: it needs --close client-close");
+        }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
                 refuse("the kernel's TCP cannot swap TIME-WAIT: --close swap needs --stack ackwise")
@@ -127,6 +130,9 @@ impl LoadOptions {
                 refuse("our own TCP has one address: --source needs --stack kernel")
             }
             (None, CloseMode::Swap) => Ok(StackMode::Ackwise),
+            (None | Some(StackMode::Kernel), _) if self.allow_host_changes => refuse(
+                "the kernel's TCP needs no changes: --allow-host-changes needs --stack ackwise",
+            ),
             (stack, _) => Ok(stack.unwrap_or(StackMode::Kernel)),
         }
     }
@@ -158,12 +164,7 @@ impl LoadOptions {
             let loopback = server.is_ipv4() && server.ip().is_loopback();
             return Ok(if loopback { Sources::Loopback } else { Sources::Any });
         }
-        let addresses: Vec<IpAddr> = self
-            .sources
-            .iter()
-            .flat_map(|SourceNet(net)| net.hosts())
-            .take(SOURCES_LIMIT)
-            .collect();
+        let addresses: Vec<IpAddr> = self.source_addresses().collect();
         match addresses.iter().find(|source| source.is_ipv4() != server.is_ipv4()) {
             None => Ok(Sources::These(addresses)),
             Some(other) => {
@@ -171,6 +172,21 @@ impl LoadOptions {
                 Err(LoadError::Options(text))
             }
         }
+    }
+
+    /// Where a connection beside the run may start from; the run comes to the last ports last.
+    pub(super) fn probe_starts(&self, server: SocketAddr) -> Vec<Option<IpAddr>> {
+        let last = self.source_addresses().last();
+        let loopback = server.is_ipv4() && server.ip().is_loopback();
+        match (last, loopback) {
+            (Some(last), _) => vec![Some(last)],
+            (None, true) => vec![None, Some(SPARE_LOOPBACK.into())],
+            (None, false) => vec![None],
+        }
+    }
+
+    fn source_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.sources.iter().flat_map(|SourceNet(net)| net.hosts()).take(SOURCES_LIMIT)
     }
 }
 
@@ -198,6 +214,8 @@ impl fmt::Display for SourceNet {
 
 /// More have ports for longer than a TIME-WAIT lasts.
 const SOURCES_LIMIT: usize = 4096;
+/// No run starts from here.
+const SPARE_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 
 #[cfg(test)]
 mod tests {
@@ -215,6 +233,16 @@ mod tests {
         assert_eq!(with(CloseMode::Client, Some(StackMode::Ackwise)).unwrap(), StackMode::Ackwise);
         let refused = with(CloseMode::Swap, Some(StackMode::Kernel)).unwrap_err();
         assert!(refused.to_string().contains("--stack ackwise"), "{refused}");
+    }
+
+    #[test]
+    fn what_has_no_use_is_refused() {
+        let plain = LoadOptions { drain: Drain::Plain, ..options() };
+        assert!(plain.stack().is_err());
+        assert!(LoadOptions { close: CloseMode::ClientClose, ..plain }.stack().is_ok());
+        let changes = LoadOptions { allow_host_changes: true, ..options() };
+        assert!(changes.stack().is_err());
+        assert!(LoadOptions { close: CloseMode::Swap, ..changes }.stack().is_ok());
     }
 
     #[test]

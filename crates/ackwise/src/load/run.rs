@@ -1,17 +1,17 @@
 //! From options to a report: whose TCP, which ends can be looked at, the run, and its end.
 
 use std::{
-    net::{IpAddr, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     ops::ControlFlow,
     time::Duration,
 };
 
-use ackwise_serve::load::{Ended, KernelTransport, Load, Loaded, Plan, Transport, run};
+use ackwise_serve::load::{Ended, Failure, KernelTransport, Load, Loaded, Plan, Transport, run};
 use ackwise_tcp::TimeWaitReason;
 
 use super::{
     LoadError, LoadOptions, LoadReport, Sample, StackMode,
-    ends::{End, ignores_resets},
+    ends::{End, check_process, ignores_resets},
     look::Ends,
     watch::Watcher,
 };
@@ -63,6 +63,7 @@ pub fn load(
         let text = "https:// is not spoken yet: load a server by http://".to_owned();
         return Err(LoadError::Options(text));
     }
+    options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
     let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
     let server = find(&options.target)?;
     let run = Run {
@@ -93,7 +94,18 @@ fn find(target: &Target) -> Result<SocketAddr, LoadError> {
         .ok_or_else(|| LoadError::Options(format!("{} has no address", target.host())))?;
     let answers = |server: &&SocketAddr| TcpStream::connect_timeout(server, KNOCK_LIMIT).is_ok();
     let answering = if more.is_empty() { None } else { addresses.iter().find(answers) };
-    Ok(*answering.unwrap_or(first))
+    Ok(reached(*answering.unwrap_or(first)))
+}
+
+/// Where a connection to `server` really goes: the kernel's table has no other address for it.
+fn reached(server: SocketAddr) -> SocketAddr {
+    let address = match server.ip().to_canonical() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        address if address == server.ip() => return server, // Its scope stays.
+        address => address,
+    };
+    SocketAddr::new(address, server.port())
 }
 
 /// A transport, and what can be known of the clients' end beyond the conversations.
@@ -136,7 +148,7 @@ impl Run<'_> {
         let mut watcher = Watcher::new(ends);
         let loaded =
             run(&mut transport, load, |transport, tally| watcher.look(transport, tally, watch))?;
-        if loaded.tally.answered() == 0 {
+        if loaded.ended != Ended::Stopped && loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
         watcher.settle(&mut transport);
@@ -177,8 +189,12 @@ impl Run<'_> {
     }
 }
 
-/// A run without a single answer is no measurement.
+/// A run without a single answer is no measurement; one that says no is an answer.
 fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> {
+    let is_answer = |failure| matches!(failure, Failure::Status(_));
+    if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
+        return Ok(());
+    }
     let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);
     match (first, loaded.ended) {
         (Some((_, _, failure)), _) => {
@@ -195,12 +211,30 @@ fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T
     let process = options.server_process;
     // In another namespace addresses may have been translated.
     let clients = transport.address().filter(|_| process.is_none());
+    let starts = options.probe_starts(server);
     let ask_kernel = transport.time_wait_reasons().is_none();
     Ends {
-        server: End::of_server(server, process, clients),
+        server: End::of_server(server, process, clients, &starts),
         clients: ask_kernel.then(|| End::of_clients(server)),
     }
 }
 
 /// How long one address of several may take to answer.
 const KNOCK_LIMIT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_server_is_where_connections_to_it_go() {
+        for (named, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80"),
+            ("[::ffff:0.0.0.0]:80", "127.0.0.1:80"),
+            ("10.0.0.1:80", "10.0.0.1:80"),
+            ("[fe80::1%2]:80", "[fe80::1%2]:80"),
+        ] {
+            assert_eq!(super::reached(named.parse().unwrap()).to_string(), reached);
+        }
+    }
+}
