@@ -8,7 +8,7 @@
 //! | `ends`, `look` | the socket tables at both ends, counted on a thread of its own |
 //! | `held`, `watch` | TIME-WAIT at each end, while it runs and afterwards |
 //! | `explain` | one sentence: who waits, and why; pure |
-//! | `report` | text and JSON |
+//! | `report`, `words` | text and JSON; numbers in words |
 //!
 //! The generator itself is `ackwise_serve::load`.
 
@@ -27,6 +27,7 @@ mod ours;
 pub mod report;
 mod run;
 mod watch;
+mod words;
 
 pub use ackwise_serve::load::Drain;
 pub use error::LoadError;

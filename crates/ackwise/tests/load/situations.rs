@@ -1,8 +1,9 @@
 //! What else a run meets: other hosts, ports that run out, errors, an impatient user.
 
 use std::{
+    io::{Read, Write},
     net::{SocketAddr, TcpListener},
-    process::Stdio,
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -51,6 +52,72 @@ fn a_run_that_has_used_up_its_ports_says_so() {
         assert!((80..=100).contains(&loaded.number("/connections")), "{loaded}");
         // Loopback has sixteen million.
         load_loopback(&network.server, &arguments).assert_whole(500);
+    });
+}
+
+/// The kernel's table does not have the names that lead to loopback, too.
+#[test]
+fn every_name_of_this_host_is_counted() {
+    with_nginx("every_name_of_this_host_is_counted", |network, _| {
+        for host in ["0.0.0.0", "[::ffff:127.0.0.1]"] {
+            let arguments = ["--close", "client", "--connections", "50"];
+            let loaded = load(&network.server, host, &arguments);
+            loaded.assert_whole(50);
+            assert_eq!(loaded.held(), [0, 50], "{host}: {loaded}");
+        }
+    });
+}
+
+/// Nothing is said of RSTs that nobody has seen.
+#[test]
+fn a_server_that_never_closes_is_said_to_be_that() {
+    with_network("a_server_that_never_closes_is_said_to_be_that", |network| {
+        let _server = network.server.run(|| thread::spawn(answer_and_never_close))?;
+        thread::sleep(Duration::from_millis(200));
+        for (close, seen, exit_code) in [
+            ("client", "why was not seen", 0),
+            ("server", "8 reset, or not closed by the server in time", 1),
+            ("swap", "8 reset, or not closed by the server in time", 1),
+        ] {
+            let arguments = ["--close", close, "--connections", "8", "--timeout", "1s"];
+            let loaded = load_loopback(&network.server, &arguments);
+            assert_eq!(loaded.exit_code, Some(exit_code), "{close}: {loaded}");
+            assert!(loaded.summary().contains(seen), "{close}: {loaded}");
+            assert_eq!(loaded.number("/not_closed"), 8 * u64::from(exit_code == 1), "{loaded}");
+        }
+        Ok(())
+    });
+}
+
+/// Each connection has one response and stays open.
+fn answer_and_never_close() {
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).unwrap();
+    let mut kept = Vec::new();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        // One of them asks for nothing.
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        if !matches!(stream.read(&mut [0; 1024]), Ok(1..)) {
+            continue;
+        }
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        kept.push(stream);
+    }
+}
+
+/// A server that says no has answered.
+#[test]
+fn answers_that_all_say_no_are_a_report() {
+    with_nginx("answers_that_all_say_no_are_a_report", |network, _| {
+        let url = format!("http://127.0.0.1:{PORT}/nothing-here");
+        let run = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ackwise"));
+            command.args(["load", &url, "--json", "--connections", "20"]).output().unwrap()
+        };
+        let loaded = Loaded::read(&network.server.run(run).unwrap());
+        assert_eq!(loaded.exit_code, Some(1), "{loaded}");
+        assert_eq!(loaded.number("/failures/status-4xx"), 20, "{loaded}");
+        assert_eq!(loaded.held(), [20, 0], "{loaded}");
     });
 }
 
@@ -125,6 +192,15 @@ fn what_makes_no_sense_is_refused() {
         let swap = load_loopback(&network.server, &["--close", "swap", "--stack", "kernel"]);
         assert_eq!(swap.exit_code, Some(2), "{swap}");
         assert!(swap.complaints.contains("--stack ackwise"), "{swap}");
+        for (arguments, complaint) in [
+            (["--drain", "plain"], "--close client-close"),
+            (["--stack=kernel", "--allow-host-changes"], "--stack ackwise"),
+            (["--server-pid", "4294967295"], "--server-pid"),
+        ] {
+            let refused = load_loopback(&network.server, &arguments);
+            assert_eq!(refused.exit_code, Some(2), "{refused}");
+            assert!(refused.complaints.contains(complaint), "{refused}");
+        }
         Ok(())
     });
 }

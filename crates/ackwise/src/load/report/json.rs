@@ -23,6 +23,9 @@ pub fn json(report: &LoadReport) -> String {
         failed: report.failed,
         failures: report.failures.iter().map(|failed| (failed.reason, failed.count)).collect(),
         forestalled: report.forestalled,
+        missed: report.missed,
+        not_closed: report.not_closed,
+        unfinished: report.unfinished,
         octets: report.octets,
         elapsed_s: seconds(report.elapsed),
         rate_per_s: round(report.rate()),
@@ -63,6 +66,9 @@ struct Document<'a> {
     failed: u64,
     failures: BTreeMap<&'static str, u64>,
     forestalled: u64,
+    missed: u64,
+    not_closed: u64,
+    unfinished: u64,
     octets: u64,
     elapsed_s: f64,
     rate_per_s: f64,
@@ -144,6 +150,8 @@ mod tests {
         });
         assert_eq!(document["time_wait"], time_wait);
         assert_eq!(document["failures"], json!({ "short-body": 2 }));
+        let left = ["missed", "not_closed", "unfinished"].map(|key| document[key].as_u64());
+        assert_eq!(left, [Some(3), Some(2), Some(1)]);
         assert_eq!(document["latency_ms"]["p999"], 6.0);
         assert_eq!(document["rate_per_s"], 599.0);
     }

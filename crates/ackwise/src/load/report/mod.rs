@@ -6,7 +6,7 @@ mod text;
 
 use std::{net::SocketAddr, time::Duration};
 
-use ackwise_serve::load::{Drain, Ended, Loaded, Quantiles};
+use ackwise_serve::load::{Drain, Ended, Failure, Loaded, Quantiles, Tally};
 
 use super::{
     CloseMode, LoadOptions, StackMode, TimeWait,
@@ -54,8 +54,14 @@ pub struct LoadReport {
     pub notes: Vec<String>,
     /// Connections that the server said it closes, where the client was to.
     pub forestalled: u64,
+    /// Connections that were due in an open loop and were never started.
+    pub missed: u64,
+    /// Connections that were reset, or not closed in time, after their last response.
+    pub not_closed: u64,
+    /// Connections that were still open when the run was stopped, and were reset.
+    pub unfinished: u64,
+    broken: u64,
     lost: u64,
-    unclean: u64,
 }
 
 /// Requests that failed for one reason.
@@ -101,9 +107,12 @@ impl LoadReport {
             time_wait,
             ended: *ended,
             notes: Vec::new(),
-            lost,
-            unclean: tally.unclean(),
             forestalled: tally.forestalled(),
+            missed: loaded.missed,
+            not_closed: tally.unclean(),
+            unfinished: tally.unfinished(),
+            broken: broken(tally),
+            lost,
         };
         report.notes = notes::notes(&report, options, loaded);
         report
@@ -118,7 +127,9 @@ impl LoadReport {
             drain: self.drain,
             time_wait: &self.time_wait,
             lost: self.lost,
-            unclean: self.unclean,
+            not_closed: self.not_closed,
+            unfinished: self.unfinished,
+            broken: self.broken,
             forestalled: self.forestalled,
         })
     }
@@ -132,11 +143,18 @@ impl LoadReport {
         if seconds > 0.0 { answered / seconds } else { 0.0 }
     }
 
-    /// Whether every request was answered, and all were made.
+    /// Whether every connection that was due was made, every request answered, and all closed in time.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.failed == 0 && self.ended == Ended::AsPlanned
+        let left = self.failed + self.missed + self.not_closed;
+        left == 0 && self.ended == Ended::AsPlanned
     }
+}
+
+/// Connections that ended before a response was complete: after an answer that says no they go on.
+fn broken(tally: &Tally) -> u64 {
+    let broken = |failure| !matches!(failure, Failure::Status(_));
+    tally.failures().filter(|(_, _, first)| broken(*first)).map(|(_, count, _)| count).sum()
 }
 
 #[cfg(test)]
@@ -183,9 +201,12 @@ mod sample {
             },
             ended: Ended::AsPlanned,
             notes: vec!["TIME-WAIT at the server is not known".to_owned()],
-            lost: 0,
-            unclean: 0,
             forestalled: 0,
+            missed: 3,
+            not_closed: 2,
+            unfinished: 1,
+            broken: 2,
+            lost: 0,
         }
     }
 }

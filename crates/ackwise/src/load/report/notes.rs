@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use ackwise_serve::load::{Ended, Loaded, Tally, local_ports};
+use ackwise_serve::load::{Ended, Loaded, local_ports};
 
 use super::LoadReport;
-use crate::load::{CloseMode, Held, LoadOptions, StackMode, TimeWait, explain::grouped};
+use crate::load::{
+    CloseMode, Held, LoadOptions, StackMode, TimeWait,
+    words::{counted, grouped},
+};
 
 pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded) -> Vec<String> {
     let tally = &loaded.tally;
@@ -14,17 +17,16 @@ pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded)
     notes.extend(unknown("server", &report.time_wait.server));
     notes.extend(unknown("clients", &report.time_wait.client));
     notes.extend(ports(report));
-    notes.extend(lateness(options, tally));
-    notes.extend(reuse(report, tally));
+    notes.extend(lateness(options, loaded));
+    notes.extend(reuse(report));
     let mut count = |count: u64, what: &str| {
         if count > 0 {
-            notes.push(format!("{} connections {what}", grouped(count)));
+            notes.push(format!("{} {what}", counted(count, "connection")));
         }
     };
-    count(loaded.missed, "were due and never started: the server does not keep up with --rate");
-    count(tally.cut_short(), "were closed by the server before their last request");
-    count(tally.unclean(), "were reset, or not closed in time, after their last response");
-    count(tally.unfinished(), "were open when the run was stopped, and were reset");
+    count(tally.cut_short(), "closed by the server before the last request");
+    count(report.not_closed, "reset, or not closed in time, after the last response");
+    count(report.unfinished, "still open when the run was stopped, and reset");
     if report.elapsed > TIME_WAIT {
         notes.push("TIME-WAIT lasts 60 s on Linux: that of earlier connections is over".to_owned());
     }
@@ -47,14 +49,14 @@ fn ended(report: &LoadReport) -> Option<String> {
                 }
             };
             Some(format!(
-                "stopped after {} connections: every local port towards {} is in use or in \
+                "stopped after {}: every local port towards {} is in use or in \
                  TIME-WAIT; {advice}",
-                grouped(report.connections),
+                counted(report.connections, "connection"),
                 report.server
             ))
         }
         Ended::Stopped => Some("interrupted: this is what was measured until then".to_owned()),
-        Ended::NothingAnswered => Some("given up: no request was answered".to_owned()),
+        Ended::NothingAnswered => Some("given up: no request succeeded".to_owned()),
         _ => None,
     }
 }
@@ -73,45 +75,61 @@ fn ports(report: &LoadReport) -> Option<String> {
         StackMode::Kernel => local_ports().len() as u64,
         StackMode::Ackwise => OUR_PORTS,
     };
-    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
-    let percent = 100.0 * held as f64 / ports as f64;
     let swap = match report.close {
         CloseMode::Swap => "; a swap moves the cost here, where it spreads over many clients",
         _ => "",
     };
     Some(format!(
-        "the clients' TIME-WAIT takes {} ports for a minute, {percent:.1} % of the {} that one address \
-         has towards {}{swap}",
-        grouped(held),
-        grouped(ports),
+        "the clients' TIME-WAIT takes {} for a minute, {} towards {}{swap}",
+        counted(held, "port"),
+        share(held, ports),
         report.server
     ))
 }
 
+/// How much of what one address has, or how many addresses that takes.
+fn share(held: u64, ports: u64) -> String {
+    if held > ports {
+        let addresses = held.div_ceil(ports.max(1));
+        return format!("of {addresses} addresses at least: one has {}", grouped(ports));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
+    let percent = 100.0 * held as f64 / ports as f64;
+    format!("{percent:.1} % of the {} that one address has", grouped(ports))
+}
+
 /// Where fewer wait than have closed.
-fn reuse(report: &LoadReport, tally: &Tally) -> Option<String> {
+fn reuse(report: &LoadReport) -> Option<String> {
     let TimeWait { server, client, .. } = &report.time_wait;
     let held = server.known()? + client.known()?;
-    let ended = report.connections.saturating_sub(report.failed + tally.unfinished());
+    let reset = report.broken + report.not_closed + report.unfinished;
+    let ended = report.connections.saturating_sub(reset);
     (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
         format!(
-            "{} connections are in TIME-WAIT nowhere: it ends when their ports are used again, and by an \
-             RST, which a repeated FIN draws when the client's socket is gone",
-            grouped(ended - held)
+            "{} in TIME-WAIT nowhere: it ends when a port is used again, and by an RST, which a \
+             repeated FIN draws when the client's socket is gone",
+            counted(ended - held, "connection")
         )
     })
 }
 
-fn lateness(options: &LoadOptions, tally: &Tally) -> Option<String> {
-    let late = tally.latest_start();
-    (options.rate.is_some() && late > LATE).then(|| {
-        format!(
-            "connections started up to {:.1} ms late: all {} were in use (--concurrency), or this \
-             host was busy; latencies count from when they were due",
-            late.as_secs_f64() * 1e3,
-            options.concurrency
-        )
-    })
+/// An open loop that was not kept up: by whom is not known.
+fn lateness(options: &LoadOptions, loaded: &Loaded) -> Option<String> {
+    let (late, missed) = (loaded.tally.latest_start(), loaded.missed);
+    if options.rate.is_none() || (late <= LATE && missed == 0) {
+        return None;
+    }
+    let started = loaded.tally.connections();
+    Some(format!(
+        "of {} due, {} started, up to {:.1} ms late, and {} never: not more than {} are open at \
+         once (--concurrency), or this host was busy; latencies count from when one was due, and only \
+         of those that were started",
+        counted(started + missed, "connection"),
+        grouped(started),
+        late.as_secs_f64() * 1e3,
+        grouped(missed),
+        options.concurrency
+    ))
 }
 
 /// Of our own TCP, which takes the upper half.
@@ -119,3 +137,14 @@ const OUR_PORTS: u64 = 32_768;
 /// A start may be as late as a timer is coarse.
 const LATE: Duration = Duration::from_millis(10);
 const TIME_WAIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_beyond_one_address_are_counted_in_addresses() {
+        assert_eq!(share(14_116, 28_232), "50.0 % of the 28,232 that one address has");
+        assert_eq!(share(30_000, 28_232), "of 2 addresses at least: one has 28,232");
+    }
+}

@@ -3,7 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use super::LoadReport;
-use crate::load::explain::grouped;
+use crate::load::words::{counted, grouped};
 
 /// The report in at most `columns` columns.
 #[must_use]
@@ -29,9 +29,9 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
     let rate = report.rate();
     paragraph(
         &format!(
-            "{} requests on {} connections to {} in {:.2} s: {} answered a second, {} failed",
-            grouped(report.requests),
-            grouped(report.connections),
+            "{} on {} to {} in {:.2} s: {} answered a second, {} failed",
+            counted(report.requests, "request"),
+            counted(report.connections, "connection"),
             report.server,
             report.elapsed.as_secs_f64(),
             if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") },
