@@ -254,9 +254,9 @@ Examples:
   ackwise load http://localhost:8080/ --close client-close the same by HTTP
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
 
-Exit codes: 0 all requests were answered; 1 some failed, were never made, were not followed by a close, or
-ports ran out; 2 it could not run, or nobody answered; 130 interrupted, after a report of what was measured
-(143 by SIGTERM).
+Exit codes: 0 all requests were answered; 1 some failed, were never made or not followed by a close,
+or ports ran out; 2 it could not run, or nobody answered; 130 interrupted, after a report of what was
+measured (143 by SIGTERM).
 docs/load.md says what is counted and how.";
 
 const WIDE: usize = 100;
