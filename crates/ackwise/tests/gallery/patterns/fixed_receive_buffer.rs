@@ -1,5 +1,7 @@
 //! The client sets the size of its receive buffer, and the kernel no longer does.
 
+use std::fs;
+
 use ackwise_http::cause::{Cause, Party};
 use socket2::{Domain, Socket, Type};
 
@@ -19,6 +21,8 @@ fn a_fixed_receive_buffer_on_a_long_path() {
 }
 
 fn download(server: SocketAddr, version: Version) -> io::Result<()> {
+    // Whether the kernel's own tuning keeps up with slow start is another question.
+    fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 8388608 33554432")?;
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     if version == Version::Buggy {
         socket.set_recv_buffer_size(16_384)?;
