@@ -1,5 +1,5 @@
 # Two hosts on an Ethernet, and a capture between them. To be sourced; needs root, iproute2, ethtool, tcpdump.
-# The hosts are gone when the script ends. Loopback would not do: its MTU is 65,536 octets.
+# The hosts are gone when the script ends. Loopback would not do: its MTU is 65,536 bytes.
 
 set -eu
 server=ackwise-note-server-$$ client=ackwise-note-client-$$

@@ -46,7 +46,7 @@ fn analyse(packets: &[Packet], mut analyser: Analyser) -> Analysis {
 /// All that does not depend on whether a report is drawn.
 fn verdicts(analysis: &Analysis) -> Vec<String> {
     let exchanges = analysis.exchanges.iter().map(|it| {
-        let place = (it.connection, it.start, it.duration, &it.request, it.status, it.octets);
+        let place = (it.connection, it.start, it.duration, &it.request, it.status, it.bytes);
         format!("{place:?} {:?}", it.shares)
     });
     let connections = analysis

@@ -1,4 +1,4 @@
-//! Octets that claim to be a capture, all the way from the file to the causes: no panic, no more
+//! Bytes that claim to be a capture, all the way from the file to the causes: no panic, no more
 //! memory than a bound, and the time of each exchange is divided without a rest.
 
 #![no_main]
@@ -10,14 +10,14 @@ use ackwise_fuzz::analysed;
 use cap::Cap;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|octets: &[u8]| {
+fuzz_target!(|bytes: &[u8]| {
     // Decompression is somebody else's, and fuzzed by them.
-    if let [0x1f, 0x8b, ..] | [0x28, 0xb5, ..] | [0x50..=0x5f, 0x2a, ..] = octets {
+    if let [0x1f, 0x8b, ..] | [0x28, 0xb5, ..] | [0x50..=0x5f, 0x2a, ..] = bytes {
         return;
     }
     let before = MEMORY.allocated();
     MEMORY.set_limit(before + MOST_MEMORY).expect("more than is in use");
-    let mut source = Source::of("fuzz", Cursor::new(octets.to_vec()));
+    let mut source = Source::of("fuzz", Cursor::new(bytes.to_vec()));
     let mut analyser = Analyser::default().with_series();
     loop {
         match source.next() {
@@ -39,6 +39,6 @@ fuzz_target!(|octets: &[u8]| {
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What an input of some kilobytes may take, in octets: a read buffer with the longest packet in it
+/// What an input of some kilobytes may take, in bytes: a read buffer with the longest packet in it
 /// and all that a report draws are under half of it.
 const MOST_MEMORY: usize = 64 << 20;

@@ -1,4 +1,4 @@
-//! Octets that claim to be a frame: no panic, and a frame that is cut gives the same segment as the
+//! Bytes that claim to be a frame: no panic, and a frame that is cut gives the same segment as the
 //! whole one, or says that it was cut.
 
 #![no_main]
@@ -10,19 +10,19 @@ use ackwise_capture::{
 use ackwise_tcp::Instant;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|octets: &[u8]| {
-    let Some((&[kind, cut], octets)) = octets.split_first_chunk() else { return };
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&[kind, cut], bytes)) = bytes.split_first_chunk() else { return };
     let frame = Frame {
         number: 1,
         at: Instant::EPOCH,
         interface: 0,
         link_type: LINK_TYPES[usize::from(kind) % LINK_TYPES.len()],
-        original_len: u32::try_from(octets.len()).expect("an input is short"),
-        octets,
+        original_len: u32::try_from(bytes.len()).expect("an input is short"),
+        bytes,
         direction: None,
         lost_before: 0,
     };
-    let shorter = Frame { octets: &octets[..octets.len().min(usize::from(cut))], ..frame };
+    let shorter = Frame { bytes: &bytes[..bytes.len().min(usize::from(cut))], ..frame };
     match (decode(&frame), decode(&shorter)) {
         (_, Err(NotTcp::Cut)) => {}
         (Ok(whole), Ok(shorter)) => {

@@ -2,7 +2,7 @@
 //! stripped; what is left can be read again, packet by packet.
 //!
 //! Where frames are due anything reads as a header: a body behind a hole may look like a length below
-//! the limit, or like a stream. That takes two octets in a row, so three are too many.
+//! the limit, or like a stream. That takes two bytes in a row, so three are too many.
 
 #![no_main]
 
@@ -30,7 +30,7 @@ fuzz_target!(|talk: Talk| {
         let before = &packets[read];
         assert_eq!((seen.at, seen.segment), (before.at, before.segment), "packet {read}");
         assert!(seen.payload.len() <= before.captured, "packet {read} has grown");
-        let told = seen.payload.windows(TOO_MANY.len()).any(|octets| octets == TOO_MANY);
+        let told = seen.payload.windows(TOO_MANY.len()).any(|bytes| bytes == TOO_MANY);
         assert!(!told, "packet {read} tells: {:x?}", seen.payload);
         read += 1;
     }
@@ -41,19 +41,19 @@ const TOO_MANY: [u8; 3] = [SECRET; 3];
 
 fn strip(packets: &[Packet]) -> Vec<u8> {
     let mut stripper = Stripper::new(Vec::new()).expect("memory takes all");
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     for (number, packet) in (1..).zip(packets) {
         let Packet { source, destination, segment, data, .. } = packet;
-        wire::write(&mut octets, *source, *destination, segment, data).expect("a packet fits");
-        let original_len = u32::try_from(octets.len()).expect("a packet is short");
-        octets.truncate(octets.len() - (data.len() - packet.captured));
+        wire::write(&mut bytes, *source, *destination, segment, data).expect("a packet fits");
+        let original_len = u32::try_from(bytes.len()).expect("a packet is short");
+        bytes.truncate(bytes.len() - (data.len() - packet.captured));
         let frame = Frame {
             number,
             at: packet.at,
             interface: packet.interface,
             link_type: LinkType::RAW,
             original_len,
-            octets: &octets,
+            bytes: &bytes,
             direction: None,
             lost_before: 0,
         };

@@ -1,8 +1,8 @@
 //! A capture may hold anything in any order: a conversation does not panic, and tells of each
 //! exchange once and in order.
 //!
-//! An input is a list of what the capture shows: an octet that says what, an octet that says how
-//! much, and so many octets of a stream.
+//! An input is a list of what the capture shows: a byte that says what, a byte that says how
+//! much, and so many bytes of a stream.
 
 #![no_main]
 
@@ -20,11 +20,11 @@ fuzz_target!(|input: &[u8]| {
     while let [what, length, tail @ ..] = rest {
         let direction = if what & 1 == 0 { Direction::ToServer } else { Direction::ToClient };
         let end = &mut streams[direction as usize];
-        let (octets, tail) = tail.split_at(tail.len().min(usize::from(*length)));
+        let (bytes, tail) = tail.split_at(tail.len().min(usize::from(*length)));
         rest = tail;
         match what >> 1 & 7 {
-            0..=3 => take(&mut conversation, direction, end, octets, 0),
-            4 => take(&mut conversation, direction, end, octets, u32::from(*what) << 6),
+            0..=3 => take(&mut conversation, direction, end, bytes, 0),
+            4 => take(&mut conversation, direction, end, bytes, u32::from(*what) << 6),
             5 => {
                 let to = *end + u64::from(*length);
                 conversation.handle_gap(direction, *end, to);
@@ -54,11 +54,11 @@ fn take(
     conversation: &mut Conversation,
     direction: Direction,
     end: &mut u64,
-    octets: &[u8],
+    bytes: &[u8],
     hidden: u32,
 ) {
-    let length = u32::try_from(octets.len()).expect("at most 255 octets") + hidden;
-    conversation.handle_data(direction, *end, length, octets);
+    let length = u32::try_from(bytes.len()).expect("at most 255 bytes") + hidden;
+    conversation.handle_data(direction, *end, length, bytes);
     *end += u64::from(length);
 }
 

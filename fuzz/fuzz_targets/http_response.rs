@@ -1,7 +1,7 @@
 //! A server that may send anything: the parser does not panic, ends, and says the same however the
 //! stream is cut into segments.
 //!
-//! The first octet of an input says to which requests the stream answers, two bits each; the second
+//! The first byte of an input says to which requests the stream answers, two bits each; the second
 //! into how long pieces it is cut.
 
 #![no_main]
@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     let [methods, piece, stream @ ..] = input else { return };
     let whole = read(*methods, stream, stream.len().max(1));
     let cut = read(*methods, stream, usize::from(*piece).max(1));
-    assert_eq!(whole, cut, "pieces of {piece} octets");
+    assert_eq!(whole, cut, "pieces of {piece} bytes");
 });
 
 /// All that a parser tells of a stream.
@@ -33,7 +33,7 @@ fn read(methods: u8, stream: &[u8], piece: usize) -> Told {
     (0..4).for_each(|index| parser.expect(method(methods >> (2 * index))));
     let mut told = Told::default();
     for mut segment in stream.chunks(piece) {
-        // At most one event without an octet for each with one, and some for the start.
+        // At most one event without a byte for each with one, and some for the start.
         for _ in 0..=2 * segment.len() + 8 {
             match parser.advance(&mut segment) {
                 Ok(None) => break,
@@ -43,7 +43,7 @@ fn read(methods: u8, stream: &[u8], piece: usize) -> Told {
                 }
             }
         }
-        assert!(segment.is_empty(), "{} octets are never taken", segment.len());
+        assert!(segment.is_empty(), "{} bytes are never taken", segment.len());
     }
     assert_eq!(parser.offset(), stream.len() as u64);
     match parser.handle_close() {

@@ -1,4 +1,4 @@
-//! Octets that claim to be an IP packet: parsed without panic, and what was parsed survives being
+//! Bytes that claim to be an IP packet: parsed without panic, and what was parsed survives being
 //! written and parsed again.
 
 #![no_main]
@@ -6,10 +6,10 @@
 use ackwise_tcp::wire::{Checksums, OptionList, Packet, WriteError, parse, parse_with, write};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|octets: &[u8]| {
-    walk_options(OptionList::new(octets));
-    let strict = parse(octets);
-    let Ok(packet) = parse_with(octets, Checksums::Ignore) else {
+fuzz_target!(|bytes: &[u8]| {
+    walk_options(OptionList::new(bytes));
+    let strict = parse(bytes);
+    let Ok(packet) = parse_with(bytes, Checksums::Ignore) else {
         assert!(strict.is_err(), "ignoring checksums turned a packet into an error: {strict:?}");
         return;
     };
@@ -17,23 +17,23 @@ fuzz_target!(|octets: &[u8]| {
         assert_eq!(strict, packet);
     }
     walk_options(packet.options);
-    written_and_parsed_again(&packet, octets.len());
+    written_and_parsed_again(&packet, bytes.len());
 });
 
-/// The walk ends, and each step takes at least one octet.
+/// The walk ends, and each step takes at least one byte.
 fn walk_options(options: OptionList<'_>) {
     const MOST: usize = 1 << 20;
     assert!(options.take(MOST).count() < MOST, "the walk does not end");
     let _ = options.understood();
 }
 
-fn written_and_parsed_again(packet: &Packet<'_>, octets: usize) {
+fn written_and_parsed_again(packet: &Packet<'_>, bytes: usize) {
     let mut buffer = Vec::new();
     let (source, destination) = (packet.source, packet.destination);
     match write(&mut buffer, source, destination, &packet.segment, packet.payload) {
         Ok(()) => {}
         // Our padding of the options is longer than some peers'.
-        Err(WriteError::TooLong { .. }) if octets > LONGEST_PADDED => return,
+        Err(WriteError::TooLong { .. }) if bytes > LONGEST_PADDED => return,
         Err(error) => panic!("{error}"),
     }
     let again = parse(&buffer).expect("what we write is right");
@@ -48,5 +48,5 @@ fn written_and_parsed_again(packet: &Packet<'_>, octets: usize) {
     assert_eq!(first, second);
 }
 
-/// A packet up to this long still fits when its options take 40 octets.
+/// A packet up to this long still fits when its options take 40 bytes.
 const LONGEST_PADDED: usize = 65_535 - 40;

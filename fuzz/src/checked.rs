@@ -70,7 +70,7 @@ impl Checked {
             (self.edge, self.received, self.acknowledged) = (None, 0, 0);
         }
         let (received, acknowledged) = (endpoint.received(), endpoint.acknowledged());
-        assert!(self.received <= received, "octets received were taken back: {endpoint:?}");
+        assert!(self.received <= received, "bytes received were taken back: {endpoint:?}");
         assert!(self.acknowledged <= acknowledged, "an ACK was taken back: {endpoint:?}");
         assert!(acknowledged <= endpoint.written(), "more acknowledged than written: {endpoint:?}");
         assert!(endpoint.readable() <= received, "more to read than received: {endpoint:?}");
@@ -85,7 +85,7 @@ impl Checked {
     fn check_segment(&mut self, leaving: &Transmit) {
         let Segment { ack, flags, window, len, .. } = leaving.segment;
         let endpoint = &self.endpoint;
-        assert!(len <= self.config.mss.into(), "{len} octets exceed the MSS: {endpoint:?}");
+        assert!(len <= self.config.mss.into(), "{len} bytes exceed the MSS: {endpoint:?}");
         let end = leaving.offset + u64::from(len);
         assert!(len == 0 || end <= endpoint.written(), "sends what was not written: {leaving:?}");
         if let Some(ack) = ack.filter(|_| !flags.rst) {

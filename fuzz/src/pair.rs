@@ -53,11 +53,11 @@ impl World {
         let now = self.now;
         match *operation {
             Operation::Segment(_) => {}
-            Operation::Write(end, octets) => {
-                self.end(end).endpoint.write(octets.into(), now);
+            Operation::Write(end, bytes) => {
+                self.end(end).endpoint.write(bytes.into(), now);
             }
-            Operation::Read(end, octets) => {
-                self.end(end).endpoint.read(octets.into(), now);
+            Operation::Read(end, bytes) => {
+                self.end(end).endpoint.read(bytes.into(), now);
             }
             Operation::Close(end) => self.end(end).endpoint.close(now),
             Operation::Abort(end) => {

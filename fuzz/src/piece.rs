@@ -1,4 +1,4 @@
-//! What connections say, made up from a fuzzer's octets: heads, bodies and frames that begin as they
+//! What connections say, made up from a fuzzer's bytes: heads, bodies and frames that begin as they
 //! should, and rarely end so.
 
 use arbitrary::Arbitrary;
@@ -7,7 +7,7 @@ use arbitrary::Arbitrary;
 /// wherever it turns up something was told.
 pub const SECRET: u8 = 0xe7;
 
-/// Some octets of a stream.
+/// Some bytes of a stream.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Piece {
     /// A request by its method; the path and a field are secret.
@@ -16,9 +16,9 @@ pub enum Piece {
     Response(Status, Framing),
     /// The rest of a head, or an empty line.
     EndOfHead,
-    /// Secret octets.
+    /// Secret bytes.
     Body(u16),
-    /// A chunk of so many secret octets, or the last one.
+    /// A chunk of so many secret bytes, or the last one.
     Chunk(u8),
     /// HTTP/2 begins.
     Preface,
@@ -28,7 +28,7 @@ pub enum Piece {
     /// A TLS record: its type, and so much of a secret payload.
     Record(u8, u16),
     /// Anything.
-    Octets([u8; 6]),
+    ByteCount([u8; 6]),
 }
 
 /// How a request begins.
@@ -36,7 +36,7 @@ pub enum Piece {
 pub enum Method {
     Get,
     Head,
-    /// With a body of so many octets.
+    /// With a body of so many bytes.
     Post(u16),
     /// With a chunked body, and only when asked to go on.
     Expect,
@@ -65,7 +65,7 @@ pub enum Framing {
 
 impl Piece {
     /// What is sent.
-    pub fn octets(self) -> Vec<u8> {
+    pub fn bytes(self) -> Vec<u8> {
         match self {
             Self::Request(method) => request(method),
             Self::Response(status, framing) => response(status, framing),
@@ -82,7 +82,7 @@ impl Piece {
                 let [high, low] = length.to_be_bytes();
                 [&[20 + kind % 5, 3, 3, high, low], &secret(length)[..]].concat()
             }
-            Self::Octets(octets) => octets.map(|it| if it == SECRET { 0 } else { it }).to_vec(),
+            Self::ByteCount(bytes) => bytes.map(|it| if it == SECRET { 0 } else { it }).to_vec(),
         }
     }
 }
@@ -129,7 +129,7 @@ fn frame(kind: u8, flags: u8, stream: u8, length: u16) -> Vec<u8> {
     [&head[..], &payload].concat()
 }
 
-/// A length none of whose octets is taken for a secret.
+/// A length none of whose bytes is taken for a secret.
 const fn unlike_secret(length: u16) -> u16 {
     length & !0x80
 }
@@ -138,5 +138,5 @@ fn secret(length: u16) -> Vec<u8> {
     vec![SECRET; length.into()]
 }
 
-/// No piece is longer, in octets: several full segments.
+/// No piece is longer, in bytes: several full segments.
 const MOST: u16 = 0x1fff;

@@ -44,10 +44,10 @@ fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
             }
             let _ = (endpoint.reopens(&segment), ackwise_tcp::endpoint::refuse(&segment));
         }
-        Operation::Write(_, octets) => {
-            assert!(endpoint.write(octets.into(), now) <= octets.into());
+        Operation::Write(_, bytes) => {
+            assert!(endpoint.write(bytes.into(), now) <= bytes.into());
         }
-        Operation::Read(_, octets) => assert!(endpoint.read(octets.into(), now) <= octets.into()),
+        Operation::Read(_, bytes) => assert!(endpoint.read(bytes.into(), now) <= bytes.into()),
         Operation::Close(_) => endpoint.close(now),
         Operation::Abort(_) => endpoint.abort(now),
         Operation::Hold(_, hold) => endpoint.set_hold(hold.policy(), now),

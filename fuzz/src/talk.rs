@@ -1,4 +1,4 @@
-//! Connections as a vantage point may see them, made up from a fuzzer's octets: two hosts, a few
+//! Connections as a vantage point may see them, made up from a fuzzer's bytes: two hosts, a few
 //! ports, sequence numbers near one another, and streams that begin as HTTP, TLS and others do.
 
 use ackwise_tcp::{Flags, Instant, Options, SackBlocks, Segment, SeqNumber, Timestamps};
@@ -29,7 +29,7 @@ struct Step {
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Shown {
     Whole,
-    /// Cut after so many octets of data.
+    /// Cut after so many bytes of data.
     Cut(u8),
     /// The packet went by, and the capture does not have it.
     Lost,
@@ -40,11 +40,11 @@ enum Shown {
 enum Act {
     Syn,
     Say(Piece),
-    /// Sends something again, from so many octets back.
+    /// Sends something again, from so many bytes back.
     Again(u16, u16),
-    /// Acknowledges all but so many octets, with a window.
+    /// Acknowledges all but so many bytes, with a window.
     Acknowledge(u8, u16),
-    /// Acknowledges with a hole of so many octets, reported by SACK.
+    /// Acknowledges with a hole of so many bytes, reported by SACK.
     Selectively(u8, u8),
     Fin,
     Reset,
@@ -60,7 +60,7 @@ pub struct Packet {
     pub destination: SocketAddr,
     pub segment: Segment,
     pub data: Vec<u8>,
-    /// Octets of the data that were captured.
+    /// Bytes of the data that were captured.
     pub captured: usize,
     pub interface: u32,
     pub hop_limit: u8,
@@ -106,7 +106,7 @@ impl Hosts {
         };
         let captured = match step.shown {
             Shown::Whole => packet.data.len(),
-            Shown::Cut(octets) => packet.data.len().min(octets.into()),
+            Shown::Cut(bytes) => packet.data.len().min(bytes.into()),
             Shown::Lost => return None,
         };
         let packet = Packet { captured, ..packet };
@@ -163,16 +163,16 @@ impl Half {
         match act {
             Act::Syn => (self.open(plain, peer), Vec::new()),
             Act::Say(piece) => {
-                let data = piece.octets();
+                let data = piece.bytes();
                 self.sent.extend(&data);
                 self.next = self.next + length(&data);
                 (Segment { len: length(&data), flags: Flags::PSH, ..plain }, data)
             }
-            Act::Again(back, octets) => {
+            Act::Again(back, bytes) => {
                 let from = self.sent.len().saturating_sub(back.into());
                 let data = &self.sent[from..];
                 let seq = self.next - length(data);
-                let data = data[..data.len().min(octets.into())].to_vec();
+                let data = data[..data.len().min(bytes.into())].to_vec();
                 (Segment { seq, len: length(&data), ..plain }, data)
             }
             Act::Acknowledge(all_but, window) => {

@@ -1,4 +1,4 @@
-//! Columns for data frames, as the octets of a Parquet file. One row group, no compression.
+//! Columns for data frames, as the bytes of a Parquet file. One row group, no compression.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ impl Column {
         name: &str,
         values: impl Iterator<Item = Option<S>>,
     ) -> Self {
-        let octets = |text: S| text.as_ref().as_bytes().to_vec().into();
-        let values = values.map(|value| value.map(octets)).collect();
+        let bytes = |text: S| text.as_ref().as_bytes().to_vec().into();
+        let values = values.map(|value| value.map(bytes)).collect();
         Self { name: name.to_owned(), values: Values::Texts(values) }
     }
 

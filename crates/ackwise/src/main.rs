@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     match cli::run() {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
-            // It may quote a server, whose octets must not drive the terminal.
+            // It may quote a server, whose bytes must not drive the terminal.
             anstream::eprintln!("ackwise: {}", printable(&failure.to_string()));
             failure.exit_code()
         }

@@ -18,7 +18,7 @@ use ackwise::check::{
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::{ServerConfig, ServerConnection, Stream, crypto::ring, pki_types::PrivatePkcs8KeyDer};
 
-/// How the server writes a response of 300 octets.
+/// How the server writes a response of 300 bytes.
 #[derive(Clone, Copy)]
 enum Writes {
     /// Head and content in a record each, with Nagle's algorithm on.
@@ -64,7 +64,7 @@ fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) 
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..count]);
-        while let Some(end) = seen.windows(4).position(|octets| octets == b"\r\n\r\n") {
+        while let Some(end) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             seen.drain(..end + 4);
             let head = b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n";
             let content = [b'x'; 300];

@@ -40,8 +40,8 @@ impl Directory {
         fs::read(self.0.join("stalls.pcap")).unwrap()
     }
 
-    fn write(&self, name: &str, octets: &[u8]) {
-        fs::write(self.0.join(name), octets).unwrap();
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.0.join(name), bytes).unwrap();
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -67,8 +67,8 @@ impl Drop for Directory {
     }
 }
 
-fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn owed(report: &Value, cause: &str) -> f64 {

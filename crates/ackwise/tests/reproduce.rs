@@ -165,7 +165,7 @@ fn the_page_has_every_table_claim_and_figure_and_is_always_the_same() {
     }
     assert!(page.contains("as near as they must be"), "the verdict");
     assert!(page.contains("; limit ±10 %"), "limits are named");
-    assert!(page.len() < 512 << 10, "{} octets", page.len());
+    assert!(page.len() < 512 << 10, "{} bytes", page.len());
 }
 
 #[test]

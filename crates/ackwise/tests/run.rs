@@ -205,7 +205,7 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
             &["run", "sweep.toml", "--rows", "/dev/null"],
             "ackwise: /dev/null: not a regular file, but rows are read back from there\n",
         ),
-        (&["run", "/dev/zero"], "ackwise: /dev/zero: longer than 16777216 octets\n"),
+        (&["run", "/dev/zero"], "ackwise: /dev/zero: longer than 16777216 bytes\n"),
         (
             &["run", "sweep.toml", "--rows", "sweep.toml"],
             "ackwise: sweep.toml: the same file as sweep.toml\n",

@@ -8,14 +8,14 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut source = Source::open(std::env::args_os().skip(1));
-    let (mut segments, mut octets, mut captured) = (0_u64, 0_u64, 0_u64);
+    let (mut segments, mut bytes, mut captured) = (0_u64, 0_u64, 0_u64);
     let mut left_out = LeftOut::default();
     loop {
         match source.next() {
             Ok(Some(frame)) => match decode::decode(&frame) {
                 Ok(seen) => {
                     segments += 1;
-                    octets += u64::from(seen.segment.len);
+                    bytes += u64::from(seen.segment.len);
                     captured += seen.payload.len() as u64;
                 }
                 Err(why) => left_out.count(why),
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let packets = source.packets();
     println!("{packets} packets");
-    println!("{segments} TCP segments with {octets} octets of data, {captured} of them captured");
+    println!("{segments} TCP segments with {bytes} bytes of data, {captured} of them captured");
     for (why, packets) in left_out.iter() {
         println!("{packets} packets {why}");
     }

@@ -115,8 +115,8 @@ pub struct ConnectionResult {
     pub lost_by_capture: u64,
     /// Segments, by direction.
     pub packets: [u64; 2],
-    /// Octets, by direction.
-    pub octets: [u64; 2],
+    /// Bytes, by direction.
+    pub bytes: [u64; 2],
     /// When its first segment was seen.
     pub first_seen: Instant,
     /// When its last one was.
@@ -133,14 +133,14 @@ pub struct ExchangeResult {
     pub connection: u32,
     /// Of its request, or of the connection's SYN if it is the first and the set-up is part of it.
     pub start: Instant,
-    /// From the start to the last octet of the response.
+    /// From the start to the last byte of the response.
     pub duration: Duration,
     /// `GET /path`, as far as known.
     pub request: Option<Box<str>>,
     /// The response's.
     pub status: Option<u16>,
-    /// Octets of the request and of the response.
-    pub octets: [u64; 2],
+    /// Bytes of the request and of the response.
+    pub bytes: [u64; 2],
     /// The HTTP/2 stream, or 0.
     pub stream: u32,
     /// The packet in which the request begins.
@@ -168,7 +168,7 @@ impl ExchangeResult {
             duration: open.account.cursor().since(open.account.from()),
             request,
             status: open.status,
-            octets: [open.request, open.response].map(|[from, to]| to.saturating_sub(from)),
+            bytes: [open.request, open.response].map(|[from, to]| to.saturating_sub(from)),
             stream: open.stream,
             packet: open.first_packet,
             complete,

@@ -17,7 +17,7 @@
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
-//! | `shares` | what is kept of that, in few octets |
+//! | `shares` | what is kept of that, in few bytes |
 //! | `nanos` | spans of time as one number |
 
 mod account;

@@ -1,14 +1,14 @@
-//! What octets a stream holds, for those who know only its ranges.
+//! What bytes a stream holds, for those who know only its ranges.
 //!
-//! The simulator's endpoints handle ranges of streams, never octets. A capture wants octets: the heads
+//! The simulator's endpoints handle ranges of streams, never bytes. A capture wants bytes: the heads
 //! of messages at their positions, and zeros where nobody knows better. A segment that is sent again,
-//! in other pieces or in another order, holds the same octets again.
+//! in other pieces or in another order, holds the same bytes again.
 
 use std::collections::VecDeque;
 
-/// What one direction of a connection says: pieces of known octets at their positions, zeros elsewhere.
+/// What one direction of a connection says: pieces of known bytes at their positions, zeros elsewhere.
 ///
-/// Position 0 is the first octet after the SYN, as in [`ackwise_tcp::Transmit::offset`].
+/// Position 0 is the first byte after the SYN, as in [`ackwise_tcp::Transmit::offset`].
 ///
 /// ```
 /// use ackwise_capture::StreamContents;
@@ -25,44 +25,44 @@ pub struct StreamContents {
     pieces: VecDeque<Piece>,
     /// Where the first piece begins that is not wholly acknowledged: its place in `pieces`.
     acknowledged: usize,
-    octets: usize,
+    bytes: usize,
     left_out: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Piece {
     start: u64,
-    octets: Box<[u8]>,
+    bytes: Box<[u8]>,
 }
 
 impl Piece {
     fn end(&self) -> u64 {
-        self.start.saturating_add(self.octets.len() as u64)
+        self.start.saturating_add(self.bytes.len() as u64)
     }
 }
 
 impl StreamContents {
-    /// More octets than these are not remembered at once; what comes then is zeros, and counted in
-    /// [`StreamContents::left_out`]. Ours: 4,096 heads of 256 octets, which nobody pipelines.
-    pub const MAX_OCTETS: usize = 1 << 20;
+    /// More bytes than these are not remembered at once; what comes then is zeros, and counted in
+    /// [`StreamContents::left_out`]. Ours: 4,096 heads of 256 bytes, which nobody pipelines.
+    pub const MAX_BYTES: usize = 1 << 20;
 
     /// So many pieces are remembered after they were acknowledged: a copy that was sent before the
-    /// acknowledgement arrived may still be under way, and must not arrive with other octets. Ours.
+    /// acknowledgement arrived may still be under way, and must not arrive with other bytes. Ours.
     pub const KEPT_PIECES: usize = 16;
 
-    /// Remembers `octets` at position `start`, which lies behind all pieces that are there. One that
+    /// Remembers `bytes` at position `start`, which lies behind all pieces that are there. One that
     /// does not, or that finds no room, is left out.
-    pub fn insert(&mut self, start: u64, octets: &[u8]) {
+    pub fn insert(&mut self, start: u64, bytes: &[u8]) {
         let in_order = self.pieces.back().is_none_or(|last| last.end() <= start);
-        if octets.is_empty() {
+        if bytes.is_empty() {
             return;
         }
-        if !in_order || self.octets + octets.len() > Self::MAX_OCTETS {
+        if !in_order || self.bytes + bytes.len() > Self::MAX_BYTES {
             self.left_out += 1;
             return;
         }
-        self.octets += octets.len();
-        self.pieces.push_back(Piece { start, octets: octets.into() });
+        self.bytes += bytes.len();
+        self.pieces.push_back(Piece { start, bytes: bytes.into() });
     }
 
     /// The receiver has everything before `position`: forgets it, but for the last
@@ -73,12 +73,12 @@ impl StreamContents {
         }
         while self.acknowledged > Self::KEPT_PIECES {
             self.acknowledged -= 1;
-            let forgotten = self.pieces.pop_front().map_or(0, |piece| piece.octets.len());
-            self.octets -= forgotten;
+            let forgotten = self.pieces.pop_front().map_or(0, |piece| piece.bytes.len());
+            self.bytes -= forgotten;
         }
     }
 
-    /// Writes the octets from position `start` on into all of `payload`.
+    /// Writes the bytes from position `start` on into all of `payload`.
     pub fn fill(&self, start: u64, payload: &mut [u8]) {
         payload.fill(0);
         let end = start.saturating_add(payload.len() as u64);
@@ -86,8 +86,8 @@ impl StreamContents {
         for piece in self.pieces.range(first..).take_while(|piece| piece.start < end) {
             let from = usize_of(start.saturating_sub(piece.start));
             let into = usize_of(piece.start.saturating_sub(start));
-            let length = (piece.octets.len() - from).min(payload.len() - into);
-            payload[into..into + length].copy_from_slice(&piece.octets[from..from + length]);
+            let length = (piece.bytes.len() - from).min(payload.len() - into);
+            payload[into..into + length].copy_from_slice(&piece.bytes[from..from + length]);
         }
     }
 
@@ -97,10 +97,10 @@ impl StreamContents {
         self.left_out
     }
 
-    /// How many octets are remembered.
+    /// How many bytes are remembered.
     #[must_use]
     pub const fn remembered(&self) -> usize {
-        self.octets
+        self.bytes
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         for piece in 0..2_000 {
             contents.insert(10_000 * piece, &head);
         }
-        assert!(contents.remembered() <= StreamContents::MAX_OCTETS);
+        assert!(contents.remembered() <= StreamContents::MAX_BYTES);
         assert_eq!(contents.left_out(), 2_000 - 1_048);
         contents.insert(0, b"out of order");
         assert_eq!(contents.left_out(), 2_000 - 1_047);
@@ -166,9 +166,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was asked before, and in which pieces: a position holds one octet.
+        /// Whatever was asked before, and in which pieces: a position holds one byte.
         #[test]
-        fn any_order_of_ranges_fills_the_same_octets(
+        fn any_order_of_ranges_fills_the_same_bytes(
             pieces in proptest::collection::vec((0_u64..40, "[a-z]{0,30}"), 0..30),
             ranges in proptest::collection::vec((0_u64..1_500, 0_usize..200), 0..60),
             acknowledged in proptest::collection::vec(0_u64..300, 0..5),
@@ -176,12 +176,12 @@ mod tests {
             let mut contents = StreamContents::default();
             let mut model = vec![0_u8; 4_000];
             let mut position = 0;
-            for (gap, octets) in &pieces {
+            for (gap, bytes) in &pieces {
                 position += gap;
-                contents.insert(position, octets.as_bytes());
+                contents.insert(position, bytes.as_bytes());
                 let at = usize::try_from(position).unwrap();
-                model[at..at + octets.len()].copy_from_slice(octets.as_bytes());
-                position += octets.len() as u64;
+                model[at..at + bytes.len()].copy_from_slice(bytes.as_bytes());
+                position += bytes.len() as u64;
             }
             // Fewer pieces than are kept: acknowledgements may then forget nothing at all.
             if pieces.len() <= StreamContents::KEPT_PIECES {

@@ -7,7 +7,7 @@
 //! let mut conversation = Conversation::new();
 //! let request = b"GET /a?b HTTP/1.1\r\nHost: c\r\n\r\n";
 //! conversation.handle_data(ToServer, 0, 30, request);
-//! // The snap length cut this segment: 1000 octets, the head and the beginning of the body.
+//! // The snap length cut this segment: 1000 bytes, the head and the beginning of the body.
 //! let response = b"HTTP/1.1 200 OK\r\nContent-Length: 960\r\n\r\nAnd so";
 //! conversation.handle_data(ToClient, 0, 1000, response);
 //!
@@ -23,12 +23,12 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `event` | what comes of it: the vocabulary |
-//! | `opening`, `guess` | which protocol the first octets begin |
+//! | `opening`, `guess` | which protocol the first bytes begin |
 //! | `http1` | requests in order, responses in the same order |
 //! | `http2` | streams, flow-control windows, and three fields of HPACK |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
-//! | `span` | octets that are there, and octets that are only known to have been sent |
+//! | `span` | bytes that are there, and bytes that are only known to have been sent |
 //!
 //! What is kept of a connection is bounded: 32 KiB of a head, 1024 requests without an answer or
 //! open streams, 64 KiB of HTTP/2's field blocks and what 64 KiB of HPACK's table hold.
@@ -61,7 +61,7 @@ use span::Span;
 use tls::Tls;
 use turns::Turns;
 
-/// One connection's octets on their way to exchanges.
+/// One connection's bytes on their way to exchanges.
 ///
 /// The caller's contract: data of one direction comes in order and without overlap, what the
 /// capture does not show is a gap, and after each `handle_*` call [`poll_event`](Self::poll_event)
@@ -92,7 +92,7 @@ enum State {
 /// That a connection goes on as something else.
 #[derive(Clone, Copy, Debug)]
 enum Switch {
-    /// By turns, from the octet at `start` on.
+    /// By turns, from the byte at `start` on.
     Turns { turns: Turns, start: u64 },
     /// As something new, behind a proxy.
     Tunnel,
@@ -107,13 +107,13 @@ impl Conversation {
         Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
     }
 
-    /// Collects also what of the octets has to stay for the conversation to read the same: see
+    /// Collects also what of the bytes has to stay for the conversation to read the same: see
     /// [`poll_kept`](Self::poll_kept).
     pub(crate) fn with_outline(outline: Outline) -> Self {
         Self { log: Log::with_outline(outline), ..Self::new() }
     }
 
-    /// What has to stay of the octets, later ones in the place of earlier ones.
+    /// What has to stay of the bytes, later ones in the place of earlier ones.
     pub(crate) fn poll_kept(&mut self) -> Option<Kept> {
         let mut kept = None;
         self.log.outline(|outline| kept = outline.pop());
@@ -132,11 +132,11 @@ impl Conversation {
         undecided.unwrap_or_else(|| *self.end(direction))
     }
 
-    /// Takes the next `len` octets of a stream, from `position` on; `octets` is their beginning, as
+    /// Takes the next `len` bytes of a stream, from `position` on; `bytes` is their beginning, as
     /// far as the capture holds it. A segment is best given whole: where segments begin is a hint.
-    pub fn handle_data(&mut self, direction: Direction, position: u64, len: u32, octets: &[u8]) {
+    pub fn handle_data(&mut self, direction: Direction, position: u64, len: u32, bytes: &[u8]) {
         self.handle_gap_before(direction, position);
-        let mut span = Span::segment(position, len.into(), octets);
+        let mut span = Span::segment(position, len.into(), bytes);
         if position == *self.end(direction)
             && let State::Http1(http1) = &mut self.state
             && http1.passes(direction, &span, &self.log)
@@ -149,7 +149,7 @@ impl Conversation {
         *self.end(direction) = (*self.end(direction)).max(span.end());
     }
 
-    /// Says that who sends in the other direction has the octets of `direction` before `position`, as
+    /// Says that who sends in the other direction has the bytes of `direction` before `position`, as
     /// its acknowledgement shows: what comes next was sent in the light of them. Only then HTTP/2's
     /// flow control counts what they give.
     pub fn handle_arrival(&mut self, direction: Direction, position: u64) {
@@ -158,7 +158,7 @@ impl Conversation {
         }
     }
 
-    /// Says that octets `from` to `to` of a stream were sent but are not in the capture.
+    /// Says that bytes `from` to `to` of a stream were sent but are not in the capture.
     pub fn handle_gap(&mut self, direction: Direction, from: u64, to: u64) {
         match &mut self.state {
             State::Opening(opening) if opening.is_untouched() => {
@@ -258,7 +258,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on in the protocol that the first octets show.
+    /// Goes on in the protocol that the first bytes show.
     fn open(&mut self, protocol: Protocol, from_middle: bool) {
         self.state = match protocol {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
@@ -269,7 +269,7 @@ impl Conversation {
         self.log.push(Event::Protocol(protocol));
     }
 
-    /// Goes on as `switch` says, with the octets that are left in `span`.
+    /// Goes on as `switch` says, with the bytes that are left in `span`.
     fn switch(&mut self, switch: Switch, direction: Direction, span: &mut Span<'_>) {
         match switch {
             Switch::Turns { turns, start } => {
@@ -292,8 +292,8 @@ impl Conversation {
     /// Looks for HTTP in a connection seen from its middle.
     fn resynchronise(&mut self, turns: Turns, direction: Direction, span: &Span<'_>) -> bool {
         let guess = match direction {
-            Direction::ToServer => guess::request_line(span.octets()),
-            Direction::ToClient => guess::status_line(span.octets()),
+            Direction::ToServer => guess::request_line(span.bytes()),
+            Direction::ToClient => guess::status_line(span.bytes()),
         };
         if guess != Guess::Yes {
             return false;

@@ -8,7 +8,7 @@ use ackwise_tcp::{
 };
 use etherparse::{EtherType, Ethernet2Header};
 
-/// Octets of an Ethernet header without VLAN tags.
+/// Bytes of an Ethernet header without VLAN tags.
 pub const ETHERNET_HEADER: usize = Ethernet2Header::LEN;
 
 /// Replaces the content of `packet` by the IP packet, checksums included, and gives the Ethernet
@@ -36,7 +36,7 @@ pub fn write(
     Ok(header.to_bytes())
 }
 
-/// The MAC address of a host: locally administered (02), then the last four octets of its IP
+/// The MAC address of a host: locally administered (02), then the last four bytes of its IP
 /// address, so that nobody has to hand addresses out.
 fn station(address: IpAddr) -> [u8; 6] {
     let [a, b, c, d] = match address {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`pcap`] | the file: frames with their times |
 //! | [`frame`] | a segment as an Ethernet frame |
-//! | [`StreamContents`] | what octets a stream holds, for those who know only its ranges |
+//! | [`StreamContents`] | what bytes a stream holds, for those who know only its ranges |
 //! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
 //! | [`Positions`] | where a sequence number stands in a long stream |
 //! | [`read`] | files and pipes, any number of them, as one capture: frames in order of time |

@@ -1,12 +1,12 @@
-//! HTTP messages of which only the sizes were ever there, as octets of a stream.
+//! HTTP messages of which only the sizes were ever there, as bytes of a stream.
 
 use ackwise_http::{Method, RequestBuilder, padded_request_head, padded_response_head};
 
 use crate::StreamContents;
 
 impl StreamContents {
-    /// A request for `/file` with `size` octets begins at position `start`; one that is larger than
-    /// [`StreamContents::LARGEST_HEAD`] is a head and an upload. Too few octets for a head are zeros.
+    /// A request for `/file` with `size` bytes begins at position `start`; one that is larger than
+    /// [`StreamContents::LARGEST_HEAD`] is a head and an upload. Too few bytes for a head are zeros.
     pub fn insert_request(&mut self, start: u64, size: u64, file: u32) {
         let target = format!("/{file}");
         let head = match usize::try_from(size) {
@@ -16,8 +16,8 @@ impl StreamContents {
         self.insert(start, &head.unwrap_or_default());
     }
 
-    /// A response of `head` and `body` octets begins at position `start`. One without a head takes a
-    /// small one from its body: the workload's lengths then include it. Too few octets for a head are
+    /// A response of `head` and `body` bytes begins at position `start`. One without a head takes a
+    /// small one from its body: the workload's lengths then include it. Too few bytes for a head are
     /// zeros.
     pub fn insert_response(&mut self, start: u64, head: u32, body: u64) {
         let size = u64::from(head).saturating_add(body);
@@ -30,12 +30,12 @@ impl StreamContents {
         self.insert(start, &head.unwrap_or_default());
     }
 
-    /// Octets of the largest head: what servers accept at least, and Wireshark shows in one piece.
+    /// Bytes of the largest head: what servers accept at least, and Wireshark shows in one piece.
     /// Ours.
     pub const LARGEST_HEAD: usize = 8_192;
 }
 
-/// The head of a PUT that is `size` octets long with its content.
+/// The head of a PUT that is `size` bytes long with its content.
 fn upload_head(target: &str, size: u64) -> Option<Vec<u8>> {
     // All lengths have as many digits as the longest, so that the head's own does not depend on it.
     let head = |content: u64| {
@@ -45,7 +45,7 @@ fn upload_head(target: &str, size: u64) -> Option<Vec<u8>> {
     head(size.checked_sub(head(0)?.len() as u64)?)
 }
 
-/// Octets of the head of a response whose length includes it. Ours.
+/// Bytes of the head of a response whose length includes it. Ours.
 const INCLUDED_HEAD: usize = 128;
 
 #[cfg(test)]
@@ -54,10 +54,10 @@ mod tests {
 
     use super::*;
 
-    fn octets(contents: &StreamContents, length: usize) -> Vec<u8> {
-        let mut octets = vec![1; length];
-        contents.fill(0, &mut octets);
-        octets
+    fn bytes(contents: &StreamContents, length: usize) -> Vec<u8> {
+        let mut bytes = vec![1; length];
+        contents.fill(0, &mut bytes);
+        bytes
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
         for size in [52, 210, 8_192, 8_193, 60_000] {
             let mut contents = StreamContents::default();
             contents.insert_request(0, size, 3);
-            let stream = octets(&contents, 60_000);
+            let stream = bytes(&contents, 60_000);
             let request = RequestParser::new().advance(&mut &stream[..]).unwrap().unwrap();
             assert_eq!((request.target.as_str(), request.end), ("/3", size));
         }
@@ -76,13 +76,13 @@ mod tests {
         for (head, body) in [(226, 6_651), (226, 0), (0, 6_651), (0, 100), (10_000, 5)] {
             let mut contents = StreamContents::default();
             contents.insert_response(0, head, body);
-            let stream = octets(&contents, 12_000);
+            let stream = bytes(&contents, 12_000);
             let mut parser = ResponseParser::new();
             parser.expect(Method::Get);
             let Some(ackwise_http::ResponseEvent::Head(found)) =
                 parser.advance(&mut &stream[..]).unwrap()
             else {
-                panic!("no head of {head} octets");
+                panic!("no head of {head} bytes");
             };
             let Framing::Length(content) = found.framing else { panic!("{found:?}") };
             assert_eq!(found.end + content, u64::from(head) + body);

@@ -1,6 +1,6 @@
 //! The classic capture file: one header, then frame after frame, each with its time.
 //!
-//! Written without help: a header of 24 octets, and one of 16 before each frame
+//! Written without help: a header of 24 bytes, and one of 16 before each frame
 //! (draft-ietf-opsawg-pcap, sections 4 and 5). Reading is what needs a library: the other byte order
 //! and resolution, pcapng, lengths that lie. Always little-endian, so that one run gives the same file
 //! on every machine; always nanoseconds, which virtual time has.
@@ -22,7 +22,7 @@ pub struct PcapWriter<W> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Begins a file in which at most `snap_length` octets of each frame stand, see
+    /// Begins a file in which at most `snap_length` bytes of each frame stand, see
     /// [`WHOLE_FRAMES`].
     ///
     /// # Errors
@@ -53,8 +53,8 @@ impl<W: Write> PcapWriter<W> {
         packet: &[u8],
         at: Instant,
     ) -> Result<(), PcapError> {
-        let octets = link_header.len() + packet.len();
-        let length = u32::try_from(octets).map_err(|_| PcapError::TooLong { octets })?;
+        let bytes = link_header.len() + packet.len();
+        let length = u32::try_from(bytes).map_err(|_| PcapError::TooLong { bytes })?;
         let seconds = u32::try_from(at.as_nanos() / NANOS_PER_SECOND);
         let seconds = seconds.map_err(|_| PcapError::TooLate { at })?;
         let nanos = u32::try_from(at.as_nanos() % NANOS_PER_SECOND).expect("less than a second");
@@ -119,10 +119,10 @@ pub enum PcapError {
         source: io::Error,
     },
     /// The caller's frame is longer than the file format can say.
-    #[error("frame of {octets} octets, the maximum is {}", u32::MAX)]
+    #[error("frame of {bytes} bytes, the maximum is {}", u32::MAX)]
     TooLong {
-        /// Its length in octets.
-        octets: usize,
+        /// Its length in bytes.
+        bytes: usize,
     },
     /// The caller's time is later than the file format can say.
     #[error("frame at {at} s, the latest time is {} s", u32::MAX)]
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(writer.frames(), 2);
         let file = writer.finish().unwrap();
         assert_eq!(file[16..24], [6, 0, 0, 0, 1, 0, 0, 0]);
-        let cut = Frame { nanos: 3_000_000_007, length: 10, octets: b"headpa".to_vec() };
-        assert_eq!(frames(&file), [cut, Frame { nanos: 0, length: 0, octets: Vec::new() }]);
+        let cut = Frame { nanos: 3_000_000_007, length: 10, bytes: b"headpa".to_vec() };
+        assert_eq!(frames(&file), [cut, Frame { nanos: 0, length: 0, bytes: Vec::new() }]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Segments of endpoints that keep no octets, into a capture file.
+//! Segments of endpoints that keep no bytes, into a capture file.
 
 use std::{fmt, io::Write, net::SocketAddr};
 
@@ -36,13 +36,13 @@ impl<W: Write> SegmentWriter<W> {
         at: Instant,
     ) -> Result<(), SegmentError> {
         let Transmit { segment, offset, retransmission: _ } = transmit;
-        let octets = segment.len as usize;
-        if octets > MAX_DATA {
+        let bytes = segment.len as usize;
+        if bytes > MAX_DATA {
             // Before room is made for it.
-            let source = wire::WriteError::TooLong { octets };
+            let source = wire::WriteError::TooLong { bytes };
             return Err(SegmentError::Packet { source, at });
         }
-        self.payload.resize(octets, 0);
+        self.payload.resize(bytes, 0);
         contents.fill(*offset, &mut self.payload);
         let link = frame::write(&mut self.packet, source, destination, segment, &self.payload)
             .map_err(|source| SegmentError::Packet { source, at })?;
@@ -79,7 +79,7 @@ pub enum SegmentError {
     },
 }
 
-/// No IP packet holds more data than an IP header can say octets.
+/// No IP packet holds more data than an IP header can say bytes.
 const MAX_DATA: usize = u16::MAX as usize;
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
         let payloads: Vec<_> = frames(&file)
             .iter()
             .map(|frame| {
-                let packet = wire::parse(&frame.octets[ETHERNET_HEADER..]).unwrap();
+                let packet = wire::parse(&frame.bytes[ETHERNET_HEADER..]).unwrap();
                 assert_eq!(packet.source, addresses[0]);
                 packet.payload.to_vec()
             })

@@ -22,8 +22,8 @@ pub struct Point {
     pub packet: u64,
     /// Which way it goes.
     pub direction: Direction,
-    /// Its data, from and up to, in octets since the beginning of its stream.
-    pub octets: [u64; 2],
+    /// Its data, from and up to, in bytes since the beginning of its stream.
+    pub bytes: [u64; 2],
     /// Up to where the other stream has been acknowledged by then.
     pub ack: Option<u64>,
     /// Up to where the other end may send.
@@ -38,7 +38,7 @@ pub struct Point {
 
 impl Point {
     const fn has_data(&self) -> bool {
-        self.octets[0] < self.octets[1]
+        self.bytes[0] < self.bytes[1]
     }
 
     /// Takes a later one in. A repair is never hidden by what is not: that one stays, alone.
@@ -53,13 +53,13 @@ impl Point {
         }
         match (self.has_data(), later.has_data()) {
             (true, true) => {
-                let [from, to] = self.octets;
-                self.octets = [from.min(later.octets[0]), to.max(later.octets[1])];
+                let [from, to] = self.bytes;
+                self.bytes = [from.min(later.bytes[0]), to.max(later.bytes[1])];
             }
             (true, false) => {}
             // An acknowledgement counts from when it was seen, not earlier.
             (false, _) => {
-                (self.at, self.packet, self.octets) = (later.at, later.packet, later.octets)
+                (self.at, self.packet, self.bytes) = (later.at, later.packet, later.bytes)
             }
         }
         self.segments = segments;
@@ -167,9 +167,9 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// 72 octets each, 18 MiB in all: 50 for each of 5,000 connections. Ours.
+    /// 72 bytes each, 18 MiB in all: 50 for each of 5,000 connections. Ours.
     const POINTS: usize = 1 << 18;
-    /// 48 octets each, 12 MiB in all. Ours.
+    /// 48 bytes each, 12 MiB in all. Ours.
     const STRETCHES: usize = 1 << 18;
 
     /// The stretches, if there is room for them.
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn point(number: u64, direction: Direction, again: bool) -> Point {
-        let octets = match direction {
+        let bytes = match direction {
             Direction::ToClient => [number * 100, number * 100 + 100],
             Direction::ToServer => [0, 0],
         };
@@ -195,7 +195,7 @@ mod tests {
             at: Instant::from_nanos(number),
             packet: number,
             direction,
-            octets,
+            bytes,
             ack: Some(number),
             edge: None,
             flags: Flags::NONE,

@@ -6,7 +6,7 @@ use pcap_parser::{LegacyPcapSlice, PcapBlockOwned};
 pub(crate) struct Frame {
     pub(crate) nanos: u64,
     pub(crate) length: u32,
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 pub(crate) fn frames(file: &[u8]) -> Vec<Frame> {
@@ -17,7 +17,7 @@ pub(crate) fn frames(file: &[u8]) -> Vec<Frame> {
             Ok(PcapBlockOwned::Legacy(frame)) => Frame {
                 nanos: u64::from(frame.ts_sec) * 1_000_000_000 + u64::from(frame.ts_usec),
                 length: frame.origlen,
-                octets: frame.data.to_vec(),
+                bytes: frame.data.to_vec(),
             },
             _ => panic!("a frame is cut off"),
         })

@@ -19,13 +19,13 @@ use core::{num::NonZeroU32, num::NonZeroUsize, time::Duration};
 pub struct Behaviour {
     /// Whether the head waits for the body.
     pub head_flush: HeadFlush,
-    /// How many octets go into one write; `None` writes all there is at once.
+    /// How many bytes go into one write; `None` writes all there is at once.
     pub write_size: Option<NonZeroUsize>,
     /// The Nagle algorithm (RFC 896) on the server's socket.
     pub nagle: Nagle,
     /// What becomes of the last write.
     pub tail: Tail,
-    /// Size of the send buffer in octets (`SO_SNDBUF`); `None` leaves it to the kernel.
+    /// Size of the send buffer in bytes (`SO_SNDBUF`); `None` leaves it to the kernel.
     pub send_buffer: Option<NonZeroUsize>,
     /// Whether and how long connections persist.
     pub keep_alive: KeepAlivePolicy,
@@ -82,16 +82,16 @@ impl Behaviour {
         answer: Answer::Document,
     };
 
-    /// The writes that send a response of `head` and `body` octets.
+    /// The writes that send a response of `head` and `body` bytes.
     #[must_use]
     pub const fn writes(&self, head: usize, body: u64) -> Writes<'_> {
         Writes::new(self, WritePlan::new(head, body))
     }
 
-    /// The writes that send several responses as one stream of `octets`, heads and bodies.
+    /// The writes that send several responses as one stream of `bytes`, heads and bodies.
     #[must_use]
-    pub const fn gathered_writes(&self, octets: u64) -> Writes<'_> {
-        Writes::new(self, WritePlan::gathered(octets))
+    pub const fn gathered_writes(&self, bytes: u64) -> Writes<'_> {
+        Writes::new(self, WritePlan::gathered(bytes))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     cursor::Cursor,
 };
 
-/// Finds the end of a body of which not every octet can be seen, as in a capture with a snap length.
+/// Finds the end of a body of which not every byte can be seen, as in a capture with a snap length.
 ///
 /// ```
 /// use ackwise_http::{BodyEnd, Framing};
@@ -23,13 +23,13 @@ use crate::{
 pub struct BodyEnd(BodyScanner);
 
 impl BodyEnd {
-    /// A body that is delimited by `framing`, at its first octet.
+    /// A body that is delimited by `framing`, at its first byte.
     #[must_use]
     pub const fn new(framing: Framing) -> Self {
         Self(BodyScanner::new(framing))
     }
 
-    /// Takes octets of the body off the front of `input`; whether it has ended then.
+    /// Takes bytes of the body off the front of `input`; whether it has ended then.
     ///
     /// # Errors
     ///
@@ -47,27 +47,27 @@ impl BodyEnd {
         }
     }
 
-    /// Passes over `octets` that were not seen; how many of them belong to the body.
+    /// Passes over `bytes` that were not seen; how many of them belong to the body.
     ///
     /// `None` if they may hold what says where the body ends; it cannot be found any more then.
-    pub fn skip(&mut self, octets: u64) -> Option<u64> {
+    pub fn skip(&mut self, bytes: u64) -> Option<u64> {
         match &mut self.0 {
             BodyScanner::Length { left } => {
-                let skipped = octets.min(*left);
+                let skipped = bytes.min(*left);
                 *left -= skipped;
                 Some(skipped)
             }
-            BodyScanner::Chunked(chunks) => chunks.skip(octets).then_some(octets),
-            BodyScanner::UntilClose => Some(octets),
+            BodyScanner::Chunked(chunks) => chunks.skip(bytes).then_some(bytes),
+            BodyScanner::UntilClose => Some(bytes),
         }
     }
 
-    /// Passes over the next `octets`, seen or not, if all of them are content whatever they are and the
+    /// Passes over the next `bytes`, seen or not, if all of them are content whatever they are and the
     /// body goes on after them. Whether it did.
-    pub const fn pass(&mut self, octets: u64) -> bool {
+    pub const fn pass(&mut self, bytes: u64) -> bool {
         match &mut self.0 {
-            BodyScanner::Length { left } if octets < *left => {
-                *left -= octets;
+            BodyScanner::Length { left } if bytes < *left => {
+                *left -= bytes;
                 true
             }
             BodyScanner::UntilClose => true,
@@ -135,7 +135,7 @@ impl BodyScanner {
     pub(crate) const fn missing(&self) -> Option<Missing> {
         match self {
             Self::Length { left: 0 } | Self::UntilClose => None,
-            Self::Length { left } => Some(Missing::Content { octets: *left }),
+            Self::Length { left } => Some(Missing::Content { bytes: *left }),
             Self::Chunked(_) => Some(Missing::LastChunk),
         }
     }
@@ -148,11 +148,11 @@ pub enum Missing {
     /// The rest of a head.
     #[error("the rest of the head")]
     Head,
-    /// So many octets more of a body with `Content-Length`.
-    #[error("{octets} more octets of content")]
+    /// So many bytes more of a body with `Content-Length`.
+    #[error("{bytes} more bytes of content")]
     Content {
         /// How many.
-        octets: u64,
+        bytes: u64,
     },
     /// The chunk of size zero and the empty line after it.
     #[error("the last chunk")]

@@ -53,8 +53,8 @@ pub enum ChunkError {
     /// Something else where a CRLF must be: the size before it is probably wrong.
     #[error("expected CRLF after {0}")]
     LineEnd(ChunkPart),
-    /// More than [`CHUNK_OVERHEAD_LIMIT`] octets of extension or trailer.
-    #[error("expected the end of the {0} within {CHUNK_OVERHEAD_LIMIT} octets")]
+    /// More than [`CHUNK_OVERHEAD_LIMIT`] bytes of extension or trailer.
+    #[error("expected the end of the {0} within {CHUNK_OVERHEAD_LIMIT} bytes")]
     TooLong(ChunkPart),
 }
 
@@ -175,7 +175,7 @@ fn append_digit(size: u64, digit: u64) -> Option<u64> {
     size.checked_mul(16).map(|size| size + digit)
 }
 
-/// Most octets of one chunk's size line, or of a trailer section. Nothing that we read needs many;
+/// Most bytes of one chunk's size line, or of a trailer section. Nothing that we read needs many;
 /// without a bound they are a body that never delivers anything.
 pub const CHUNK_OVERHEAD_LIMIT: usize = 8 * 1024;
 

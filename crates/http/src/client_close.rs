@@ -45,7 +45,7 @@ pub fn encode(host: &str) -> Result<Vec<u8>, EncodeError> {
 pub struct ClientSide {
     /// Requests that were sent, pipelined ones included; the last one perhaps not to its end.
     pub sent: u64,
-    /// Those whose final response has arrived to its last octet.
+    /// Those whose final response has arrived to its last byte.
     pub answered: u64,
     /// The last request has not left completely.
     pub sending: bool,
@@ -92,7 +92,7 @@ impl ClientSide {
 pub enum MayNotClose {
     /// It "terminates a series of requests": there was none. A plain close says as much.
     NoResponseYet,
-    /// The octets would become a part of the request that is being sent.
+    /// The bytes would become a part of the request that is being sent.
     WithinRequest,
     /// So many requests wait for their responses, or for the rest of it.
     ResponsesOutstanding(u64),

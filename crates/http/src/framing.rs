@@ -8,7 +8,7 @@ use crate::{Fields, Method, Version};
 pub enum Framing {
     /// With the head: there is none, whatever the fields say.
     None,
-    /// After so many octets.
+    /// After so many bytes.
     Length(u64),
     /// With a chunk of size zero and its trailer section.
     Chunked,
@@ -21,10 +21,10 @@ pub enum Framing {
 #[non_exhaustive]
 pub enum FramingError {
     /// A `Content-Length` that is not a number of at most 64 bits.
-    #[error("Content-Length is not a number of octets")]
+    #[error("Content-Length is not a number of bytes")]
     ContentLength,
     /// Two lengths that differ.
-    #[error("Content-Length says both {first} and {second} octets")]
+    #[error("Content-Length says both {first} and {second} bytes")]
     ConflictingLengths {
         /// The one that came first.
         first: u64,
@@ -87,7 +87,7 @@ pub(crate) fn is_faulty(version: Version, fields: &Fields) -> bool {
 pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
     let mut length = None;
     for value in fields.all(CONTENT_LENGTH).flat_map(|value| value.split(|&byte| byte == b',')) {
-        let value = octets(value.trim_ascii()).ok_or(FramingError::ContentLength)?;
+        let value = bytes(value.trim_ascii()).ok_or(FramingError::ContentLength)?;
         let first = *length.get_or_insert(value);
         if first != value {
             return Err(FramingError::ConflictingLengths { first, second: value });
@@ -97,7 +97,7 @@ pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingErro
 }
 
 /// `1*DIGIT`: without the sign that `str::parse` would take.
-fn octets(digits: &[u8]) -> Option<u64> {
+fn bytes(digits: &[u8]) -> Option<u64> {
     digits.iter().all(u8::is_ascii_digit).then_some(())?;
     core::str::from_utf8(digits).ok()?.parse().ok()
 }

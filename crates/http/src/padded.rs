@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec::Vec};
 
 use crate::{ConnectionOption, EncodeError, RequestBuilder, ResponseBuilder, Version};
 
-/// The head of a GET of `target` that is exactly `size` octets long.
+/// The head of a GET of `target` that is exactly `size` bytes long.
 ///
 /// `None` if `size` is too small, or if `target` cannot stand in a head.
 ///
@@ -25,7 +25,7 @@ pub fn padded_request_head(target: &str, size: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// The head of a response with `body` octets of content that is exactly `size` octets long; it says
+/// The head of a response with `body` bytes of content that is exactly `size` bytes long; it says
 /// whether the connection persists.
 ///
 /// `None` if `size` is too small.
@@ -46,7 +46,7 @@ pub fn padded_response_head(body: u64, size: usize, persists: bool) -> Option<Ve
     })
 }
 
-/// Finds what makes a head `size` octets long. A padding field with its name takes a few octets at
+/// Finds what makes a head `size` bytes long. A padding field with its name takes a few bytes at
 /// least; fewer go where `head` can put any number.
 fn padded(
     size: usize,

@@ -31,7 +31,7 @@ pub use step::{Pause, Step};
 use alloc::vec::Vec;
 use core::num::{NonZeroU16, NonZeroU32};
 
-/// A page: one primary document and the files that it names. All lengths in octets.
+/// A page: one primary document and the files that it names. All lengths in bytes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Page {
     /// The primary document: file 0.
@@ -62,7 +62,7 @@ pub enum Transfer {
     ///
     /// As the thesis' Table 4.7 shows it: primaries are whole segments, the other lengths are not.
     SegmentFilled {
-        /// The primary is rounded down to a multiple of this many octets, but not to nothing.
+        /// The primary is rounded down to a multiple of this many bytes, but not to nothing.
         segment: NonZeroU32,
     },
     /// One connection, one exchange: the server sends the primary and all inlines as one response

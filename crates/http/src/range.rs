@@ -7,14 +7,14 @@ use core::ops::Range;
 pub enum RangeRequest {
     /// All of it: no range was asked for, or one that a server may ignore.
     Whole,
-    /// These octets; never empty and within the representation.
+    /// These bytes; never empty and within the representation.
     Part(Range<u64>),
     /// None that exist: status 416.
     Unsatisfiable,
 }
 
 impl RangeRequest {
-    /// Reads the value of a `Range` field for a representation of `length` octets.
+    /// Reads the value of a `Range` field for a representation of `length` bytes.
     ///
     /// RFC 9110, section 14.2: "A server MAY ignore the Range header field". So it is with other
     /// units, several ranges and malformed ones.
@@ -34,10 +34,10 @@ impl RangeRequest {
             return None;
         }
         Some(match range.trim().split_once('-')? {
-            ("", suffix) => length.saturating_sub(octets(suffix)?)..length,
-            (first, "") => octets(first)?..length,
+            ("", suffix) => length.saturating_sub(bytes(suffix)?)..length,
+            (first, "") => bytes(first)?..length,
             (first, last) => {
-                let (first, last) = (octets(first)?, octets(last)?);
+                let (first, last) = (bytes(first)?, bytes(last)?);
                 if last < first {
                     return None; // Section 14.1.1: such a range is invalid, not unsatisfiable.
                 }
@@ -47,7 +47,7 @@ impl RangeRequest {
     }
 }
 
-fn octets(digits: &str) -> Option<u64> {
+fn bytes(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
     digits.parse().ok()
 }

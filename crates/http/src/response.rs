@@ -42,7 +42,7 @@ pub struct ResponseHead {
 pub struct Response {
     /// Its head.
     pub head: ResponseHead,
-    /// Octets of content, without the framing around them.
+    /// Bytes of content, without the framing around them.
     pub content: u64,
     /// Offset in the stream of the first byte after the body.
     pub end: u64,

@@ -6,14 +6,14 @@
 use std::{hint::black_box, num::NonZeroU32, time::Duration};
 
 use ackwise_link::{Link, LinkConfig, Queue, Rate, Red};
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 /// Short runs, of which the fastest counts: what else the machine does only ever adds.
 const PACKETS: u64 = 80_000;
 const RUNS: u32 = 150;
 
 fn main() {
-    println!("Link<u32>: {} octets", size_of::<Link<u32>>());
+    println!("Link<u32>: {} bytes", size_of::<Link<u32>>());
     for (name, config) in configs() {
         for links in [1, 400] {
             println!("{name:32} {links:4} links {:6.1} ns", nanos_per_packet(&config, links));
@@ -33,7 +33,7 @@ fn configs() -> Vec<(&'static str, LinkConfig)> {
     vec![
         ("100 Mb/s, 20 ms, drop-tail 250", link(100, 20_000, tail(250))),
         ("1 Gb/s, 10 us, drop-tail 1000", link(1_000, 10, tail(1_000))),
-        ("1 Gb/s, 10 us, octets", link(1_000, 10, Queue::octets(1 << 20))),
+        ("1 Gb/s, 10 us, bytes", link(1_000, 10, Queue::bytes(1 << 20))),
         ("100 Mb/s, 20 ms, RED", link(100, 20_000, Queue::Red(red))),
         ("infinite, no delay", LinkConfig::IDEAL),
     ]
@@ -56,8 +56,8 @@ fn nanos_per_packet(config: &LinkConfig, count: u64) -> f64 {
 
 /// A full-sized segment and an acknowledgement for each link, after the time that it takes to send both.
 fn round(links: &mut [Link<u32>], rate: Option<Rate>, now: Instant) -> Instant {
-    const SIZES: [Octets; 2] = [Octets(1_500), Octets(40)];
-    let now = now + rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(Octets(1_540)));
+    const SIZES: [ByteCount; 2] = [ByteCount(1_500), ByteCount(40)];
+    let now = now + rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(ByteCount(1_540)));
     for link in links {
         for size in SIZES {
             let _ = black_box(link.push(1, size, now));

@@ -2,7 +2,7 @@
 
 use core::{num::NonZeroU32, time::Duration};
 
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use crate::{pick::Pick, rate::Rate, red::Red, seed::Seed};
 
@@ -53,10 +53,10 @@ impl Queue {
         }
     }
 
-    /// Drop-tail of so many octets. A packet that is larger never passes.
+    /// Drop-tail of so many bytes. A packet that is larger never passes.
     #[must_use]
-    pub const fn octets(limit: u64) -> Self {
-        Self::DropTail(Limit::Octets(Octets(limit)))
+    pub const fn bytes(limit: u64) -> Self {
+        Self::DropTail(Limit::ByteCount(ByteCount(limit)))
     }
 }
 
@@ -66,8 +66,8 @@ impl Queue {
 pub enum Limit {
     /// In packets, whatever their size.
     Packets(NonZeroU32),
-    /// In octets, whatever their number.
-    Octets(Octets),
+    /// In bytes, whatever their number.
+    ByteCount(ByteCount),
 }
 
 /// What goes wrong on purpose. Each fault picks by a stream and a count of its own.

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     config::LinkConfig,
@@ -100,16 +100,16 @@ impl<T> Link<T> {
         self.in_order.len() + self.faulty.as_ref().map_or(0, |faulty| faulty.late())
     }
 
-    /// When a packet of `size` octets that is sent now arrives, if it is not late; and counts it.
+    /// When a packet of `size` bytes that is sent now arrives, if it is not late; and counts it.
     #[inline]
-    fn take(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {
+    fn take(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         // A duplicate needs a second place.
         if self.under_way() + 2 > Self::MAX_UNDER_WAY {
             return Err(DropReason::UnderWayFull);
         }
         let departs = self.transmitter.offer(size, now)?;
         self.counters.queued += 1;
-        self.counters.octets = self.counters.octets.saturating_add(size.0);
+        self.counters.bytes = self.counters.bytes.saturating_add(size.0);
         Ok(Instant::from_nanos(departs.as_nanos().saturating_add(self.delay_nanos)))
     }
 
@@ -121,9 +121,9 @@ impl<T> Link<T> {
 }
 
 impl<T: Clone> Link<T> {
-    /// Offers a packet of `size` octets, link headers included, to the link.
+    /// Offers a packet of `size` bytes, link headers included, to the link.
     #[inline]
-    pub fn push(&mut self, packet: T, size: Octets, now: Instant) -> Verdict {
+    pub fn push(&mut self, packet: T, size: ByteCount, now: Instant) -> Verdict {
         if self.faulty.is_some() {
             return self.push_at_risk(packet, size, now);
         }
@@ -136,7 +136,7 @@ impl<T: Clone> Link<T> {
         }
     }
 
-    fn push_at_risk(&mut self, packet: T, size: Octets, now: Instant) -> Verdict {
+    fn push_at_risk(&mut self, packet: T, size: ByteCount, now: Instant) -> Verdict {
         let fate = self.faulty.as_mut().map(|faulty| faulty.next());
         if fate.is_some_and(|fate| fate.lost) {
             return self.drop_packet(DropReason::Loss);

@@ -2,7 +2,7 @@
 
 use core::{num::NonZeroU64, time::Duration};
 
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 /// A link rate. Bits per second, as link rates are quoted; never zero.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -29,11 +29,11 @@ impl Rate {
     /// Time for `size` to pass, rounded up to a nanosecond: a link never finishes early. What would
     /// last longer than 584 years lasts 584 years.
     #[must_use]
-    pub fn serialization_delay(self, size: Octets) -> Duration {
+    pub fn serialization_delay(self, size: ByteCount) -> Duration {
         Duration::from_nanos(self.nanos(size))
     }
 
-    fn nanos(self, size: Octets) -> u64 {
+    fn nanos(self, size: ByteCount) -> u64 {
         const NANOBITS: u64 = 8_000_000_000;
         let rate = self.bits_per_second.get();
         // A division in 128 bits costs ten times as much, and packets are small.
@@ -64,7 +64,7 @@ impl Pace {
 
     /// [`Rate::serialization_delay`] in nanoseconds; none without a rate.
     #[inline]
-    pub(crate) fn serialization_nanos(&mut self, size: Octets) -> u64 {
+    pub(crate) fn serialization_nanos(&mut self, size: ByteCount) -> u64 {
         let known = &mut self.known[usize::from(size.0 >= Self::LARGE)];
         if known.0 != size.0 {
             *known = (size.0, self.rate.map_or(0, |rate| rate.nanos(size)));
@@ -95,8 +95,8 @@ mod tests {
             (             1, u64::MAX,        u64::MAX), // saturated
         ];
         for &(rate, size, nanos) in table {
-            let delay = Rate::bits_per_second(rate).unwrap().serialization_delay(Octets(size));
-            assert_eq!(delay, Duration::from_nanos(nanos), "{size} octets at {rate} bit/s");
+            let delay = Rate::bits_per_second(rate).unwrap().serialization_delay(ByteCount(size));
+            assert_eq!(delay, Duration::from_nanos(nanos), "{size} bytes at {rate} bit/s");
         }
         assert_eq!(Rate::bits_per_second(0), None);
     }
@@ -105,7 +105,7 @@ mod tests {
     fn what_is_remembered_is_what_is_computed() {
         for rate in [Rate::bits_per_second(1_500_000), Rate::bits_per_second(3), None] {
             let mut pace = Pace::new(rate);
-            for size in [0, 1_500, 40, 1_500, 255, 256, 40, 256, 0, u64::MAX, 255].map(Octets) {
+            for size in [0, 1_500, 40, 1_500, 255, 256, 40, 256, 0, u64::MAX, 255].map(ByteCount) {
                 let delay = rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(size));
                 assert_eq!(Duration::from_nanos(pace.serialization_nanos(size)), delay);
             }

@@ -1,11 +1,11 @@
 //! Random early detection: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion
 //! Avoidance", figure 2.
 //!
-//! What is not here: marking (ECN), and thresholds in octets.
+//! What is not here: marking (ECN), and thresholds in bytes.
 
 use core::num::NonZeroU32;
 
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     pick::Probability,
@@ -32,7 +32,7 @@ pub struct Red {
     /// So many find no room, whatever the average is.
     pub limit: NonZeroU32,
     /// How large packets are in the mean, to tell how many an idle link could have sent.
-    pub mean_packet: Octets,
+    pub mean_packet: ByteCount,
 }
 
 /// What RED does when the average is above max_th.
@@ -57,7 +57,7 @@ impl Red {
             weight_per_million: 2_000,
             beyond_max: BeyondMax::DropAll,
             limit,
-            mean_packet: Octets(500),
+            mean_packet: ByteCount(500),
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
             max_probability: Probability::per_million(100_000).unwrap(),
             weight_per_million: 250_000,
             beyond_max,
-            mean_packet: Octets(1_000),
+            mean_packet: ByteCount(1_000),
             ..Red::floyd_jacobson_1993(NonZeroU32::new(100).unwrap())
         }
     }

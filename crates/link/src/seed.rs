@@ -11,14 +11,14 @@ use rand_xoshiro::{
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of a part of what this is the seed of: FNV-1a (64 bits) over this seed's eight octets,
+    /// The seed of a part of what this is the seed of: FNV-1a (64 bits) over this seed's eight bytes,
     /// least significant first, then over `name`. It does not depend on what other parts there are.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let octets = self.0.to_le_bytes().into_iter().chain(name.bytes());
-        Self(octets.fold(OFFSET_BASIS, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(PRIME)))
+        let bytes = self.0.to_le_bytes().into_iter().chain(name.bytes());
+        Self(bytes.fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
     }
 
     /// The numbers that follow from this seed.

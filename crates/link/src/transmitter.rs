@@ -6,7 +6,7 @@
 use alloc::{boxed::Box, collections::VecDeque};
 use core::time::Duration;
 
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
     config::{Limit, Queue},
@@ -32,12 +32,12 @@ pub(crate) struct Transmitter {
 #[derive(Clone, Debug)]
 enum Discipline {
     Packets(usize),
-    Octets(Box<WaitingOctets>),
+    ByteCount(Box<WaitingBytes>),
     Red(Box<EarlyDetection>),
 }
 
 #[derive(Clone, Debug)]
-struct WaitingOctets {
+struct WaitingBytes {
     limit: u64,
     total: u64,
     /// Of each packet that waits, the last one included.
@@ -51,11 +51,13 @@ impl Transmitter {
             Queue::DropTail(Limit::Packets(limit)) => {
                 Discipline::Packets(usize::try_from(limit.get()).unwrap_or(usize::MAX))
             }
-            Queue::DropTail(Limit::Octets(limit)) => Discipline::Octets(Box::new(WaitingOctets {
-                limit: limit.0,
-                total: 0,
-                sizes: VecDeque::new(),
-            })),
+            Queue::DropTail(Limit::ByteCount(limit)) => {
+                Discipline::ByteCount(Box::new(WaitingBytes {
+                    limit: limit.0,
+                    total: 0,
+                    sizes: VecDeque::new(),
+                }))
+            }
             Queue::Red(red) => Discipline::Red(Box::new(EarlyDetection::new(red, rate, seed))),
         };
         Self {
@@ -74,7 +76,7 @@ impl Transmitter {
 
     /// When the last bit of a packet that comes at `now` will have left, or why it will not leave.
     #[inline]
-    pub(crate) fn offer(&mut self, size: Octets, now: Instant) -> Result<Instant, DropReason> {
+    pub(crate) fn offer(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
         self.admit(waiting, size, now)?;
         let sending = self.pace.serialization_nanos(size);
@@ -84,8 +86,8 @@ impl Transmitter {
             self.before.push_back(self.free_at);
         }
         self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
-        if let Discipline::Octets(octets) = &mut self.discipline {
-            octets.push(size.0);
+        if let Discipline::ByteCount(bytes) = &mut self.discipline {
+            bytes.push(size.0);
         }
         Ok(self.free_at)
     }
@@ -96,10 +98,10 @@ impl Transmitter {
     }
 
     #[inline]
-    fn admit(&mut self, waiting: usize, size: Octets, now: Instant) -> Result<(), DropReason> {
+    fn admit(&mut self, waiting: usize, size: ByteCount, now: Instant) -> Result<(), DropReason> {
         let has_room = match &mut self.discipline {
             Discipline::Packets(limit) => waiting < *limit,
-            Discipline::Octets(octets) => octets.has_room(size),
+            Discipline::ByteCount(bytes) => bytes.has_room(size),
             Discipline::Red(red) => return red.admit(waiting, self.free_at, now),
         };
         if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
@@ -109,8 +111,8 @@ impl Transmitter {
     #[inline]
     fn none_waits(&mut self) -> usize {
         self.before.clear();
-        if let Discipline::Octets(octets) = &mut self.discipline {
-            octets.clear();
+        if let Discipline::ByteCount(bytes) = &mut self.discipline {
+            bytes.clear();
         }
         0
     }
@@ -119,17 +121,17 @@ impl Transmitter {
     #[inline]
     fn waiting(&mut self, now: Instant) -> usize {
         while self.before.pop_front_if(|departs| *departs <= now).is_some() {
-            if let Discipline::Octets(octets) = &mut self.discipline {
-                octets.pop();
+            if let Discipline::ByteCount(bytes) = &mut self.discipline {
+                bytes.pop();
             }
         }
         self.before.len() + 1
     }
 }
 
-impl WaitingOctets {
-    fn has_room(&self, size: Octets) -> bool {
-        self.total.checked_add(size.0).is_some_and(|octets| octets <= self.limit)
+impl WaitingBytes {
+    fn has_room(&self, size: ByteCount) -> bool {
+        self.total.checked_add(size.0).is_some_and(|bytes| bytes <= self.limit)
     }
 
     fn push(&mut self, size: u64) {
@@ -155,16 +157,16 @@ mod tests {
         Instant::from_nanos(us * 1_000)
     }
 
-    /// 8 Mb/s: an octet takes a microsecond.
+    /// 8 Mb/s: a byte takes a microsecond.
     fn transmitter(queue: Queue) -> Transmitter {
         Transmitter::new(Rate::bits_per_second(8_000_000), queue, Seed(1))
     }
 
-    /// Rows of (comes, size, departs), in microseconds and octets.
+    /// Rows of (comes, size, departs), in microseconds and bytes.
     fn walk(mut transmitter: Transmitter, rows: &[(u64, u64, Option<u64>)]) {
         for &(comes, size, departs) in rows {
-            let result = transmitter.offer(Octets(size), us(comes)).ok();
-            assert_eq!(result, departs.map(us), "{size} octets at {comes} us");
+            let result = transmitter.offer(ByteCount(size), us(comes)).ok();
+            assert_eq!(result, departs.map(us), "{size} bytes at {comes} us");
         }
     }
 
@@ -182,9 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn octets_fill_the_queue_to_the_last() {
+    fn bytes_fill_the_queue_to_the_last() {
         #[rustfmt::skip]
-        walk(transmitter(Queue::octets(1_500)), &[
+        walk(transmitter(Queue::bytes(1_500)), &[
             (    0, 1_501, None),
             (    0, 1_000, Some(1_000)),
             (    0,   501, None),

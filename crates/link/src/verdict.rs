@@ -31,8 +31,8 @@ pub enum DropReason {
 pub struct Counters {
     /// Packets taken; each will arrive, or has.
     pub queued: u64,
-    /// Octets of the packets taken.
-    pub octets: u64,
+    /// Bytes of the packets taken.
+    pub bytes: u64,
     /// How long the packets taken keep the link sending: the sum of their serialization delays, of
     /// those that still wait too. Without a rate there is none.
     pub busy: Duration,

@@ -1,4 +1,4 @@
-//! Two endpoints over two links that lose, repeat and reorder: every octet arrives once and in order,
+//! Two endpoints over two links that lose, repeat and reorder: every byte arrives once and in order,
 //! time never goes back, and the same seed gives the same trace.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
@@ -30,15 +30,15 @@ struct Case {
 
 impl Case {
     fn run(&self) -> Pair {
-        let data = self.lengths.map(octets);
+        let data = self.lengths.map(bytes);
         let mut pair = Pair::of(&self.config, data, self.isn, self.links.clone());
         pair.run(LIMIT);
         pair
     }
 }
 
-/// A stream in which a misplaced octet shows.
-fn octets(len: usize) -> Vec<u8> {
+/// A stream in which a misplaced byte shows.
+fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|index| u8::try_from((index / 7 + index) % 251).unwrap()).collect()
 }
 
@@ -155,12 +155,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_octet_arrives_once_and_in_order(case in case()) {
+    fn every_byte_arrives_once_and_in_order(case in case()) {
         let pair = case.run();
         for (receiver, sender) in [(1, 0), (0, 1)] {
             let received = &pair.sides[receiver].received;
             prop_assert_eq!(received.len(), case.lengths[sender], "{}", pair.trace_text());
-            prop_assert!(received == &octets(case.lengths[sender]), "an octet is misplaced");
+            prop_assert!(received == &bytes(case.lengths[sender]), "a byte is misplaced");
         }
         for side in &pair.sides {
             let state = side.endpoint.state();

@@ -21,7 +21,7 @@ use crate::{netlink, routes::Routes};
 /// How a device is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TunOptions {
-    /// Largest packet in octets, IP header included.
+    /// Largest packet in bytes, IP header included.
     pub mtu: u16,
     /// Give it IPv6 addresses too, where the host has IPv6.
     pub v6: bool,
@@ -30,7 +30,7 @@ pub struct TunOptions {
 }
 
 impl Default for TunOptions {
-    /// As Ethernet: 1500 octets. The queue is ours: what 10,000 connections send in one round trip.
+    /// As Ethernet: 1500 bytes. The queue is ours: what 10,000 connections send in one round trip.
     fn default() -> Self {
         Self { mtu: 1500, v6: false, queue: 32_768 }
     }
@@ -97,7 +97,7 @@ impl TunDevice {
         self.device.if_index().map_err(|source| TunError::setup("tell its number", source))
     }
 
-    /// Largest packet in octets, IP header included.
+    /// Largest packet in bytes, IP header included.
     #[must_use]
     pub const fn mtu(&self) -> u16 {
         self.mtu

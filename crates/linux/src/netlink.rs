@@ -91,14 +91,14 @@ fn route_request(route: HostRoute<'_>) -> Message {
     let mut metrics = Message::default();
     metrics.attribute(RTAX_LOCK, &(1_u32 << RTAX_CC_ALGO).to_ne_bytes());
     metrics.attribute(RTAX_CC_ALGO, congestion_control.as_bytes());
-    message.attribute(RTA_METRICS, &metrics.octets);
+    message.attribute(RTA_METRICS, &metrics.bytes);
     message
 }
 
 /// `struct nlmsghdr` and what follows, in host byte order (rtnetlink(7)).
 #[derive(Debug, Default)]
 struct Message {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Message {
@@ -112,31 +112,31 @@ impl Message {
         message
     }
 
-    fn put(&mut self, octets: &[u8]) {
-        self.octets.extend_from_slice(octets);
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
 
-    /// `struct rtattr`: a length without the padding to four octets, a kind, a value.
+    /// `struct rtattr`: a length without the padding to four bytes, a kind, a value.
     fn attribute(&mut self, kind: u16, value: &[u8]) {
         let length = u16::try_from(4 + value.len()).expect("our attributes are short");
         self.put(&length.to_ne_bytes());
         self.put(&kind.to_ne_bytes());
         self.put(value);
-        self.octets.resize(self.octets.len().next_multiple_of(4), 0);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
     fn finish(mut self) -> Vec<u8> {
-        let length = u32::try_from(self.octets.len()).expect("our messages are short");
-        self.octets[..4].copy_from_slice(&length.to_ne_bytes());
-        self.octets
+        let length = u32::try_from(self.bytes.len()).expect("our messages are short");
+        self.bytes[..4].copy_from_slice(&length.to_ne_bytes());
+        self.bytes
     }
 }
 
 /// NLMSG_ERROR carries zero, or an errno with its sign turned.
 fn verdict(answer: &[u8]) -> io::Result<()> {
     let field = |at: usize, len: usize| answer.get(at..at + len);
-    let kind = field(4, 2).and_then(|octets| octets.try_into().ok()).map(u16::from_ne_bytes);
-    let error = field(16, 4).and_then(|octets| octets.try_into().ok()).map(i32::from_ne_bytes);
+    let kind = field(4, 2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
+    let error = field(16, 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
     match (kind, error) {
         (Some(NLMSG_ERROR), Some(0)) => Ok(()),
         (Some(NLMSG_ERROR), Some(error)) => Err(io::Error::from_raw_os_error(error.wrapping_neg())),
@@ -162,7 +162,7 @@ const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
-/// Its last octet is a zero.
+/// Its last byte is a zero.
 const TCP_CA_NAME_MAX: usize = 16;
 const RTAX_LOCK: u16 = 1;
 const RTAX_CC_ALGO: u16 = 16;

@@ -26,7 +26,7 @@ use nix::sys::{
 };
 
 const ENDPOINTS: usize = 10_000;
-const OCTETS: usize = 4_096;
+const BYTES: usize = 4_096;
 
 #[test]
 fn ten_thousand_endpoints_talk_to_a_real_server() {
@@ -65,7 +65,7 @@ fn ten_thousand_endpoints_talk_to_a_real_server() {
             host.stack.close(*id);
         }
         host.run_until("the end of the server", |_| echo.is_finished());
-        assert_eq!(echo.join().unwrap(), ENDPOINTS * OCTETS);
+        assert_eq!(echo.join().unwrap(), ENDPOINTS * BYTES);
     });
 }
 
@@ -78,7 +78,7 @@ struct Clients {
 
 struct Client {
     sent: usize,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     received: Vec<u8>,
 }
 
@@ -87,8 +87,8 @@ impl Clients {
         let mut clients = Self::default();
         for number in 0..u32::try_from(ENDPOINTS).unwrap() {
             let id = host.stack.connect(server, &config(), Tap::Off).unwrap();
-            let octets = stream(number, OCTETS);
-            clients.of.insert(id, Client { sent: 0, octets, received: Vec::new() });
+            let bytes = stream(number, BYTES);
+            clients.of.insert(id, Client { sent: 0, bytes, received: Vec::new() });
         }
         clients
     }
@@ -102,12 +102,12 @@ impl Clients {
                 Event::Writable | Event::Readable => {}
                 other => panic!("{other:?} on {id}"),
             }
-            client.sent += host.stack.write(id, &client.octets[client.sent..]);
-            let mut buffer = [0; OCTETS];
+            client.sent += host.stack.write(id, &client.bytes[client.sent..]);
+            let mut buffer = [0; BYTES];
             let len = host.stack.read(id, &mut buffer);
             client.received.extend_from_slice(&buffer[..len]);
-            if len > 0 && client.received.len() == OCTETS {
-                assert!(client.received == client.octets, "{id} got what it did not send");
+            if len > 0 && client.received.len() == BYTES {
+                assert!(client.received == client.bytes, "{id} got what it did not send");
                 self.complete += 1;
             }
         }
@@ -115,7 +115,7 @@ impl Clients {
 }
 
 /// A kernel server in one thread: takes `count` connections and returns what each sends, until all are
-/// closed. Returns how many octets that were.
+/// closed. Returns how many bytes that were.
 fn serve_echo(listener: &TcpListener, count: usize) -> usize {
     let epoll = Epoll::new(EpollCreateFlags::empty()).unwrap();
     let add = |socket: &dyn AsRawFd, fd: std::os::fd::BorrowedFd<'_>| {
@@ -126,7 +126,7 @@ fn serve_echo(listener: &TcpListener, count: usize) -> usize {
     listener.set_nonblocking(true).unwrap();
     let doorbell = add(listener, listener.as_fd());
     let mut sockets: BTreeMap<u64, TcpStream> = BTreeMap::new();
-    let (mut closed, mut octets) = (0, 0);
+    let (mut closed, mut bytes) = (0, 0);
     let mut events = [EpollEvent::empty(); 256];
     while closed < count {
         let ready = epoll.wait(&mut events, EpollTimeout::NONE).unwrap();
@@ -137,7 +137,7 @@ fn serve_echo(listener: &TcpListener, count: usize) -> usize {
                 }
                 continue;
             }
-            let mut buffer = [0; OCTETS];
+            let mut buffer = [0; BYTES];
             let socket = sockets.get_mut(&event.data()).unwrap();
             match socket.read(&mut buffer) {
                 Ok(0) => {
@@ -146,14 +146,14 @@ fn serve_echo(listener: &TcpListener, count: usize) -> usize {
                 }
                 Ok(len) => {
                     socket.write_all(&buffer[..len]).unwrap();
-                    octets += len;
+                    bytes += len;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => panic!("{error} on {socket:?}"),
             }
         }
     }
-    octets
+    bytes
 }
 
 fn raise_descriptor_limit() -> u64 {

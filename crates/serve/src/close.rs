@@ -3,7 +3,7 @@
 //! RFC 9112, section 9.6: "if the server receives additional data from the client on a fully closed
 //! connection […] the server's TCP stack will send a reset packet to the client; unfortunately, the
 //! reset packet might erase the client's unacknowledged input buffers before they can be read". So
-//! the server closes its half and reads on, for a bounded time and a bounded number of octets.
+//! the server closes its half and reads on, for a bounded time and a bounded number of bytes.
 
 use std::{
     io::Read,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    limits::{LINGER_OCTETS, READ_SIZE},
+    limits::{LINGER_BYTES, READ_SIZE},
     send::left_until,
 };
 
@@ -34,19 +34,19 @@ pub(crate) fn close_after_client(stream: &TcpStream, linger: Duration) {
     let _ = stream.shutdown(Shutdown::Write);
 }
 
-/// Reads and discards until the client's FIN, for so long and so many octets at most.
+/// Reads and discards until the client's FIN, for so long and so many bytes at most.
 fn await_end(mut stream: &TcpStream, linger: Duration) {
     let deadline = Instant::now() + linger;
     let mut discarded = 0;
     let mut buffer = vec![0; READ_SIZE];
-    while discarded < LINGER_OCTETS {
+    while discarded < LINGER_BYTES {
         let Ok(left) = left_until(deadline) else { return };
         if stream.set_read_timeout(Some(left)).is_err() {
             return;
         }
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => return,
-            Ok(octets) => discarded += octets,
+            Ok(bytes) => discarded += bytes,
         }
     }
 }

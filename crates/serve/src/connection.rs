@@ -113,11 +113,11 @@ impl Connection<'_> {
                 _ => begun.unwrap_or(waiting_since) + self.limits.request,
             };
             self.stream.set_read_timeout(Some(left_until(deadline)?))?;
-            let octets = read_some(self.stream, buffer)?;
-            if octets == 0 {
+            let bytes = read_some(self.stream, buffer)?;
+            if bytes == 0 {
                 return Ok(None);
             }
-            let batch = parse(parser, &buffer[..octets]);
+            let batch = parse(parser, &buffer[..bytes]);
             if !batch.requests.is_empty() || batch.client_closes || batch.broken.is_some() {
                 return Ok(Some(batch));
             }

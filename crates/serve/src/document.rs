@@ -2,9 +2,9 @@
 
 use std::{io::IoSlice, ops::Range, sync::LazyLock};
 
-/// The document `/N`: N octets of visible ASCII, each unlike its neighbours.
+/// The document `/N`: N bytes of visible ASCII, each unlike its neighbours.
 ///
-/// An octet follows from its place and from the document's length, so a client can tell a body from
+/// A byte follows from its place and from the document's length, so a client can tell a body from
 /// another document's, and from the same one shifted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Document {
@@ -12,16 +12,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// The longest document there is, in octets: what a check of windows and buffers needs.
+    /// The longest document there is, in bytes: what a check of windows and buffers needs.
     pub const LONGEST: u64 = 64 * 1024 * 1024;
 
-    /// The document of `length` octets; `None` beyond [`LONGEST`](Self::LONGEST).
+    /// The document of `length` bytes; `None` beyond [`LONGEST`](Self::LONGEST).
     #[must_use]
     pub const fn new(length: u64) -> Option<Self> {
         if length <= Self::LONGEST { Some(Self { length }) } else { None }
     }
 
-    /// The document at `path`: `/6651` has 6,651 octets, and `/` is the same page.
+    /// The document at `path`: `/6651` has 6,651 bytes, and `/` is the same page.
     #[must_use]
     pub fn at_path(path: &str) -> Option<Self> {
         let digits = path.strip_prefix('/')?;
@@ -32,21 +32,21 @@ impl Document {
         Self::new(digits.parse().ok()?)
     }
 
-    /// Its length in octets.
+    /// Its length in bytes.
     #[must_use]
     pub const fn length(self) -> u64 {
         self.length
     }
 
-    /// Whether `octets` are this document's from `at` on.
+    /// Whether `bytes` are this document's from `at` on.
     #[must_use]
-    pub fn has(self, at: u64, octets: &[u8]) -> bool {
-        let end = at.saturating_add(octets.len() as u64);
-        let expected = (at..end).map(|place| first_octet() + phase(self.length + place));
-        end <= self.length && octets.iter().copied().eq(expected)
+    pub fn has(self, at: u64, bytes: &[u8]) -> bool {
+        let end = at.saturating_add(bytes.len() as u64);
+        let expected = (at..end).map(|place| first_byte() + phase(self.length + place));
+        end <= self.length && bytes.iter().copied().eq(expected)
     }
 
-    /// Appends the octets in `range`, or as many as a call may gather, without copying them.
+    /// Appends the bytes in `range`, or as many as a call may gather, without copying them.
     pub(crate) fn gather<'s>(self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
         let mut at = range.start;
         while at < range.end && slices.len() < GATHER_LIMIT {
@@ -60,18 +60,18 @@ impl Document {
     }
 }
 
-/// Where in the pattern's period the `n`th octet stands.
+/// Where in the pattern's period the `n`th byte stands.
 fn phase(n: u64) -> u8 {
     u8::try_from(n % PERIOD).expect("the period is less than 256")
 }
 
-const fn first_octet() -> u8 {
+const fn first_byte() -> u8 {
     b'!'
 }
 
 /// Whole periods of `!"#$…~`, enough that a large body needs few slices.
 static PATTERN: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..PERIOD * PERIODS).map(|n| first_octet() + phase(n)).collect());
+    LazyLock::new(|| (0..PERIOD * PERIODS).map(|n| first_byte() + phase(n)).collect());
 
 /// The visible characters of ASCII.
 const PERIOD: u64 = 94;
@@ -88,7 +88,7 @@ const FRONT_PAGE: u64 = 6651;
 mod tests {
     use super::*;
 
-    fn octets(document: Document, range: Range<u64>) -> Vec<u8> {
+    fn bytes(document: Document, range: Range<u64>) -> Vec<u8> {
         let mut slices = Vec::new();
         document.gather(range, &mut slices);
         slices.iter().flat_map(|slice| slice.to_vec()).collect()
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn what_is_gathered_is_what_a_client_expects() {
         let document = Document::new(200_000).unwrap();
-        let whole = octets(document, 0..200_000);
+        let whole = bytes(document, 0..200_000);
         assert_eq!(whole.len(), 200_000);
         assert!(document.has(0, &whole));
-        assert_eq!(octets(document, 70_000..70_010), whole[70_000..70_010]);
+        assert_eq!(bytes(document, 70_000..70_010), whole[70_000..70_010]);
         assert!(document.has(70_000, &whole[70_000..70_010]));
         assert!(!document.has(70_001, &whole[70_000..70_010]));
         assert!(!document.has(199_999, &whole[70_000..70_010]));

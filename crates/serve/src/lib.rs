@@ -5,7 +5,7 @@
 //! | `server` | accepting, and stopping within a bounded time |
 //! | `connection` | the life of one connection: read, answer, close |
 //! | `reply` | from a request to a head and the range of a document; pure |
-//! | `document` | documents whose octets follow from their length, so that a client can check them |
+//! | `document` | documents whose bytes follow from their length, so that a client can check them |
 //! | `send` | carries a plan of writes out on a socket |
 //! | `close` | closes without an RST that would destroy what was sent |
 //! | `limits` | every bound a hostile client meets |

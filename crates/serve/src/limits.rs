@@ -9,7 +9,7 @@ pub struct Limits {
     /// Connections open at once. One more is accepted and closed without a word, and counted in
     /// [`Stats::refused`](crate::Stats::refused).
     pub connections: usize,
-    /// From the accept, or from a request's first octet, until its last.
+    /// From the accept, or from a request's first byte, until its last.
     pub request: Duration,
     /// From the first write of a response, thinking included, until its last.
     pub response: Duration,
@@ -29,11 +29,11 @@ impl Default for Limits {
     }
 }
 
-/// Octets read at once, and so the bound on the requests that are answered together.
+/// Bytes read at once, and so the bound on the requests that are answered together.
 pub(crate) const READ_SIZE: usize = 16 * 1024;
 
-/// Octets discarded after a half-close.
-pub(crate) const LINGER_OCTETS: usize = 256 * 1024;
+/// Bytes discarded after a half-close.
+pub(crate) const LINGER_BYTES: usize = 256 * 1024;
 
 /// Fields of a head without an end, 16 MB: more than any client should read of it.
 pub(crate) const ENDLESS_FIELDS: usize = 300_000;

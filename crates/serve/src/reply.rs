@@ -58,17 +58,17 @@ impl Reply {
         Self { head: encode(&outlook.announce(head)), content: None, outlook }
     }
 
-    /// Octets of its content.
+    /// Bytes of its content.
     pub(crate) fn content_length(&self) -> u64 {
         self.content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start)
     }
 
-    /// Octets of its head and content.
+    /// Bytes of its head and content.
     pub(crate) fn length(&self) -> u64 {
         self.head.len() as u64 + self.content_length()
     }
 
-    /// Appends the octets in `range`, or as many as a call may gather, without copying them.
+    /// Appends the bytes in `range`, or as many as a call may gather, without copying them.
     pub(crate) fn gather<'s>(&'s self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
         let of_head =
             |at| usize::try_from(at).map_or(self.head.len(), |at| at.min(self.head.len()));

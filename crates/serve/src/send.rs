@@ -71,7 +71,7 @@ fn write_all(
     Ok(())
 }
 
-/// The octets in `range`, or as many as a call may gather.
+/// The bytes in `range`, or as many as a call may gather.
 fn gather(replies: &[Reply], range: Range<u64>) -> Vec<IoSlice<'_>> {
     let mut slices = Vec::with_capacity(2);
     let mut start = 0;

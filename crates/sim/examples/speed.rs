@@ -16,7 +16,7 @@ use ackwise_sim::{
     workload::Span,
 };
 use ackwise_tcp::{
-    Config, Octets, Policies,
+    ByteCount, Config, Policies,
     policy::{AckPolicy, CongestionPolicy, HoldPolicy, Offer, TimerPolicy},
 };
 
@@ -54,7 +54,7 @@ fn link(name: String, ends: [NodeId; 2], rate: u64, delay: u64, queue: u32) -> D
         ..LinkConfig::IDEAL
     };
     let directions = [direction.clone(), direction];
-    DuplexLink { name, ends, directions, overhead: Octets(0) }
+    DuplexLink { name, ends, directions, overhead: ByteCount(0) }
 }
 
 fn node(name: String, tcp: Option<Config>) -> Node {
@@ -82,7 +82,7 @@ fn flows(duration: Duration) -> Scenario {
             start: Span::Uniform { from: Duration::ZERO, to: Duration::from_secs(1) },
             kind: ApplicationKind::Bulk(Bulk {
                 clients: NonZeroU32::MIN,
-                request: Octets(100),
+                request: ByteCount(100),
                 file: None,
                 files: None,
                 pause: Span::ZERO,
@@ -107,8 +107,8 @@ fn arrivals(duration: Duration, hold: Span, interarrival: u64) -> Scenario {
         start: Span::ZERO,
         kind: ApplicationKind::Arrivals(Arrivals {
             interarrival: Span::Fixed(Duration::from_micros(interarrival)),
-            request: Octets(100),
-            response: Octets(12_000),
+            request: ByteCount(100),
+            response: ByteCount(12_000),
             hold,
             prompt_acks: false,
             limit: None,

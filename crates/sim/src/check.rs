@@ -58,7 +58,7 @@ impl Scenario {
                     .map(Span::check)
                     .into_iter()
                     .try_for_each(usable)?;
-                require(web.request.0 > 0, what, || "a request has no octets".to_owned())?;
+                require(web.request.0 > 0, what, || "a request has no bytes".to_owned())?;
                 usable(workload.check())
             }
             ApplicationKind::Bulk(Bulk { pause, .. }) => usable(pause.check()),

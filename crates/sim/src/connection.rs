@@ -1,7 +1,7 @@
 //! One connection: two endpoints, and what the applications above them know of each other.
 //!
-//! A simulated stream has no octets, so what a request asks for is told beside the stream: the two
-//! applications share a list of [`Exchange`]s, and each acts on one only when the octets it stands for
+//! A simulated stream has no bytes, so what a request asks for is told beside the stream: the two
+//! applications share a list of [`Exchange`]s, and each acts on one only when the bytes it stands for
 //! have arrived.
 
 use std::{collections::VecDeque, time::Duration};
@@ -24,9 +24,9 @@ pub(crate) struct Exchange {
     pub(crate) request_end: u64,
     /// Where the response ends in the server's stream.
     pub(crate) response_end: u64,
-    /// Octets of the response's head.
+    /// Bytes of the response's head.
     pub(crate) head: u32,
-    /// Octets of its body; [`ENDLESS`] never ends.
+    /// Bytes of its body; [`ENDLESS`] never ends.
     pub(crate) body: u64,
     /// Files that the response carries, and the number of the first one in its document.
     pub(crate) files: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Octets of the response, head and body.
+    /// Bytes of the response, head and body.
     pub(crate) const fn response(&self) -> u64 {
         self.head as u64 + self.body
     }
@@ -105,7 +105,7 @@ pub(crate) struct Client {
     pub(crate) connected: bool,
     /// How long it works before it writes them.
     pub(crate) delay: Duration,
-    /// Octets of requests that are not yet written.
+    /// Bytes of requests that are not yet written.
     pub(crate) to_write: u64,
     /// When it has worked long enough to go on; [`Instant::FAR_FUTURE`] if it does not work.
     pub(crate) due: Instant,
@@ -144,7 +144,7 @@ pub(crate) struct Server {
     pub(crate) plan: WritePlan,
     /// What it needs before the first of them, beside its think time.
     pub(crate) extra: Duration,
-    /// Octets that the send buffer had no room for yet.
+    /// Bytes that the send buffer had no room for yet.
     pub(crate) blocked: u64,
     /// The next write, after the time for which the server thinks.
     pub(crate) thought: Option<Thought>,
@@ -183,7 +183,7 @@ pub(crate) enum Closing {
 /// A write that waits for the server to have thought.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thought {
-    pub(crate) octets: u64,
+    pub(crate) bytes: u64,
     pub(crate) corked: bool,
     pub(crate) due: Instant,
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, time::Duration};
 
 use ackwise_link::{Counters, Faults, Link, Seed, Verdict};
-use ackwise_tcp::{Instant, Octets, Transmit};
+use ackwise_tcp::{ByteCount, Instant, Transmit};
 
 use crate::{
     observe::Side,
@@ -88,8 +88,8 @@ pub(crate) type Arm = Option<(u32, Instant)>;
 
 impl Hop {
     /// What a packet takes on this link.
-    fn size(&self, moving: Moving) -> Octets {
-        Octets(u64::from(moving.size) + u64::from(self.overhead))
+    fn size(&self, moving: Moving) -> ByteCount {
+        ByteCount(u64::from(moving.size) + u64::from(self.overhead))
     }
 
     /// Says when the event queue has to look.

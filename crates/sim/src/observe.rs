@@ -42,7 +42,7 @@ pub struct Sighting<'a> {
     pub hosts: [NodeId; 2],
     /// The segment, and where its data stands in the sender's stream.
     pub transmit: &'a Transmit,
-    /// The sender's congestion window when it left, in octets.
+    /// The sender's congestion window when it left, in bytes.
     pub congestion_window: u32,
 }
 
@@ -55,9 +55,9 @@ pub struct Message {
     pub from: Side,
     /// Where it begins in the sender's stream.
     pub offset: u64,
-    /// Octets of its head (of a request: all of it).
+    /// Bytes of its head (of a request: all of it).
     pub head: u32,
-    /// Octets of its body.
+    /// Bytes of its body.
     pub body: u64,
     /// The number of the first file that it asks for or carries, within its document.
     pub file: u32,

@@ -7,7 +7,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::{Behaviour, page::Transfer};
 use ackwise_link::{LinkConfig, Seed};
-use ackwise_tcp::{Config, Octets};
+use ackwise_tcp::{ByteCount, Config};
 
 use crate::{
     table::TableModel,
@@ -78,8 +78,8 @@ pub struct DuplexLink {
     pub ends: [NodeId; 2],
     /// From the first end to the second, and back. The seed is replaced by one of the run's.
     pub directions: [LinkConfig; 2],
-    /// Octets that each packet takes on the link beside its IP datagram.
-    pub overhead: Octets,
+    /// Bytes that each packet takes on the link beside its IP datagram.
+    pub overhead: ByteCount,
 }
 
 /// Who talks to whom.
@@ -135,9 +135,9 @@ pub struct Web {
     /// Which connections outlive a document.
     pub connections: Connections,
     /// What a request weighs.
-    pub request: Octets,
+    pub request: ByteCount,
     /// What the head of a response weighs; 0 if the workload's lengths include it.
-    pub response_head: Octets,
+    pub response_head: ByteCount,
     /// The user's think time.
     pub think: Span,
     /// Before what the user thinks.
@@ -155,7 +155,7 @@ pub struct Web {
     /// Who closes a connection that the transfer plan leaves open, when it is not kept.
     pub closer: Closer,
     /// What a client that closes first says before it does: a CLIENT_CLOSE. It has no response.
-    pub client_close: Octets,
+    pub client_close: ByteCount,
 }
 
 /// Which connections outlive a document.
@@ -193,9 +193,9 @@ pub struct Bulk {
     /// How many clients do this.
     pub clients: NonZeroU32,
     /// What a request weighs.
-    pub request: Octets,
+    pub request: ByteCount,
     /// How long a file is; `None` never ends.
-    pub file: Option<Octets>,
+    pub file: Option<ByteCount>,
     /// Files for each client at most.
     pub files: Option<NonZeroU32>,
     /// Between a file's end and the next request.
@@ -221,9 +221,9 @@ pub struct Arrivals {
     /// From one arrival to the next.
     pub interarrival: Span,
     /// What a request weighs.
-    pub request: Octets,
+    pub request: ByteCount,
     /// What a response weighs.
-    pub response: Octets,
+    pub response: ByteCount,
     /// How long the client keeps the connection open when the response is there.
     pub hold: Span,
     /// Whether a SYN-ACK and a FIN are acknowledged before the program hears of them, as where it first

@@ -7,7 +7,7 @@ mod newest;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::connection::Counted;
 use newest::Newest;
@@ -18,9 +18,9 @@ pub struct TableModel {
     /// In what order entries are examined.
     pub order: TableOrder,
     /// What one connection holds; it is rounded up to whole mbufs of [`TableModel::MBUF`].
-    pub record: Octets,
+    pub record: ByteCount,
     /// What all may hold; without room for another one, a SYN is not answered. `None` has no end.
-    pub memory: Option<Octets>,
+    pub memory: Option<ByteCount>,
     /// Connections of other programs: older than all, always there.
     pub others: u32,
     /// TIME-WAIT entries that nobody's connection has left.
@@ -29,7 +29,7 @@ pub struct TableModel {
 
 impl TableModel {
     /// The memory unit of 4.3BSD's network code.
-    pub const MBUF: Octets = Octets(128);
+    pub const MBUF: ByteCount = ByteCount(128);
 
     /// What one entry holds.
     const fn entry(&self) -> u64 {
@@ -78,7 +78,7 @@ pub struct TableMeasures {
     pub examined: u64,
     /// SYNs that found no memory, from the beginning of the run.
     pub refused: u64,
-    /// Octets that entries held, the mean over the measured time.
+    /// Bytes that entries held, the mean over the measured time.
     pub mean_memory: u64,
     /// The most at once.
     pub most_memory: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Table {
     /// Entries of which only TIME-WAIT is left, by its end: there are as many events.
     leaving: BTreeSet<(Instant, Entry)>,
     dummies_left: u32,
-    /// Octets times nanoseconds until `accounted`, since the warm-up.
+    /// Bytes times nanoseconds until `accounted`, since the warm-up.
     held: u128,
     warm_since: Instant,
     accounted: Instant,
@@ -238,8 +238,8 @@ mod tests {
 
     const MODEL: TableModel = TableModel {
         order: TableOrder::Linear,
-        record: Octets(200),
-        memory: Some(Octets(1_024)),
+        record: ByteCount(200),
+        memory: Some(ByteCount(1_024)),
         others: 1,
         dummies: None,
     };
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn records_are_whole_mbufs_and_the_pool_has_an_end() {
         let (mut table, [oldest, ..]) = three(TableOrder::Linear);
-        assert!(!table.admits(), "four times 256 octets are all there is");
+        assert!(!table.admits(), "four times 256 bytes are all there is");
         table.change(oldest, Counted::Not, Instant::EPOCH);
         assert!(table.admits());
         let TableMeasures { refused, most_memory, .. } = table.measures(Instant::EPOCH);

@@ -20,7 +20,7 @@ use ackwise_sim::{
     workload::Span,
 };
 use ackwise_tcp::{
-    Hold, Instant, Octets, Policies,
+    ByteCount, Hold, Instant, Policies,
     policy::{AckPolicy, ClosePolicy},
 };
 use proptest::prelude::*;
@@ -66,7 +66,7 @@ fn every_plan_opens_the_connections_it_says_and_fetches_every_file() {
         let rounded =
             if matches!(transfer, Transfer::SegmentFilled { .. }) { 6_651 % 1_460 } else { 0 };
         assert_eq!((web.documents, web.files), (100, 300), "{transfer:?}");
-        assert_eq!(web.octets, 100 * (PAGE - rounded), "{transfer:?}");
+        assert_eq!(web.bytes, 100 * (PAGE - rounded), "{transfer:?}");
         assert_eq!(web.connections_opened, 100 * connections, "{transfer:?}");
         assert_eq!(measures.hosts["server"].connections_opened, 100 * host, "{transfer:?}");
         assert!(web.connections_failed == 0, "{transfer:?}");
@@ -155,9 +155,9 @@ fn a_writer_who_gathers_and_a_cork_fill_segments_across_files() {
 #[test]
 fn what_is_cached_is_not_sent() {
     let mut scenario = ethernet(Transfer::GetWeb, Behaviour::FIXED);
-    let all = measured(&scenario).applications["web"].octets;
+    let all = measured(&scenario).applications["web"].bytes;
     web(&mut scenario).cached_per_million = 500_000;
-    let half = measured(&scenario).applications["web"].octets;
+    let half = measured(&scenario).applications["web"].bytes;
     assert!(half > all / 4 && half < all * 3 / 4, "{half} of {all}");
 }
 
@@ -192,8 +192,8 @@ fn an_uploader_starts_with_one_segment_and_a_downloader_with_two() {
         let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
         scenario.applications[0].kind = ApplicationKind::Bulk(Bulk {
             clients: NonZeroU32::MIN,
-            request: Octets(50),
-            file: Some(Octets(12_400)),
+            request: ByteCount(50),
+            file: Some(ByteCount(12_400)),
             files: NonZeroU32::new(10),
             pause: Span::Fixed(Duration::from_millis(3)),
             behaviour: Behaviour::FIXED,
@@ -202,7 +202,7 @@ fn an_uploader_starts_with_one_segment_and_a_downloader_with_two() {
         scenario.watch_causes = true;
         let measures = measured(&scenario);
         let ftp = &measures.applications["web"];
-        assert_eq!((ftp.documents, ftp.octets), (10, 124_000));
+        assert_eq!((ftp.documents, ftp.bytes), (10, 124_000));
         (ftp.mean_time().unwrap(), measures.causes.contains_key(&Cause::ShortInitialSegment))
     };
     let (download, stalls) = time(BulkSender::Server);
@@ -217,8 +217,8 @@ fn arrivals_come_whatever_becomes_of_the_earlier_ones() {
     tcp(&mut scenario, Policies::LINUX_6);
     scenario.applications[0].kind = ApplicationKind::Arrivals(Arrivals {
         interarrival: Span::Fixed(Duration::from_millis(5)),
-        request: Octets(100),
-        response: Octets(5_000),
+        request: ByteCount(100),
+        response: ByteCount(5_000),
         hold: Span::Fixed(Duration::from_secs(1)),
         prompt_acks: false,
         limit: NonZeroU32::new(500),
@@ -232,7 +232,7 @@ fn arrivals_come_whatever_becomes_of_the_earlier_ones() {
     assert!(matches!(error, RunError::TooManyConnections { limit: 100, .. }), "{error}");
 }
 
-/// 5,000 octets in four segments: SYN, SYN-ACK, request, response, an ACK for each of its segments,
+/// 5,000 bytes in four segments: SYN, SYN-ACK, request, response, an ACK for each of its segments,
 /// FIN, FIN and ACK. The last of these ACKs is the FIN of a client that does not wait.
 #[test]
 fn programs_that_are_woken_late_let_tcp_acknowledge_alone() {
@@ -241,8 +241,8 @@ fn programs_that_are_woken_late_let_tcp_acknowledge_alone() {
         tcp(&mut scenario, Policies { ack: AckPolicy::EverySegment, ..Policies::LINUX_6 });
         scenario.applications[0].kind = ApplicationKind::Arrivals(Arrivals {
             interarrival: Span::Fixed(Duration::from_secs(1)),
-            request: Octets(100),
-            response: Octets(5_000),
+            request: ByteCount(100),
+            response: ByteCount(5_000),
             hold: Span::Fixed(Duration::from_micros(hold)),
             prompt_acks,
             limit: NonZeroU32::new(1),

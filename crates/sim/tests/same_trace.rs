@@ -16,7 +16,7 @@ use ackwise_sim::{
     scenario::{Application, ApplicationKind, Bulk, BulkSender},
     workload::{Pages, Span},
 };
-use ackwise_tcp::{Octets, Policies};
+use ackwise_tcp::{ByteCount, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};
 
 const TRACES: [(u64, u64); 3] = [
@@ -59,8 +59,8 @@ fn busy(seed: u64) -> Scenario {
         start: Span::Exponential { mean: Duration::from_secs(1) },
         kind: ApplicationKind::Bulk(Bulk {
             clients: NonZeroU32::MIN,
-            request: Octets(50),
-            file: Some(Octets(1_000_000)),
+            request: ByteCount(50),
+            file: Some(ByteCount(1_000_000)),
             files: None,
             pause: Span::ZERO,
             behaviour: Behaviour::FIXED,

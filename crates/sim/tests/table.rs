@@ -11,12 +11,12 @@ use ackwise_sim::{
     Measures, Nobody, Scenario, run,
     table::{Dummies, TableMeasures, TableModel, TableOrder},
 };
-use ackwise_tcp::{Octets, policy::ClosePolicy};
+use ackwise_tcp::{ByteCount, policy::ClosePolicy};
 use scenarios::ethernet;
 
 const TABLE: TableModel = TableModel {
     order: TableOrder::Linear,
-    record: Octets(256),
+    record: ByteCount(256),
     memory: None,
     others: 0,
     dummies: None,
@@ -59,7 +59,7 @@ fn a_table_alone_changes_nothing_that_is_sent() {
 
 #[test]
 fn without_memory_a_server_refuses_until_time_wait_is_over() {
-    let (_, table) = server(&scenario(TableModel { memory: Some(Octets(25_600)), ..TABLE }));
+    let (_, table) = server(&scenario(TableModel { memory: Some(ByteCount(25_600)), ..TABLE }));
     assert!(table.refused > 0, "{table:?}");
     assert_eq!(table.most_memory, 25_600);
 }

@@ -2,9 +2,9 @@
 //!
 //! A trace and a test script are the same language, so that a failing run can be pasted back as a
 //! test. A segment reads `P. 1:501(500) ack 1 win 512 <TS val 7 ecr 3>`: control bits (`F`, `S`, `R`,
-//! `P`, `U`, `.` for ACK; `-` for none), sequence numbers and octets of data, acknowledgement,
+//! `P`, `U`, `.` for ACK; `-` for none), sequence numbers and bytes of data, acknowledgement,
 //! window *as it stands in the header*, options. Sequence numbers count from the initial one of the
-//! end that they belong to: the SYN is 0, the first octet of data 1.
+//! end that they belong to: the SYN is 0, the first byte of data 1.
 //!
 //! ```
 //! use ackwise_tcp::{Flags, Segment, SeqNumber, notation::{Isns, Pattern}};

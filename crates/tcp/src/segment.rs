@@ -1,4 +1,4 @@
-//! A segment as an endpoint sees it: header fields and a length, without ports and without octets.
+//! A segment as an endpoint sees it: header fields and a length, without ports and without bytes.
 
 use crate::seq::SeqNumber;
 
@@ -47,7 +47,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// As many as fit into the 40 octets of options.
+    /// As many as fit into the 40 bytes of options.
     pub const MAX: usize = 4;
 
     /// Adds the block `[left, right)`; a fifth one is dropped, as it would not fit on the wire.
@@ -128,16 +128,16 @@ impl Options {
     };
 
     /// What the option about TIME-WAIT takes on the wire, padding included.
-    pub(crate) const TIME_WAIT_OCTETS: u32 = 8;
+    pub(crate) const TIME_WAIT_BYTES: u32 = 8;
 
-    /// Octets on the wire, padding included: as [`wire::write`](crate::wire::write) orders them, at
+    /// Bytes on the wire, padding included: as [`wire::write`](crate::wire::write) orders them, at
     /// most 40.
     #[must_use]
     pub const fn wire_length(&self) -> u32 {
         let Self { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = self;
         let fixed = 4 * mss.is_some() as u32
             + 4 * window_scale.is_some() as u32
-            + Self::TIME_WAIT_OCTETS * time_wait.is_some() as u32
+            + Self::TIME_WAIT_BYTES * time_wait.is_some() as u32
             + match (sack_permitted, timestamps.is_some()) {
                 (false, false) => 0,
                 (true, false) => 4,
@@ -149,10 +149,10 @@ impl Options {
     }
 }
 
-/// One segment, without ports and octets.
+/// One segment, without ports and bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Segment {
-    /// SEG.SEQ: of the SYN if there is one, else of the first octet of data.
+    /// SEG.SEQ: of the SYN if there is one, else of the first byte of data.
     pub seq: SeqNumber,
     /// SEG.ACK, if the ACK bit is set.
     pub ack: Option<SeqNumber>,
@@ -162,7 +162,7 @@ pub struct Segment {
     pub window: u16,
     /// The options.
     pub options: Options,
-    /// Octets of data. SYN and FIN are not counted here, see [`Segment::sequence_length`].
+    /// Bytes of data. SYN and FIN are not counted here, see [`Segment::sequence_length`].
     pub len: u32,
 }
 
@@ -180,7 +180,7 @@ impl Segment {
         self.seq + self.sequence_length()
     }
 
-    /// The sequence number of the first octet of data.
+    /// The sequence number of the first byte of data.
     #[must_use]
     pub fn data_start(&self) -> SeqNumber {
         self.seq + u32::from(self.flags.syn)

@@ -22,7 +22,7 @@ impl SeqNumber {
         other.0.wrapping_sub(self.0) < 1 << 31
     }
 
-    /// Octets from `earlier` to `self`, going forward around the circle.
+    /// Bytes from `earlier` to `self`, going forward around the circle.
     #[must_use]
     pub const fn distance_from(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
@@ -44,16 +44,16 @@ impl SeqNumber {
 impl Add<u32> for SeqNumber {
     type Output = Self;
 
-    fn add(self, octets: u32) -> Self {
-        Self(self.0.wrapping_add(octets))
+    fn add(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_add(bytes))
     }
 }
 
 impl Sub<u32> for SeqNumber {
     type Output = Self;
 
-    fn sub(self, octets: u32) -> Self {
-        Self(self.0.wrapping_sub(octets))
+    fn sub(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_sub(bytes))
     }
 }
 

@@ -92,6 +92,6 @@ impl fmt::Debug for Instant {
     }
 }
 
-/// A number of octets. (Not `Bytes`, which in this ecosystem is a buffer.)
+/// A number of bytes. (Not `Bytes`, which in this ecosystem is a buffer.)
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Octets(pub u64);
+pub struct ByteCount(pub u64);

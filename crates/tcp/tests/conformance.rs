@@ -203,7 +203,7 @@ shown_by! {
         "reset/it_carries_the_timestamp"
     }
     fn old_timestamps_are_dropped() { "timestamps/an_older_one_is_dropped_and_answered" }
-    fn scaling_hides_octets_but_takes_none_back() {
+    fn scaling_hides_bytes_but_takes_none_back() {
         "window_scale/what_rounding_hides_is_still_accepted"
         "window_scale/more_than_14_counts_as_14"
         "window_scale/windows_count_in_units_of_the_shift_but_never_in_a_syn"

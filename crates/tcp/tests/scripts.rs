@@ -58,7 +58,7 @@ const OPENING: &str = "policies RFC offer=none
 fn a_failing_script_shows_what_happened_and_marks_the_line_that_differs() {
     let report = script::run_text(&format!("{OPENING} write 10\n> P. 1:12(11) ack 1\n"));
     assert_eq!(
-        report.expect_err("the octets differ"),
+        report.expect_err("the bytes differ"),
         "7: found 0.100000 > P. 1:11(10) ack 1 win 65535
     > P. 1:12(11) ack 1
   what happened, as a script:
@@ -79,7 +79,7 @@ fn every_kind_of_difference_fails() {
     for (more, why) in [
         ("write 10", "the script ends, but another segment has left"),
         ("write 10\n write 10", "unexpected 0.100000 > P. 1:11(10) ack 1 win 65535"),
-        ("write 70000 takes 70000", "octets taken: found 65535, expected 70000"),
+        ("write 70000 takes 70000", "bytes taken: found 65535, expected 70000"),
         ("> . ack 1", "nothing is sent"),
         ("write 10\n 0.101 > P. 1:11(10) ack 1", "expected at 0.101000, found 0.100000"),
         ("write 10\n > P. 1:11(10) ack 1\n nothing until 2.0", "unexpected 1.100000"),
@@ -89,7 +89,7 @@ fn every_kind_of_difference_fails() {
         ("wait nagle", "name: found application, expected nagle"),
         ("cwnd 1", "count: found 14600, expected 1"),
         ("policies RFC", "settings come before the first step"),
-        ("< Q 1:1(0)", "expected control bits out of FSRPU. or - at octet 1 of the segment"),
+        ("< Q 1:1(0)", "expected control bits out of FSRPU. or - at byte 1 of the segment"),
         ("dance", "no call \"dance\""),
     ] {
         let report = script::run_text(&format!("{OPENING}{more}\n")).expect_err(more);

@@ -2,7 +2,7 @@
 #
 #   unshare --mount --pid --fork --kill-child --mount-proc sh capture.sh FILE KIND RESPONSES
 #
-# KIND is `full` (20,000 octets, many on each connection) or `short` (300 octets, a connection for each). Namespaces have their names in a /run
+# KIND is `full` (20,000 bytes, many on each connection) or `short` (300 bytes, a connection for each). Namespaces have their names in a /run
 # that only this process sees, and all that is started here dies with it: nothing can be left behind.
 set -eu
 trap 'exit 130' INT TERM HUP

@@ -41,7 +41,7 @@ proc pair {} {
 }
 
 # The request is one segment, so this is called once for each connection.
-Application instproc recv {octets} {
+Application instproc recv {bytes} {
     global response
     [$self set agent] sendmsg $response MSG_EOF
 }

@@ -77,7 +77,7 @@ fn page_ms(report: &Value, server: &str) -> Option<f64> {
     pages.iter().find(wanted)?.get("median_ms")?.as_f64()
 }
 
-/// Sizes in octets of the page of small documents, nearly all of whose time is waiting.
+/// Sizes in bytes of the page of small documents, nearly all of whose time is waiting.
 const DOCUMENTS: [u32; 3] = [500, 300, 200];
 
 const CHECK_LIMIT: Duration = Duration::from_secs(60);

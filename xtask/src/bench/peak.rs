@@ -38,12 +38,12 @@ impl Peak {
         command
     }
 
-    /// The largest resident set of the last command that was watched, in octets.
+    /// The largest resident set of the last command that was watched, in bytes.
     ///
     /// # Errors
     ///
     /// If none has ended, or it failed.
-    pub(crate) fn octets(&self) -> anyhow::Result<u64> {
+    pub(crate) fn bytes(&self) -> anyhow::Result<u64> {
         let text = fs::read_to_string(&self.file)?;
         let kilobytes: u64 = text.trim().parse().with_context(|| format!("GNU time: {text}"))?;
         Ok(1024 * kilobytes)

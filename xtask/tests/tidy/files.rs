@@ -65,9 +65,9 @@ fn no_file_is_large() {
     let complaints: Vec<_> = files()
         .iter()
         .filter(|file| file.bytes.len() > SIZE_LIMIT)
-        .map(|file| format!("{}: {} octets", file.path, file.bytes.len()))
+        .map(|file| format!("{}: {} bytes", file.path, file.bytes.len()))
         .collect();
-    assert_none(&complaints, &format!("files of more than {SIZE_LIMIT} octets:"));
+    assert_none(&complaints, &format!("files of more than {SIZE_LIMIT} bytes:"));
 }
 
 #[test]

@@ -50,9 +50,9 @@ class SequencePlot {
   show(connection, way) {
     this.connection = connection;
     this.packets = this.timeline.points(connection);
-    const octets = [0, 0];
-    for (const it of this.packets) octets[it.way] = Math.max(octets[it.way], it.to);
-    this.way = way ?? (octets[0] > octets[1] ? 0 : 1);
+    const bytes = [0, 0];
+    for (const it of this.packets) bytes[it.way] = Math.max(bytes[it.way], it.to);
+    this.way = way ?? (bytes[0] > bytes[1] ? 0 : 1);
     this.direction.select.value = String(this.way);
     this.load();
   }
@@ -100,7 +100,7 @@ class SequencePlot {
       width: this.frame.clientWidth,
       height: plotHeight(this.frame),
       scales: { x: { time: false }, y: { range: (u) => this.heights(...u.series[0].idxs) } },
-      axes: [axis("seconds since the first packet"), axis("octets in the stream", { size: 80, values: (u, ticks) => ticks.map(grouped) })],
+      axes: [axis("seconds since the first packet"), axis("bytes in the stream", { size: 80, values: (u, ticks) => ticks.map(grouped) })],
       legend: { live: false },
       cursor: { drag: { x: true, y: false }, points: { show: false } },
       series: [
@@ -134,7 +134,7 @@ class SequencePlot {
     return [low - margin, high + margin * 2];
   }
 
-  /** Each segment as a bar from its first octet to its last. */
+  /** Each segment as a bar from its first byte to its last. */
   bars(u, series, first, last) {
     const path = new Path2D();
     const ends = this.columns.data[series];
@@ -144,7 +144,7 @@ class SequencePlot {
       const x = Math.round(u.valToPos(at / 1e6, "x", true));
       const [bottom, top] = [u.valToPos(from, "y", true), u.valToPos(to, "y", true)];
       path.moveTo(x, bottom);
-      path.lineTo(x, Math.min(top, bottom - 3 * devicePixelRatio)); // one octet is seen, too
+      path.lineTo(x, Math.min(top, bottom - 3 * devicePixelRatio)); // one byte is seen, too
     }
     return { stroke: path, fill: null, flags: 0 };
   }

@@ -1,4 +1,4 @@
-//! HTTP over a [`Connection`]: asks, and notes when each octet of the answer came.
+//! HTTP over a [`Connection`]: asks, and notes when each byte of the answer came.
 //!
 //! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
 //! Nothing here judges; the probes do.
@@ -15,7 +15,7 @@ mod trouble;
 
 use std::time::{Duration, Instant};
 
-pub use ask::{Ask, Octets, Page};
+pub use ask::{Ask, ByteRange, Page};
 pub use budget::{Budget, OutOf};
 pub use client::Client;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
@@ -113,13 +113,13 @@ impl Conversation {
             self.reader.expect(ask.method());
             self.requests += 1;
         }
-        let octets: Vec<u8> = asks.iter().flat_map(Ask::octets).copied().collect();
+        let bytes: Vec<u8> = asks.iter().flat_map(Ask::bytes).copied().collect();
         let sent = self.now();
-        self.transmit(&octets)?;
+        self.transmit(&bytes)?;
         Ok(sent)
     }
 
-    /// Sends one request in two segments, cut after `cut` octets and `pause` apart; returns when
+    /// Sends one request in two segments, cut after `cut` bytes and `pause` apart; returns when
     /// the second left.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Conversation {
         budget.spend_request(self.now())?;
         self.reader.expect(ask.method());
         self.requests += 1;
-        let (first, second) = ask.octets().split_at(cut);
+        let (first, second) = ask.bytes().split_at(cut);
         self.transmit(first)?;
         self.listen(budget.cap(self.now() + pause));
         let sent = self.now();
@@ -143,17 +143,17 @@ impl Conversation {
         Ok(sent)
     }
 
-    /// Sends octets, whatever they mean.
+    /// Sends bytes, whatever they mean.
     ///
     /// # Errors
     ///
     /// If the connection is gone.
-    pub fn transmit(&mut self, octets: &[u8]) -> Result<(), Trouble> {
-        let wire = self.layer.seal(octets)?;
+    pub fn transmit(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        let wire = self.layer.seal(bytes)?;
         Ok(self.connection.send(&wire)?)
     }
 
-    /// Sends one request and reads the first `content` octets of its answer, or a little more.
+    /// Sends one request and reads the first `content` bytes of its answer, or a little more.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Conversation {
         self.read(sent, content, budget)
     }
 
-    /// Reads the next response, to a request whose last octet was sent at `sent`.
+    /// Reads the next response, to a request whose last byte was sent at `sent`.
     ///
     /// A response that is too large to be read whole comes back incomplete; so does one that is
     /// still under way when its time is up.
@@ -237,11 +237,11 @@ impl Conversation {
     fn advance(&mut self, deadline: Instant) -> Result<bool, Trouble> {
         let Some(happening) = self.connection.next(deadline) else { return Ok(false) };
         match happening {
-            Happening::Arrived(arrival) if arrival.octets.is_empty() => {}
+            Happening::Arrived(arrival) if arrival.bytes.is_empty() => {}
             Happening::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
-                self.arrivals.push(Arrived { at, offset, len: arrival.octets.len() as u64 });
-                self.layer.open(offset, arrival.octets, |plain| self.reader.feed(plain))?;
+                self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
+                self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
                 if self.reader.is_full() || self.arrivals.len() > ARRIVALS_LIMIT {
                     return Err(Trouble::TooMuch);
                 }

@@ -90,7 +90,7 @@ fn unknown_values(id: FindingId) -> Value {
         FindingId::ShortInitialSegment | FindingId::RequestSegments => &["stall_ms"],
         FindingId::NagleDelayedAck => &["released_by", "cost_ms_40", "cost_ms_120", "sizes"],
         FindingId::CorkTimer => &["stall_ms", "sizes"],
-        FindingId::InitialWindow => &["segments", "mss", "octets", "at_least"],
+        FindingId::InitialWindow => &["segments", "mss", "bytes", "at_least"],
         FindingId::IdleRestart => &["before", "after", "idle_s"],
         FindingId::SendBuffer => &["flight_bytes", "bound"],
         FindingId::KeepAlive => &[

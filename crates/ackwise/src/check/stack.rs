@@ -14,9 +14,9 @@ use super::card::StackName;
 /// How our end of one connection behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver {
-    /// The MSS that we announce, in octets.
+    /// The MSS that we announce, in bytes.
     pub mss: u16,
-    /// The receive window that we advertise, in octets (the kernel rounds it).
+    /// The receive window that we advertise, in bytes (the kernel rounds it).
     pub window: u32,
     /// Offer SACK? Without it Linux sends no tail-loss probes (RFC 8985), which look like releases.
     pub sack: bool,
@@ -87,12 +87,12 @@ pub trait Connection {
     /// How long opening took: about one round trip.
     fn handshake(&self) -> Duration;
 
-    /// Sends `octets` at once: in one segment, if they fit one.
+    /// Sends `bytes` at once: in one segment, if they fit one.
     ///
     /// # Errors
     ///
     /// If the connection can no longer send.
-    fn send(&mut self, octets: &[u8]) -> Result<(), TransportError>;
+    fn send(&mut self, bytes: &[u8]) -> Result<(), TransportError>;
 
     /// Changes when we acknowledge, from now on. [`Acknowledge::Promptly`] acknowledges at once what
     /// was withheld.
@@ -118,7 +118,7 @@ pub trait Connection {
 /// Something that happened on a connection.
 #[derive(Clone, Debug)]
 pub enum Happening {
-    /// Octets arrived.
+    /// Bytes arrived.
     Arrived(Arrival),
     /// We acknowledged everything up to the stream offset `up_to`.
     Acknowledged {
@@ -146,10 +146,10 @@ pub enum Happening {
 pub struct Arrival {
     /// When it arrived: as near to the wire as the stack can tell.
     pub at: Instant,
-    /// The offset of its first octet in the server's stream.
+    /// The offset of its first byte in the server's stream.
     pub offset: u64,
-    /// Its octets that were not there before, in order; empty for an out-of-order or repeated one.
-    pub octets: Vec<u8>,
+    /// Its bytes that were not there before, in order; empty for an out-of-order or repeated one.
+    pub bytes: Vec<u8>,
     /// Length on the wire.
     pub len: u32,
     /// It repeats what the server had sent before.

@@ -160,8 +160,8 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     #[cfg(feature = "parquet")]
     if let Some(path) = &explain.parquet {
-        let octets = ackwise::explain::parquet(&explained);
-        rows::write(path, &octets.map_err(|error| Failure::Usage(error.to_string()))?)?;
+        let bytes = ackwise::explain::parquet(&explained);
+        rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let report = match (explain.json, explain.markdown) {
         (true, _) => json(&explained, &shown),

@@ -34,8 +34,8 @@ pub(crate) struct Record {
     #[arg(long, value_name = "HOST", requires = "captured")]
     vantage: Option<String>,
 
-    /// Leave out of --pcap what is beyond so many octets of a frame; 128 leaves the headers
-    #[arg(long, value_name = "OCTETS", requires = "pcap")]
+    /// Leave out of --pcap what is beyond so many bytes of a frame; 128 leaves the headers
+    #[arg(long, value_name = "BYTES", requires = "pcap")]
     snap_length: Option<u32>,
 
     /// Write sequence numbers, ACKs and windows over time: a line of CSV for each segment at each end

@@ -82,24 +82,24 @@ impl Formats {
 }
 
 /// Whole or not at all: what is there is replaced when the new file is complete.
-pub(crate) fn write(path: &Path, octets: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failure = |error| Failure::File { path: path.to_owned(), error };
     if path == Path::new(STANDARD_OUTPUT) {
         // Opened by this name, a file would be written from its beginning twice.
         let mut stdout = io::stdout().lock();
-        return match stdout.write_all(octets).and_then(|()| stdout.flush()) {
+        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             // A reader that has seen enough is a success.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.map_err(failure),
         };
     }
     if !is_plain(path) {
-        return fs::write(path, octets).map_err(failure);
+        return fs::write(path, bytes).map_err(failure);
     }
     // What a symbolic link leads to is replaced, not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let unfinished = beside(&path, ".part");
-    let written = fs::write(&unfinished, octets).and_then(|()| fs::rename(&unfinished, &path));
+    let written = fs::write(&unfinished, bytes).and_then(|()| fs::rename(&unfinished, &path));
     written.map_err(failure)
 }
 

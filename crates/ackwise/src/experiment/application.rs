@@ -10,7 +10,7 @@ use ackwise_sim::{
     },
     workload::Span,
 };
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     behaviour::behaviour,
@@ -106,8 +106,8 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         connections: reader
             .or("connections", Connections::PerDocument, |f| f.choice(CONNECTIONS))?,
         request: request(reader)?,
-        response_head: reader.or("response_head", Octets(0), |field| {
-            field.quantity_in(&|size: &Octets| size.0 <= LONGEST_HEAD, "at most 1 MiB")
+        response_head: reader.or("response_head", ByteCount(0), |field| {
+            field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
         think: reader.or("think", Span::ZERO, span)?,
         think_scope: reader.or("think_scope", ThinkScope::Document, |f| f.choice(THINK_SCOPE))?,
@@ -117,8 +117,8 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         parse: reader.or("parse", Span::ZERO, span)?,
         cached_per_million: reader.or("cached", 0, |f| f.quantity().map(share))?,
         closer: reader.or("closer", Closer::Client, |f| f.choice(CLOSER))?,
-        client_close: reader.or("client_close", Octets(0), |field| {
-            field.quantity_in(&|size: &Octets| size.0 <= LONGEST_HEAD, "at most 1 MiB")
+        client_close: reader.or("client_close", ByteCount(0), |field| {
+            field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
     })
 }
@@ -140,9 +140,9 @@ fn transfer(field: &Field<'_>) -> Result<Transfer, ExperimentError> {
         }
         _ => {
             let mut reader = variant.table("{ segment-filled = { segment = \"1460 B\" } }")?;
-            let segment = reader.required("segment", Octets::EXPECTED)?;
-            let fits = |size: &Octets| (1..=u64::from(u16::MAX)).contains(&size.0);
-            let Octets(segment) = segment.quantity_in(&fits, "from 1 B to 65535 B")?;
+            let segment = reader.required("segment", ByteCount::EXPECTED)?;
+            let fits = |size: &ByteCount| (1..=u64::from(u16::MAX)).contains(&size.0);
+            let ByteCount(segment) = segment.quantity_in(&fits, "from 1 B to 65535 B")?;
             reader.finish()?;
             let segment = u32::try_from(segment).ok().and_then(NonZeroU32::new);
             Ok(Transfer::SegmentFilled { segment: segment.expect("the range is one of 16 bits") })
@@ -166,26 +166,26 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
     Ok(Arrivals {
         interarrival: span(reader.required("interarrival", "a duration or a distribution")?)?,
         request: request(reader)?,
-        response: reader.required("response", Octets::EXPECTED)?.quantity()?,
+        response: reader.required("response", ByteCount::EXPECTED)?.quantity()?,
         hold: reader.or("hold", Span::ZERO, span)?,
         prompt_acks: reader.or("prompt_acks", false, |field| field.flag())?,
         limit: reader.optional("limit").map(at_least_one).transpose()?,
     })
 }
 
-/// A browser's request in the middle nineties (Mah 1997: a median of about 240 octets; the thesis takes
+/// A browser's request in the middle nineties (Mah 1997: a median of about 240 bytes; the thesis takes
 /// 210).
-const REQUEST: Octets = Octets(210);
+const REQUEST: ByteCount = ByteCount(210);
 
-fn request(reader: &mut Reader<'_>) -> Result<Octets, ExperimentError> {
-    let fits = |size: &Octets| (1..=LONGEST_HEAD).contains(&size.0);
+fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
+    let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
     reader.or("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
 }
 
 /// Servers refuse what is longer.
 const LONGEST_HEAD: u64 = 1 << 20;
 
-/// Users and clients of all applications; each costs a few hundred octets.
+/// Users and clients of all applications; each costs a few hundred bytes.
 fn expect_few(field: &Field<'_>, all: &[Application]) -> Result<(), ExperimentError> {
     let users = all.iter().map(|application| match &application.kind {
         ApplicationKind::Web(web) => u64::from(web.users.get()),

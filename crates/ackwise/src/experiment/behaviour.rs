@@ -9,7 +9,7 @@ use std::{
 };
 
 use ackwise_http::behaviour::{Behaviour, Gather, HeadFlush, KeepAlivePolicy, Nagle, Tail};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     document::Value,
@@ -52,9 +52,9 @@ fn size(field: &Field<'_>, open: &str) -> Result<Option<NonZeroUsize>, Experimen
     if matches!(&field.item.value, Value::Text(text) if text == open) {
         return Ok(None);
     }
-    let fits = |size: &Octets| (1..=1 << 30).contains(&size.0);
+    let fits = |size: &ByteCount| (1..=1 << 30).contains(&size.0);
     let range = format!("from 1 B to 1 GiB, or \"{open}\"");
-    let size: Octets = field.quantity_in(&fits, &range)?;
+    let size: ByteCount = field.quantity_in(&fits, &range)?;
     Ok(usize::try_from(size.0).ok().and_then(NonZeroUsize::new))
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use ackwise_sim::workload::{Count, Size, Span, Truncation, Unusable, Weighted};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     document::Value,
@@ -64,20 +64,21 @@ pub(crate) fn size(field: Field<'_>) -> Result<Size, ExperimentError> {
 }
 
 fn size_of(name: &str, reader: &mut Reader<'_>) -> Result<Size, ExperimentError> {
-    let octets =
-        |reader: &mut Reader<'_>, key| reader.required(key, Octets::EXPECTED)?.quantity::<Octets>();
+    let bytes = |reader: &mut Reader<'_>, key| {
+        reader.required(key, ByteCount::EXPECTED)?.quantity::<ByteCount>()
+    };
     Ok(match name {
-        "uniform" => Size::Uniform { from: octets(reader, "from")?, to: octets(reader, "to")? },
+        "uniform" => Size::Uniform { from: bytes(reader, "from")?, to: bytes(reader, "to")? },
         "pareto" => Size::Pareto {
-            least: octets(reader, "least")?,
+            least: bytes(reader, "least")?,
             shape: parameter(reader, "shape")?,
-            most: octets(reader, "most")?,
+            most: bytes(reader, "most")?,
             truncation: truncation(reader)?,
         },
         _ => Size::LogNormal {
             mu: parameter(reader, "mu")?,
             sigma: parameter(reader, "sigma")?,
-            most: octets(reader, "most")?,
+            most: bytes(reader, "most")?,
             truncation: truncation(reader)?,
         },
     })
@@ -88,7 +89,7 @@ fn mixture(field: &Field<'_>) -> Result<Size, ExperimentError> {
         let mut reader = part.table("{ weight, size }")?;
         let weight = reader.required("weight", "how often, in proportion")?;
         let weight = weight.integer(0..=u32::MAX)?;
-        let size = size(reader.required("size", Octets::EXPECTED)?)?;
+        let size = size(reader.required("size", ByteCount::EXPECTED)?)?;
         reader.finish()?;
         Ok(Weighted { weight, size })
     };

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_link::{BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, Red};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     document::{Table, Value},
@@ -54,8 +54,8 @@ fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
         "packets such as \"25 packets\", a size such as \"64 KB\", or { red = … }";
     if let Value::Text(text) = &field.item.value {
         let packets = parse(text).map(|Packets(limit)| Queue::DropTail(Limit::Packets(limit)));
-        let octets = || parse::<Octets>(text).filter(|limit| limit.0 > 0);
-        let queue = packets.or_else(|| octets().map(|limit| Queue::octets(limit.0)));
+        let bytes = || parse::<ByteCount>(text).filter(|limit| limit.0 > 0);
+        let queue = packets.or_else(|| bytes().map(|limit| Queue::bytes(limit.0)));
         return queue.ok_or_else(|| field.wrong(EXPECTED));
     }
     let mut reader = field.table(EXPECTED)?;
@@ -126,8 +126,8 @@ const DEFAULT_QUEUE: Queue =
     Queue::DropTail(Limit::Packets(NonZeroU32::new(1_000).expect("1000 is not 0")));
 
 /// What each packet takes on the link beside its IP datagram; 38 B on Ethernet, with the gap.
-pub(crate) fn overhead(field: Field<'_>) -> Result<Octets, ExperimentError> {
-    field.quantity_in(&|size: &Octets| size.0 <= 1_000, "at most 1000 B")
+pub(crate) fn overhead(field: Field<'_>) -> Result<ByteCount, ExperimentError> {
+    field.quantity_in(&|size: &ByteCount| size.0 <= 1_000, "at most 1000 B")
 }
 
 /// For messages.

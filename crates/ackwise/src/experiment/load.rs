@@ -42,12 +42,12 @@ impl Experiment {
 /// More than people write.
 const MOST: u64 = 16 << 20;
 
-/// Reads a text that is not longer than `most` octets, whatever the file is: a device may have no end.
+/// Reads a text that is not longer than `most` bytes, whatever the file is: a device may have no end.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(most + 1).read_to_string(&mut text)?;
     if u64::try_from(text.len()).is_ok_and(|length| length > most) {
-        let what = format!("longer than {most} octets");
+        let what = format!("longer than {most} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
     Ok(text)

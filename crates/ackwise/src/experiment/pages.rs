@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use ackwise_link::Probability;
 use ackwise_sim::workload::{Pages, Size};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     distribution::{count, size, usable},
@@ -52,18 +52,18 @@ fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
     if let Some(field) = reader.optional("gurkan") {
         return gurkan(&field);
     }
-    let primary = size(reader.required("primary", Octets::EXPECTED)?)?;
+    let primary = size(reader.required("primary", ByteCount::EXPECTED)?)?;
     let inlines = reader.required("inlines", "a list of sizes, or how many there are")?;
     let Value::List(_) = inlines.item.value else {
-        let inline = size(reader.required("inline", Octets::EXPECTED)?)?;
+        let inline = size(reader.required("inline", ByteCount::EXPECTED)?)?;
         return Ok(Pages::Drawn { primary, inline, inlines: count(inlines)? });
     };
-    let Size::Fixed(Octets(primary)) = primary else {
+    let Size::Fixed(ByteCount(primary)) = primary else {
         let what = "a list of inlines goes with one size of the primary, not with a distribution";
         return Err(inlines.contradiction(what));
     };
     let sizes = inlines.list("a list of sizes")?;
-    let sizes = sizes.iter().map(|size| size.quantity::<Octets>().map(|size| size.0));
+    let sizes = sizes.iter().map(|size| size.quantity::<ByteCount>().map(|size| size.0));
     Ok(Pages::Fixed { primary, inlines: Cow::Owned(sizes.collect::<Result<_, _>>()?) })
 }
 

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_link::Rate;
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 /// A kind of quantity, with the units that it is written in.
 pub(crate) trait Quantity: Sized {
@@ -46,10 +46,10 @@ impl Quantity for Rate {
     }
 }
 
-impl Quantity for Octets {
+impl Quantity for ByteCount {
     const EXPECTED: &'static str =
         "a size in B, KB (1000 B), KiB (1024 B), MB, MiB, GB or GiB such as \"64 KiB\"";
-    const RANGE: &'static str = "in whole octets";
+    const RANGE: &'static str = "in whole bytes";
     const UNITS: &'static [(&'static str, u64)] = &[
         ("B", 1),
         ("kB", 1_000),
@@ -154,8 +154,8 @@ mod tests {
             assert_eq!(parse(text), Some(Duration::from_nanos(nanos)), "{text}");
         }
         assert_eq!(parse("1.5 Mb/s"), Rate::bits_per_second(1_500_000));
-        assert_eq!(parse("4 KiB"), Some(Octets(4_096)));
-        assert_eq!(parse("4 KB"), Some(Octets(4_000)));
+        assert_eq!(parse("4 KiB"), Some(ByteCount(4_096)));
+        assert_eq!(parse("4 KB"), Some(ByteCount(4_000)));
         assert_eq!(parse("25 packets"), NonZeroU32::new(25).map(Packets));
         assert_eq!(parse("0.5 %"), Some(Share { per_million: 5_000 }));
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_sim::table::{Dummies, TableModel, TableOrder};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{error::ExperimentError, quantity::Quantity, reader::Field};
 
@@ -11,7 +11,7 @@ use super::{error::ExperimentError, quantity::Quantity, reader::Field};
 pub(crate) fn table(field: Field<'_>) -> Result<TableModel, ExperimentError> {
     let mut reader = field.table("{ order, record, memory, others, dummies }")?;
     let record = |field: Field<'_>| {
-        let fits = |size: &Octets| (1..=MOST_RECORD).contains(&size.0);
+        let fits = |size: &ByteCount| (1..=MOST_RECORD).contains(&size.0);
         field.quantity_in(&fits, "from 1 B to 1 MiB")
     };
     let table = TableModel {
@@ -38,7 +38,7 @@ fn dummies(field: &Field<'_>) -> Result<Dummies, ExperimentError> {
 }
 
 /// An inpcb and a tcpcb of 4.3BSD, one mbuf each.
-const BSD_RECORD: Octets = Octets(256);
+const BSD_RECORD: ByteCount = ByteCount(256);
 
 const MOST_RECORD: u64 = 1 << 20;
 

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Hold, Octets,
+    ByteCount, Config, Hold,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
         InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
@@ -148,7 +148,7 @@ fn initial_window(field: Field<'_>) -> Result<InitialWindow, ExperimentError> {
 }
 
 fn mss(field: Field<'_>) -> Result<u16, ExperimentError> {
-    let fits = |size: &Octets| (64..=65_495).contains(&size.0);
+    let fits = |size: &ByteCount| (64..=65_495).contains(&size.0);
     let size = field.quantity_in(&fits, "from 64 B to 65495 B")?;
     Ok(u16::try_from(size.0).expect("the range is one of 16 bits"))
 }
@@ -164,7 +164,7 @@ fn buffer(field: &Field<'_>, mss: u16) -> Result<u32, ExperimentError> {
             .filter(|size| (1..=MAX_BUFFER).contains(size))
             .ok_or_else(|| field.wrong("a buffer of at most 1 GiB"));
     }
-    let fits = |size: &Octets| (1..=u64::from(MAX_BUFFER)).contains(&size.0);
+    let fits = |size: &ByteCount| (1..=u64::from(MAX_BUFFER)).contains(&size.0);
     let size = field.quantity_in(&fits, "or in segments, from 1 B to 1 GiB")?;
     Ok(u32::try_from(size.0).expect("the range is one of 32 bits"))
 }

@@ -198,7 +198,7 @@ fn settings_have_the_same_rules_as_files() {
     let set = |setting| experiment.with_set(setting);
     let case = |setting| set(setting).unwrap().cases()[0].scenario.clone();
     assert_eq!(case("duration=2s").duration, Duration::from_secs(2));
-    assert_eq!(case("link.wire.queue=64 KB").links[0].directions[0].queue, Queue::octets(64_000));
+    assert_eq!(case("link.wire.queue=64 KB").links[0].directions[0].queue, Queue::bytes(64_000));
     // A table may stand where there was a word, and a word may grow into a table.
     let window = case("host.server.tcp.initial_window=4").nodes[1].tcp.unwrap();
     let four = InitialWindow::Segments(NonZeroU8::new(4).unwrap());
@@ -242,7 +242,7 @@ clients = {{ values = [8, 16], "application.web.users" = [2, 4], "tcp.hold" = ["
     ");
     let last = &experiment.cases()[3];
     assert_eq!(last.labels.get("clients").and_then(CaseValue::as_integer), Some(16));
-    assert_eq!(last.scenario.links[0].directions[0].queue, Queue::octets(64_000));
+    assert_eq!(last.scenario.links[0].directions[0].queue, Queue::bytes(64_000));
     let ApplicationKind::Web(web) = &last.scenario.applications[0].kind else { panic!("a web") };
     assert_eq!(web.users.get(), 4);
     assert!(experiment.with_set("link.wire.queue=5 packets").is_err(), "the grid would undo it");

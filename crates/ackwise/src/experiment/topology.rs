@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_sim::scenario::{CostModel, DuplexLink, Node, NodeId};
-use ackwise_tcp::{Config, Octets};
+use ackwise_tcp::{ByteCount, Config};
 
 use super::{
     document::{Entry, Item, Value},
@@ -207,7 +207,7 @@ impl Links {
                 name,
                 ends: [ends[0].of(number), ends[1].of(number)],
                 directions: link::directions(&own, &mut reader)?,
-                overhead: reader.or("overhead", Octets(0), link::overhead)?,
+                overhead: reader.or("overhead", ByteCount(0), link::overhead)?,
             });
             reader.finish()?;
         }

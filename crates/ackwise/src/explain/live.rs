@@ -96,7 +96,7 @@ impl Frames for Live {
             interface: passed.interface,
             link_type: LinkType::RAW,
             original_len: passed.original_len,
-            octets: self.socket.octets(),
+            bytes: self.socket.bytes(),
             direction: Some(match passed.direction {
                 packet_socket::Direction::Received => Direction::Received,
                 packet_socket::Direction::Sent => Direction::Sent,

@@ -12,7 +12,7 @@ use ackwise_http::cause::Party;
 use super::reading::Explained;
 use crate::columns::{self, Column};
 
-/// What every exchange owes to every cause, as the octets of a Parquet file.
+/// What every exchange owes to every cause, as the bytes of a Parquet file.
 ///
 /// Times are milliseconds but for `start`, seconds since the first packet. Rows of one exchange have the
 /// same `exchange`, which counts from 0 in the order in which they began, and their `ms` add up to its

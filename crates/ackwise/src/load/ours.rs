@@ -136,7 +136,7 @@ impl Transport for TunTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken> {
+    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken> {
         let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
         match ours.broken {
             Some(broken) => Err(broken),
@@ -146,7 +146,7 @@ impl Transport for TunTransport {
                 if follows == Follows::Close {
                     self.tun.set_hold(ours.id, UNTIL_THE_FIN);
                 }
-                Ok(self.tun.write(ours.id, octets))
+                Ok(self.tun.write(ours.id, bytes))
             }
         }
     }
@@ -157,7 +157,7 @@ impl Transport for TunTransport {
             (0, Some(broken)) => Err(broken),
             (0, None) if ours.peer_closed => Ok(Read::End),
             (0, None) => Ok(Read::Nothing),
-            (octets, _) => Ok(Read::Octets(octets)),
+            (bytes, _) => Ok(Read::ByteCount(bytes)),
         }
     }
 
@@ -193,7 +193,7 @@ impl Transport for TunTransport {
     }
 }
 
-/// A FIN that follows takes the held octets along; the bound is Linux' for `MSG_MORE`.
+/// A FIN that follows takes the held bytes along; the bound is Linux' for `MSG_MORE`.
 const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::Cork { release: Duration::from_millis(200) };
 /// The stack itself has room for as many: at least half of them are gone when there are twice as many.
 const CLOSING_LIMIT: usize = 2 * 65_536;

@@ -1,7 +1,7 @@
 //! A timeline as the numbers that the page reads: `assets/report/timeline.js` is the other side.
 //!
 //! A page holds a quarter of a million packets. As objects with names they would take 50 MB; as
-//! differences from the packet before they take 20 octets each. Times are in microseconds.
+//! differences from the packet before they take 20 bytes each. Times are in microseconds.
 
 use std::collections::BTreeMap;
 
@@ -126,11 +126,11 @@ impl Packer {
     const EDGE: i64 = 64;
 
     /// Time since the point before, packets since it, bits, where its data begins after the last of
-    /// its direction, octets, octets acknowledged since then, window.
+    /// its direction, bytes, bytes acknowledged since then, window.
     fn point(&mut self, it: &Point) -> [i64; 7] {
         let way = it.direction as usize;
         let at = micros(it.at.saturating_since(self.first).as_nanos());
-        let [from, to] = it.octets.map(number);
+        let [from, to] = it.bytes.map(number);
         let ack = it.ack.map_or(self.ack[way], number);
         let packet = number(it.packet);
         let packed = [

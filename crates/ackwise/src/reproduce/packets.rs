@@ -13,11 +13,11 @@ pub struct Packet {
     pub connection: ConnectionId,
     /// Who sent it.
     pub from: Side,
-    /// When its last octet was there; `None` if it never came.
+    /// When its last byte was there; `None` if it never came.
     pub at: Option<Instant>,
     /// What it was.
     pub segment: Segment,
-    /// The place of its first octet in the sender's stream, counted from 1 as tcpdump does.
+    /// The place of its first byte in the sender's stream, counted from 1 as tcpdump does.
     pub first: u64,
     /// What it acknowledges, counted from 1.
     pub acknowledges: Option<u64>,

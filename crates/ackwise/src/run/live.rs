@@ -65,7 +65,7 @@ impl<T> Conversation<T> {
         positions.position(sighting.transmit.segment.ack?)
     }
 
-    /// The window that a segment offers, in octets.
+    /// The window that a segment offers, in bytes.
     ///
     /// RFC 7323, section 2.2: "The window field in a segment where the SYN bit is set (i.e., a
     /// \<SYN\> or \<SYN,ACK\>) MUST NOT be scaled"; and none is unless both SYNs offer it.

@@ -84,7 +84,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 const APPLICATION: &[&str] = &[
     "documents",
     "files",
-    "octets",
+    "bytes",
     "rate_mean",
     "rate_sum",
     "goodput",
@@ -95,7 +95,7 @@ const APPLICATION: &[&str] = &[
     "connections_opened",
     "connections_failed",
 ];
-const DIRECTION: &[&str] = &["offered", "dropped", "octets", "utilization_pct", "drop_pct"];
+const DIRECTION: &[&str] = &["offered", "dropped", "bytes", "utilization_pct", "drop_pct"];
 const HOST: &[&str] = &["connections_opened", "most_open", "most_time_wait"];
 const TABLE: &[&str] = &["lookups", "examined", "refused", "mean_memory", "most_memory"];
 const SEGMENTS: &[&str] = &["all", "full"];
@@ -116,7 +116,7 @@ impl Flat {
         let ApplicationMeasures {
             documents,
             files,
-            octets,
+            bytes,
             rate_mean,
             rate_sum,
             goodput,
@@ -128,7 +128,7 @@ impl Flat {
         let time = |fraction| measures.percentile(fraction).map(millis);
         self.put(&prefix, "documents", count(*documents));
         self.put(&prefix, "files", count(*files));
-        self.put(&prefix, "octets", count(*octets));
+        self.put(&prefix, "bytes", count(*bytes));
         self.put(&prefix, "rate_mean", *rate_mean);
         self.put(&prefix, "rate_sum", *rate_sum);
         self.put(&prefix, "goodput", *goodput);
@@ -141,10 +141,10 @@ impl Flat {
     }
 
     fn direction(&mut self, prefix: &str, measures: &DirectionMeasures) {
-        let DirectionMeasures { offered, dropped, octets, utilization, drop_rate } = *measures;
+        let DirectionMeasures { offered, dropped, bytes, utilization, drop_rate } = *measures;
         self.put(prefix, ".offered", count(offered));
         self.put(prefix, ".dropped", count(dropped));
-        self.put(prefix, ".octets", count(octets));
+        self.put(prefix, ".bytes", count(bytes));
         self.put(prefix, ".utilization_pct", utilization.map(|share| share * 100.0));
         self.put(prefix, ".drop_pct", drop_rate * 100.0);
     }

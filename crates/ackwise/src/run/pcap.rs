@@ -36,7 +36,7 @@ struct Streams {
 }
 
 impl<W: Write> Capture<W> {
-    /// Watches the host `vantage`; of each frame, `snap_length` octets at most go to `output`.
+    /// Watches the host `vantage`; of each frame, `snap_length` bytes at most go to `output`.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ pub struct Recording {
     /// The name of the host where the run is captured and explained; else it is the first
     /// application's client.
     pub vantage: Option<String>,
-    /// Octets of each frame that stand in the capture, at most.
+    /// Bytes of each frame that stand in the capture, at most.
     pub snap_length: u32,
     /// Sequence numbers over time, see [`TimeSequence::COLUMNS`].
     pub time_sequence: Option<PathBuf>,

@@ -16,7 +16,7 @@ use super::live::{Conversation, Live};
 
 /// Writes every sighting of every connection as a line of CSV, see [`TimeSequence::COLUMNS`].
 ///
-/// Sequence numbers count as tcpdump's do: 0 is the SYN, 1 the first octet of data. The first error
+/// Sequence numbers count as tcpdump's do: 0 is the SYN, 1 the first byte of data. The first error
 /// ends the run early; [`TimeSequence::finish`] tells it.
 #[derive(Debug)]
 pub struct TimeSequence<W> {

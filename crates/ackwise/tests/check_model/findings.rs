@@ -74,7 +74,7 @@ fn nagle_is_told_from_thinking_whatever_the_round_trip() {
 
 #[test]
 fn the_odd_last_segment_of_a_joined_response_is_found() {
-    // Heidemann 1997, figure 4: 4,096 octets at a time leave a short segment, then a shorter one.
+    // Heidemann 1997, figure 4: 4,096 bytes at a time leave a short segment, then a shorter one.
     let found = finding(&model(JOINED_4096, 4_200), FindingId::NagleDelayedAck);
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
 }

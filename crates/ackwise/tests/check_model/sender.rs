@@ -10,7 +10,7 @@ pub(crate) struct Sending {
     pub(crate) initial_window: u64,
     /// After so long without sending, the window is the initial one again.
     pub(crate) restart_after: Option<Duration>,
-    /// Octets in flight at most.
+    /// Bytes in flight at most.
     pub(crate) buffer: u64,
 }
 
@@ -47,13 +47,13 @@ impl Sender {
     }
 
     /// The application writes; a cork holds back what does not fill a segment.
-    pub(crate) fn write(&mut self, octets: &[u8], corked: bool, now: Instant) {
+    pub(crate) fn write(&mut self, bytes: &[u8], corked: bool, now: Instant) {
         let idle = self.sent_at.map(|sent| now - sent);
         let restarts = self.how.restart_after.zip(idle).is_some_and(|(after, idle)| idle > after);
         if restarts && self.una == self.nxt {
             self.congestion_window = self.how.initial_window;
         }
-        self.written.extend_from_slice(octets);
+        self.written.extend_from_slice(bytes);
         self.corked = corked.then_some(now + CORK);
     }
 
@@ -69,7 +69,7 @@ impl Sender {
         }
     }
 
-    /// The next segment that may leave: its offset and octets.
+    /// The next segment that may leave: its offset and bytes.
     pub(crate) fn segment(&mut self, now: Instant) -> Option<(u64, Vec<u8>)> {
         let flight = self.nxt - self.una;
         let waiting = self.written.len() as u64 - self.nxt;
@@ -87,8 +87,8 @@ impl Sender {
             self.small = self.nxt;
         }
         self.sent_at = Some(now);
-        let octets = &self.written[usize::try_from(offset).expect("a model's stream is short")..];
-        Some((offset, octets[..usize::try_from(len).expect("at most an MSS")].to_vec()))
+        let bytes = &self.written[usize::try_from(offset).expect("a model's stream is short")..];
+        Some((offset, bytes[..usize::try_from(len).expect("at most an MSS")].to_vec()))
     }
 
     /// When something held leaves by itself.

@@ -12,7 +12,7 @@ use ackwise_http::{
 pub(crate) struct Write {
     /// So long after the one before.
     pub(crate) after: Duration,
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) corked: bool,
     /// Then the connection closes.
     pub(crate) closes: bool,
@@ -32,11 +32,11 @@ impl Program {
         Self { behaviour, page, varies, answered: 0, parser: RequestParser::new() }
     }
 
-    /// What it writes when `octets` arrive.
-    pub(crate) fn read(&mut self, mut octets: &[u8]) -> Vec<Write> {
+    /// What it writes when `bytes` arrive.
+    pub(crate) fn read(&mut self, mut bytes: &[u8]) -> Vec<Write> {
         let continued = self.parser.is_within_request();
         let mut answers = Vec::new();
-        while let Ok(Some(request)) = self.parser.advance(&mut octets) {
+        while let Ok(Some(request)) = self.parser.advance(&mut bytes) {
             answers.push(self.answer(&request));
         }
         match self.behaviour.pipelining {
@@ -77,7 +77,7 @@ impl Program {
         let mut writes: Vec<Write> = plan
             .map(|write| Write {
                 after: write.after,
-                octets: head[write.head]
+                bytes: head[write.head]
                     .iter()
                     .copied()
                     .chain(

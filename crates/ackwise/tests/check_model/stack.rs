@@ -28,7 +28,7 @@ use super::{
 pub(crate) struct Model {
     pub(crate) behaviour: Behaviour,
     pub(crate) sending: Sending,
-    /// Octets of its only page.
+    /// Bytes of its only page.
     pub(crate) page: u64,
     pub(crate) round_trip: Duration,
     /// An exact RST ends its TIME_WAIT.
@@ -127,11 +127,11 @@ impl Connection for ModelConnection {
         self.model.round_trip
     }
 
-    fn send(&mut self, octets: &[u8]) -> Result<(), TransportError> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
         let now = self.now();
         let up_to = self.acknowledge(now);
         self.later(self.model.round_trip / 2, Event::Ack(up_to), now);
-        self.later(self.model.round_trip / 2, Event::Request(octets.to_vec()), now);
+        self.later(self.model.round_trip / 2, Event::Request(bytes.to_vec()), now);
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Connection for ModelConnection {
 }
 
 impl ModelConnection {
-    /// All that has come is acknowledged, by a segment of its own or by one with octets.
+    /// All that has come is acknowledged, by a segment of its own or by one with bytes.
     fn acknowledge(&mut self, now: Instant) -> u64 {
         let up_to = self.receiving.acknowledge();
         self.happenings.push_back(Happening::Acknowledged { at: now, up_to });
@@ -191,25 +191,25 @@ impl ModelConnection {
                     self.later(self.model.round_trip / 2, Event::Reset, now);
                 }
             }
-            Event::Request(octets) => {
+            Event::Request(bytes) => {
                 let mut after = Duration::ZERO;
-                for write in self.program.read(&octets) {
+                for write in self.program.read(&bytes) {
                     after += write.after;
                     self.later(after, Event::Write(write), now);
                 }
             }
             Event::Write(write) => {
-                self.sender.write(&write.octets, write.corked, now);
+                self.sender.write(&write.bytes, write.corked, now);
                 if write.closes {
                     self.sender.uncork(); // A FIN takes everything along.
                     self.closing = true;
                 }
             }
             Event::Ack(up_to) => self.sender.acknowledged(up_to),
-            Event::Segment(offset, octets) => {
-                let len = u32::try_from(octets.len()).expect("at most an MSS");
+            Event::Segment(offset, bytes) => {
+                let len = u32::try_from(bytes.len()).expect("at most an MSS");
                 self.receiving.arrived(len.into(), now);
-                let arrival = Arrival { at: now, offset, octets, len, retransmission: false };
+                let arrival = Arrival { at: now, offset, bytes, len, retransmission: false };
                 self.happenings.push_back(Happening::Arrived(arrival));
                 return;
             }
@@ -226,8 +226,8 @@ impl ModelConnection {
     fn transmit(&mut self, now: Instant) {
         let way = self.model.round_trip / 2;
         let drained = self.sender.is_drained();
-        while let Some((offset, octets)) = self.sender.segment(now) {
-            self.later(way, Event::Segment(offset, octets), now);
+        while let Some((offset, bytes)) = self.sender.segment(now) {
+            self.later(way, Event::Segment(offset, bytes), now);
         }
         if let Some(fires) = self.sender.timer() {
             self.later(fires.saturating_duration_since(now), Event::Wake, now);

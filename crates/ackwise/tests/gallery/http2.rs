@@ -30,7 +30,7 @@ pub(crate) struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// The octets of a frame (section 4.1).
+/// The bytes of a frame (section 4.1).
 pub(crate) fn frame(kind: u8, flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
     let len = u32::try_from(payload.len()).expect("frames are small").to_be_bytes();
     [&len[1..], &[kind, flags], &id.to_be_bytes(), payload].concat()

@@ -5,29 +5,29 @@ use std::io::{self, ErrorKind, Read};
 /// A request without a body.
 pub(crate) const GET: &[u8] = b"GET /page HTTP/1.1\r\nHost: server\r\n\r\n";
 
-/// The head of a response with so many octets.
+/// The head of a response with so many bytes.
 pub(crate) fn response_head(body: usize) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {body}\r\n\r\n").into()
 }
 
-/// The head of a request that uploads so many octets.
+/// The head of a request that uploads so many bytes.
 pub(crate) fn upload_head(body: usize) -> Vec<u8> {
     format!("POST /upload HTTP/1.1\r\nHost: server\r\nContent-Length: {body}\r\n\r\n").into()
 }
 
-/// So many octets.
+/// So many bytes.
 pub(crate) fn body(len: usize) -> Vec<u8> {
     vec![b'x'; len]
 }
 
-/// Reads a head up to its empty line, not an octet further; how long its body is.
+/// Reads a head up to its empty line, not a byte further; how long its body is.
 pub(crate) fn read_head(stream: &mut impl Read) -> io::Result<usize> {
     const MAX_HEAD: usize = 8_192;
     let mut head = Vec::new();
-    let mut octet = [0];
+    let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut octet)?;
-        head.push(octet[0]);
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
         if head.len() > MAX_HEAD {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -37,7 +37,7 @@ pub(crate) fn read_head(stream: &mut impl Read) -> io::Result<usize> {
     Ok(length.and_then(|digits| digits.parse().ok()).unwrap_or(0))
 }
 
-/// Reads so many octets of a body.
+/// Reads so many bytes of a body.
 pub(crate) fn read_body(stream: &mut impl Read, mut left: usize) -> io::Result<()> {
     let mut buffer = vec![0; 65_536];
     while left > 0 {

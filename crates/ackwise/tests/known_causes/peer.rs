@@ -13,7 +13,7 @@ use super::{lab::Host, site::Site};
 /// A server that listens on port 80 until it is dropped.
 pub(crate) struct Peer {
     process: Child,
-    /// Its documents, each named for its octets, and its configuration.
+    /// Its documents, each named for its bytes, and its configuration.
     _site: Site,
 }
 

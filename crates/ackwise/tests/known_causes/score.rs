@@ -55,7 +55,7 @@ impl Score {
             score.accused += usize::from(wrong.peek().is_some());
             score.slandered += usize::from(wrong.any(|share| !is_pause(share.cause)));
             for (blame, span) in &injected {
-                // At a sender's side a message is over when its last octet leaves.
+                // At a sender's side a message is over when its last byte leaves.
                 let span = exchange.duration.min(*span);
                 score.injected += span;
                 score.found += span.min(owed(exchange, *blame));

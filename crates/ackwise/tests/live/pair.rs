@@ -62,17 +62,16 @@ fn captures_at_both_ends_are_one_report_and_the_clocks_are_compared() {
 
 /// Adds seconds to every time in a pcap file of this machine's byte order.
 fn set_clock(file: &Path, ahead: u32) {
-    let mut octets = fs::read(file).unwrap();
-    let field =
-        |octets: &[u8], at: usize| u32::from_ne_bytes(octets[at..at + 4].try_into().unwrap());
+    let mut bytes = fs::read(file).unwrap();
+    let field = |bytes: &[u8], at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     // The header of the file, then a header before each packet: seconds, nanoseconds, length.
     let mut at = 24;
-    while at < octets.len() {
-        let (seconds, length) = (field(&octets, at), field(&octets, at + 8));
-        octets[at..at + 4].copy_from_slice(&(seconds + ahead).to_ne_bytes());
+    while at < bytes.len() {
+        let (seconds, length) = (field(&bytes, at), field(&bytes, at + 8));
+        bytes[at..at + 4].copy_from_slice(&(seconds + ahead).to_ne_bytes());
         at += 16 + length as usize;
     }
-    fs::write(file, octets).unwrap();
+    fs::write(file, bytes).unwrap();
 }
 
 fn run(arguments: &[&Path]) -> std::process::Output {

@@ -22,7 +22,7 @@ pub(crate) fn differences(one: &Analysis, other: &Analysis) -> Vec<String> {
         }
     }
     for (number, (one, other)) in one.exchanges.iter().zip(&other.exchanges).enumerate() {
-        let known = [one, other].map(|it| (it.request.clone(), it.status, it.octets, it.complete));
+        let known = [one, other].map(|it| (it.request.clone(), it.status, it.bytes, it.complete));
         if known[0] != known[1] {
             differences.push(format!("exchange {number}: {known:?}"));
         }

@@ -92,10 +92,10 @@ impl Client {
         Self { stream, parser: ResponseParser::new() }
     }
 
-    /// The status of the answer to these octets.
-    fn asks(&mut self, octets: &[u8]) -> u16 {
+    /// The status of the answer to these bytes.
+    fn asks(&mut self, bytes: &[u8]) -> u16 {
         self.parser.expect(Method::Get);
-        self.stream.write_all(octets).unwrap();
+        self.stream.write_all(bytes).unwrap();
         let mut buffer = [0; 4096];
         loop {
             let count = self.stream.read(&mut buffer).unwrap();

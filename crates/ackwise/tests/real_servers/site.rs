@@ -24,9 +24,9 @@ impl Site {
         for folder in [&site.root, &site.documents()] {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("it is ours");
         }
-        for octets in DOCUMENTS {
-            let content = vec![b'x'; octets];
-            fs::write(site.documents().join(octets.to_string()), content).expect("it is ours");
+        for bytes in DOCUMENTS {
+            let content = vec![b'x'; bytes];
+            fs::write(site.documents().join(bytes.to_string()), content).expect("it is ours");
         }
         site
     }
@@ -51,7 +51,7 @@ impl Site {
     /// What `file` holds, if it exists.
     pub(crate) fn read(&self, file: &str) -> String {
         fs::read(self.path(file))
-            .map_or_else(|_| String::new(), |octets| String::from_utf8_lossy(&octets).into_owned())
+            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 

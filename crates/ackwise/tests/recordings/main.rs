@@ -139,8 +139,8 @@ fn a_snap_length_leaves_headers_only() {
     let recording =
         Recording { pcap: Some(file.0.clone()), snap_length: 96, ..Recording::default() };
     record(&recording, &scenario).unwrap();
-    let octets = fs::metadata(&file.0).unwrap().len();
-    assert!(octets <= 24 + capture(96) * (16 + 96), "{octets}");
+    let bytes = fs::metadata(&file.0).unwrap().len();
+    assert!(bytes <= 24 + capture(96) * (16 + 96), "{bytes}");
 }
 
 /// One line for each event, in the order of time; the ACK line never goes back.

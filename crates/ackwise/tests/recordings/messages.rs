@@ -59,7 +59,7 @@ impl Messages {
             let head = &stream[start..head_end];
             assert!(head.starts_with(first_line.as_bytes()), "{message:?} in {file:?}");
             assert!(head.ends_with(b"\r\n\r\n"), "{message:?} in {file:?}");
-            assert!(stream[head_end..end].iter().all(|&octet| octet == 0), "{message:?}");
+            assert!(stream[head_end..end].iter().all(|&byte| byte == 0), "{message:?}");
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use ackwise_sim::{
     },
     workload::{Pages, Span},
 };
-use ackwise_tcp::{Config, Octets, Policies};
+use ackwise_tcp::{ByteCount, Config, Policies};
 
 pub(crate) const CLIENT: NodeId = NodeId(0);
 pub(crate) const SERVER: NodeId = NodeId(1);
@@ -57,7 +57,7 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
             name: "link".to_owned(),
             ends: [CLIENT, SERVER],
             directions: [direction.clone(), direction],
-            overhead: Octets(38),
+            overhead: ByteCount(38),
         }],
         applications: vec![Application {
             name: "web".to_owned(),
@@ -85,8 +85,8 @@ fn web(transfer: Transfer) -> Web {
         },
         transfer,
         connections: Connections::PerDocument,
-        request: Octets(210),
-        response_head: Octets(226),
+        request: ByteCount(210),
+        response_head: ByteCount(226),
         think: Span::ZERO,
         think_scope: ThinkScope::Document,
         client_delay: Span::ZERO,
@@ -95,6 +95,6 @@ fn web(transfer: Transfer) -> Web {
         parse: Span::ZERO,
         cached_per_million: 0,
         closer: Closer::Client,
-        client_close: Octets(0),
+        client_close: ByteCount(0),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn fields(names: &[&str], capture: &Path) -> Result<Vec<Vec<String>>,
     Ok(text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
 }
 
-/// The octets of both directions of the first streams, the client's first, as tshark puts them
+/// The bytes of both directions of the first streams, the client's first, as tshark puts them
 /// together.
 pub(crate) fn streams(count: usize, capture: &Path) -> Result<Vec<[Vec<u8>; 2]>, String> {
     let wanted: Vec<_> = (0..count).map(|number| format!("follow,tcp,raw,{number}")).collect();
@@ -43,8 +43,8 @@ pub(crate) fn streams(count: usize, capture: &Path) -> Result<Vec<[Vec<u8>; 2]>,
     for line in read("tshark", &arguments, capture)?.lines() {
         if let Some(number) = line.strip_prefix("Filter: tcp.stream eq ") {
             current = number.parse().expect("the number of a stream");
-        } else if let Some(octets) = hexadecimal(line.trim_start_matches('\t')) {
-            streams[current][usize::from(line.starts_with('\t'))].extend(octets);
+        } else if let Some(bytes) = hexadecimal(line.trim_start_matches('\t')) {
+            streams[current][usize::from(line.starts_with('\t'))].extend(bytes);
         }
     }
     Ok(streams)
@@ -54,8 +54,8 @@ fn hexadecimal(text: &str) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(2) {
         return None;
     }
-    let octet = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(octet).collect()
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }
 
 const VERIFYING: [&str; 8] = [

@@ -9,7 +9,7 @@ use ackwise_tcp::Wait;
 
 use super::{Confidence, Nanos};
 
-/// All that the decision may depend on. Times are those at the sender, octets those of its stream.
+/// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     /// Since it last sent data.
@@ -22,7 +22,7 @@ pub(crate) struct Facts {
     /// That much later counts as at once.
     pub at_once: Nanos,
     /// Data of the segment.
-    pub octets: u64,
+    pub bytes: u64,
     /// Data of a full segment.
     pub full: u64,
     /// What was outstanding before the latest acknowledgement, and after it.
@@ -57,7 +57,7 @@ pub(crate) struct Facts {
 pub(crate) enum Loss {
     /// It is the repair.
     Repairs,
-    /// Octets before it are missing.
+    /// Bytes before it are missing.
     Missing,
     /// The repair is on its way.
     Repaired,
@@ -116,7 +116,7 @@ impl Hold {
 
     /// The acknowledgement has let the segment go. What did it change?
     fn released(facts: &Facts) -> Self {
-        if facts.room.is_some_and(|room| room < facts.octets.min(facts.full)) {
+        if facts.room.is_some_and(|room| room < facts.bytes.min(facts.full)) {
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
         }
         if facts.is_small() && facts.nagle_holds() && !facts.fills_window() {
@@ -166,7 +166,7 @@ impl Facts {
     /// Until the latest acknowledgement the receiver let nothing more come; that the sender then took
     /// its time makes little difference.
     fn was_shut(&self) -> bool {
-        self.room.is_some_and(|room| room < self.octets.min(self.full))
+        self.room.is_some_and(|room| room < self.bytes.min(self.full))
             && self.after_ack.is_some_and(|late| late * 4 <= self.gap)
     }
 
@@ -184,13 +184,13 @@ impl Facts {
 
     /// Its last segment is not full; a network card may have been given several.
     const fn is_small(&self) -> bool {
-        self.full > 0 && !self.octets.is_multiple_of(self.full)
+        self.full > 0 && !self.bytes.is_multiple_of(self.full)
     }
 
     /// The congestion window may have held it too.
     const fn fills_window(&self) -> bool {
         let window = if self.window > self.full { self.window } else { self.full };
-        self.flight[0] + self.octets > window
+        self.flight[0] + self.bytes > window
     }
 
     /// RFC 896 as BSD has it: until all is acknowledged. As Minshall and Linux have it: until the
@@ -212,7 +212,7 @@ mod tests {
         after_ack: Some(Nanos::from_millis(60)),
         quiet: Nanos::from_millis(60),
         at_once: Nanos::from_millis(1),
-        octets: 1_448,
+        bytes: 1_448,
         full: 1_448,
         flight: [1_448, 0],
         room: Some(60_000),
@@ -235,7 +235,7 @@ mod tests {
             (LATE, lost, "cut off from more, so it was ready"),
             (Facts { from_afar: false, ..LATE }, late, "its sender's host would have seen it"),
             (Facts { pushed: true, ..LATE }, late, "a send buffer was empty, and full again"),
-            (Facts { pushed: true, octets: 500, ..LATE }, lost, "a last piece behind a card's PSH"),
+            (Facts { pushed: true, bytes: 500, ..LATE }, lost, "a last piece behind a card's PSH"),
             (Facts { pushed: true, ended: true, ..LATE }, late, "the program had written no more"),
             (Facts { flight: [2_896, 1_448], pushed: true, ..LATE }, late, "more is under way"),
         ] {
@@ -248,7 +248,7 @@ mod tests {
         let small = Facts {
             after_ack: Some(Nanos::ZERO),
             flight: [90, 0],
-            octets: 500,
+            bytes: 500,
             constant: true,
             without_nagle: true,
             ..LATE

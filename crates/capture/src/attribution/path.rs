@@ -133,45 +133,45 @@ impl Vantage {
     }
 }
 
-/// How long a link is busy with an octet, in picoseconds, learned from what cannot be explained
+/// How long a link is busy with a byte, in picoseconds, learned from what cannot be explained
 /// otherwise: segments that come one behind the other, and acknowledgements that come late.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    per_octet: Option<u64>,
+    per_byte: Option<u64>,
     samples: u8,
     /// All samples may be of a receiver's timer.
     doubtful: bool,
 }
 
 impl Pace {
-    /// Octets of headers that go with any data: of IPv4 and TCP without options.
+    /// Bytes of headers that go with any data: of IPv4 and TCP without options.
     pub(crate) const HEADERS: u64 = 40;
     /// Of so few samples the fastest counts. Ours.
     const FEW: u8 = 4;
 
-    /// So many octets of data took so long with their headers.
+    /// So many bytes of data took so long with their headers.
     ///
     /// What is slower had other reasons too, and what is faster had waited somewhere and came at
     /// once; so the pace is one that three of four samples are slower than, or as slow.
-    pub(crate) fn sample(&mut self, octets: u64, span: Nanos) {
+    pub(crate) fn sample(&mut self, bytes: u64, span: Nanos) {
         if std::mem::take(&mut self.doubtful) {
             *self = Self::default();
         }
-        self.learn(octets, span);
+        self.learn(bytes, span);
     }
 
-    /// So many octets took no longer than that: what ended it may have been a receiver's timer.
-    fn sample_at_most(&mut self, octets: u64, span: Nanos) {
-        self.doubtful |= self.per_octet.is_none();
-        if self.doubtful || span < self.time(octets + Self::HEADERS) {
-            self.learn(octets, span);
+    /// So many bytes took no longer than that: what ended it may have been a receiver's timer.
+    fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
+        self.doubtful |= self.per_byte.is_none();
+        if self.doubtful || span < self.time(bytes + Self::HEADERS) {
+            self.learn(bytes, span);
         }
     }
 
-    fn learn(&mut self, octets: u64, span: Nanos) {
-        let sample = (span * 1_000).get() / (octets + Self::HEADERS);
+    fn learn(&mut self, bytes: u64, span: Nanos) {
+        let sample = (span * 1_000).get() / (bytes + Self::HEADERS);
         self.samples = self.samples.saturating_add(1);
-        self.per_octet = Some(match self.per_octet {
+        self.per_byte = Some(match self.per_byte {
             None => sample,
             Some(pace) if self.samples <= Self::FEW => pace.min(sample),
             // Steps of three to one lead to where three of four are on the side of the small ones.
@@ -182,16 +182,16 @@ impl Pace {
 
     /// This, or if it is not known, or less well, the other.
     pub(crate) const fn or(self, other: Self) -> Self {
-        match (self.per_octet, other.per_octet) {
+        match (self.per_byte, other.per_byte) {
             (None, _) => other,
             (Some(_), Some(_)) if self.doubtful && !other.doubtful => other,
             (Some(_), _) => self,
         }
     }
 
-    /// How long a link is busy with so many octets; no time if that is not known.
-    pub(crate) fn time(self, octets: u64) -> Nanos {
-        Nanos::new(self.per_octet.unwrap_or(0).saturating_mul(octets) / 1_000)
+    /// How long a link is busy with so many bytes; no time if that is not known.
+    pub(crate) fn time(self, bytes: u64) -> Nanos {
+        Nanos::new(self.per_byte.unwrap_or(0).saturating_mul(bytes) / 1_000)
     }
 }
 
@@ -223,7 +223,7 @@ pub(crate) struct Bottleneck {
 /// A segment whose end was acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Acknowledged {
-    octets: u64,
+    bytes: u64,
     sent: Instant,
     at: Instant,
 }
@@ -232,25 +232,25 @@ impl Bottleneck {
     /// Over so many acknowledgements a pace is taken: some come in a bunch. Ours.
     const RUN: usize = 8;
 
-    /// An acknowledgement of `octets`, the last of which were seen at `sent`, was seen at `at`.
+    /// An acknowledgement of `bytes`, the last of which were seen at `sent`, was seen at `at`.
     /// Acknowledgements that lie further apart than their segments did show the pace of what is
     /// behind, unless this one was delayed: while `more` is outstanding it was not, if it is of two
     /// segments (`prompt`). A receiver whose timer goes off between two segments acknowledges one.
     pub(crate) fn acknowledged(
         &mut self,
-        octets: u64,
+        bytes: u64,
         [sent, at]: [Instant; 2],
         more: bool,
         prompt: bool,
     ) {
         if let Some(first) = self.run.front().filter(|_| more) {
             let apart = Nanos::between(first.at, at);
-            let octets = octets + self.run.iter().skip(1).map(|it| it.octets).sum::<u64>();
+            let bytes = bytes + self.run.iter().skip(1).map(|it| it.bytes).sum::<u64>();
             if apart > Nanos::between(first.sent, sent) * 2 {
                 if prompt {
-                    self.behind.sample(octets, apart);
+                    self.behind.sample(bytes, apart);
                 } else {
-                    self.behind.sample_at_most(octets, apart);
+                    self.behind.sample_at_most(bytes, apart);
                 }
             }
         }
@@ -260,18 +260,18 @@ impl Bottleneck {
         if self.run.len() == Self::RUN {
             self.run.pop_front();
         }
-        self.run.push_back(Acknowledged { octets, sent, at });
+        self.run.push_back(Acknowledged { bytes, sent, at });
     }
 
-    /// So many octets of data are put on it, with their headers.
-    pub(crate) fn carry(&mut self, octets: u64, now: Instant) {
-        let busy = self.time(octets + Pace::HEADERS);
+    /// So many bytes of data are put on it, with their headers.
+    pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
+        let busy = self.time(bytes + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;
     }
 
-    /// How long it is busy with so many octets.
-    pub(crate) fn time(&self, octets: u64) -> Nanos {
-        self.before.time(octets).max(self.behind.time(octets))
+    /// How long it is busy with so many bytes.
+    pub(crate) fn time(&self, bytes: u64) -> Nanos {
+        self.before.time(bytes).max(self.behind.time(bytes))
     }
 
     /// When it has nothing more to do.

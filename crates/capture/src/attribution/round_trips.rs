@@ -32,7 +32,7 @@ struct Burst {
 pub(super) struct Answer {
     /// When the segment was seen.
     pub seen: Instant,
-    /// Octets that were acknowledged with it.
+    /// Bytes that were acknowledged with it.
     pub newly: u64,
     /// More is outstanding.
     pub more: bool,
@@ -43,12 +43,12 @@ impl RoundTrips {
     const MAX_TIMED: usize = 16;
 
     /// Data was seen for the first time; up to `highest` was sent before.
-    pub(super) fn sent(&mut self, octets: &Range<u64>, highest: u64, seen: Instant) {
+    pub(super) fn sent(&mut self, bytes: &Range<u64>, highest: u64, seen: Instant) {
         if self.timed.is_empty() && self.acked >= highest {
-            self.burst = Some(Burst { start: octets.start, seen, end: None });
+            self.burst = Some(Burst { start: bytes.start, seen, end: None });
         }
         if self.timed.len() < Self::MAX_TIMED {
-            self.timed.push_back(Timed { end: octets.end, seen });
+            self.timed.push_back(Timed { end: bytes.end, seen });
         }
     }
 
@@ -64,7 +64,7 @@ impl RoundTrips {
         Some(Answer { seen, newly, more: !self.timed.is_empty() })
     }
 
-    /// What of the burst is acknowledged with `acked`, in octets, and when its first was seen; up to
+    /// What of the burst is acknowledged with `acked`, in bytes, and when its first was seen; up to
     /// `highest` was sent by now.
     pub(super) fn of_burst(&mut self, acked: u64, highest: u64) -> Option<(u64, Instant)> {
         let burst = self.burst.as_mut()?;

@@ -24,7 +24,7 @@ pub(crate) struct Sender {
     /// The last one that is there and has changed something.
     latest: Option<Arrived>,
     last: Option<Departure>,
-    /// The last one with octets that were not seen before, and when links were done with it.
+    /// The last one with bytes that were not seen before, and when links were done with it.
     last_new: Option<(Departure, Instant)>,
     round_trips: RoundTrips,
     bottleneck: Bottleneck,
@@ -32,7 +32,7 @@ pub(crate) struct Sender {
     acked: u64,
     edge: Option<u64>,
     highest: u64,
-    /// Octets of a full segment.
+    /// Bytes of a full segment.
     full: u64,
     /// Where the last small segment ended.
     small_end: u64,
@@ -66,19 +66,19 @@ pub(crate) struct Departure {
 pub(crate) struct Sighting {
     pub packet: u64,
     pub seen: Instant,
-    pub octets: Range<u64>,
-    /// Octets of a full segment.
+    pub bytes: Range<u64>,
+    /// Bytes of a full segment.
     pub full: u64,
     pub pushed: bool,
     /// What it has to do with a loss that the vantage point sees.
     pub loss: Option<Loss>,
-    /// It holds octets that were not seen before.
+    /// It holds bytes that were not seen before.
     pub new: bool,
 }
 
 impl Sighting {
     const fn len(&self) -> u64 {
-        self.octets.end - self.octets.start
+        self.bytes.end - self.bytes.start
     }
 }
 
@@ -115,7 +115,7 @@ impl Sender {
     /// than the least round trip, links were busy with the burst.
     fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
         let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
-        let Some((octets, since)) = of_burst else { return };
+        let Some((bytes, since)) = of_burst else { return };
         // Linux puts acknowledgements off while its program does not read and the window shrinks.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
         if full_window && newly > 4 * self.full {
@@ -125,9 +125,9 @@ impl Sender {
             return;
         }
         let busy = Nanos::between(since, ack.seen) - round_trip;
-        let headers = (octets / self.full).saturating_sub(1) * Pace::HEADERS;
+        let headers = (bytes / self.full).saturating_sub(1) * Pace::HEADERS;
         if !busy.is_zero() {
-            self.bottleneck.behind.sample(octets + headers, busy);
+            self.bottleneck.behind.sample(bytes + headers, busy);
         }
     }
 
@@ -203,17 +203,17 @@ impl Sender {
     /// acknowledgement, only the link was between them.
     fn learn_pace(&mut self, sighting: &Sighting, ways: &Ways) {
         let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
-        let octets = sighting.len();
-        if sighting.loss.is_some() || octets < sighting.full || octets == 0 {
+        let bytes = sighting.len();
+        if sighting.loss.is_some() || bytes < sighting.full || bytes == 0 {
             return;
         }
         let span = Nanos::between(last.seen, sighting.seen);
         let latest = self.latest.as_ref().filter(|it| it.at > last.sent);
         let after_ack = latest.map(|it| Nanos::between(it.at + ways.sender, sighting.seen));
-        let spacing = Spacing { octets, span, after_ack };
+        let spacing = Spacing { bytes, span, after_ack };
         let before = self.spacing.replace(spacing);
         if spacing.is_of_link(before) {
-            self.bottleneck.before.sample(octets, span);
+            self.bottleneck.before.sample(bytes, span);
         }
     }
 
@@ -226,7 +226,7 @@ impl Sender {
             after_ack: latest.map(|it| Nanos::between(it.at, sent)),
             quiet: latest.map_or(gap, |it| gap.min(Nanos::between(it.at, sent))),
             at_once: ways.at_once,
-            octets: sighting.len(),
+            bytes: sighting.len(),
             full: sighting.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
             room: latest.and_then(|it| it.room),
@@ -271,15 +271,15 @@ impl Sender {
     }
 
     fn depart(&mut self, sighting: &Sighting, sent: Instant, gap: Option<&Gap>, ways: &Ways) {
-        let octets = sighting.len();
-        self.bottleneck.carry(octets, sent);
+        let bytes = sighting.len();
+        self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
         let way = ways.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
         let arrives = (sighting.seen + ways.receiver).max(self.bottleneck.free_at() + way);
         let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
-        let cut = octets > sighting.full || self.last.as_ref().is_some_and(|last| !last.pushed);
-        let ended = pushed && !(cut && octets.is_multiple_of(sighting.full.max(1)));
+        let cut = bytes > sighting.full || self.last.as_ref().is_some_and(|last| !last.pushed);
+        let ended = pushed && !(cut && bytes.is_multiple_of(sighting.full.max(1)));
         let departure = Departure { packet, seen, sent, arrives, pushed, ended };
         self.last = Some(departure);
         if sighting.new {
@@ -292,21 +292,21 @@ impl Sender {
             self.window.lose(by, self.flight());
             return;
         }
-        self.round_trips.sent(&sighting.octets, self.highest, seen);
-        self.highest = self.highest.max(sighting.octets.end);
-        let small = sighting.full > 0 && !octets.is_multiple_of(sighting.full);
+        self.round_trips.sent(&sighting.bytes, self.highest, seen);
+        self.highest = self.highest.max(sighting.bytes.end);
+        let small = sighting.full > 0 && !bytes.is_multiple_of(sighting.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
         let unacknowledged = self.small_end > self.acked && self.coming.is_empty();
         if small && ready && unacknowledged && sighting.loss.is_none() {
             self.unheld = self.unheld.saturating_add(1);
         }
         if small {
-            self.small_end = sighting.octets.end;
+            self.small_end = sighting.bytes.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);
-        self.first_flight.see(octets.div_ceil(sighting.full.max(1)), wait);
+        self.first_flight.see(bytes.div_ceil(sighting.full.max(1)), wait);
         let flight = self.flight();
-        self.window.send(octets, sighting.full, flight, wait);
+        self.window.send(bytes, sighting.full, flight, wait);
     }
 
     fn notice_idle(&mut self, sent: Instant, ways: &Ways) {
@@ -349,10 +349,10 @@ impl Sender {
         [self.bottleneck.before, self.bottleneck.behind]
     }
 
-    /// The initial window is this at least, in octets.
-    pub(crate) fn set_initial_window(&mut self, octets: u64) {
-        self.window.initial = octets;
-        self.window.least = self.window.least.max(octets);
+    /// The initial window is this at least, in bytes.
+    pub(crate) fn set_initial_window(&mut self, bytes: u64) {
+        self.window.initial = bytes;
+        self.window.least = self.window.least.max(bytes);
     }
 
     /// What another look has shown of the path.

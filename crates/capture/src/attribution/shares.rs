@@ -1,4 +1,4 @@
-//! The shares of an exchange that is over, in few octets.
+//! The shares of an exchange that is over, in few bytes.
 
 use std::{fmt, time::Duration};
 
@@ -7,7 +7,7 @@ use ackwise_http::cause::{Cause, Direction};
 use super::{Confidence, Evidence, Share};
 
 /// What an exchange owes to each cause. A capture has many exchanges, and their shares are most of what
-/// is kept of them: so they are kept as numbers of variable length, some 15 octets each, and taken out
+/// is kept of them: so they are kept as numbers of variable length, some 15 bytes each, and taken out
 /// by value.
 #[derive(Clone, Default, Eq, PartialEq)]
 pub struct Shares(Box<[u8]>);
@@ -21,11 +21,11 @@ impl Shares {
 
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         for share in shares {
-            write(&share, &mut octets);
+            write(&share, &mut bytes);
         }
-        Self(octets.into())
+        Self(bytes.into())
     }
 }
 
@@ -64,37 +64,37 @@ const CAUSE: u32 = 4;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
-fn write(share: &Share, octets: &mut Vec<u8>) {
+fn write(share: &Share, bytes: &mut Vec<u8>) {
     let Share { cause, direction, span, times, longest, evidence, confidence } = share;
     let place = *cause as u64;
     let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
     let one_piece = span == longest;
     let back = u64::from(*direction == Direction::ToClient);
     let kind = place << CAUSE | sure << CONFIDENCE | u64::from(one_piece) << 1 | back;
-    push(kind, octets);
-    push(nanos(*span), octets);
-    push(u64::from(*times), octets);
+    push(kind, bytes);
+    push(nanos(*span), bytes);
+    push(u64::from(*times), bytes);
     if !one_piece {
-        push(nanos(*longest), octets);
+        push(nanos(*longest), bytes);
     }
     let mut before = 0;
     for number in evidence.numbers() {
         // No packet has the number 0; most are near to the one before.
-        push(if number == 0 { 0 } else { 1 + zigzag(number.wrapping_sub(before)) }, octets);
+        push(if number == 0 { 0 } else { 1 + zigzag(number.wrapping_sub(before)) }, bytes);
         before = number;
     }
 }
 
-fn read(octets: &mut &[u8]) -> Option<Share> {
-    let kind = pull(octets)?;
-    let span = Duration::from_nanos(pull(octets)?);
-    let times = u32::try_from(pull(octets)?).unwrap_or(u32::MAX);
+fn read(bytes: &mut &[u8]) -> Option<Share> {
+    let kind = pull(bytes)?;
+    let span = Duration::from_nanos(pull(bytes)?);
+    let times = u32::try_from(pull(bytes)?).unwrap_or(u32::MAX);
     let one_piece = kind & ONE_PIECE != 0;
-    let longest = if one_piece { span } else { Duration::from_nanos(pull(octets)?) };
+    let longest = if one_piece { span } else { Duration::from_nanos(pull(bytes)?) };
     let mut numbers = [0; Evidence::MAX];
     let mut before = 0_u64;
     for number in &mut numbers {
-        if let Some(step) = pull(octets)?.checked_sub(1) {
+        if let Some(step) = pull(bytes)?.checked_sub(1) {
             *number = before.wrapping_add(unzigzag(step));
         }
         before = *number;
@@ -127,21 +127,21 @@ const fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// Seven bits in each octet, the low ones first (LEB128).
-fn push(mut number: u64, octets: &mut Vec<u8>) {
+/// Seven bits in each byte, the low ones first (LEB128).
+fn push(mut number: u64, bytes: &mut Vec<u8>) {
     while number >= 0x80 {
-        octets.push(number.to_le_bytes()[0] | 0x80);
+        bytes.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
-    octets.push(number.to_le_bytes()[0]);
+    bytes.push(number.to_le_bytes()[0]);
 }
 
-fn pull(octets: &mut &[u8]) -> Option<u64> {
+fn pull(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let octet = octets.split_off_first()?;
-        number |= u64::from(octet & 0x7f) << shift;
-        if octet & 0x80 == 0 {
+        let byte = bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
             break;
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_share_takes_few_octets() {
+    fn a_usual_share_takes_few_bytes() {
         let share = Share {
             cause: Cause::NagleDelayedAck,
             direction: Direction::ToClient,

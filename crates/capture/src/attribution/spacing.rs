@@ -5,7 +5,7 @@ use super::Nanos;
 /// How far apart two segments were seen that the sender had ready at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    pub octets: u64,
+    pub bytes: u64,
     pub span: Nanos,
     /// How long after an acknowledgement between them the later one might have been seen at the
     /// earliest, if it had waited for that.
@@ -25,7 +25,7 @@ impl Spacing {
         if after_ack * SOONER >= self.span {
             return true;
         }
-        before.filter(|it| it.octets == self.octets).is_some_and(|before| {
+        before.filter(|it| it.bytes == self.bytes).is_some_and(|before| {
             let same = self.span.abs_diff(before.span) <= self.span / SAME;
             let moved = before.after_ack.is_none_or(|it| it.abs_diff(after_ack) > self.span / SAME);
             same && moved

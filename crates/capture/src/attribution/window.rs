@@ -27,7 +27,7 @@ pub(super) struct Window {
     plateau: (u64, u8),
 }
 
-/// Octets that were acknowledged in a round trip, and those that this let go.
+/// Bytes that were acknowledged in a round trip, and those that this let go.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     acked: u64,
@@ -65,9 +65,9 @@ pub(super) struct FirstFlight {
 }
 
 impl Window {
-    /// So many octets leave, for which the sender waited like that; `flight` is outstanding then.
-    pub(super) fn send(&mut self, octets: u64, full: u64, flight: u64, wait: Option<Wait>) {
-        self.round.sent += octets;
+    /// So many bytes leave, for which the sender waited like that; `flight` is outstanding then.
+    pub(super) fn send(&mut self, bytes: u64, full: u64, flight: u64, wait: Option<Wait>) {
+        self.round.sent += bytes;
         let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
         if let Some(round) = self.over.take().filter(|round| told && round.acked > 0) {
             self.notice_growth(round, full);

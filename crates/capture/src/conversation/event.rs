@@ -1,4 +1,4 @@
-//! What a conversation turned out to be. Positions are octets of the stream of their direction.
+//! What a conversation turned out to be. Positions are bytes of the stream of their direction.
 
 use ackwise_http::cause::Direction;
 
@@ -7,18 +7,18 @@ use ackwise_http::cause::Direction;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ExchangeId(pub u32);
 
-/// What the octets of a connection say, oldest first.
+/// What the bytes of a connection say, oldest first.
 ///
 /// Of each exchange there is one [`RequestBegins`](Self::RequestBegins), and, once the connection
 /// has ended, one [`ResponseEnds`](Self::ResponseEnds) or [`Abandoned`](Self::Abandoned); what is
 /// between them comes in the order of the variants, each at most once but for interim responses,
 /// except that a response may begin before its request has ended. Events are told when they are
-/// certain, which may be later than the octets they are about: an end that only the other side's
+/// certain, which may be later than the bytes they are about: an end that only the other side's
 /// turn shows is told when that begins.
 ///
 /// `exact` says that the protocol's own framing gives the position, or a start line at the
 /// beginning of a segment. Otherwise only a turn of direction does: the head was cut off by the
-/// snap length, the capture lost octets, or the protocol cannot be read.
+/// snap length, the capture lost bytes, or the protocol cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -27,13 +27,13 @@ pub enum Event {
     Protocol(Protocol),
     /// One side's turn in a TLS handshake.
     TlsFlight(TlsFlight),
-    /// The first octet of a request.
+    /// The first byte of a request.
     RequestBegins {
         /// A number not used before.
         exchange: ExchangeId,
         /// The HTTP/2 stream; 0 for all other protocols.
         stream: u32,
-        /// Of the first octet.
+        /// Of the first byte.
         position: u64,
         /// Whether more than a turn of direction says that.
         exact: bool,
@@ -49,7 +49,7 @@ pub enum Event {
     RequestEnds {
         /// Which.
         exchange: ExchangeId,
-        /// Of the first octet after it.
+        /// Of the first byte after it.
         position: u64,
         /// Whether more than a turn of direction says that.
         exact: bool,
@@ -60,16 +60,16 @@ pub enum Event {
         exchange: ExchangeId,
         /// The status code; 100 answers [`RequestHead::expects_continue`].
         status: u16,
-        /// Of its first octet.
+        /// Of its first byte.
         start: u64,
-        /// Of the first octet after it.
+        /// Of the first byte after it.
         end: u64,
     },
-    /// The first octet of the final response.
+    /// The first byte of the final response.
     ResponseBegins {
         /// To which request.
         exchange: ExchangeId,
-        /// Of the first octet.
+        /// Of the first byte.
         position: u64,
         /// Whether more than a turn of direction says that.
         exact: bool,
@@ -85,7 +85,7 @@ pub enum Event {
     ResponseEnds {
         /// To which request.
         exchange: ExchangeId,
-        /// Of the first octet after it.
+        /// Of the first byte after it.
         position: u64,
         /// Whether more than a turn of direction says that.
         exact: bool,
@@ -107,7 +107,7 @@ pub enum Event {
         exchange: Option<ExchangeId>,
         /// Which way the data goes.
         direction: Direction,
-        /// Of the first octet, in `direction`, after the DATA that used up the window.
+        /// Of the first byte, in `direction`, after the DATA that used up the window.
         position: u64,
     },
     /// A window that was used up opens again: the frame has arrived
@@ -117,7 +117,7 @@ pub enum Event {
         exchange: Option<ExchangeId>,
         /// Which way the data goes.
         direction: Direction,
-        /// Of the first octet after the WINDOW_UPDATE or SETTINGS, in the *other* direction.
+        /// Of the first byte after the WINDOW_UPDATE or SETTINGS, in the *other* direction.
         position: u64,
     },
 }
@@ -136,14 +136,14 @@ pub enum Protocol {
     Opaque,
 }
 
-/// Octets that one side sends in a TLS handshake before it is the other's turn.
+/// Bytes that one side sends in a TLS handshake before it is the other's turn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TlsFlight {
     /// Who sends.
     pub direction: Direction,
-    /// Of the first octet.
+    /// Of the first byte.
     pub start: u64,
-    /// Of the first octet after it.
+    /// Of the first byte after it.
     pub end: u64,
     /// Whether the handshake is done with it.
     pub done: bool,
@@ -159,7 +159,7 @@ pub struct RequestHead {
     pub path: Option<Box<str>>,
     /// Whether a query follows the path, as far as the head was captured.
     pub has_query: bool,
-    /// Of the first octet after the head; `None` if the capture cut it.
+    /// Of the first byte after the head; `None` if the capture cut it.
     pub end: Option<u64>,
     /// It says `Expect: 100-continue`: the client may wait for a 100 before it sends the body.
     pub expects_continue: bool,
@@ -173,7 +173,7 @@ pub struct RequestHead {
 pub struct ResponseHead {
     /// The status code; `None` if HTTP/2's header compression hides it.
     pub status: Option<u16>,
-    /// Of the first octet after the head; `None` if the capture cut it.
+    /// Of the first byte after the head; `None` if the capture cut it.
     pub end: Option<u64>,
     /// It says that it is the last on this connection: `Connection: close`, HTTP/1.0, or a body
     /// that only the close ends.

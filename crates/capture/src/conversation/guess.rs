@@ -1,6 +1,6 @@
-//! What a protocol looks like in its first octets. Few are needed, because a capture may show few.
+//! What a protocol looks like in its first bytes. Few are needed, because a capture may show few.
 
-/// Whether octets begin something.
+/// Whether bytes begin something.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Guess {
     Yes,
@@ -10,42 +10,42 @@ pub(super) enum Guess {
 }
 
 /// The client's preface of HTTP/2, RFC 9113, section 3.4, as far as it differs from every request.
-pub(super) fn http2_preface(octets: &[u8]) -> Guess {
-    begins(octets, b"PRI *")
+pub(super) fn http2_preface(bytes: &[u8]) -> Guess {
+    begins(bytes, b"PRI *")
 }
 
 /// A status line of HTTP/1.
-pub(super) fn status_line(octets: &[u8]) -> Guess {
-    begins(octets, b"HTTP/1.")
+pub(super) fn status_line(bytes: &[u8]) -> Guess {
+    begins(bytes, b"HTTP/1.")
 }
 
 /// A request line of HTTP/1: a method in capitals and the beginning of a target (RFC 9112, section
 /// 3.2). Protocols of other line-based servers have neither slash, scheme nor asterisk there.
-pub(super) fn request_line(octets: &[u8]) -> Guess {
-    let is_of_method = |octet: &&u8| octet.is_ascii_uppercase() || matches!(octet, b'-' | b'_');
-    let length = octets.iter().take(METHOD_LIMIT + 1).take_while(is_of_method).count();
-    let target = match octets.get(length) {
+pub(super) fn request_line(bytes: &[u8]) -> Guess {
+    let is_of_method = |byte: &&u8| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_');
+    let length = bytes.iter().take(METHOD_LIMIT + 1).take_while(is_of_method).count();
+    let target = match bytes.get(length) {
         None if length <= METHOD_LIMIT => return Guess::Maybe,
-        Some(b' ') if (1..=METHOD_LIMIT).contains(&length) => &octets[length + 1..],
+        Some(b' ') if (1..=METHOD_LIMIT).contains(&length) => &bytes[length + 1..],
         _ => return Guess::No,
     };
     match target.first() {
         None => Guess::Maybe,
         Some(b'/' | b'*') => Guess::Yes,
-        Some(_) if &octets[..length] == b"CONNECT" => Guess::Yes,
+        Some(_) if &bytes[..length] == b"CONNECT" => Guess::Yes,
         Some(_) => begins(target, b"http"),
     }
 }
 
 /// A TLS record, RFC 8446, section 5.1, of one of `types`.
-pub(super) fn tls_record(octets: &[u8], types: core::ops::RangeInclusive<u8>) -> Guess {
+pub(super) fn tls_record(bytes: &[u8], types: core::ops::RangeInclusive<u8>) -> Guess {
     let parts = [
-        octets.first().map(|kind| types.contains(kind)),
-        octets.get(1).map(|&major| major == 3),
-        octets.get(2).map(|&minor| minor <= 4),
-        // 2^14 octets and what encryption adds: high octet only.
-        octets.get(3).map(|&high| high <= 0x48),
-        octets.get(4).map(|_| true),
+        bytes.first().map(|kind| types.contains(kind)),
+        bytes.get(1).map(|&major| major == 3),
+        bytes.get(2).map(|&minor| minor <= 4),
+        // 2^14 bytes and what encryption adds: high byte only.
+        bytes.get(3).map(|&high| high <= 0x48),
+        bytes.get(4).map(|_| true),
     ];
     if parts.contains(&Some(false)) {
         Guess::No
@@ -57,19 +57,19 @@ pub(super) fn tls_record(octets: &[u8], types: core::ops::RangeInclusive<u8>) ->
 }
 
 /// SETTINGS, with which a server of HTTP/2 may begin before it was asked anything.
-pub(super) fn http2_settings(octets: &[u8]) -> Guess {
+pub(super) fn http2_settings(bytes: &[u8]) -> Guess {
     // Length below 256, type 4, no flag, stream 0 (RFC 9113, sections 4.1 and 6.5).
-    let ends = begins(octets.get(3..).unwrap_or(&[]), &[4, 0, 0, 0, 0, 0]);
-    match (begins(octets, &[0, 0]), ends) {
+    let ends = begins(bytes.get(3..).unwrap_or(&[]), &[4, 0, 0, 0, 0, 0]);
+    match (begins(bytes, &[0, 0]), ends) {
         (Guess::No, _) | (_, Guess::No) => Guess::No,
         (_, ends) => ends,
     }
 }
 
-fn begins(octets: &[u8], prefix: &[u8]) -> Guess {
-    if octets.starts_with(prefix) {
+fn begins(bytes: &[u8], prefix: &[u8]) -> Guess {
+    if bytes.starts_with(prefix) {
         Guess::Yes
-    } else if prefix.starts_with(octets) {
+    } else if prefix.starts_with(bytes) {
         Guess::Maybe
     } else {
         Guess::No
@@ -79,7 +79,7 @@ fn begins(octets: &[u8], prefix: &[u8]) -> Guess {
 /// Longest method that is taken for one; IANA's longest is UPDATEREDIRECTREF, 17.
 const METHOD_LIMIT: usize = 20;
 
-/// So many octets are enough for a guess of each kind: a method, a space, a scheme.
+/// So many bytes are enough for a guess of each kind: a method, a space, a scheme.
 pub(super) const GUESS_LIMIT: usize = METHOD_LIMIT + 5;
 
 #[cfg(test)]

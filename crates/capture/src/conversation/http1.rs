@@ -47,7 +47,7 @@ enum Reply {
 }
 
 impl Http1 {
-    /// From the first octet of a connection on, or from its middle.
+    /// From the first byte of a connection on, or from its middle.
     pub(super) fn new(from_beginning: bool) -> Self {
         Self {
             requests: Reader::new(guess::request_line, from_beginning),
@@ -328,7 +328,7 @@ impl Http1 {
         }
     }
 
-    /// The octets from `start` on are not HTTP: the oldest exchange that is open goes on by turns.
+    /// The bytes from `start` on are not HTTP: the oldest exchange that is open goes on by turns.
     fn give_up(&mut self, start: u64, log: &mut Log) -> Switch {
         let turns = match (self.reply, self.pipeline.front()) {
             (Reply::Body(Some(exchange)), _) => Turns::Response { exchange, end: self.answered_to },

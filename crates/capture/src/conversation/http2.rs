@@ -1,6 +1,6 @@
 //! HTTP/2 without TLS: exchanges by stream, from frame headers.
 //!
-//! Octets that the capture does not show may hold frame headers. Frames are found again where a
+//! Bytes that the capture does not show may hold frame headers. Frames are found again where a
 //! segment begins with one; what ends until then ends with the next request, as in every protocol
 //! that cannot be read.
 
@@ -26,7 +26,7 @@ pub(super) struct Http2 {
     client: Half,
     server: Half,
     streams: Streams,
-    /// Where octets of the client begin that cannot be seen and may hold a request.
+    /// Where bytes of the client begin that cannot be seen and may hold a request.
     missed_request: Option<u64>,
 }
 
@@ -72,10 +72,10 @@ impl Http2 {
         while let Some(found) = self.half(direction).frames.advance(span) {
             match found {
                 Found::Begins(frame) => self.begin_frame(direction, &frame, log),
-                Found::Payload { octets, is_whole } => {
+                Found::Payload { bytes, is_whole } => {
                     let half = self.half(direction);
                     if half.reads_payload {
-                        half.blocks.extend(octets, is_whole);
+                        half.blocks.extend(bytes, is_whole);
                     }
                 }
                 Found::Ends(frame) => self.end_frame(direction, &frame, log),
@@ -84,7 +84,7 @@ impl Http2 {
         }
     }
 
-    /// The sender of the other direction has the octets of `direction` before `position`.
+    /// The sender of the other direction has the bytes of `direction` before `position`.
     pub(super) fn handle_arrival(&mut self, direction: Direction, position: u64, log: &mut Log) {
         let direction = direction.opposite();
         while let Some(credit) = self.half(direction).credits.pop(position) {
@@ -109,10 +109,10 @@ impl Http2 {
             Direction::ToServer => &self.client,
             Direction::ToClient => &self.server,
         };
-        match (half.frames.header_octets(), half.frames.frame()) {
+        match (half.frames.header_bytes(), half.frames.frame()) {
             (0, Some(frame)) if half.reads_payload => Some(frame.start),
             (0, _) => None,
-            (octets, _) => Some(half.end.saturating_sub(octets)),
+            (bytes, _) => Some(half.end.saturating_sub(bytes)),
         }
     }
 
@@ -142,7 +142,7 @@ impl Http2 {
         }
     }
 
-    /// Begins the request on `stream` that must have been among octets that cannot be seen.
+    /// Begins the request on `stream` that must have been among bytes that cannot be seen.
     fn begin_missed(&mut self, stream: u32, log: &mut Log) {
         if let Some(position) = self.missed_request.take() {
             self.streams.begin(stream, position, false, log);
@@ -166,8 +166,8 @@ impl Http2 {
             }
             Kind::Settings => {
                 let payload = self.half(direction).blocks.take_payload();
-                if let Some(octets) = &payload {
-                    log.outline(|it| it.keep(direction, frame.payload(), mask::settings(octets)));
+                if let Some(bytes) = &payload {
+                    log.outline(|it| it.keep(direction, frame.payload(), mask::settings(bytes)));
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
                     let direction = direction.opposite();
@@ -198,14 +198,14 @@ impl Http2 {
 
     fn take_window_update(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let payload = self.half(direction).blocks.take_payload();
-        if let Some(increment) = payload.as_ref().and_then(|octets| octets.first_chunk::<4>()) {
+        if let Some(increment) = payload.as_ref().and_then(|bytes| bytes.first_chunk::<4>()) {
             log.outline(|it| it.keep(direction, frame.payload(), increment.to_vec()));
         }
         let increment = payload.as_deref().and_then(<[u8]>::first_chunk);
         // One that was cut counts as large: better to miss a stall than to invent one.
-        let increment = increment.map_or(u32::MAX >> 1, |octets| u32::from_be_bytes(*octets));
-        let octets = i64::from(increment & (u32::MAX >> 1));
-        let credit = Credit { stream: frame.stream, octets, position: frame.end() };
+        let increment = increment.map_or(u32::MAX >> 1, |bytes| u32::from_be_bytes(*bytes));
+        let bytes = i64::from(increment & (u32::MAX >> 1));
+        let credit = Credit { stream: frame.stream, bytes, position: frame.end() };
         self.credit(direction.opposite(), credit, log);
     }
 
@@ -218,10 +218,10 @@ impl Http2 {
 
     /// Credit for DATA in `direction` is there.
     fn grant(&mut self, direction: Direction, credit: Credit, log: &mut Log) {
-        let Credit { stream, octets, position } = credit;
+        let Credit { stream, bytes, position } = credit;
         if stream != 0 {
-            self.streams.grant(direction, stream, octets, position, log);
-        } else if self.half(direction).window.grant(octets) {
+            self.streams.grant(direction, stream, bytes, position, log);
+        } else if self.half(direction).window.grant(bytes) {
             log.push(Event::FlowControlReopened { exchange: None, direction, position });
         }
     }

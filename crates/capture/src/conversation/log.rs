@@ -7,14 +7,14 @@ use crate::strip::Outline;
 
 /// What was found and not yet told.
 ///
-/// It holds what one call found: no more events than that call's octets and the exchanges that were
+/// It holds what one call found: no more events than that call's bytes and the exchanges that were
 /// open give rise to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     events: VecDeque<Event>,
     begun: u32,
     passed_over: u64,
-    /// What has to stay of the octets, if somebody wants to know.
+    /// What has to stay of the bytes, if somebody wants to know.
     outline: Option<Box<Outline>>,
 }
 
@@ -23,14 +23,14 @@ impl Log {
         Self { outline: Some(outline.into()), ..Self::default() }
     }
 
-    /// Notes what has to stay of the octets.
+    /// Notes what has to stay of the bytes.
     pub(super) fn outline(&mut self, note: impl FnOnce(&mut Outline)) {
         if let Some(outline) = &mut self.outline {
             note(outline);
         }
     }
 
-    /// Whether somebody wants to know what has to stay of the octets.
+    /// Whether somebody wants to know what has to stay of the bytes.
     pub(super) const fn has_outline(&self) -> bool {
         self.outline.is_some()
     }
@@ -44,7 +44,7 @@ impl Log {
         self.events.pop_front()
     }
 
-    /// Tells of a request's first octet.
+    /// Tells of a request's first byte.
     pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool) -> ExchangeId {
         let exchange = ExchangeId(self.begun);
         self.begun = self.begun.saturating_add(1);

@@ -1,4 +1,4 @@
-//! The first octets of a connection, and which protocol they begin.
+//! The first bytes of a connection, and which protocol they begin.
 
 use ackwise_http::cause::Direction;
 
@@ -18,12 +18,12 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Whether octets are waiting for others to be clear.
+    /// Whether bytes are waiting for others to be clear.
     pub(super) const fn is_untouched(&self) -> bool {
         self.client.length == 0 && self.server.length == 0
     }
 
-    /// Where the octets of one side begin that are waiting, if there are any.
+    /// Where the bytes of one side begin that are waiting, if there are any.
     pub(super) fn undecided(&self, direction: Direction) -> Option<u64> {
         let prefix = match direction {
             Direction::ToServer => &self.client,
@@ -38,7 +38,7 @@ impl Opening {
         [(Direction::ToClient, self.server.span()), (Direction::ToServer, self.client.span())]
     }
 
-    /// Takes octets off the front of `span`; the protocol, once that is clear.
+    /// Takes bytes off the front of `span`; the protocol, once that is clear.
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>) -> Option<Protocol> {
         match direction {
             Direction::ToServer => self.handle_client(span),
@@ -50,7 +50,7 @@ impl Opening {
 
     fn handle_client(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
         let more = self.client.extend(span);
-        let seen = self.client.octets();
+        let seen = self.client.bytes();
         let tls = if self.from_middle { 20..=23 } else { 22..=22 };
         let guesses = [
             (Protocol::Http2, guess::http2_preface(seen)),
@@ -67,7 +67,7 @@ impl Opening {
     /// it answers to is not in the capture.
     fn handle_server(&mut self, span: &mut Span<'_>) -> Option<Protocol> {
         let more = self.server.extend(span);
-        let seen = self.server.octets();
+        let seen = self.server.bytes();
         let guesses = [
             (Protocol::Http2, guess::http2_settings(seen)),
             (Protocol::Tls, guess::tls_record(seen, 20..=23)),
@@ -96,32 +96,32 @@ fn decide(guesses: [(Protocol, Guess); 3]) -> Result<Protocol, Guess> {
     Err(if open { Guess::Maybe } else { Guess::No })
 }
 
-/// The first octets of one side.
+/// The first bytes of one side.
 #[derive(Clone, Copy, Debug, Default)]
 struct Prefix {
     at: u64,
     length: usize,
-    octets: [u8; GUESS_LIMIT],
+    bytes: [u8; GUESS_LIMIT],
 }
 
 impl Prefix {
-    fn octets(&self) -> &[u8] {
-        &self.octets[..self.length]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
     }
 
     fn span(&self) -> Span<'_> {
-        Span::segment(self.at, self.length as u64, self.octets())
+        Span::segment(self.at, self.length as u64, self.bytes())
     }
 
-    /// Takes octets off the front of `span`; whether more of them can be looked at later.
+    /// Takes bytes off the front of `span`; whether more of them can be looked at later.
     fn extend(&mut self, span: &mut Span<'_>) -> bool {
         if self.length == 0 {
             self.at = span.at();
         }
         let room = GUESS_LIMIT - self.length;
-        let count = room.min(span.octets().len());
+        let count = room.min(span.bytes().len());
         let taken = span.take(count as u64);
-        self.octets[self.length..][..count].copy_from_slice(taken);
+        self.bytes[self.length..][..count].copy_from_slice(taken);
         self.length += count;
         self.length < GUESS_LIMIT && !span.is_cut()
     }

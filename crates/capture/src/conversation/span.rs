@@ -1,29 +1,29 @@
 //! A piece of one stream that is read from the front.
 
-/// Octets of a stream, of which the capture holds the first few, all or none.
+/// Bytes of a stream, of which the capture holds the first few, all or none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span<'a> {
     at: u64,
     len: u64,
-    octets: &'a [u8],
+    bytes: &'a [u8],
     begins_segment: bool,
 }
 
 impl<'a> Span<'a> {
     /// What one segment carries.
-    pub(super) fn segment(at: u64, len: u64, octets: &'a [u8]) -> Self {
+    pub(super) fn segment(at: u64, len: u64, bytes: &'a [u8]) -> Self {
         // A capture that lies about its lengths shows at most what was sent.
-        let shown = usize::try_from(len).map_or(octets.len(), |len| len.min(octets.len()));
+        let shown = usize::try_from(len).map_or(bytes.len(), |len| len.min(bytes.len()));
         let len = len.min(u64::MAX - at);
-        Self { at, len, octets: &octets[..shown], begins_segment: true }
+        Self { at, len, bytes: &bytes[..shown], begins_segment: true }
     }
 
     /// What the capture does not show.
     pub(super) const fn gap(at: u64, len: u64) -> Self {
-        Self { at, len, octets: &[], begins_segment: false }
+        Self { at, len, bytes: &[], begins_segment: false }
     }
 
-    /// Position of the first octet that is left.
+    /// Position of the first byte that is left.
     pub(super) const fn at(&self) -> u64 {
         self.at
     }
@@ -41,30 +41,30 @@ impl<'a> Span<'a> {
         self.len == 0
     }
 
-    /// What the capture holds of the octets that are left.
-    pub(super) const fn octets(&self) -> &'a [u8] {
-        self.octets
+    /// What the capture holds of the bytes that are left.
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
-    /// Whether octets come after those that the capture holds.
+    /// Whether bytes come after those that the capture holds.
     pub(super) const fn is_cut(&self) -> bool {
-        (self.octets.len() as u64) < self.len
+        (self.bytes.len() as u64) < self.len
     }
 
-    /// Whether the octet at the front is the first of a segment.
+    /// Whether the byte at the front is the first of a segment.
     pub(super) const fn begins_segment(&self) -> bool {
         self.begins_segment
     }
 
-    /// Takes up to `count` octets off the front, and returns those of them that the capture holds.
+    /// Takes up to `count` bytes off the front, and returns those of them that the capture holds.
     pub(super) fn take(&mut self, count: u64) -> &'a [u8] {
         let count = count.min(self.len);
-        let shown = usize::try_from(count).map_or(self.octets.len(), |n| n.min(self.octets.len()));
-        let (taken, rest) = self.octets.split_at(shown);
+        let shown = usize::try_from(count).map_or(self.bytes.len(), |n| n.min(self.bytes.len()));
+        let (taken, rest) = self.bytes.split_at(shown);
         *self = Self {
             at: self.at + count,
             len: self.len - count,
-            octets: rest,
+            bytes: rest,
             begins_segment: self.begins_segment && count == 0,
         };
         taken

@@ -69,7 +69,7 @@ enum First {
 struct Context {
     /// The server is within a record.
     interrupts: bool,
-    /// Position of the first octet of the segment.
+    /// Position of the first byte of the segment.
     segment: u64,
 }
 
@@ -106,8 +106,8 @@ impl Tls {
                     self.note_record(direction, &record, log);
                     self.handle_record(direction, &record, context, log);
                 }
-                Found::Payload { octets, is_whole } => {
-                    self.read_hello(direction, octets, is_whole, log);
+                Found::Payload { bytes, is_whole } => {
+                    self.read_hello(direction, bytes, is_whole, log);
                 }
             }
         }
@@ -171,25 +171,25 @@ impl Tls {
         if self.hello.as_ref().is_some_and(|(whose, it)| *whose == direction && !it.is_empty()) {
             return Some(self.hello_at[0]);
         }
-        match records.header_octets() {
+        match records.header_bytes() {
             0 => None,
-            octets => Some(end.saturating_sub(octets)),
+            bytes => Some(end.saturating_sub(bytes)),
         }
     }
 
-    fn read_hello(&mut self, direction: Direction, octets: &[u8], is_whole: bool, log: &mut Log) {
+    fn read_hello(&mut self, direction: Direction, bytes: &[u8], is_whole: bool, log: &mut Log) {
         let Some((expected, hello)) = &mut self.hello else { return };
         if *expected != direction || !is_whole {
             // The other side answers one that cannot be read, or data follows.
             self.hello = None;
             return;
         }
-        let Some(offer) = hello.extend(octets) else { return };
+        let Some(offer) = hello.extend(bytes) else { return };
         if let Some((kind, length)) = hello.message() {
-            let octets = mask::hello(kind, length, offer.into());
+            let bytes = mask::hello(kind, length, offer.into());
             let [at, record_end] = self.hello_at;
-            if at + octets.len() as u64 <= record_end {
-                log.outline(|it| it.keep(direction, at, octets));
+            if at + bytes.len() as u64 <= record_end {
+                log.outline(|it| it.keep(direction, at, bytes));
             }
         }
         (self.http2, self.hello) = match (direction, offer) {
@@ -239,7 +239,7 @@ impl Tls {
             direction,
             is_start: !matches!(self.first, First::Data),
             answers_ping: direction == Direction::ToClient && self.pinged,
-            answers_octets: match self.turn {
+            answers_bytes: match self.turn {
                 Some((Direction::ToServer, start)) if direction == Direction::ToClient => {
                     self.asked_to.saturating_sub(start)
                 }
@@ -330,5 +330,5 @@ impl From<Offer> for Alpn {
     }
 }
 
-/// A record's most octets: who sends so many has, as a rule, more to send.
+/// A record's most bytes: who sends so many has, as a rule, more to send.
 const FULL_RECORD: u64 = 1 << 14;

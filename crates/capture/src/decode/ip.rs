@@ -113,7 +113,7 @@ pub(super) fn pass_extensions(datagram: &mut Datagram<'_>) -> Result<(), NotTcp>
                 let (&[_, words], _) = datagram.payload.take()?;
                 (usize::from(words) + 1) * 8
             }
-            // RFC 4302, section 2.2: in words of four octets, minus two.
+            // RFC 4302, section 2.2: in words of four bytes, minus two.
             protocol::AUTHENTICATION => {
                 let (&[_, words], _) = datagram.payload.take()?;
                 (usize::from(words) + 2) * 4

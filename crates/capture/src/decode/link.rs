@@ -6,18 +6,18 @@ use crate::read::{Direction, Frame, LinkType};
 /// The IP packet in `frame`, and where the capturing host saw it, if the link header says so.
 #[inline(always)]
 pub(super) fn packet<'a>(frame: &Frame<'a>) -> Result<(Remaining<'a>, Option<Station>), NotTcp> {
-    let octets = Remaining::new(frame.octets, frame.original_len as usize);
+    let bytes = Remaining::new(frame.bytes, frame.original_len as usize);
     let known = frame.direction.map(|direction| Station { direction, ifindex: None });
     match frame.link_type {
-        LinkType::ETHERNET => Ok((ethernet(octets)?, known)),
-        LinkType::LINUX_SLL => cooked(octets),
-        LinkType::LINUX_SLL2 => cooked_2(octets),
+        LinkType::ETHERNET => Ok((ethernet(bytes)?, known)),
+        LinkType::LINUX_SLL => cooked(bytes),
+        LinkType::LINUX_SLL2 => cooked_2(bytes),
         LinkType::RAW
         | LinkType::RAW_BSD
         | LinkType::RAW_OPENBSD
         | LinkType::IPV4
-        | LinkType::IPV6 => Ok((octets, known)),
-        LinkType::NULL | LinkType::LOOP => Ok((loopback(octets)?, known)),
+        | LinkType::IPV6 => Ok((bytes, known)),
+        LinkType::NULL | LinkType::LOOP => Ok((loopback(bytes)?, known)),
         _ => Err(NotTcp::UnknownLink),
     }
 }

@@ -22,7 +22,7 @@
 //!     interface: 0,
 //!     link_type: LinkType::ETHERNET,
 //!     original_len: 42,
-//!     octets: &arp,
+//!     bytes: &arp,
 //!     direction: None,
 //!     lost_before: 0,
 //! };

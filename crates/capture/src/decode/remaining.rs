@@ -10,7 +10,7 @@ pub(super) struct Remaining<'a> {
 }
 
 impl<'a> Remaining<'a> {
-    /// `length` octets on the wire, of which `captured` are there. A capture that claims to have
+    /// `length` bytes on the wire, of which `captured` are there. A capture that claims to have
     /// more than there was is believed about what it has.
     pub(super) fn new(captured: &'a [u8], length: usize) -> Self {
         Self { captured, length: length.max(captured.len()) }
@@ -20,33 +20,33 @@ impl<'a> Remaining<'a> {
         self.captured
     }
 
-    /// Octets on the wire.
+    /// Bytes on the wire.
     pub(super) const fn length(self) -> usize {
         self.length
     }
 
-    /// The first octet, without taking it.
+    /// The first byte, without taking it.
     pub(super) fn first(self) -> Result<u8, NotTcp> {
         self.captured.first().copied().ok_or_else(|| self.lacks(1))
     }
 
-    /// Takes the next `N` octets.
+    /// Takes the next `N` bytes.
     pub(super) fn take<const N: usize>(self) -> Result<(&'a [u8; N], Self), NotTcp> {
         match self.captured.split_first_chunk() {
-            Some((octets, captured)) => Ok((octets, Self { captured, length: self.length - N })),
+            Some((bytes, captured)) => Ok((bytes, Self { captured, length: self.length - N })),
             None => Err(self.lacks(N)),
         }
     }
 
-    /// Leaves `octets` out.
-    pub(super) fn skip(self, octets: usize) -> Result<Self, NotTcp> {
-        match self.captured.get(octets..) {
-            Some(captured) => Ok(Self { captured, length: self.length - octets }),
-            None => Err(self.lacks(octets)),
+    /// Leaves `bytes` out.
+    pub(super) fn skip(self, bytes: usize) -> Result<Self, NotTcp> {
+        match self.captured.get(bytes..) {
+            Some(captured) => Ok(Self { captured, length: self.length - bytes }),
+            None => Err(self.lacks(bytes)),
         }
     }
 
-    /// The same, `length` octets long, as a header says: what links pad short frames with goes.
+    /// The same, `length` bytes long, as a header says: what links pad short frames with goes.
     ///
     /// A length greater than that of the frame is believed: tools that cut packets are known to
     /// forget the original length, and a host would have dropped a packet that was really cut.
@@ -55,7 +55,7 @@ impl<'a> Remaining<'a> {
         Self { captured, length }
     }
 
-    /// Why `needed` octets cannot be had.
+    /// Why `needed` bytes cannot be had.
     const fn lacks(self, needed: usize) -> NotTcp {
         if self.length < needed { NotTcp::Malformed } else { NotTcp::Cut }
     }

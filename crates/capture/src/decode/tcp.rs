@@ -73,7 +73,7 @@ const fn control_bits(flags: u8) -> Flags {
     }
 }
 
-/// Octets of a TCP header without options.
+/// Bytes of a TCP header without options.
 const FIXED_HEADER: usize = 20;
 
 /// Control bits (RFC 9293, section 3.1).

@@ -6,14 +6,14 @@ use etherparse::PacketBuilder;
 use super::*;
 use crate::{frame, read::LinkType};
 
-fn seen_as(link_type: LinkType, octets: &[u8]) -> Result<Seen<'_>, NotTcp> {
+fn seen_as(link_type: LinkType, bytes: &[u8]) -> Result<Seen<'_>, NotTcp> {
     decode(&Frame {
         number: 1,
         at: Instant::EPOCH,
         interface: 0,
         link_type,
-        original_len: u32::try_from(octets.len()).unwrap(),
-        octets,
+        original_len: u32::try_from(bytes.len()).unwrap(),
+        bytes,
         direction: None,
         lost_before: 0,
     })
@@ -30,8 +30,8 @@ fn what_the_writer_writes_is_what_is_seen() {
             Segment { seq: SeqNumber(7), flags: Flags::PSH, len: 5, ..Segment::default() };
         let mut packet = Vec::new();
         let header = frame::write(&mut packet, source, destination, &segment, b"hello").unwrap();
-        let octets = [&header[..], &packet].concat();
-        let seen = seen_as(LinkType::ETHERNET, &octets).unwrap();
+        let bytes = [&header[..], &packet].concat();
+        let seen = seen_as(LinkType::ETHERNET, &bytes).unwrap();
         assert_eq!((seen.source, seen.destination), (source, destination));
         assert_eq!((seen.segment, seen.payload), (segment, &b"hello"[..]));
     }
@@ -42,8 +42,8 @@ fn udp_to_port_443_is_quic() {
     for (ports, why) in [((5, 443), NotTcp::Quic), ((443, 5), NotTcp::Quic), ((5, 53), NotTcp::Udp)]
     {
         let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(ports.0, ports.1);
-        let mut octets = Vec::new();
-        builder.write(&mut octets, b"query").unwrap();
-        assert_eq!(seen_as(LinkType::RAW, &octets), Err(why));
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, b"query").unwrap();
+        assert_eq!(seen_as(LinkType::RAW, &bytes), Err(why));
     }
 }

@@ -76,7 +76,7 @@ fn gre(payload: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     }
 }
 
-/// draft-foschiano-erspan-03, section 4.3: twelve octets, and eight more if the last bit says so.
+/// draft-foschiano-erspan-03, section 4.3: twelve bytes, and eight more if the last bit says so.
 fn erspan_3(rest: Remaining<'_>) -> Result<Remaining<'_>, NotTcp> {
     const SUBHEADER: u8 = 0x01;
     let (&[.., flags], rest) = rest.take::<12>()?;

@@ -154,13 +154,13 @@ impl Connection {
 
     /// Remembers a segment for the plot.
     fn draw(&mut self, seen: &Seen<'_>, direction: Direction, again: bool, results: &mut Results) {
-        let octets = self.ends.half(direction).stream.find(&seen.segment);
+        let bytes = self.ends.half(direction).stream.find(&seen.segment);
         let other = &self.ends.half(direction.opposite()).stream;
         let point = Point {
             at: self.last_seen,
             packet: seen.number,
             direction,
-            octets: octets.map_or([0, 0], |it| [it.start, it.end]),
+            bytes: bytes.map_or([0, 0], |it| [it.start, it.end]),
             ack: seen.segment.ack.map(|_| other.acked()),
             edge: other.edge(),
             flags: seen.segment.flags,
@@ -213,14 +213,14 @@ impl Connection {
         if let Some(middle) = self.ends.half(direction).stream.middle() {
             reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
         }
-        reassembly.insert(data.octets.start, seen.segment.len, seen.payload, |piece| {
+        reassembly.insert(data.bytes.start, seen.segment.len, seen.payload, |piece| {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
     }
 
     /// Divides the time before data. What the capture has seen already is sent again for a reason if
-    /// more of the response follows; after its last octet it costs the exchange nothing.
+    /// more of the response follows; after its last byte it costs the exchange nothing.
     fn settle(&mut self, gap: Gap, direction: Direction, new: bool) {
         let again = self.ends.half(direction).sender.last_with_link();
         if let Some((lingering, again)) = self.lingering.as_mut().zip(again)
@@ -326,7 +326,7 @@ impl Connection {
             repeated: [to_server.repeated, to_client.repeated],
             lost_by_capture: to_server.lost_by_capture + to_client.lost_by_capture,
             packets: [to_server.packets, to_client.packets],
-            octets: [to_server.stream.highest(), to_client.stream.highest()],
+            bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             last_seen: self.last_seen,
             series: self.series,
@@ -341,8 +341,8 @@ impl Connection {
 /// Hands on what is next of a stream.
 pub(crate) fn tell(conversation: &mut Conversation, direction: Direction, piece: Piece<'_>) {
     match piece {
-        Piece::Data(position, len, octets) => {
-            conversation.handle_data(direction, position, len, octets);
+        Piece::Data(position, len, bytes) => {
+            conversation.handle_data(direction, position, len, bytes);
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }

@@ -1,4 +1,4 @@
-//! Both ends of a connection as senders and receivers of octets, whatever the octets say.
+//! Both ends of a connection as senders and receivers of bytes, whatever the bytes say.
 
 use std::ops::Range;
 
@@ -57,12 +57,12 @@ pub(crate) struct Lost {
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     /// Where it stands in its stream.
-    pub octets: Range<u64>,
+    pub bytes: Range<u64>,
     /// The time since the data before it.
     pub gap: Option<Gap>,
     /// It was sent before, or fills a hole.
     pub repairs: bool,
-    /// It holds octets that were not seen before.
+    /// It holds bytes that were not seen before.
     pub new: bool,
 }
 
@@ -122,7 +122,7 @@ impl Ends {
     }
 
     fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
-        /// RFC 7323, appendix A: the MSS option counts no options; timestamps take 12 octets.
+        /// RFC 7323, appendix A: the MSS option counts no options; timestamps take 12 bytes.
         const TIMESTAMPS: u16 = 12;
         /// Who offers SACK begins with 10 segments (RFC 6928): ours, but so do all stacks in use.
         const MODERN: u64 = 10;
@@ -181,12 +181,12 @@ impl Ends {
     ) -> Option<Data> {
         let reordering = self.reordering();
         let half = &mut self.halves[direction as usize];
-        let octets = half.stream.place(segment)?;
-        if is_keep_alive(&octets, &half.stream) {
+        let bytes = half.stream.place(segment)?;
+        if is_keep_alive(&bytes, &half.stream) {
             return None;
         }
         let holes = half.stream.has_holes();
-        let novelty = half.stream.see(&octets, now);
+        let novelty = half.stream.see(&bytes, now);
         let loss = match novelty {
             Novelty::New => holes.then_some(Loss::Missing),
             Novelty::Fills(since) if since < reordering => None,
@@ -198,9 +198,9 @@ impl Ends {
         let pushed = segment.flags.psh;
         let new = novelty != Novelty::Again;
         let sighting =
-            Sighting { packet, seen: now, octets: octets.clone(), full, pushed, loss, new };
+            Sighting { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new };
         let gap = half.sender.handle_data(sighting, self.distances.ways(direction));
-        Some(Data { octets, gap, repairs, new })
+        Some(Data { bytes, gap, repairs, new })
     }
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.
@@ -219,7 +219,7 @@ impl Ends {
         if half.fin.is_some() {
             return None;
         }
-        half.fin = half.stream.place(segment).map(|octets| octets.end);
+        half.fin = half.stream.place(segment).map(|bytes| bytes.end);
         half.after_fin = Some(segment.seq + segment.len + 1);
         half.fin
     }
@@ -232,7 +232,7 @@ impl Ends {
     }
 }
 
-/// RFC 9293, section 3.8.4: a keep-alive has one octet at most, which was acknowledged before.
-const fn is_keep_alive(octets: &Range<u64>, stream: &Stream) -> bool {
-    octets.end - octets.start <= 1 && octets.end <= stream.acked()
+/// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.
+const fn is_keep_alive(bytes: &Range<u64>, stream: &Stream) -> bool {
+    bytes.end - bytes.start <= 1 && bytes.end <= stream.acked()
 }

@@ -15,7 +15,7 @@ pub(crate) struct Lingering {
     open: Open,
     /// Where the response ends.
     end: u64,
-    /// Its last octets, and when links were done with them.
+    /// Its last bytes, and when links were done with them.
     sent: (Departure, Instant),
     /// The times before what was sent again, and the last of that.
     gaps: Vec<Gap>,

@@ -7,31 +7,31 @@ use std::{collections::BTreeMap, ops::Range};
 pub(crate) struct Reassembly {
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
-    octets: usize,
+    bytes: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Waiting {
     len: u32,
-    octets: Box<[u8]>,
+    bytes: Box<[u8]>,
 }
 
 /// The next of a stream.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Piece<'a> {
-    /// So many octets from a position on, and what was captured of them.
+    /// So many bytes from a position on, and what was captured of them.
     Data(u64, u32, &'a [u8]),
-    /// Octets that the capture does not have.
+    /// Bytes that the capture does not have.
     Gap(Range<u64>),
 }
 
 impl Reassembly {
-    /// Octets that wait at once; of what comes then only its place is kept. Ours.
-    const MAX_OCTETS: usize = 256 * 1024;
+    /// Bytes that wait at once; of what comes then only its place is kept. Ours.
+    const MAX_BYTES: usize = 256 * 1024;
     /// Segments that wait at once; then what they wait for is given up. Ours.
     const MAX_SEGMENTS: usize = 1_024;
 
-    /// The first octet that is not there yet.
+    /// The first byte that is not there yet.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
@@ -41,17 +41,17 @@ impl Reassembly {
         &mut self,
         start: u64,
         len: u32,
-        octets: &[u8],
+        bytes: &[u8],
         mut on: impl FnMut(Piece<'_>),
     ) {
         if start > self.next {
-            self.wait(start, len, octets);
+            self.wait(start, len, bytes);
             if self.waiting.len() > Self::MAX_SEGMENTS {
                 self.give_up_to(start.min(self.first_waiting()), &mut on);
             }
             return;
         }
-        self.pass(start, len, octets, &mut on);
+        self.pass(start, len, bytes, &mut on);
         self.release(&mut on);
     }
 
@@ -72,31 +72,31 @@ impl Reassembly {
         self.waiting.keys().next().copied().unwrap_or(u64::MAX)
     }
 
-    fn wait(&mut self, start: u64, len: u32, octets: &[u8]) {
-        let kept = if self.octets + octets.len() <= Self::MAX_OCTETS { octets } else { &[] };
+    fn wait(&mut self, start: u64, len: u32, bytes: &[u8]) {
+        let kept = if self.bytes + bytes.len() <= Self::MAX_BYTES { bytes } else { &[] };
         if self.waiting.get(&start).is_some_and(|it| it.len >= len) {
             return;
         }
-        self.octets += kept.len();
-        let replaced = self.waiting.insert(start, Waiting { len, octets: kept.into() });
-        self.octets -= replaced.map_or(0, |it| it.octets.len());
+        self.bytes += kept.len();
+        let replaced = self.waiting.insert(start, Waiting { len, bytes: kept.into() });
+        self.bytes -= replaced.map_or(0, |it| it.bytes.len());
     }
 
     fn release(&mut self, on: &mut impl FnMut(Piece<'_>)) {
         while let Some(entry) = self.waiting.first_entry().filter(|it| *it.key() <= self.next) {
-            let (start, Waiting { len, octets }) = entry.remove_entry();
-            self.octets -= octets.len();
-            self.pass(start, len, &octets, on);
+            let (start, Waiting { len, bytes }) = entry.remove_entry();
+            self.bytes -= bytes.len();
+            self.pass(start, len, &bytes, on);
         }
     }
 
     /// Hands on what of a segment is new.
-    fn pass(&mut self, start: u64, len: u32, octets: &[u8], on: &mut impl FnMut(Piece<'_>)) {
+    fn pass(&mut self, start: u64, len: u32, bytes: &[u8], on: &mut impl FnMut(Piece<'_>)) {
         let end = start + u64::from(len);
         let Some(new) = end.checked_sub(self.next).filter(|&new| new > 0) else { return };
         let old = usize::try_from(self.next - start).unwrap_or(usize::MAX);
         let len = u32::try_from(new).unwrap_or(u32::MAX);
-        on(Piece::Data(self.next, len, octets.get(old..).unwrap_or_default()));
+        on(Piece::Data(self.next, len, bytes.get(old..).unwrap_or_default()));
         self.next = end;
     }
 }
@@ -107,12 +107,12 @@ mod tests {
 
     use super::*;
 
-    fn insert(reassembly: &mut Reassembly, start: u64, octets: &[u8], into: &mut Vec<u8>) {
-        let len = u32::try_from(octets.len()).unwrap();
-        reassembly.insert(start, len, octets, |piece| match piece {
-            Piece::Data(position, len, octets) => {
-                assert_eq!((position, len as usize), (into.len() as u64, octets.len()));
-                into.extend_from_slice(octets);
+    fn insert(reassembly: &mut Reassembly, start: u64, bytes: &[u8], into: &mut Vec<u8>) {
+        let len = u32::try_from(bytes.len()).unwrap();
+        reassembly.insert(start, len, bytes, |piece| match piece {
+            Piece::Data(position, len, bytes) => {
+                assert_eq!((position, len as usize), (into.len() as u64, bytes.len()));
+                into.extend_from_slice(bytes);
             }
             Piece::Gap(gap) => panic!("{gap:?}"),
         });

@@ -6,11 +6,11 @@ use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use crate::{Positions, attribution::Nanos};
 
-/// What a capture has shown of the octets that one end sends.
+/// What a capture has shown of the bytes that one end sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     positions: Option<Positions>,
-    /// The first octet after all that was seen.
+    /// The first byte after all that was seen.
     highest: u64,
     /// What was passed over, oldest first.
     holes: Vec<Hole>,
@@ -29,7 +29,7 @@ pub(crate) struct Stream {
 
 #[derive(Clone, Debug)]
 struct Hole {
-    octets: Range<u64>,
+    bytes: Range<u64>,
     opened: Instant,
 }
 
@@ -49,11 +49,11 @@ pub(crate) enum Novelty {
 pub(crate) struct Progress {
     /// Up to where is acknowledged now.
     pub acked: u64,
-    /// Octets acknowledged with this one.
+    /// Bytes acknowledged with this one.
     pub newly: u64,
     /// It acknowledges what the capture never showed.
     pub unseen: bool,
-    /// Octets by which the right edge moved.
+    /// Bytes by which the right edge moved.
     pub opened: u64,
 }
 
@@ -62,7 +62,7 @@ impl Stream {
     const MAX_HOLES: usize = 32;
     /// RFC 7323, section 2.3: larger shifts count as this one.
     const MAX_SHIFT: u8 = 14;
-    /// The position of the first octet seen of a stream that is seen from its middle: what is before
+    /// The position of the first byte seen of a stream that is seen from its middle: what is before
     /// it is a gap of unknown length.
     const MIDDLE: u64 = 1;
     /// From an assumed SYN to there.
@@ -101,51 +101,51 @@ impl Stream {
     }
 
     /// Takes note of data.
-    pub(crate) fn see(&mut self, octets: &Range<u64>, now: Instant) -> Novelty {
+    pub(crate) fn see(&mut self, bytes: &Range<u64>, now: Instant) -> Novelty {
         if !self.agreed {
-            let octets = u32::try_from(octets.end - octets.start).unwrap_or(u32::MAX);
-            self.segment_size = self.segment_size.max(octets);
+            let bytes = u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX);
+            self.segment_size = self.segment_size.max(bytes);
         }
-        if octets.start >= self.highest {
-            if octets.start > self.highest {
-                self.open(self.highest..octets.start, now);
+        if bytes.start >= self.highest {
+            if bytes.start > self.highest {
+                self.open(self.highest..bytes.start, now);
             }
-            self.highest = octets.end;
+            self.highest = bytes.end;
             return Novelty::New;
         }
-        let filled = self.fill(octets);
-        if octets.end > self.highest {
-            self.highest = octets.end;
+        let filled = self.fill(bytes);
+        if bytes.end > self.highest {
+            self.highest = bytes.end;
             return filled
                 .map_or(Novelty::New, |opened| Novelty::Fills(Nanos::between(opened, now)));
         }
         filled.map_or(Novelty::Again, |opened| Novelty::Fills(Nanos::between(opened, now)))
     }
 
-    fn open(&mut self, octets: Range<u64>, now: Instant) {
+    fn open(&mut self, bytes: Range<u64>, now: Instant) {
         if self.holes.len() == Self::MAX_HOLES {
             // The oldest two become one.
             let second = self.holes.remove(1);
-            self.holes[0].octets.end = second.octets.end;
+            self.holes[0].bytes.end = second.bytes.end;
         }
-        self.holes.push(Hole { octets, opened: now });
+        self.holes.push(Hole { bytes, opened: now });
     }
 
-    /// Takes `octets` out of the holes; when the first of those that it touched was opened.
-    fn fill(&mut self, octets: &Range<u64>) -> Option<Instant> {
+    /// Takes `bytes` out of the holes; when the first of those that it touched was opened.
+    fn fill(&mut self, bytes: &Range<u64>) -> Option<Instant> {
         let mut opened = None;
         let mut rest = Vec::new();
         for hole in self.holes.drain(..) {
-            let start = hole.octets.start.max(octets.start);
-            let end = hole.octets.end.min(octets.end);
+            let start = hole.bytes.start.max(bytes.start);
+            let end = hole.bytes.end.min(bytes.end);
             if start >= end {
                 rest.push(hole);
                 continue;
             }
             opened = opened.or(Some(hole.opened));
-            for left in [hole.octets.start..start, end..hole.octets.end] {
+            for left in [hole.bytes.start..start, end..hole.bytes.end] {
                 if !left.is_empty() {
-                    rest.push(Hole { octets: left, opened: hole.opened });
+                    rest.push(Hole { bytes: left, opened: hole.opened });
                 }
             }
         }
@@ -181,7 +181,7 @@ impl Stream {
         Some(Progress { acked: self.acked, newly, unseen: position > self.highest + 1, opened })
     }
 
-    /// Octets that were sent and not acknowledged, as far as seen.
+    /// Bytes that were sent and not acknowledged, as far as seen.
     pub(crate) const fn flight(&self) -> u64 {
         self.highest.saturating_sub(self.acked)
     }
@@ -191,7 +191,7 @@ impl Stream {
         self.acked
     }
 
-    /// The first octet after all that was seen.
+    /// The first byte after all that was seen.
     pub(crate) const fn highest(&self) -> u64 {
         self.highest
     }
@@ -250,8 +250,8 @@ mod tests {
             (200, 100, 7, Novelty::Fills(Nanos::from_millis(5))),
             (450, 100, 8, Novelty::New),
         ] {
-            let octets = stream.place(&data(seq, len)).unwrap();
-            assert_eq!(stream.see(&octets, at(now)), expected, "{seq}");
+            let bytes = stream.place(&data(seq, len)).unwrap();
+            assert_eq!(stream.see(&bytes, at(now)), expected, "{seq}");
         }
         assert_eq!((stream.highest(), stream.has_holes()), (450, false));
     }
@@ -260,9 +260,9 @@ mod tests {
     fn what_is_only_looked_up_begins_no_stream() {
         let mut stream = Stream::default();
         assert_eq!(stream.find(&data(10, 0)), None);
-        let octets = stream.place(&data(100, 10)).unwrap();
-        assert_eq!(stream.find(&data(105, 10)), Some(octets.start + 5..octets.end + 5));
-        assert_eq!(stream.place(&data(100, 10)), Some(octets));
+        let bytes = stream.place(&data(100, 10)).unwrap();
+        assert_eq!(stream.find(&data(105, 10)), Some(bytes.start + 5..bytes.end + 5));
+        assert_eq!(stream.place(&data(100, 10)), Some(bytes));
     }
 
     #[test]
@@ -282,8 +282,8 @@ mod tests {
     fn an_acknowledgement_of_unseen_data_shows_that_the_capture_lost_some() {
         let mut stream = Stream::default();
         stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
-        let octets = stream.place(&data(1, 100)).unwrap();
-        stream.see(&octets, at(1));
+        let bytes = stream.place(&data(1, 100)).unwrap();
+        stream.see(&bytes, at(1));
         for (ack, unseen) in [(51, false), (101, false), (102, false), (1_001, true)] {
             let segment = Segment { ack: Some(SeqNumber(ack)), ..Segment::default() };
             assert_eq!(stream.acknowledge(&segment, None).unwrap().unseen, unseen, "{ack}");

@@ -85,7 +85,7 @@ impl Wire {
     }
 
     fn carry(&mut self, packets: &[Packet], places: &[Place]) {
-        for &(at, from_client, seq, ack, flags, octets) in packets {
+        for &(at, from_client, seq, ack, flags, bytes) in packets {
             let segment = Segment {
                 seq: SeqNumber(seq + if from_client { 7_000 } else { 90_000 }),
                 ack: ack.map(|it| SeqNumber(it + if from_client { 90_000 } else { 7_000 })),
@@ -96,19 +96,19 @@ impl Wire {
                     timestamps: Some(Timestamps { value: at / 1_000, echo: 0 }),
                     ..Options::NONE
                 },
-                len: u32::try_from(octets.len()).unwrap(),
+                len: u32::try_from(bytes.len()).unwrap(),
             };
             let mut places = places.to_vec();
             if !from_client {
                 places.reverse();
             }
             for (place, later) in places.iter().zip([0, places[places.len() - 1].micros_later]) {
-                self.see(*place, from_client, segment, octets, u64::from(at) + later);
+                self.see(*place, from_client, segment, bytes, u64::from(at) + later);
             }
         }
     }
 
-    fn see(&mut self, place: Place, from_client: bool, segment: Segment, octets: &[u8], at: u64) {
+    fn see(&mut self, place: Place, from_client: bool, segment: Segment, bytes: &[u8], at: u64) {
         self.number += 1;
         let ends: [SocketAddr; 2] = [place.client.parse().unwrap(), place.server.parse().unwrap()];
         let [source, destination] = if from_client { ends } else { [ends[1], ends[0]] };
@@ -119,7 +119,7 @@ impl Wire {
             source,
             destination,
             segment,
-            payload: octets,
+            payload: bytes,
             hop_limit: 64,
             identification: segment
                 .options

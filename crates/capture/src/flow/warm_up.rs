@@ -14,7 +14,7 @@ use crate::decode::Seen;
 #[derive(Debug, Default)]
 pub(crate) struct WarmUp {
     segments: Vec<(Seen<'static>, Direction, Range<usize>)>,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     first: Option<Instant>,
 }
 
@@ -23,20 +23,20 @@ impl WarmUp {
     /// acknowledgements. Ours.
     const SEGMENTS: usize = 40;
     /// No more data waits than that: so many segments of an Ethernet's size. Ours.
-    const OCTETS: usize = 64 * 1024;
+    const BYTES: usize = 64 * 1024;
     /// Nobody waits longer than that to be judged: a live report goes on. Ours.
     const SPAN: Duration = Duration::from_secs(2);
 
     /// Puts a segment off; whether all that wait should be judged now.
     pub(crate) fn add(&mut self, seen: &Seen<'_>, direction: Direction) -> bool {
-        let start = self.octets.len();
-        self.octets.extend_from_slice(seen.payload);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(seen.payload);
         let first = *self.first.get_or_insert(seen.at);
-        let octets = start..self.octets.len();
-        self.segments.push((Seen { payload: &[], ..*seen }, direction, octets));
+        let bytes = start..self.bytes.len();
+        self.segments.push((Seen { payload: &[], ..*seen }, direction, bytes));
         let flags = seen.segment.flags;
         self.segments.len() == Self::SEGMENTS
-            || self.octets.len() > Self::OCTETS
+            || self.bytes.len() > Self::BYTES
             || flags.fin
             || flags.rst
             || seen.at.saturating_since(first) > Self::SPAN
@@ -44,8 +44,8 @@ impl WarmUp {
 
     /// What waits, oldest first.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (Seen<'_>, Direction)> {
-        self.segments.iter().map(|(seen, direction, octets)| {
-            (Seen { payload: &self.octets[octets.clone()], ..*seen }, *direction)
+        self.segments.iter().map(|(seen, direction, bytes)| {
+            (Seen { payload: &self.bytes[bytes.clone()], ..*seen }, *direction)
         })
     }
 }

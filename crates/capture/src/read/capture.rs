@@ -20,7 +20,7 @@ use super::{
 pub(super) struct Capture {
     file: PathBuf,
     window: Window,
-    /// Known once the first octets are there.
+    /// Known once the first bytes are there.
     format: Option<Format>,
     current: Option<Record>,
 }
@@ -36,9 +36,9 @@ pub(super) struct Record {
     pub(super) lost_before: u64,
     /// What has a number of its own before this packet, but is none.
     pub(super) numbered_before: u64,
-    /// Where in the window the octets of the packet are.
+    /// Where in the window the bytes of the packet are.
     pub(super) packet: Range<usize>,
-    /// How many octets the record has: what to consume when it is no longer the current one.
+    /// How many bytes the record has: what to consume when it is no longer the current one.
     pub(super) whole: usize,
 }
 
@@ -91,14 +91,14 @@ impl Capture {
     pub(super) fn frame(&self, number: u64) -> Option<Frame<'_>> {
         let Record { at, interface, link_type, original_len, direction, lost_before, .. } =
             *self.current.as_ref()?;
-        let octets = self.window.octets().get(self.current.as_ref()?.packet.clone())?;
+        let bytes = self.window.bytes().get(self.current.as_ref()?.packet.clone())?;
         Some(Frame {
             number,
             at,
             interface,
             link_type,
             original_len,
-            octets,
+            bytes,
             direction,
             lost_before,
         })
@@ -136,8 +136,8 @@ impl Format {
         if window.begin_record()? {
             return Err(Problem::Empty);
         }
-        let octets = window.need(4, "a file header")?;
-        let &found = octets.first_chunk().expect("four octets are there");
+        let bytes = window.need(4, "a file header")?;
+        let &found = bytes.first_chunk().expect("four bytes are there");
         match pcap::Variant::of(found) {
             Some(variant) => Ok(Self::Pcap(Pcap::begin(variant, window, interfaces)?)),
             None if pcapng::begins(found) => Ok(Self::PcapNg(PcapNg::default())),

@@ -7,7 +7,7 @@ use std::{fmt, io, path::PathBuf};
 pub struct ReadError {
     /// Which file: `-` is standard input.
     pub file: PathBuf,
-    /// Where: octets from its beginning, of what it holds uncompressed.
+    /// Where: bytes from its beginning, of what it holds uncompressed.
     pub offset: u64,
     /// What is wrong there.
     pub problem: Problem,
@@ -20,7 +20,7 @@ impl fmt::Display for ReadError {
             Some("-") => f.write_str("standard input")?,
             _ => write!(f, "{}", file.display())?,
         }
-        write!(f, ": at octet {offset}: {problem}")
+        write!(f, ": at byte {offset}: {problem}")
     }
 }
 
@@ -66,17 +66,17 @@ pub enum Problem {
         minor: u16,
     },
     /// It ends in the middle: whoever captured was killed, or the disk was full.
-    #[error("expected {needed} octets of {what}, the file ends after {found}")]
+    #[error("expected {needed} bytes of {what}, the file ends after {found}")]
     CutOff {
         /// Of what.
         what: &'static str,
-        /// Octets that it has.
+        /// Bytes that it has.
         needed: u64,
-        /// Octets that are there.
+        /// Bytes that are there.
         found: u64,
     },
     /// A length that cannot be.
-    #[error("expected {what} of {least} to {most} octets, found a length of {claimed}")]
+    #[error("expected {what} of {least} to {most} bytes, found a length of {claimed}")]
     Length {
         /// Of what.
         what: &'static str,

@@ -13,10 +13,10 @@ pub struct Frame<'a> {
     pub interface: u32,
     /// What kind of header it begins with.
     pub link_type: LinkType,
-    /// Octets that it had on the wire.
+    /// Bytes that it had on the wire.
     pub original_len: u32,
     /// Those of them that were captured.
-    pub octets: &'a [u8],
+    pub bytes: &'a [u8],
     /// Which way it passed the capturing host, where the file says so.
     pub direction: Option<Direction>,
     /// How many packets the capture itself lost on this interface since the one before, where the
@@ -62,6 +62,6 @@ impl LinkType {
     pub const LINUX_SLL2: Self = Self(276);
 }
 
-/// The longest packet that is read, in octets: twice what segmentation offload hands a network card
+/// The longest packet that is read, in bytes: twice what segmentation offload hands a network card
 /// at most (Linux's BIG TCP), link header included.
 pub const LARGEST_PACKET: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Where the octets of a capture come from, and what they were compressed with.
+//! Where the bytes of a capture come from, and what they were compressed with.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ pub(super) fn is_regular(path: &Path) -> bool {
     !is_standard_input(path) && path.metadata().is_ok_and(|file| file.is_file())
 }
 
-/// What `input` holds before it was compressed. Waits for its first octets.
+/// What `input` holds before it was compressed. Waits for its first bytes.
 pub(super) fn uncompressed(
     mut input: Box<dyn Read + Send>,
 ) -> Result<Box<dyn Read + Send>, Problem> {
@@ -70,7 +70,7 @@ impl Compression {
     }
 }
 
-/// Octets that tell what a file is.
+/// Bytes that tell what a file is.
 const MAGIC: usize = 4;
 
 /// What a zstd file may make us remember: 128 MiB, which `zstd --long` wants. Others want 8 MiB or

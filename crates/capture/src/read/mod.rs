@@ -10,8 +10,8 @@
 //! | `source` | several files, one capture, by time |
 //! | `capture` | one file: which format, and which packet is the current one |
 //! | `pcap`, `pcapng/` | the formats |
-//! | `window` | whole records as slices, however the octets arrive |
-//! | `input` | where octets come from, and what they were compressed with |
+//! | `window` | whole records as slices, however the bytes arrive |
+//! | `input` | where bytes come from, and what they were compressed with |
 //! | `interfaces` | one number for each interface, over all sections and files |
 //!
 //! The formats are ours instead of `pcap-parser`'s, because a report has to say where a file is

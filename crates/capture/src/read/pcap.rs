@@ -7,7 +7,7 @@ use super::{
     window::Window,
 };
 
-/// What the first four octets of a file say.
+/// What the first four bytes of a file say.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Variant {
     order: ByteOrder,
@@ -50,7 +50,7 @@ impl Pcap {
         let Variant { order, .. } = variant;
         let header = window.need(FILE_HEADER, "a file header")?;
         let [_, _, _, _, _, link] = order.words(header);
-        let &[_, _, _, _, a, b, c, d, ..] = header else { unreachable!("24 octets are there") };
+        let &[_, _, _, _, a, b, c, d, ..] = header else { unreachable!("24 bytes are there") };
         let (major, minor) = (order.u16([a, b]), order.u16([c, d]));
         if major != MAJOR_VERSION {
             return Err(Problem::Version { expected: "2", major, minor });

@@ -31,7 +31,7 @@ use super::{
 /// let mut source = Source::of("made up", file);
 /// while let Some(frame) = source.next()? {
 ///     assert_eq!((frame.number, frame.at.as_nanos()), (1, 5));
-///     assert_eq!(frame.octets, b"link headerpacket");
+///     assert_eq!(frame.bytes, b"link headerpacket");
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,10 +1,10 @@
-//! A sliding window over the octets of a capture.
+//! A sliding window over the bytes of a capture.
 
 use std::io::{ErrorKind, Read};
 
 use super::Problem;
 
-/// Gives whole records as slices, however the octets arrive: nobody waits for more than was asked
+/// Gives whole records as slices, however the bytes arrive: nobody waits for more than was asked
 /// for.
 pub(super) struct Window {
     input: Box<dyn Read + Send>,
@@ -23,17 +23,17 @@ impl Window {
         Self { input, buffer: vec![0; USUAL], start: 0, end: 0, offset: 0, record_offset: 0 }
     }
 
-    /// Octets from the beginning of the capture to the record that was begun last.
+    /// Bytes from the beginning of the capture to the record that was begun last.
     pub(super) const fn record_offset(&self) -> u64 {
         self.record_offset
     }
 
     /// What is there already.
-    pub(super) fn octets(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Waits until `needed` octets of a `what` are there, and gives all that are. The callers see
+    /// Waits until `needed` bytes of a `what` are there, and gives all that are. The callers see
     /// to it that `needed` is bounded.
     pub(super) fn need(&mut self, needed: usize, what: &'static str) -> Result<&[u8], Problem> {
         while self.end - self.start < needed {
@@ -42,10 +42,10 @@ impl Window {
                 return Err(Problem::CutOff { what, needed, found });
             }
         }
-        Ok(self.octets())
+        Ok(self.bytes())
     }
 
-    /// Says that a record begins here. Whether there is none any more; waits for an octet to find
+    /// Says that a record begins here. Whether there is none any more; waits for a byte to find
     /// out.
     pub(super) fn begin_record(&mut self) -> Result<bool, Problem> {
         self.record_offset = self.offset;
@@ -56,36 +56,36 @@ impl Window {
         Ok(self.start == self.end && self.refill(1)? == 0)
     }
 
-    /// Leaves out octets that [`need`](Self::need) has given.
-    pub(super) fn consume(&mut self, octets: usize) {
-        debug_assert!(octets <= self.end - self.start, "consumes what it has not got");
-        self.start += octets;
-        self.offset += octets as u64;
+    /// Leaves out bytes that [`need`](Self::need) has given.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.end - self.start, "consumes what it has not got");
+        self.start += bytes;
+        self.offset += bytes as u64;
     }
 
-    /// Leaves out `octets` of a `what` without keeping them, but for the last `N`, which it gives.
+    /// Leaves out `bytes` of a `what` without keeping them, but for the last `N`, which it gives.
     pub(super) fn skip_to_end<const N: usize>(
         &mut self,
-        octets: u64,
+        bytes: u64,
         what: &'static str,
     ) -> Result<[u8; N], Problem> {
-        let mut left = octets;
+        let mut left = bytes;
         while left > N as u64 && !self.is_over()? {
-            let here = self.octets().len();
+            let here = self.bytes().len();
             let step = usize::try_from(left - N as u64).map_or(here, |left| left.min(here));
             self.consume(step);
             left -= step as u64;
         }
         while self.end - self.start < N && self.refill(N)? > 0 {}
-        let Some(&end) = self.octets().first_chunk() else {
-            let found = octets - left + self.octets().len() as u64;
-            return Err(Problem::CutOff { what, needed: octets, found });
+        let Some(&end) = self.bytes().first_chunk() else {
+            let found = bytes - left + self.bytes().len() as u64;
+            return Err(Problem::CutOff { what, needed: bytes, found });
         };
         self.consume(N);
         Ok(end)
     }
 
-    /// Reads once, into a buffer in which `needed` octets have a place. Gives how many octets came:
+    /// Reads once, into a buffer in which `needed` bytes have a place. Gives how many bytes came:
     /// none at the end.
     fn refill(&mut self, needed: usize) -> Result<usize, Problem> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -95,9 +95,9 @@ impl Window {
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {
-                Ok(octets) => {
-                    self.end += octets;
-                    return Ok(octets);
+                Ok(bytes) => {
+                    self.end += bytes;
+                    return Ok(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(Problem::Input(error)),
@@ -106,5 +106,5 @@ impl Window {
     }
 }
 
-/// Octets of a buffer into which all but unusual records fit: it stays in the processor's cache.
+/// Bytes of a buffer into which all but unusual records fit: it stays in the processor's cache.
 const USUAL: usize = 256 << 10;

@@ -27,7 +27,7 @@ pub(super) struct Connection {
 #[derive(Debug)]
 struct Waiting {
     number: u64,
-    octets: Range<u64>,
+    bytes: Range<u64>,
 }
 
 impl Connection {
@@ -79,14 +79,14 @@ impl Connection {
     fn handle_data(&mut self, seen: &Seen<'_>, direction: Direction, number: u64, held: &mut Held) {
         let data = self.ends.handle_data(&seen.segment, direction, self.last_seen, seen.number);
         let Some(data) = data else { return held.decide(number) };
-        let octets = data.octets;
-        self.waiting[direction as usize].push_back(Waiting { number, octets: octets.clone() });
+        let bytes = data.bytes;
+        self.waiting[direction as usize].push_back(Waiting { number, bytes: bytes.clone() });
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
         if let Some(middle) = self.ends.half(direction).stream.middle() {
             reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
         }
-        reassembly.insert(octets.start, seen.segment.len, seen.payload, |piece| {
+        reassembly.insert(bytes.start, seen.segment.len, seen.payload, |piece| {
             tell(conversation, direction, piece);
         });
     }
@@ -112,23 +112,23 @@ impl Connection {
 
     /// Puts what stays where it stood.
     fn keep(&self, kept: &Kept, held: &mut Held) {
-        let end = kept.at + kept.octets.len() as u64;
-        for Waiting { number, octets } in &self.waiting[kept.direction as usize] {
-            let (from, to) = (octets.start.max(kept.at), octets.end.min(end));
+        let end = kept.at + kept.bytes.len() as u64;
+        for Waiting { number, bytes } in &self.waiting[kept.direction as usize] {
+            let (from, to) = (bytes.start.max(kept.at), bytes.end.min(end));
             if from < to {
-                let piece = &kept.octets[distance(kept.at, from)..distance(kept.at, to)];
-                held.keep(*number, distance(octets.start, from), piece);
+                let piece = &kept.bytes[distance(kept.at, from)..distance(kept.at, to)];
+                held.keep(*number, distance(bytes.start, from), piece);
             }
         }
     }
 
-    /// Lets go of packets whose octets have all been read.
+    /// Lets go of packets whose bytes have all been read.
     fn decide(&mut self, direction: Direction, held: &mut Held) {
         let read = self.reassembly[direction as usize].next();
         let decided = self.conversation.decided(direction).min(read);
         let over = self.is_over();
         self.waiting[direction as usize].retain(|it| {
-            let is_decided = over || it.octets.end <= decided;
+            let is_decided = over || it.bytes.end <= decided;
             if is_decided {
                 held.decide(it.number);
             }

@@ -12,7 +12,7 @@ use crate::{
     read::{Direction, Drops, LinkType, MOST_INTERFACES},
 };
 
-/// What is known of a packet beside its octets.
+/// What is known of a packet beside its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) at: Instant,
@@ -25,8 +25,8 @@ pub(super) struct Packet {
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
     pub(super) packet: Packet,
-    pub(super) octets: Vec<u8>,
-    /// Octets that it had on the wire.
+    pub(super) bytes: Vec<u8>,
+    /// Bytes that it had on the wire.
     pub(super) original_len: u32,
 }
 
@@ -49,15 +49,15 @@ impl<W: Write> File<W> {
     }
 
     pub(super) fn write(&mut self, ready: &Ready) -> io::Result<()> {
-        let Ready { packet: Packet { at, interface, station, lost_before }, octets, .. } = ready;
+        let Ready { packet: Packet { at, interface, station, lost_before }, bytes, .. } = ready;
         let ifindex = station.and_then(|station| station.ifindex);
         let interface = self.interface((*interface, ifindex))?;
         let nanos = at.as_nanos();
-        let captured = u32::try_from(octets.len()).map_err(io::Error::other)?;
+        let captured = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         for field in [interface, high(nanos), low(nanos), captured, ready.original_len] {
             self.block.extend(field.to_le_bytes());
         }
-        self.block.extend(octets);
+        self.block.extend(bytes);
         self.pad();
         if let Some(station) = station {
             let direction: u32 = match station.direction {

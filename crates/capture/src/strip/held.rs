@@ -11,15 +11,15 @@ pub(super) struct Held {
     packets: VecDeque<Waiting>,
     /// The number of the first of them.
     first: u64,
-    octets: usize,
+    bytes: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
     ready: Ready,
-    /// Octets of data that were captured.
+    /// Bytes of data that were captured.
     captured: usize,
-    /// Octets of headers.
+    /// Bytes of headers.
     headers: usize,
     decided: bool,
 }
@@ -27,17 +27,17 @@ struct Waiting {
 impl Held {
     /// So many packets wait at most: a second of 800 Mb/s. Ours.
     const MOST_PACKETS: usize = 1 << 16;
-    /// So many octets. Ours.
-    const MOST_OCTETS: usize = 32 << 20;
+    /// So many bytes. Ours.
+    const MOST_BYTES: usize = 32 << 20;
 
     /// Holds a packet, of whose data nothing stays as yet; its number.
     pub(super) fn push(&mut self, packet: Packet, headers: Vec<u8>, seen: &Seen<'_>) -> u64 {
         let length = headers.len();
         let original_len =
             u32::try_from(length).unwrap_or(u32::MAX).saturating_add(seen.segment.len);
-        self.octets += length;
+        self.bytes += length;
         self.packets.push_back(Waiting {
-            ready: Ready { packet, octets: headers, original_len },
+            ready: Ready { packet, bytes: headers, original_len },
             captured: seen.payload.len(),
             headers: length,
             decided: false,
@@ -45,19 +45,19 @@ impl Held {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Puts octets into the data of a packet, as far as it was captured; zeros before them.
-    pub(super) fn keep(&mut self, number: u64, at: usize, octets: &[u8]) {
+    /// Puts bytes into the data of a packet, as far as it was captured; zeros before them.
+    pub(super) fn keep(&mut self, number: u64, at: usize, bytes: &[u8]) {
         let Some(waiting) = self.waiting(number) else { return };
         let room = waiting.captured.saturating_sub(at);
-        let octets = &octets[..octets.len().min(room)];
-        if octets.is_empty() {
+        let bytes = &bytes[..bytes.len().min(room)];
+        if bytes.is_empty() {
             return;
         }
-        let (from, before) = (waiting.headers + at, waiting.ready.octets.len());
-        let after = before.max(from + octets.len());
-        waiting.ready.octets.resize(after, 0);
-        waiting.ready.octets[from..from + octets.len()].copy_from_slice(octets);
-        self.octets += after - before;
+        let (from, before) = (waiting.headers + at, waiting.ready.bytes.len());
+        let after = before.max(from + bytes.len());
+        waiting.ready.bytes.resize(after, 0);
+        waiting.ready.bytes[from..from + bytes.len()].copy_from_slice(bytes);
+        self.bytes += after - before;
     }
 
     /// Nothing more will be put into this packet.
@@ -74,7 +74,7 @@ impl Held {
 
     /// The first packet, if it is decided or there are too many.
     pub(super) fn pop(&mut self) -> Option<Ready> {
-        let is_full = self.packets.len() > Self::MOST_PACKETS || self.octets > Self::MOST_OCTETS;
+        let is_full = self.packets.len() > Self::MOST_PACKETS || self.bytes > Self::MOST_BYTES;
         if !self.packets.front()?.decided && !is_full {
             return None;
         }
@@ -85,7 +85,7 @@ impl Held {
     pub(super) fn pop_undecided(&mut self) -> Option<Ready> {
         let Waiting { ready, .. } = self.packets.pop_front()?;
         self.first += 1;
-        self.octets -= ready.octets.len();
+        self.bytes -= ready.bytes.len();
         Some(ready)
     }
 

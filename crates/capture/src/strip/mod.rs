@@ -15,13 +15,13 @@
 //! Those fields are Content-Length, Transfer-Encoding, Connection, Expect and Upgrade, and of their
 //! values the numbers and the words that everybody uses; of all other fields only the lengths stay.
 //! A path becomes a name that is the same wherever the path is, by a key that is nowhere. Hosts are
-//! numbered as they come: [`Hosts`]. All other octets are zero or, at the end of a packet, as if
+//! numbered as they come: [`Hosts`]. All other bytes are zero or, at the end of a packet, as if
 //! the snap length had cut them off. Link headers, tunnels and packets without TCP go, so the
 //! packets have other numbers.
 //!
 //! | file | its one idea |
 //! | --- | --- |
-//! | `outline`, `mask` | what of a connection's octets has to stay, and how it is made nobody's |
+//! | `outline`, `mask` | what of a connection's bytes has to stay, and how it is made nobody's |
 //! | `connection` | the analyser's own reading of a connection, to ask it what it looks at |
 //! | `held` | packets in order, until it is decided what of them stays |
 //! | `hosts` | numbers for addresses |
@@ -84,12 +84,12 @@ use held::Held;
 ///     interface: 0,
 ///     link_type: LinkType::RAW,
 ///     original_len: 88,
-///     octets: &packet,
+///     bytes: &packet,
 ///     direction: None,
 ///     lost_before: 0,
 /// })?;
 /// let file = stripper.finish(Default::default())?;
-/// let holds = |text: &[u8]| file.windows(text.len()).any(|octets| octets == text);
+/// let holds = |text: &[u8]| file.windows(text.len()).any(|bytes| bytes == text);
 /// assert!(holds(b"GET /") && holds(b" HTTP/1.1\r\nxxxxxx:"));
 /// assert!(!holds(b"password") && !holds(b"secret") && !holds(&[203, 0, 113, 9]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,4 +1,4 @@
-//! What of a connection's octets has to stay, so that its conversation reads the same.
+//! What of a connection's bytes has to stay, so that its conversation reads the same.
 
 use std::{collections::VecDeque, hash::RandomState};
 
@@ -6,16 +6,16 @@ use ackwise_http::{Framing, cause::Direction};
 
 use super::mask::{self, Chunks};
 
-/// Octets at a place of a stream. They are nobody's: what was there is masked.
+/// Bytes at a place of a stream. They are nobody's: what was there is masked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Kept {
     pub(crate) direction: Direction,
     pub(crate) at: u64,
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Collects what readers of a connection have looked at. What it holds is as much as one call's
-/// octets; who asks for it drains it after each.
+/// bytes; who asks for it drains it after each.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     kept: VecDeque<Kept>,
@@ -30,8 +30,8 @@ impl Outline {
         Self { kept: VecDeque::new(), key, chunks: [None; 2] }
     }
 
-    pub(crate) fn keep(&mut self, direction: Direction, at: u64, octets: Vec<u8>) {
-        self.kept.push_back(Kept { direction, at, octets });
+    pub(crate) fn keep(&mut self, direction: Direction, at: u64, bytes: Vec<u8>) {
+        self.kept.push_back(Kept { direction, at, bytes });
     }
 
     pub(crate) fn pop(&mut self) -> Option<Kept> {
@@ -48,21 +48,21 @@ impl Outline {
         self.chunks[direction as usize] = (framing == Some(Framing::Chunked)).then(Chunks::default);
     }
 
-    /// Keeps what delimits messages in octets that are no head.
-    pub(crate) fn pass(&mut self, direction: Direction, at: u64, octets: &[u8], unseen: u64) {
+    /// Keeps what delimits messages in bytes that are no head.
+    pub(crate) fn pass(&mut self, direction: Direction, at: u64, bytes: &[u8], unseen: u64) {
         let Some(mut chunks) = self.chunks[direction as usize] else {
-            return self.pass_between(direction, at, octets);
+            return self.pass_between(direction, at, bytes);
         };
-        chunks.pass(octets, |place, framing| self.keep(direction, at + place as u64, framing));
+        chunks.pass(bytes, |place, framing| self.keep(direction, at + place as u64, framing));
         chunks.skip(unseen);
         self.chunks[direction as usize] = Some(chunks).filter(|it| !it.is_over());
     }
 
     /// Keeps empty lines, which may stand before a message; of others, that they begin none.
-    fn pass_between(&mut self, direction: Direction, at: u64, octets: &[u8]) {
-        let ends = octets.iter().take_while(|octet| matches!(octet, b'\r' | b'\n'));
+    fn pass_between(&mut self, direction: Direction, at: u64, bytes: &[u8]) {
+        let ends = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let lines: Vec<u8> = ends.copied().collect();
-        match (lines.is_empty(), octets.is_empty()) {
+        match (lines.is_empty(), bytes.is_empty()) {
             (_, true) => {}
             (true, false) => self.keep(direction, at, vec![0]),
             (false, false) => self.keep(direction, at, lines),

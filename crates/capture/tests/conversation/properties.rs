@@ -62,7 +62,7 @@ fn the_same_is_told_however_streams_are_cut_into_segments() {
         let whole = play(&lines, WHOLE);
         for segment in 1..200 {
             let shown = Shown { segment, ..WHOLE };
-            assert_eq!(play(&lines, shown), whole, "segments of {segment} octets of {text}");
+            assert_eq!(play(&lines, shown), whole, "segments of {segment} bytes of {text}");
         }
         for index in 0..lines.len() {
             for (cut, lines) in every_cut(&lines, index) {
@@ -72,12 +72,12 @@ fn the_same_is_told_however_streams_are_cut_into_segments() {
     }
 }
 
-/// `lines` with the line at `index` in two pieces, in every way, octets and places.
+/// `lines` with the line at `index` in two pieces, in every way, bytes and places.
 fn every_cut(lines: &[Line], index: usize) -> Vec<(usize, Vec<Line>)> {
-    let Line::Data(direction, octets) = &lines[index] else { return Vec::new() };
-    (1..octets.len())
+    let Line::Data(direction, bytes) = &lines[index] else { return Vec::new() };
+    (1..bytes.len())
         .map(|cut| {
-            let (first, second) = octets.split_at(cut);
+            let (first, second) = bytes.split_at(cut);
             let pieces = [first, second].map(|piece| Line::Data(*direction, piece.to_vec()));
             (cut, [&lines[..index], &pieces, &lines[index + 1..]].concat())
         })
@@ -107,7 +107,7 @@ fn any_snap_length_leaves_as_many_exchanges_as_begin_with_segments() {
 }
 
 #[test]
-fn an_idle_connection_takes_few_octets() {
+fn an_idle_connection_takes_few_bytes() {
     assert!(size_of::<Conversation>() <= 200, "{}", size_of::<Conversation>());
 }
 
@@ -128,7 +128,7 @@ fn a_client_that_asks_for_ever_is_forgotten_about() {
 /// What a capture may tell of a connection.
 #[derive(Clone, Debug)]
 enum Input {
-    Data { direction: Direction, octets: Vec<u8>, hidden: u32 },
+    Data { direction: Direction, bytes: Vec<u8>, hidden: u32 },
     Gap { direction: Direction, length: u64 },
     End(Direction),
     Abort,
@@ -138,9 +138,9 @@ fn direction() -> impl Strategy<Value = Direction> {
     prop_oneof![Just(Direction::ToServer), Just(Direction::ToClient)]
 }
 
-fn octets() -> impl Strategy<Value = Vec<u8>> {
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let sensible = FRAMED.iter().flat_map(|text| script(text)).filter_map(|line| match line {
-        Line::Data(_, octets) => Some(octets),
+        Line::Data(_, bytes) => Some(bytes),
         _ => None,
     });
     let sensible = prop::sample::select(sensible.collect::<Vec<_>>());
@@ -148,11 +148,11 @@ fn octets() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => sensible.clone(),
         2 => (sensible, any::<prop::sample::Index>())
-            .prop_map(|(octets, at)| octets[..at.index(octets.len())].to_vec()),
-        2 => changed.prop_map(|(mut octets, at, octet)| {
-            let at = at.index(octets.len());
-            octets[at] = octet;
-            octets
+            .prop_map(|(bytes, at)| bytes[..at.index(bytes.len())].to_vec()),
+        2 => changed.prop_map(|(mut bytes, at, byte)| {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            bytes
         }),
         1 => prop::collection::vec(any::<u8>(), 0..100),
     ]
@@ -160,8 +160,8 @@ fn octets() -> impl Strategy<Value = Vec<u8>> {
 
 fn input() -> impl Strategy<Value = Input> {
     prop_oneof![
-        20 => (direction(), octets(), prop_oneof![4 => Just(0), 1 => 0..3000_u32])
-            .prop_map(|(direction, octets, hidden)| Input::Data { direction, octets, hidden }),
+        20 => (direction(), bytes(), prop_oneof![4 => Just(0), 1 => 0..3000_u32])
+            .prop_map(|(direction, bytes, hidden)| Input::Data { direction, bytes, hidden }),
         2 => (direction(), 0..3000_u64)
             .prop_map(|(direction, length)| Input::Gap { direction, length }),
         1 => direction().prop_map(Input::End),
@@ -210,10 +210,10 @@ proptest! {
         let mut told = BTreeMap::new();
         for input in inputs.into_iter().chain([Input::Abort]) {
             match input {
-                Input::Data { direction, octets, hidden } => {
+                Input::Data { direction, bytes, hidden } => {
                     let end = &mut ends[direction as usize];
-                    let length = u32::try_from(octets.len()).unwrap() + hidden;
-                    conversation.handle_data(direction, *end, length, &octets);
+                    let length = u32::try_from(bytes.len()).unwrap() + hidden;
+                    conversation.handle_data(direction, *end, length, &bytes);
                     *end += u64::from(length);
                 }
                 Input::Gap { direction, length } => {

@@ -2,14 +2,14 @@
 //!
 //! | line | what it does |
 //! | --- | --- |
-//! | `c "GET /"` | the client sends these octets; `\r`, `\n` and `\xff` are escapes |
-//! | `s "HTTP…" 500` | the server sends these octets and 500 more |
-//! | `s hex 16 0301` | octets in hexadecimal, blanks ignored |
+//! | `c "GET /"` | the client sends these bytes; `\r`, `\n` and `\xff` are escapes |
+//! | `s "HTTP…" 500` | the server sends these bytes and 500 more |
+//! | `s hex 16 0301` | bytes in hexadecimal, blanks ignored |
 //! | `c tls 22:300 20:1` | TLS records of these types and lengths |
 //! | `c h2 preface, settings, headers 1 5 828684` | HTTP/2 frames: stream, flags, hexadecimal |
-//! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, octets; increment |
+//! | `s h2 data 1 0 500, window 0 100, rst 1` | and others: stream, flags, bytes; increment |
 //! | `s early h2 data 1 0 500` | the same, before it has what the other side has sent last |
-//! | `s gap 500` | it sends 500 octets that the capture lost |
+//! | `s gap 500` | it sends 500 bytes that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 
 use ackwise_capture::conversation::{Conversation, Event, ExchangeId, Protocol};
@@ -31,7 +31,7 @@ pub(crate) enum Line {
 pub(crate) struct Shown {
     /// Longest segment; each line begins a new one.
     pub(crate) segment: usize,
-    /// Octets captured of each segment.
+    /// Bytes captured of each segment.
     pub(crate) snap: usize,
 }
 
@@ -53,7 +53,7 @@ fn line(text: &str) -> Line {
     };
     if let Some(what) = what.strip_prefix("early ") {
         match line(&format!("{who} {what}")) {
-            Line::Data(direction, octets) => Line::Early(direction, octets),
+            Line::Data(direction, bytes) => Line::Early(direction, bytes),
             other => panic!("{other:?} is never early"),
         }
     } else if what == "end" {
@@ -70,19 +70,19 @@ fn line(text: &str) -> Line {
         let (_, rest) = what.split_once('"').unwrap();
         let (text, filler) = rest.rsplit_once('"').unwrap();
         let filler = filler.trim().parse().unwrap_or(0);
-        let mut octets = unescape(text);
-        octets.resize(octets.len() + filler, b'x');
-        Line::Data(direction, octets)
+        let mut bytes = unescape(text);
+        bytes.resize(bytes.len() + filler, b'x');
+        Line::Data(direction, bytes)
     }
 }
 
 fn record(text: &str) -> Vec<u8> {
     let (kind, length) = text.split_once(':').unwrap();
     let length: u16 = length.parse().unwrap();
-    let mut octets = vec![kind.parse().unwrap(), 3, 3];
-    octets.extend(length.to_be_bytes());
-    octets.resize(5 + usize::from(length), 0xaa);
-    octets
+    let mut bytes = vec![kind.parse().unwrap(), 3, 3];
+    bytes.extend(length.to_be_bytes());
+    bytes.resize(5 + usize::from(length), 0xaa);
+    bytes
 }
 
 fn frame(text: &str) -> Vec<u8> {
@@ -101,31 +101,31 @@ fn frame(text: &str) -> Vec<u8> {
         "goaway" => (7, 0, 0, vec![0; 8]),
         other => panic!("what frame is {other:?}?"),
     };
-    let mut octets = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
-    octets.extend([kind, u8::try_from(flags).unwrap()]);
-    octets.extend(stream.to_be_bytes());
-    octets.extend(payload);
-    octets
+    let mut bytes = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
+    bytes.extend([kind, u8::try_from(flags).unwrap()]);
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
 }
 
-/// Octets of hexadecimal digits.
+/// Bytes of hexadecimal digits.
 pub(crate) fn hex(digits: &str) -> Vec<u8> {
     let digits: String = digits.chars().filter(|digit| !digit.is_whitespace()).collect();
-    let octet = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
-    (0..digits.len()).step_by(2).map(octet).collect()
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(byte).collect()
 }
 
 fn unescape(text: &str) -> Vec<u8> {
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
-        (octets, rest) = match (first, tail) {
-            (b'\\', [b'r', tail @ ..]) => ([octets, vec![b'\r']].concat(), tail),
-            (b'\\', [b'n', tail @ ..]) => ([octets, vec![b'\n']].concat(), tail),
-            (octet, tail) => ([octets, vec![*octet]].concat(), tail),
+        (bytes, rest) = match (first, tail) {
+            (b'\\', [b'r', tail @ ..]) => ([bytes, vec![b'\r']].concat(), tail),
+            (b'\\', [b'n', tail @ ..]) => ([bytes, vec![b'\n']].concat(), tail),
+            (byte, tail) => ([bytes, vec![*byte]].concat(), tail),
         };
     }
-    octets
+    bytes
 }
 
 /// Plays `lines` as a capture shows them; what the conversation tells, one event a line.
@@ -135,12 +135,12 @@ pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
     let mut told = Vec::new();
     for line in lines {
         match line {
-            Line::Data(direction, octets) | Line::Early(direction, octets) => {
+            Line::Data(direction, bytes) | Line::Early(direction, bytes) => {
                 if matches!(line, Line::Data(..)) {
                     let other = direction.opposite();
                     conversation.handle_arrival(other, ends[other as usize]);
                 }
-                for segment in octets.chunks(shown.segment) {
+                for segment in bytes.chunks(shown.segment) {
                     let end = &mut ends[*direction as usize];
                     let (length, snap) = (segment.len(), shown.snap.min(segment.len()));
                     let length = u32::try_from(length).unwrap();

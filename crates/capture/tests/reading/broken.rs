@@ -76,25 +76,25 @@ fn errors_say_what_was_expected_where() {
             0,
             "version 2 of the format, found 9.1",
         ),
-        (record(long), 24, "a packet of 0 to 1048576 octets, found a length of 1048577"),
-        (record(100), 24, "116 octets of a record, the file ends after 16"),
+        (record(long), 24, "a packet of 0 to 1048576 bytes, found a length of 1048577"),
+        (record(100), 24, "116 bytes of a record, the file ends after 16"),
         (with(enhanced(order, 1, 0, 0, b"", &[])), 52, "an interface below 1, found 1"),
         (with(ends_otherwise), 52, "a block to end with its length, 40, found 41"),
         (with(order.words(&[6, 33, 0, 0])), 52, "a block length that is a multiple of 4, found 33"),
         (
             with(order.words(&[6, 8, 0, 0])),
             52,
-            "a block of 12 to 4294967295 octets, found a length of 8",
+            "a block of 12 to 4294967295 bytes, found a length of 8",
         ),
         (
             with(order.words(&[6, 4_000_000, 0, 0])),
             52,
-            "a block of 12 to 2097152 octets, found a length of 4000000",
+            "a block of 12 to 2097152 bytes, found a length of 4000000",
         ),
         (
             with(block(order, 6, order.words(&[0, 0, 0, 9, 9, 0, 0]))),
             52,
-            "a packet of 0 to 8 octets, found a length of 9",
+            "a packet of 0 to 8 bytes, found a length of 9",
         ),
         (with(order.words(&[0x0a0d_0d0a, 28, 5, 0])), 52, "a byte order mark, found 0x00000005"),
     ];
@@ -103,7 +103,7 @@ fn errors_say_what_was_expected_where() {
         assert_eq!(errors.len(), 1, "{expected}");
         assert_eq!(
             errors[0].to_string(),
-            format!("made by hand: at octet {offset}: expected {expected}")
+            format!("made by hand: at byte {offset}: expected {expected}")
         );
     }
 }
@@ -119,7 +119,7 @@ fn an_input_that_fails_has_given_what_came_before() {
     let mut source = Source::of("a tap", Cursor::new(pcap_of_three()).chain(Failing));
     let (kept, errors) = all(&mut source);
     assert_eq!(kept.len(), 3);
-    assert_eq!(errors[0].to_string(), "a tap: at octet 78: cannot read: the cable is out");
+    assert_eq!(errors[0].to_string(), "a tap: at byte 78: cannot read: the cable is out");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn interfaces_are_bounded() {
     assert!(matches!(errors[0].problem, Problem::TooManyInterfaces));
 }
 
-/// Octets that begin as a capture does and have some of its blocks in them.
+/// Bytes that begin as a capture does and have some of its blocks in them.
 fn nearly_a_capture() -> impl Strategy<Value = Vec<u8>> {
     let order = || proptest::sample::select(Order::BOTH.to_vec());
     let noise = proptest::collection::vec(any::<u8>(), 0..80);
@@ -154,7 +154,7 @@ fn nearly_a_capture() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_octets_panic(file in nearly_a_capture()) {
+    fn no_bytes_panic(file in nearly_a_capture()) {
         let (kept, errors) = all(&mut source(&file));
         prop_assert!(errors.len() <= 1);
         prop_assert!(kept.len() <= file.len() / 12);
@@ -162,13 +162,13 @@ proptest! {
 
     #[test]
     fn no_frame_panics(
-        octets in proptest::collection::vec(any::<u8>(), 0..200),
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
         ether_type in proptest::sample::select(vec![[8, 0], [0x86, 0xdd], [0x81, 0]]),
         link_type in proptest::sample::select(vec![0, 1, 12, 101, 113, 228, 276]),
         original_len: u32,
     ) {
-        let mut octets = octets;
-        if let Some(place) = octets.get_mut(12..14) {
+        let mut bytes = bytes;
+        if let Some(place) = bytes.get_mut(12..14) {
             place.copy_from_slice(&ether_type);
         }
         let frame = Frame {
@@ -177,7 +177,7 @@ proptest! {
             interface: 0,
             link_type: LinkType(link_type),
             original_len,
-            octets: &octets,
+            bytes: &bytes,
             direction: None,
             lost_before: 0,
         };

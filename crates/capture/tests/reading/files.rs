@@ -23,9 +23,9 @@ impl Scratch {
         Self(path)
     }
 
-    fn file(&self, name: &str, octets: &[u8]) -> PathBuf {
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.0.join(name);
-        fs::write(&path, octets).unwrap();
+        fs::write(&path, bytes).unwrap();
         path
     }
 }
@@ -101,14 +101,14 @@ fn a_broken_file_does_not_concern_the_others() {
     assert_eq!(broken, expected);
 }
 
-fn gzip(octets: &[u8]) -> Vec<u8> {
+fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(octets).unwrap();
+    encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-fn zstandard(octets: &[u8]) -> Vec<u8> {
-    zstd::encode_all(octets, 3).unwrap()
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).unwrap()
 }
 
 #[test]

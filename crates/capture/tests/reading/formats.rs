@@ -20,14 +20,14 @@ fn every_variant_of_pcap_is_read() {
                 nanos,
                 link_type: 1,
                 original: 60,
-                octets: b"cut".to_vec(),
+                bytes: b"cut".to_vec(),
                 ..Kept::default()
             };
             let second = Kept {
                 number: 2,
                 nanos: 4_000_000_000,
                 original: 5,
-                octets: b"whole".to_vec(),
+                bytes: b"whole".to_vec(),
                 ..first.clone()
             };
             assert_eq!(frames(&file), [first, second], "{order:?} {magic:#x}");
@@ -52,7 +52,7 @@ fn interfaces_have_their_own_clocks_and_link_types() {
             interface: 1,
             link_type: 101,
             original: 9,
-            octets: b"raw".to_vec(),
+            bytes: b"raw".to_vec(),
             ..Kept::default()
         };
         let ether = Kept {
@@ -60,7 +60,7 @@ fn interfaces_have_their_own_clocks_and_link_types() {
             nanos: 5_000,
             interface: 0,
             link_type: 1,
-            octets: b"ether".to_vec(),
+            bytes: b"ether".to_vec(),
             ..raw.clone()
         };
         let mut source = source(&file);
@@ -90,7 +90,7 @@ fn simple_and_obsolete_packets_are_read() {
         .concat();
         let seen: Vec<_> = frames(&file)
             .into_iter()
-            .map(|frame| (frame.nanos, frame.original, frame.octets, frame.lost_before))
+            .map(|frame| (frame.nanos, frame.original, frame.bytes, frame.lost_before))
             .collect();
         let expected = [
             (8_000, 7, b"older".to_vec(), 3),
@@ -183,7 +183,7 @@ fn pieces_of_any_size_give_the_same_packets() {
             let input = Dripping(std::io::Cursor::new(file.clone()), piece);
             let (dripped, errors) = all(&mut Source::of("a pipe", input));
             assert!(errors.is_empty(), "{}", errors[0]);
-            assert_eq!(dripped, frames(&file), "{piece} octets at a time");
+            assert_eq!(dripped, frames(&file), "{piece} bytes at a time");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Captures written octet by octet, as the drafts draw them, and what is read of them.
+//! Captures written byte by byte, as the drafts draw them, and what is read of them.
 
 use std::io::{Cursor, Read};
 
@@ -30,7 +30,7 @@ impl Order {
     }
 }
 
-/// A pcap file: magic number, link type, and packets of (seconds, ticks, original length, octets).
+/// A pcap file: magic number, link type, and packets of (seconds, ticks, original length, bytes).
 pub(crate) fn pcap(
     order: Order,
     magic: u32,
@@ -39,12 +39,12 @@ pub(crate) fn pcap(
 ) -> Vec<u8> {
     let mut file = [&order.u32(magic)[..], &order.u16(2), &order.u16(4)].concat();
     file.extend(order.words(&[0, 0, 262_144, link_type]));
-    for &(seconds, ticks, original, octets) in packets {
-        let captured = u32::try_from(octets.len()).unwrap();
+    for &(seconds, ticks, original, bytes) in packets {
+        let captured = u32::try_from(bytes.len()).unwrap();
         file.extend(order.words(&[seconds, ticks, captured, original]));
         // The "modified" format has interface and protocol here.
         file.extend(if magic == 0xa1b2_cd34 { &[7; 8][..] } else { &[] });
-        file.extend(octets);
+        file.extend(bytes);
     }
     file
 }
@@ -80,13 +80,13 @@ pub(crate) fn enhanced(
     interface: u32,
     ticks: u64,
     original: u32,
-    octets: &[u8],
+    bytes: &[u8],
     options: &[(u16, &[u8])],
 ) -> Vec<u8> {
     let [high, low] = [ticks >> 32, ticks & 0xffff_ffff].map(|half| u32::try_from(half).unwrap());
-    let captured = u32::try_from(octets.len()).unwrap();
+    let captured = u32::try_from(bytes.len()).unwrap();
     let mut body = order.words(&[interface, high, low, captured, original]);
-    body.extend(octets);
+    body.extend(bytes);
     body.resize(body.len().next_multiple_of(4), 0xee);
     body.extend(self::options(order, options));
     block(order, 6, body)
@@ -117,7 +117,7 @@ pub(crate) struct Kept {
     pub(crate) interface: u32,
     pub(crate) link_type: u16,
     pub(crate) original: u32,
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) direction: Option<Direction>,
     pub(crate) lost_before: u64,
 }
@@ -131,7 +131,7 @@ impl Kept {
             interface,
             link_type: link_type.0,
             original: frame.original_len,
-            octets: frame.octets.to_vec(),
+            bytes: frame.bytes.to_vec(),
             direction: frame.direction,
             lost_before: frame.lost_before,
         }
@@ -161,7 +161,7 @@ pub(crate) fn frames(file: &[u8]) -> Vec<Kept> {
     frames
 }
 
-/// An input that gives a few octets at a time, as pipes do.
+/// An input that gives a few bytes at a time, as pipes do.
 pub(crate) struct Dripping(pub(crate) Cursor<Vec<u8>>, pub(crate) usize);
 
 impl Read for Dripping {

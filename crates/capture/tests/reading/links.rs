@@ -7,20 +7,20 @@ use ackwise_capture::{
 use ackwise_tcp::{Instant, SeqNumber};
 use etherparse::PacketBuilder;
 
-fn frame(link_type: u16, octets: &[u8]) -> Frame<'_> {
+fn frame(link_type: u16, bytes: &[u8]) -> Frame<'_> {
     Frame {
         number: 1,
         at: Instant::EPOCH,
         interface: 0,
         link_type: LinkType(link_type),
-        original_len: u32::try_from(octets.len()).unwrap(),
-        octets,
+        original_len: u32::try_from(bytes.len()).unwrap(),
+        bytes,
         direction: None,
         lost_before: 0,
     }
 }
 
-/// TCP from 10.0.0.1:4000 to 10.0.0.2:80 with timestamps and five octets of data.
+/// TCP from 10.0.0.1:4000 to 10.0.0.2:80 with timestamps and five bytes of data.
 fn ipv4() -> Vec<u8> {
     let mut packet = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 63)
@@ -143,8 +143,8 @@ fn every_wrapping_comes_off() {
         ),
         ("an atomic fragment", 101, with_extensions(&v6, &[(44, &[0; 8])])),
     ];
-    for (what, link_type, octets) in table {
-        let seen = decode(&frame(link_type, &octets)).unwrap_or_else(|why| panic!("{what}: {why}"));
+    for (what, link_type, bytes) in table {
+        let seen = decode(&frame(link_type, &bytes)).unwrap_or_else(|why| panic!("{what}: {why}"));
         assert!(is_the_segment(&seen), "{what}: {seen:?}");
     }
 }
@@ -155,9 +155,9 @@ fn with_extensions(packet: &[u8], extensions: &[(u8, &[u8])]) -> Vec<u8> {
     let mut header = header.to_vec();
     let mut chain = Vec::new();
     let kinds = extensions.iter().map(|(kind, _)| *kind).skip(1).chain([6]);
-    for ((_, octets), next) in extensions.iter().zip(kinds) {
+    for ((_, bytes), next) in extensions.iter().zip(kinds) {
         chain.push(next);
-        chain.extend(&octets[1..]);
+        chain.extend(&bytes[1..]);
     }
     header[6] = extensions[0].0;
     let length = u16::try_from(chain.len() + tcp.len()).unwrap();
@@ -186,9 +186,9 @@ fn cooked_frames_say_which_way_and_where() {
 
 #[test]
 fn a_packet_cut_at_any_snap_length_decodes_once_the_fixed_header_is_there() {
-    let octets = ethernet(0x0800, &ipv4());
-    for snap in 0..octets.len() {
-        let cut = Frame { octets: &octets[..snap], ..frame(1, &octets) };
+    let bytes = ethernet(0x0800, &ipv4());
+    for snap in 0..bytes.len() {
+        let cut = Frame { bytes: &bytes[..snap], ..frame(1, &bytes) };
         match decode(&cut) {
             Err(why) => assert_eq!((why, snap < 14 + 20 + 20), (NotTcp::Cut, true), "{snap}"),
             Ok(seen) => {
@@ -207,8 +207,8 @@ fn a_length_that_the_network_card_fills_in_later_is_that_of_the_frame() {
     let mut v4 = ipv4();
     v4[2..4].fill(0);
     v4.resize(40_000, b'x');
-    let octets = ethernet(0x0800, &v4);
-    let cut = Frame { octets: &octets[..128], ..frame(1, &octets) };
+    let bytes = ethernet(0x0800, &v4);
+    let cut = Frame { bytes: &bytes[..128], ..frame(1, &bytes) };
     let seen = decode(&cut).unwrap();
     assert_eq!((seen.segment.len, seen.payload.len()), (40_000 - 52, 128 - 14 - 52));
     // Nobody sends that much at once: a capture that lies.
@@ -218,8 +218,8 @@ fn a_length_that_the_network_card_fills_in_later_is_that_of_the_frame() {
 
 #[test]
 fn a_capture_that_forgot_the_original_length_is_not_believed() {
-    let octets = ethernet(0x0800, &ipv4());
-    let cut = frame(1, &octets[..66]);
+    let bytes = ethernet(0x0800, &ipv4());
+    let cut = frame(1, &bytes[..66]);
     assert_eq!(decode(&cut).unwrap().segment.len, 5);
 }
 
@@ -261,7 +261,7 @@ fn what_is_no_segment_says_why() {
         ("tunnels without end", 101, deep, NotTcp::TooDeep),
         ("radiotap", 127, v4, NotTcp::UnknownLink),
     ];
-    for (what, link_type, octets, why) in table {
-        assert_eq!(decode(&frame(link_type, &octets)).err(), Some(why), "{what}");
+    for (what, link_type, bytes, why) in table {
+        assert_eq!(decode(&frame(link_type, &bytes)).err(), Some(why), "{what}");
     }
 }

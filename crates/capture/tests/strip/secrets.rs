@@ -9,7 +9,7 @@ use crate::{
 /// Fails if `secret` is in the file, as it is or in any case of letters.
 #[track_caller]
 fn keeps(file: &[u8], secret: &[u8], path: Path) {
-    let found = file.windows(secret.len()).any(|octets| octets.eq_ignore_ascii_case(secret));
+    let found = file.windows(secret.len()).any(|bytes| bytes.eq_ignore_ascii_case(secret));
     assert!(!found, "{} is in the capture of {path:?}", secret.escape_ascii());
 }
 
@@ -23,15 +23,15 @@ fn keeps_all(text: &str, secrets: &[&[u8]]) {
             let file = strip(&whole);
             assert!(file.len() > 500, "there must be a capture to look into");
             for secret in secrets {
-                let is_there = whole.windows(secret.len()).any(|octets| octets == *secret);
+                let is_there = whole.windows(secret.len()).any(|bytes| bytes == *secret);
                 assert!(is_there || mss < 1448 || misses > 0, "{}", secret.escape_ascii());
                 keeps(&file, secret, path);
             }
             for address in [CLIENT, SERVER] {
                 let (host, _) = address.split_once(':').unwrap();
-                let octets: Vec<u8> = host.split('.').map(|it| it.parse().unwrap()).collect();
-                keeps(&file, &octets, path);
-                keeps(&file, &[&[2, 0][..], &octets].concat(), path);
+                let bytes: Vec<u8> = host.split('.').map(|it| it.parse().unwrap()).collect();
+                keeps(&file, &bytes, path);
+                keeps(&file, &[&[2, 0][..], &bytes].concat(), path);
             }
         }
     }
@@ -126,10 +126,10 @@ fn of_tls() {
     let hello = client_hello(b"konto.bank.example");
     let certificate =
         [&hex("0b 000030")[..], b"CN=konto.bank.example, O=Bank, Inhaber Meier...."].concat();
-    let record = |kind: u8, octets: &[u8]| {
-        let length = u16::try_from(octets.len()).unwrap().to_be_bytes();
-        let digits = [&[kind, 3, 3][..], &length, octets].concat();
-        digits.iter().map(|octet| format!("{octet:02x}")).collect::<String>()
+    let record = |kind: u8, bytes: &[u8]| {
+        let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+        let digits = [&[kind, 3, 3][..], &length, bytes].concat();
+        digits.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
     let text = format!(
         "c hex {}\ns hex {}\nc tls 22:80 20:1 22:40\ns tls 20:1 22:40\n\
@@ -158,7 +158,7 @@ fn client_hello(name: &[u8]) -> Vec<u8> {
     let extensions = [server_name, alpn].concat();
     let body = [
         &[3, 3][..],
-        b"Zufall, 32 octets of it, and so.",
+        b"Zufall, 32 bytes of it, and so.",
         &[7],
         b"Sitzung",
         &hex("0002 1301 0100"),

@@ -13,7 +13,7 @@ use crate::script::{Line, script};
 pub(crate) struct Path {
     /// Longest data of a segment.
     pub(crate) mss: usize,
-    /// Octets captured of each frame.
+    /// Bytes captured of each frame.
     pub(crate) snap: u32,
     /// Each of so many segments is lost on its way and sent again 30 ms later; 0: none.
     pub(crate) loses: usize,
@@ -47,8 +47,8 @@ pub(crate) fn capture(text: &str, path: Path) -> Vec<u8> {
     talk.open();
     for line in script(text) {
         match line {
-            Line::Data(direction, octets) | Line::Early(direction, octets) => {
-                talk.send(direction, &octets);
+            Line::Data(direction, bytes) | Line::Early(direction, bytes) => {
+                talk.send(direction, &bytes);
             }
             Line::Gap(direction, length) => {
                 talk.next[direction as usize] += u32::try_from(length).unwrap();
@@ -71,9 +71,9 @@ impl Talk {
     }
 
     /// Sends data, each segment acknowledged 10 ms later.
-    fn send(&mut self, direction: Direction, octets: &[u8]) {
+    fn send(&mut self, direction: Direction, bytes: &[u8]) {
         self.pass(5_003);
-        for piece in octets.chunks(self.path.mss) {
+        for piece in bytes.chunks(self.path.mss) {
             self.sent += 1;
             let is_every = |number: usize| number > 0 && self.sent.is_multiple_of(number);
             let segment = self.segment(direction, Flags::PSH, u32::try_from(piece.len()).unwrap());

@@ -120,12 +120,12 @@ fn paths() -> impl Iterator<Item = Path> {
 fn facts(analysis: &Analysis) -> Vec<String> {
     let connections = analysis.connections.iter().map(|it| {
         let end = (it.closed_first, it.reset, it.initial_window, it.delayed_ack, it.vantage);
-        let counts = (it.repeated, it.lost_by_capture, it.packets, it.octets);
+        let counts = (it.repeated, it.lost_by_capture, it.packets, it.bytes);
         format!("{:?} {} {end:?} {:?} {counts:?}", it.protocol, it.exchanges, it.round_trip)
     });
     let exchanges = analysis.exchanges.iter().map(|it| {
         let place = (it.connection, it.start, it.duration, it.stream, it.packet);
-        let end = (it.status, it.octets, it.complete, it.exact);
+        let end = (it.status, it.bytes, it.complete, it.exact);
         format!("{place:?} {end:?} {:?}", it.shares)
     });
     connections.chain(exchanges).collect()

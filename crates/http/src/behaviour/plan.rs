@@ -5,21 +5,21 @@ use core::{ops::Range, time::Duration};
 
 use super::{Behaviour, HeadFlush, Tail};
 
-/// One write: octets of the head, then octets of the body, gathered into one call.
+/// One write: bytes of the head, then bytes of the body, gathered into one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Write {
     /// How long the server thinks first.
     pub after: Duration,
-    /// Which octets of the head.
+    /// Which bytes of the head.
     pub head: Range<usize>,
-    /// Which octets of the body.
+    /// Which bytes of the body.
     pub body: Range<u64>,
     /// Whether a cork holds back what does not fill a segment.
     pub corked: bool,
 }
 
-/// What is left to be written of a response; every octet once, no write empty.
+/// What is left to be written of a response; every byte once, no write empty.
 ///
 /// It is kept apart from the [`Behaviour`] that it follows because a simulated server has one of
 /// these for each connection, and one of those for all.
@@ -30,16 +30,16 @@ pub struct WritePlan {
 }
 
 impl WritePlan {
-    /// For a response of `head` and `body` octets.
+    /// For a response of `head` and `body` bytes.
     #[must_use]
     pub const fn new(head: usize, body: u64) -> Self {
         Self { head: 0..head, body: 0..body }
     }
 
-    /// For several responses as one stream of `octets`: all of it counts as body.
+    /// For several responses as one stream of `bytes`: all of it counts as body.
     #[must_use]
-    pub const fn gathered(octets: u64) -> Self {
-        Self::new(0, octets)
+    pub const fn gathered(bytes: u64) -> Self {
+        Self::new(0, bytes)
     }
 
     /// Whether there is nothing left to write.
@@ -58,7 +58,7 @@ impl WritePlan {
         let head = take_front(&mut self.head, size);
         let head_alone = behaviour.head_flush == HeadFlush::Apart && !head.is_empty();
         let room = if head_alone { 0 } else { (size - head.len()) as u64 };
-        let body = take_front_octets(&mut self.body, room);
+        let body = take_front_bytes(&mut self.body, room);
         let corked = self.is_done() && behaviour.tail == Tail::Corked;
         Some(Write { after, head, body, corked })
     }
@@ -103,7 +103,7 @@ fn take_front(range: &mut Range<usize>, most: usize) -> Range<usize> {
     taken
 }
 
-fn take_front_octets(range: &mut Range<u64>, most: u64) -> Range<u64> {
+fn take_front_bytes(range: &mut Range<u64>, most: u64) -> Range<u64> {
     let taken = range.start..range.start + (range.end - range.start).min(most);
     range.start = taken.end;
     taken

@@ -1,6 +1,6 @@
 //! From what both ends wait for to the cause.
 //!
-//! One rule decides what a moment is blamed on: what keeps the next octet of the message from getting
+//! One rule decides what a moment is blamed on: what keeps the next byte of the message from getting
 //! nearer to the receiver *now*. While a link is busy with the message, that is the link, whatever else
 //! holds back what comes behind: it would only join the queue. When no link is busy, it is whatever
 //! the sender waits for; and when the sender waits for nothing any more, it is distance. So the
@@ -54,7 +54,7 @@ pub enum Phase {
 pub enum UnderWay {
     /// Some is being put on a link, or waits for its turn there.
     Transmitting,
-    /// The first octet that the receiver misses was sent and lost, and no repair of it is under way.
+    /// The first byte that the receiver misses was sent and lost, and no repair of it is under way.
     Lost(RepairedBy),
     /// Some is between the links' ends, and links are not busy with it.
     Propagating,

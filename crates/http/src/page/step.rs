@@ -20,7 +20,7 @@ pub enum Step {
         connection: u32,
         /// The files that its response carries, cached ones excepted; 0 is the primary.
         files: Range<u32>,
-        /// Octets of the response's body.
+        /// Bytes of the response's body.
         response: u64,
         /// What the request says about the connection: with `Close` the server closes it after the
         /// response, with `KeepAlive` it stays open, also when the page is complete.

@@ -95,9 +95,9 @@ fn a_page_without_inlines_is_its_primary() {
     let page = Page { primary: 2000, inlines: vec![] };
     for transfer in ALL {
         let says = if transfer.closes_after_response() { "close" } else { "keep" };
-        let octets = if transfer == segment_filled(1460) { 1460 } else { 2000 };
+        let bytes = if transfer == segment_filled(1460) { 1460 } else { 2000 };
         let fetch = PageFetch::new(transfer, &page, FirstConnection::New, |_| false);
-        let expected = format!("[document] open 0; ask 0: 0..1 of {octets}, {says}; had 0;");
+        let expected = format!("[document] open 0; ask 0: 0..1 of {bytes}, {says}; had 0;");
         assert_eq!(steps(fetch), words(&expected), "{transfer:?}");
     }
 }

@@ -27,7 +27,7 @@ pub enum RequestErrorKind {
     #[error("malformed line in the head: {0}")]
     Head(httparse::Error),
     /// The head has no end within the limit.
-    #[error("expected the end of the head within {REQUEST_HEAD_LIMIT} octets")]
+    #[error("expected the end of the head within {REQUEST_HEAD_LIMIT} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]
@@ -48,7 +48,7 @@ pub enum RequestErrorKind {
     #[error(transparent)]
     Chunk(ChunkError),
     /// More content than a server of documents cares to discard.
-    #[error("expected at most {REQUEST_BODY_LIMIT} octets of content")]
+    #[error("expected at most {REQUEST_BODY_LIMIT} bytes of content")]
     BodyTooLarge,
 }
 

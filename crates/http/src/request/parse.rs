@@ -211,8 +211,8 @@ const fn error<T>(at: u64, kind: RequestErrorKind) -> Result<T, RequestError> {
     Err(RequestError { at, kind })
 }
 
-/// Most octets that the head of a request may have; Apache reads 8 KiB, nginx 32 KiB.
+/// Most bytes that the head of a request may have; Apache reads 8 KiB, nginx 32 KiB.
 pub const REQUEST_HEAD_LIMIT: usize = 16 * 1024;
 
-/// Most octets of content that are discarded for the sake of the next request.
+/// Most bytes of content that are discarded for the sake of the next request.
 pub const REQUEST_BODY_LIMIT: u64 = 64 * 1024;

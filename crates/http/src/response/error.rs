@@ -28,7 +28,7 @@ pub enum ResponseErrorKind {
     #[error("expected \"HTTP/1.\", found {0}: not HTTP")]
     NotHttp(Found),
     /// The head has no end within the limit.
-    #[error("expected the end of the head within {RESPONSE_HEAD_LIMIT} octets")]
+    #[error("expected the end of the head within {RESPONSE_HEAD_LIMIT} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]

@@ -325,7 +325,7 @@ const fn error<T>(at: u64, kind: ResponseErrorKind) -> Result<T, ResponseError> 
 
 const PROTOCOL: &[u8] = b"HTTP/1.";
 
-/// Most octets that the head of a response may have; nginx and Apache send at most 32 KiB.
+/// Most bytes that the head of a response may have; nginx and Apache send at most 32 KiB.
 pub const RESPONSE_HEAD_LIMIT: usize = 64 * 1024;
 
 /// Most interim responses before a final one. A server sends one 100 or 103, or a 102 now and then.

@@ -33,8 +33,8 @@ fn what_a_client_writes_is_what_a_server_recognises() {
 fn in_pieces_it_is_the_same() {
     let stream = client_close::encode("h").unwrap();
     let mut parser = knowing();
-    for (index, octet) in stream.iter().enumerate() {
-        let request = parser.advance(&mut &[*octet][..]).unwrap();
+    for (index, byte) in stream.iter().enumerate() {
+        let request = parser.advance(&mut &[*byte][..]).unwrap();
         assert_eq!(request.is_some(), index + 1 == stream.len());
     }
 }

@@ -132,7 +132,7 @@ fn an_error_says_what_and_where() {
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx",  47, |kind| *kind == Chunk(ChunkError::Size)),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab", 51, |kind| *kind == Chunk(ChunkError::LineEnd(ChunkPart::Data))),
         ("HTTP/1.1 200 OK\r\n",                                     17, |kind| *kind == UnexpectedEnd(Missing::Head)),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",          40, |kind| *kind == UnexpectedEnd(Missing::Content { octets: 7 })),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",          40, |kind| *kind == UnexpectedEnd(Missing::Content { bytes: 7 })),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na", 51, |kind| *kind == UnexpectedEnd(Missing::LastChunk)),
         ("HTTP/1.0 204 No Content\r\n\r\nmore",                     27, |kind| matches!(kind, AfterLast(_))),
     ];
@@ -152,7 +152,7 @@ fn messages_can_be_shown_to_a_person() {
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
-            "connection closed before 7 more octets of content (at byte 40 of the stream)",
+            "connection closed before 7 more bytes of content (at byte 40 of the stream)",
         ),
     ] {
         assert_eq!(responses(stream).unwrap_err().to_string(), message);

@@ -10,7 +10,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// 8 Mb/s, so that 1,000 octets take a millisecond; 10 ms; 4 packets.
+/// 8 Mb/s, so that 1,000 bytes take a millisecond; 10 ms; 4 packets.
 fn config(faults: Faults) -> LinkConfig {
     LinkConfig {
         rate: Rate::bits_per_second(8_000_000),
@@ -21,7 +21,7 @@ fn config(faults: Faults) -> LinkConfig {
     }
 }
 
-/// Offers packets 1 to `count` of 1,000 octets, `interval` apart, and returns what arrives when, in
+/// Offers packets 1 to `count` of 1,000 bytes, `interval` apart, and returns what arrives when, in
 /// milliseconds.
 fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)> {
     let mut arrivals = Vec::new();
@@ -34,7 +34,7 @@ fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)>
     for packet in 1..=count {
         let now = Instant::EPOCH + interval * u32::try_from(packet - 1).unwrap();
         arrive(link, now);
-        let _ = link.push(packet, Octets(1_000), now);
+        let _ = link.push(packet, ByteCount(1_000), now);
     }
     arrive(link, Instant::FAR_FUTURE);
     arrivals
@@ -46,7 +46,7 @@ fn a_burst_is_spread_and_cut() {
     assert_eq!(send(&mut link, 6, ms(0)), [(11, 1), (12, 2), (13, 3), (14, 4)]);
     let expected = Counters {
         queued: 4,
-        octets: 4_000,
+        bytes: 4_000,
         busy: ms(4),
         dropped_queue_full: 2,
         delivered: 4,
@@ -72,7 +72,7 @@ fn scripted_faults_hit_the_nth_packet_offered() {
     ]);
     let expected = Counters {
         queued: 6,
-        octets: 6_000,
+        bytes: 6_000,
         busy: ms(6),
         dropped_loss: 1,
         duplicated: 2,
@@ -87,7 +87,7 @@ fn scripted_faults_hit_the_nth_packet_offered() {
 fn a_lost_packet_takes_no_time() {
     let faults = Faults { loss: Pick::Nth(vec![1, 2]), ..Faults::NONE };
     let mut link = Link::new(config(faults));
-    assert_eq!(link.push(1, Octets(1_000), Instant::EPOCH), Verdict::Dropped(DropReason::Loss));
+    assert_eq!(link.push(1, ByteCount(1_000), Instant::EPOCH), Verdict::Dropped(DropReason::Loss));
     assert_eq!(send(&mut link, 2, ms(0)), [(11, 2)]);
 }
 
@@ -115,7 +115,7 @@ fn a_fault_more_does_not_move_another() {
     let lost = |faults: Faults| {
         let mut link = Link::new(LinkConfig { rate: None, ..config(faults) });
         (0..10_000u64)
-            .filter(|packet| link.push(*packet, Octets(1), Instant::EPOCH) != Verdict::Queued)
+            .filter(|packet| link.push(*packet, ByteCount(1), Instant::EPOCH) != Verdict::Queued)
             .collect::<Vec<_>>()
     };
     let alone = Faults { loss: random(10_000), ..Faults::NONE };
@@ -129,11 +129,11 @@ fn a_fault_more_does_not_move_another() {
 fn what_is_under_way_is_bounded() {
     let mut link = Link::new(LinkConfig { delay: ms(1_000), ..LinkConfig::IDEAL });
     for _ in 0..Link::<()>::MAX_UNDER_WAY + 10 {
-        let _ = link.push((), Octets(1), Instant::EPOCH);
+        let _ = link.push((), ByteCount(1), Instant::EPOCH);
     }
     assert!(link.under_way() <= Link::<()>::MAX_UNDER_WAY);
     assert!(link.counters().dropped_under_way_full >= 10);
-    let verdict = link.push((), Octets(1), Instant::EPOCH);
+    let verdict = link.push((), ByteCount(1), Instant::EPOCH);
     assert_eq!(verdict, Verdict::Dropped(DropReason::UnderWayFull));
 }
 
@@ -147,7 +147,7 @@ fn red_keeps_a_queue_from_filling() {
         for packet in 0..30_000u64 {
             let now = Instant::EPOCH + Duration::from_micros(667) * u32::try_from(packet).unwrap();
             while link.poll(now).is_some() {}
-            verdicts.push(link.push(packet, Octets(1_000), now));
+            verdicts.push(link.push(packet, ByteCount(1_000), now));
         }
         (link.counters(), verdicts)
     };
@@ -185,8 +185,8 @@ proptest! {
         let (mut now, mut taken) = (Instant::EPOCH, Vec::new());
         for (number, &(wait, size)) in packets.iter().enumerate() {
             now = now + Duration::from_nanos(wait);
-            if link.push(number, Octets(size), now) == Verdict::Queued {
-                taken.push((number, now, Octets(size)));
+            if link.push(number, ByteCount(size), now) == Verdict::Queued {
+                taken.push((number, now, ByteCount(size)));
             }
         }
         let counted = link.counters();

@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_link::{Link, LinkConfig};
 use ackwise_tcp::{
-    Config, Endpoint, Event, Instant, Octets, Segment, SeqNumber, State, endpoint::refuse,
+    ByteCount, Config, Endpoint, Event, Instant, Segment, SeqNumber, State, endpoint::refuse,
 };
 
 /// IPv4 and TCP headers without options: what a packet weighs beside its data.
@@ -16,7 +16,7 @@ const HEADERS: u64 = 40;
 /// A run that needs more steps than this hangs.
 const MAX_STEPS: usize = 2_000_000;
 
-/// A segment with its octets.
+/// A segment with its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     segment: Segment,
@@ -54,8 +54,8 @@ impl Side {
     fn act(&mut self, now: Instant) {
         let left = self.to_send.len() - self.written;
         if left > 0 {
-            let octets = u32::try_from(left.min(1 << 20)).unwrap();
-            self.written += usize::try_from(self.endpoint.write(octets, now)).unwrap();
+            let bytes = u32::try_from(left.min(1 << 20)).unwrap();
+            self.written += usize::try_from(self.endpoint.write(bytes, now)).unwrap();
         }
         let readable = u32::try_from(self.endpoint.readable()).unwrap();
         if readable > 0 {
@@ -182,7 +182,7 @@ impl Pair {
 
     fn send(&mut self, from: usize, packet: Packet) {
         self.note(from, &packet);
-        let size = Octets(HEADERS + u64::try_from(packet.payload.len()).unwrap());
+        let size = ByteCount(HEADERS + u64::try_from(packet.payload.len()).unwrap());
         let _ = self.links[from].push(packet, size, self.now);
     }
 

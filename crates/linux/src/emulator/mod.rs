@@ -2,7 +2,7 @@
 //!
 //! Each namespace gets a TUN device with an address in one network, as if a cable joined them. What the
 //! kernel sends into one device is offered to the link; what arrives by the link is handed to the kernel
-//! by the other device. The model alone decides the fate and the time of a packet: this here moves octets
+//! by the other device. The model alone decides the fate and the time of a packet: this here moves bytes
 //! and waits, in one thread. How late it was is part of every [`Report`].
 //!
 //! | file | one idea |
@@ -17,7 +17,7 @@
 //! | `doubt` | what makes a run doubtful |
 //!
 //! Left out: IPv6, which would disturb the count of packets with its own (they are counted, and stay
-//! here), and headers below IP: a packet is as large as its IPv4 header says, without Ethernet's 14 octets.
+//! here), and headers below IP: a packet is as large as its IPv4 header says, without Ethernet's 14 bytes.
 //!
 //! ```
 //! use std::{net::{TcpListener, TcpStream}, time::{Duration, Instant}};
@@ -79,9 +79,9 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Octets that are under way at most in each direction; further packets are dropped, and counted as
+    /// Bytes that are under way at most in each direction; further packets are dropped, and counted as
     /// [`WayReport::dropped_memory_full`]. Ours: a second at 537 Mb/s.
-    pub const MAX_OCTETS_UNDER_WAY: usize = 64 << 20;
+    pub const MAX_BYTES_UNDER_WAY: usize = 64 << 20;
 
     /// Joins two namespaces by a link.
     ///

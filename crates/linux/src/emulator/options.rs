@@ -15,7 +15,7 @@ pub struct EmulatorOptions {
     /// The congestion control of all connections over the link, from both sides, whatever the programs ask
     /// for. `None` leaves it to the kernel and the programs.
     pub congestion_control: Option<String>,
-    /// Largest packet in octets, IP header included. A TCP segment has 40 octets less, or 52 less with
+    /// Largest packet in bytes, IP header included. A TCP segment has 40 bytes less, or 52 less with
     /// time stamps.
     pub mtu: u16,
 }
@@ -36,7 +36,7 @@ impl EmulatorOptions {
 }
 
 impl Default for EmulatorOptions {
-    /// A link without delay, limits and faults; an MTU of 1500 octets as on Ethernet; CUBIC, because a
+    /// A link without delay, limits and faults; an MTU of 1500 bytes as on Ethernet; CUBIC, because a
     /// kernel may default to something else (RFC 9438: it is "the default TCP congestion control algorithm
     /// in Linux, Windows, and Apple stacks").
     fn default() -> Self {

@@ -31,7 +31,7 @@ impl Report {
     }
 }
 
-/// One direction of a link, in packets unless it says octets.
+/// One direction of a link, in packets unless it says bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct WayReport {
@@ -39,11 +39,11 @@ pub struct WayReport {
     pub link: Counters,
     /// Handed to the kernel, duplicates included.
     pub delivered: u64,
-    /// Octets of these, IP headers included.
-    pub octets_delivered: u64,
+    /// Bytes of these, IP headers included.
+    pub bytes_delivered: u64,
     /// Still under way when the link ended.
     pub under_way: u64,
-    /// Dropped at [`Emulator::MAX_OCTETS_UNDER_WAY`](super::Emulator::MAX_OCTETS_UNDER_WAY), before the
+    /// Dropped at [`Emulator::MAX_BYTES_UNDER_WAY`](super::Emulator::MAX_BYTES_UNDER_WAY), before the
     /// model saw them.
     pub dropped_memory_full: u64,
     /// Dropped by the kernel before we saw them, because its queue for us was full.
@@ -123,7 +123,7 @@ impl fmt::Display for Report {
 
 impl fmt::Display for WayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} packets ({} octets) delivered", self.delivered, self.octets_delivered)?;
+        write!(f, "{} packets ({} bytes) delivered", self.delivered, self.bytes_delivered)?;
         let (link, also) = (self.link, |count, what| (count > 0).then_some((count, what)));
         let others = [
             also(link.dropped_loss, "lost"),

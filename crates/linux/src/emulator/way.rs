@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use ackwise_link::{Link, LinkConfig};
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use super::{Emulator, WayReport, report::LatenessRecord};
 use crate::{TunDevice, clock::Clock};
@@ -12,7 +12,7 @@ pub(super) struct Way {
     input: Arc<TunDevice>,
     output: Arc<TunDevice>,
     link: Link<Box<[u8]>>,
-    octets_under_way: usize,
+    bytes_under_way: usize,
     /// What the link does not count.
     report: WayReport,
 }
@@ -20,7 +20,7 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(input: Arc<TunDevice>, output: Arc<TunDevice>, config: LinkConfig) -> Self {
         let (link, report) = (Link::new(config), WayReport::default());
-        Self { input, output, link, octets_under_way: 0, report }
+        Self { input, output, link, bytes_under_way: 0, report }
     }
 
     /// When the next packet arrives.
@@ -46,12 +46,12 @@ impl Way {
     pub(super) fn deliver(&mut self, lateness: &mut LatenessRecord, clock: Clock, now: Instant) {
         while let Some(due) = self.link.poll_timeout().filter(|due| *due <= now) {
             let Some(packet) = self.link.poll(now) else { break };
-            self.octets_under_way -= packet.len();
+            self.bytes_under_way -= packet.len();
             lateness.record(clock.now().since(due));
             match self.output.send(&packet) {
                 Ok(()) => {
                     self.report.delivered += 1;
-                    self.report.octets_delivered += packet.len() as u64;
+                    self.report.bytes_delivered += packet.len() as u64;
                 }
                 Err(_) => self.report.refused += 1,
             }
@@ -68,17 +68,17 @@ impl Way {
     }
 
     fn offer(&mut self, packet: &[u8], now: Instant) {
-        if packet.first().is_none_or(|octet| octet >> 4 != 4) {
+        if packet.first().is_none_or(|byte| byte >> 4 != 4) {
             self.report.not_ipv4 += 1;
             return;
         }
         // Twice: the link may duplicate it.
-        if self.octets_under_way + 2 * packet.len() > Emulator::MAX_OCTETS_UNDER_WAY {
+        if self.bytes_under_way + 2 * packet.len() > Emulator::MAX_BYTES_UNDER_WAY {
             self.report.dropped_memory_full += 1;
             return;
         }
         let before = self.link.under_way();
-        let _verdict = self.link.push(packet.into(), Octets(packet.len() as u64), now);
-        self.octets_under_way += (self.link.under_way() - before) * packet.len();
+        let _verdict = self.link.push(packet.into(), ByteCount(packet.len() as u64), now);
+        self.bytes_under_way += (self.link.under_way() - before) * packet.len();
     }
 }

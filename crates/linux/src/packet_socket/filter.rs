@@ -11,7 +11,7 @@
 //! ```
 //!
 //! As there, it is the outer header of a tunnel that counts, and later fragments have no ports. Not
-//! here: names of hosts and services, link addresses, VLANs, and a look at octets (`tcp[13]`).
+//! here: names of hosts and services, link addresses, VLANs, and a look at bytes (`tcp[13]`).
 
 use std::{fmt, net::IpAddr, str::FromStr};
 

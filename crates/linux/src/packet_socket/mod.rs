@@ -50,7 +50,7 @@ pub struct PacketSocket {
     dropped: u32,
 }
 
-/// A packet that has passed; its octets are in [`PacketSocket::octets`].
+/// A packet that has passed; its bytes are in [`PacketSocket::bytes`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Passed {
     /// When: since the Unix epoch.
@@ -59,7 +59,7 @@ pub struct Passed {
     pub interface: u32,
     /// Which way it went.
     pub direction: Direction,
-    /// Octets that it had, from its IP header on.
+    /// Bytes that it had, from its IP header on.
     pub original_len: u32,
 }
 
@@ -110,10 +110,10 @@ impl PacketSocket {
         self.dropped
     }
 
-    /// What there is of the packet received last: [`SNAP_LENGTH`] octets at most, from its IP header
+    /// What there is of the packet received last: [`SNAP_LENGTH`] bytes at most, from its IP header
     /// on.
     #[must_use]
-    pub fn octets(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.captured]
     }
 
@@ -184,14 +184,14 @@ fn discard_early(descriptor: &OwnedFd) -> nix::Result<()> {
     }
 }
 
-/// Octets that are kept of each packet, from its IP header on: all of it, however large segmentation
+/// Bytes that are kept of each packet, from its IP header on: all of it, however large segmentation
 /// offload leaves it.
 pub const SNAP_LENGTH: usize = 65_536;
 
 /// How long [`PacketSocket::receive`] waits: who wants to end it need not wait longer.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Octets of packets that may wait for us, as the kernel counts them: 100 ms of 1 Gb/s at least. Ours.
+/// Bytes of packets that may wait for us, as the kernel counts them: 100 ms of 1 Gb/s at least. Ours.
 const QUEUE: usize = 32 << 20;
 
 /// `linux/if_packet.h`.
@@ -222,7 +222,7 @@ mod tests {
             socket.send_to(&[7; 1000], socket.local_addr().unwrap()).unwrap();
             let seen = next(&mut tap).expect("a packet");
             assert_eq!((seen.original_len, seen.direction), (1028, Direction::Received));
-            assert_eq!(tap.octets()[28..], [7; 1000]);
+            assert_eq!(tap.bytes()[28..], [7; 1000]);
             assert!(seen.at.as_nanos() > 1_700_000_000_000_000_000, "{}", seen.at);
             assert!(tap.receive().unwrap().is_none());
             assert_eq!(tap.dropped(), 0);
@@ -239,7 +239,7 @@ mod tests {
             other.send_to(b"other", other.local_addr().unwrap()).unwrap();
             other.send_to(b"wanted", wanted).unwrap();
             next(&mut tap).expect("a packet");
-            assert_eq!(tap.octets()[28..], *b"wanted");
+            assert_eq!(tap.bytes()[28..], *b"wanted");
             assert!(tap.receive().unwrap().is_none());
         });
     }

@@ -1,6 +1,6 @@
 //! A filter as the kernel runs it: classic BPF.
 //!
-//! A socket that is given packets without their link headers has the first octet of the IP header at
+//! A socket that is given packets without their link headers has the first byte of the IP header at
 //! 0. A load from behind the end of a packet drops it, as in the filters of pcap.
 
 use std::net::IpAddr;
@@ -87,9 +87,9 @@ impl Program {
         }
     }
 
-    /// The first half of the first octet says it.
+    /// The first half of the first byte says it.
     fn by_version(&mut self, v4: Label, v6: Label) -> Label {
-        self.masked_is(Load { code: LOAD_OCTET, at: 0 }, 0xf0, 0x40, Exits { yes: v4, no: v6 })
+        self.masked_is(Load { code: LOAD_BYTE, at: 0 }, 0xf0, 0x40, Exits { yes: v4, no: v6 })
     }
 
     fn protocol(&mut self, protocol: Protocol, exits: Exits) -> Label {
@@ -231,26 +231,26 @@ fn mask(bits: u32) -> u32 {
     u32::MAX.checked_shl(32 - bits).unwrap_or(0)
 }
 
-/// `SKF_AD_OFF` and what is behind it: what the kernel knows of a packet besides its octets.
+/// `SKF_AD_OFF` and what is behind it: what the kernel knows of a packet besides its bytes.
 const AUXILIARY_PROTOCOL: Load = Load { code: LOAD_WORD, at: 0xffff_f000 };
 const AUXILIARY_PACKET_TYPE: Load = Load { code: LOAD_WORD, at: 0xffff_f004 };
 const AUXILIARY_INTERFACE: Load = Load { code: LOAD_WORD, at: 0xffff_f008 };
 const AUXILIARY_HARDWARE_TYPE: Load = Load { code: LOAD_WORD, at: 0xffff_f01c };
 
 /// RFC 791, section 3.1.
-const V4_PROTOCOL: Load = Load { code: LOAD_OCTET, at: 9 };
+const V4_PROTOCOL: Load = Load { code: LOAD_BYTE, at: 9 };
 const V4_FRAGMENT: Load = Load { code: LOAD_HALF, at: 6 };
 const V4_OFFSET: u32 = 0x1fff;
 /// RFC 8200, section 3; who has extension headers is not looked for behind them.
-const V6_NEXT_HEADER: Load = Load { code: LOAD_OCTET, at: 6 };
+const V6_NEXT_HEADER: Load = Load { code: LOAD_BYTE, at: 6 };
 const V6_HEADER: u32 = 40;
 
 /// `linux/bpf_common.h`: class, size and mode of each instruction in one number.
 const LOAD_WORD: u16 = 0x20;
 const LOAD_HALF: u16 = 0x28;
-const LOAD_OCTET: u16 = 0x30;
+const LOAD_BYTE: u16 = 0x30;
 const LOAD_HALF_BEHIND_X: u16 = 0x48;
-/// X becomes four times the lower half of an octet: the length of an IPv4 header.
+/// X becomes four times the lower half of a byte: the length of an IPv4 header.
 const LOAD_X_HEADER_LENGTH: u16 = 0xb1;
 const AND: u16 = 0x54;
 const JUMP: u16 = 0x05;

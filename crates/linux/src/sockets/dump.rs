@@ -48,10 +48,10 @@ enum Rest {
     Done,
 }
 
-fn read_datagram(mut octets: &[u8], visit: &mut impl FnMut(&TcpSocket)) -> io::Result<Rest> {
+fn read_datagram(mut bytes: &[u8], visit: &mut impl FnMut(&TcpSocket)) -> io::Result<Rest> {
     let malformed = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-    while !octets.is_empty() {
-        let message = NetlinkMessage::<SockDiagMessage>::deserialize(octets);
+    while !bytes.is_empty() {
+        let message = NetlinkMessage::<SockDiagMessage>::deserialize(bytes);
         let message = message.map_err(|error| malformed(error.to_string()))?;
         match message.payload {
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
@@ -64,7 +64,7 @@ fn read_datagram(mut octets: &[u8], visit: &mut impl FnMut(&TcpSocket)) -> io::R
             _ => {}
         }
         let length = message.header.length as usize;
-        octets = octets.get(length.max(1).next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        bytes = bytes.get(length.max(1).next_multiple_of(ALIGNMENT)..).unwrap_or_default();
     }
     Ok(Rest::Follows)
 }
@@ -90,9 +90,9 @@ fn request(family: Family, query: Query) -> Vec<u8> {
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
     let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
     message.finalize();
-    let mut octets = vec![0; message.buffer_len()];
-    message.serialize(&mut octets);
-    octets
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
 }
 
 /// `None` for a state that a later kernel may have.
@@ -137,7 +137,7 @@ mod tests {
         let mut seen = 0;
         for length in [1, 4, 15, 16, 40] {
             let junk = vec![0xff; length];
-            assert!(read_datagram(&junk, &mut |_| seen += 1).is_err(), "{length} octets");
+            assert!(read_datagram(&junk, &mut |_| seen += 1).is_err(), "{length} bytes");
         }
         assert_eq!((read_datagram(&[], &mut |_| seen += 1).unwrap(), seen), (Rest::Follows, 0));
     }

@@ -249,8 +249,8 @@ mod tests {
                 packet.truncate(dice.number(60) as usize);
                 for _ in 0..4 {
                     let at = dice.number(60) as usize;
-                    if let Some(octet) = packet.get_mut(at) {
-                        *octet = u8::try_from(dice.below(256)).unwrap();
+                    if let Some(byte) = packet.get_mut(at) {
+                        *byte = u8::try_from(dice.below(256)).unwrap();
                     }
                 }
                 stack.handle_packet(&mut packet, stack.now());

@@ -1,4 +1,4 @@
-//! A connection as the driver keeps it: the endpoint, and the octets that it does not have.
+//! A connection as the driver keeps it: the endpoint, and the bytes that it does not have.
 
 use ackwise_tcp::{Config, Endpoint, Event, Instant, Segment, State, Transmit, wire::Packet};
 
@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Hands a segment to the endpoint, and its octets to the reassembly.
+    /// Hands a segment to the endpoint, and its bytes to the reassembly.
     pub(super) fn handle(&mut self, packet: &Packet<'_>, now: Instant) {
         self.record_arrival(&packet.segment, now);
         let Some(endpoint) = &mut self.endpoint else { return };
@@ -97,12 +97,12 @@ impl Connection {
             return;
         }
         let from = placement.skip as usize;
-        let octets = packet.payload.get(from..from + placement.len as usize);
-        let octets = octets.expect("an endpoint places what the segment has");
-        self.receiving.place(placement.offset, octets, self.receive_buffer);
+        let bytes = packet.payload.get(from..from + placement.len as usize);
+        let bytes = bytes.expect("an endpoint places what the segment has");
+        self.receiving.place(placement.offset, bytes, self.receive_buffer);
     }
 
-    /// The next segment that the endpoint wants to send; its octets are put into `payload`.
+    /// The next segment that the endpoint wants to send; its bytes are put into `payload`.
     pub(super) fn next_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Segment> {
         let Transmit { segment, offset, retransmission } =
             self.endpoint.as_mut()?.poll_transmit(now)?;
@@ -119,16 +119,16 @@ impl Connection {
         self.sending.forget_before(endpoint.acknowledged());
     }
 
-    /// Takes as many of `octets` as the send buffer has room for.
-    pub(super) fn write(&mut self, octets: &[u8], now: Instant) -> usize {
+    /// Takes as many of `bytes` as the send buffer has room for.
+    pub(super) fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
         let Some(endpoint) = &mut self.endpoint else { return 0 };
-        let offered = u32::try_from(octets.len()).unwrap_or(u32::MAX);
+        let offered = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let accepted = endpoint.write(offered, now) as usize;
-        self.sending.push(&octets[..accepted]);
+        self.sending.push(&bytes[..accepted]);
         accepted
     }
 
-    /// Fills `out` with the octets that arrived in order.
+    /// Fills `out` with the bytes that arrived in order.
     pub(super) fn read(&mut self, out: &mut [u8], now: Instant) -> usize {
         let Some(endpoint) = &mut self.endpoint else { return 0 };
         let len = self.receiving.take(out, endpoint.readable());

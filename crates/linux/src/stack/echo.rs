@@ -4,7 +4,7 @@
 ///
 /// RFC 792 and RFC 4443, section 4.2: addresses swapped, the type changed, the rest returned as it came.
 pub(super) fn answer(packet: &mut [u8]) -> bool {
-    match packet.first().map(|octet| octet >> 4) {
+    match packet.first().map(|byte| byte >> 4) {
         Some(4) => answer_v4(packet),
         Some(6) => answer_v6(packet),
         _ => false,
@@ -39,7 +39,7 @@ fn answer_v6(packet: &mut [u8]) -> bool {
     true
 }
 
-/// Swaps two neighbouring fields of `len` octets, the first one at `at`.
+/// Swaps two neighbouring fields of `len` bytes, the first one at `at`.
 fn swap(packet: &mut [u8], at: usize, len: usize) {
     let (source, destination) = packet[at..at + 2 * len].split_at_mut(len);
     source.swap_with_slice(destination);
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     /// The Internet checksum of everything, which is zero where a correct one is included.
-    fn checksum(octets: &[u8]) -> u16 {
-        let sum: u32 = octets
+    fn checksum(bytes: &[u8]) -> u16 {
+        let sum: u32 = bytes
             .chunks(2)
             .map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)))
             .sum();
@@ -93,13 +93,13 @@ mod tests {
     #[test]
     fn nothing_else_is_touched() {
         for len in 0..28 {
-            assert!(!answer(&mut request_v4()[..len].to_vec()), "{len} octets");
+            assert!(!answer(&mut request_v4()[..len].to_vec()), "{len} bytes");
         }
         for (at, value) in [(20, 0), (9, 6), (6, 0x20), (0, 0x40), (0, 0x65)] {
             let mut packet = request_v4();
             packet[at] = value;
             let before = packet.clone();
-            assert!(!answer(&mut packet), "octet {at} is {value}");
+            assert!(!answer(&mut packet), "byte {at} is {value}");
             assert_eq!(packet, before);
         }
     }

@@ -24,7 +24,7 @@
 //! | file | one idea |
 //! | --- | --- |
 //! | `arrive` | whose is a packet? |
-//! | `connection` | an endpoint, and the octets that it does not have: `send_buffer`, `reassembly` |
+//! | `connection` | an endpoint, and the bytes that it does not have: `send_buffer`, `reassembly` |
 //! | `table` | all connections, by id and by addresses |
 //! | `deadlines` | when to come back |
 //! | `secrets` | initial sequence numbers and ports |
@@ -207,13 +207,13 @@ impl TunStack {
         None
     }
 
-    /// Writes `octets`; returns how many the send buffer takes. [`Event::Writable`] says when it has
+    /// Writes `bytes`; returns how many the send buffer takes. [`Event::Writable`] says when it has
     /// room again.
-    pub fn write(&mut self, id: ConnectionId, octets: &[u8]) -> usize {
-        self.act(id, |connection, now| connection.write(octets, now)).unwrap_or(0)
+    pub fn write(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
+        self.act(id, |connection, now| connection.write(bytes, now)).unwrap_or(0)
     }
 
-    /// Fills `out` with octets that arrived in order; returns how many.
+    /// Fills `out` with bytes that arrived in order; returns how many.
     pub fn read(&mut self, id: ConnectionId, out: &mut [u8]) -> usize {
         self.act(id, |connection, now| connection.read(out, now)).unwrap_or(0)
     }

@@ -7,9 +7,9 @@ use ackwise_tcp::{Endpoint, Segment, SeqNumber};
 pub(super) struct Numbers {
     iss: Option<SeqNumber>,
     irs: Option<SeqNumber>,
-    /// Octets of our stream that are acknowledged.
+    /// Bytes of our stream that are acknowledged.
     acknowledged: u64,
-    /// Octets of the peer's stream that arrived in order.
+    /// Bytes of the peer's stream that arrived in order.
     received: u64,
     /// The first position (FIN included) of the peer's stream that no segment has covered.
     peer_end: u64,
@@ -46,7 +46,7 @@ impl Numbers {
 }
 
 /// Of all offsets that `number` may stand for, the one nearest to `reference`, unless it lies before the
-/// first octet, `start`.
+/// first byte, `start`.
 fn nearest(start: SeqNumber, reference: u64, number: SeqNumber) -> Option<u64> {
     let low = u32::try_from(reference & u64::from(u32::MAX)).expect("32 bits are left");
     let distance = number.distance_from(start + low).cast_signed();

@@ -1,50 +1,50 @@
-//! The octets that have arrived and were not read.
+//! The bytes that have arrived and were not read.
 
 use std::collections::VecDeque;
 
-/// The part of the peer's stream from the first octet that was not read to the last one that arrived,
+/// The part of the peer's stream from the first byte that was not read to the last one that arrived,
 /// with holes. The endpoint knows where the holes are.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     start: u64,
-    octets: VecDeque<u8>,
+    bytes: VecDeque<u8>,
 }
 
 impl Reassembly {
-    /// Puts `octets` at `offset` of the stream. What was read already is left out, and so is what lies
-    /// `window` octets or more after the first unread one: the endpoint never places such.
-    pub(super) fn place(&mut self, offset: u64, octets: &[u8], window: u32) {
+    /// Puts `bytes` at `offset` of the stream. What was read already is left out, and so is what lies
+    /// `window` bytes or more after the first unread one: the endpoint never places such.
+    pub(super) fn place(&mut self, offset: u64, bytes: &[u8], window: u32) {
         let window = usize::try_from(window).unwrap_or(usize::MAX);
-        let old = to_index(self.start.saturating_sub(offset)).min(octets.len());
+        let old = to_index(self.start.saturating_sub(offset)).min(bytes.len());
         let from = to_index(offset.saturating_sub(self.start)).min(window);
-        let fresh = &octets[old..];
+        let fresh = &bytes[old..];
         let fresh = &fresh[..fresh.len().min(window - from)];
-        let present = self.octets.len();
+        let present = self.bytes.len();
         if from >= present {
-            self.octets.resize(from, 0);
-            self.octets.extend(fresh);
+            self.bytes.resize(from, 0);
+            self.bytes.extend(fresh);
             return;
         }
         let (overlapping, beyond) = fresh.split_at(fresh.len().min(present - from));
-        for (slot, octet) in self.octets.range_mut(from..).zip(overlapping) {
-            *slot = *octet;
+        for (slot, byte) in self.bytes.range_mut(from..).zip(overlapping) {
+            *slot = *byte;
         }
-        self.octets.extend(beyond);
+        self.bytes.extend(beyond);
     }
 
-    /// Moves the first octets of the stream into `out`: as many as fit, at most `readable`.
+    /// Moves the first bytes of the stream into `out`: as many as fit, at most `readable`.
     pub(super) fn take(&mut self, out: &mut [u8], readable: u64) -> usize {
-        let len = out.len().min(to_index(readable)).min(self.octets.len());
-        for (slot, octet) in out.iter_mut().zip(self.octets.drain(..len)) {
-            *slot = octet;
+        let len = out.len().min(to_index(readable)).min(self.bytes.len());
+        for (slot, byte) in out.iter_mut().zip(self.bytes.drain(..len)) {
+            *slot = byte;
         }
         self.start += len as u64;
         len
     }
 }
 
-fn to_index(octets: u64) -> usize {
-    usize::try_from(octets).unwrap_or(usize::MAX)
+fn to_index(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_beyond_the_window_and_old_octets_are_dropped() {
+    fn nothing_grows_beyond_the_window_and_old_bytes_are_dropped() {
         let mut buffer = Reassembly::default();
         buffer.place(2, b"cdefgh", 4);
         buffer.place(1_000_000_000_000, b"far", 4);

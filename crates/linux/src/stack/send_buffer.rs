@@ -1,30 +1,30 @@
-//! The octets that we may have to send again.
+//! The bytes that we may have to send again.
 
 use std::collections::VecDeque;
 
-/// The part of our stream from the first octet that is not acknowledged to the last one written.
+/// The part of our stream from the first byte that is not acknowledged to the last one written.
 ///
 /// Its bound is the endpoint's: only what `Endpoint::write` takes comes here.
 #[derive(Debug, Default)]
 pub(super) struct SendBuffer {
     start: u64,
-    octets: VecDeque<u8>,
+    bytes: VecDeque<u8>,
 }
 
 impl SendBuffer {
     /// Appends to the stream.
-    pub(super) fn push(&mut self, octets: &[u8]) {
-        self.octets.extend(octets);
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
     }
 
     /// Forgets what is before `offset`.
     pub(super) fn forget_before(&mut self, offset: u64) {
         let old = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
-        self.octets.drain(..old.min(self.octets.len()));
+        self.bytes.drain(..old.min(self.bytes.len()));
         self.start = self.start.max(offset);
     }
 
-    /// Appends `len` octets of the stream, from `offset` on, to `out`.
+    /// Appends `len` bytes of the stream, from `offset` on, to `out`.
     ///
     /// # Panics
     ///
@@ -36,12 +36,12 @@ impl SendBuffer {
         let range = offset.checked_sub(self.start).and_then(|from| {
             let from = usize::try_from(from).ok()?;
             let to = from.checked_add(usize::try_from(len).ok()?)?;
-            (to <= self.octets.len()).then_some((from, to))
+            (to <= self.bytes.len()).then_some((from, to))
         });
         let Some((from, to)) = range else {
-            panic!("octets {offset}+{len} asked for, {}+{} kept", self.start, self.octets.len());
+            panic!("bytes {offset}+{len} asked for, {}+{} kept", self.start, self.bytes.len());
         };
-        let (front, back) = self.octets.as_slices();
+        let (front, back) = self.bytes.as_slices();
         let split = front.len();
         out.extend_from_slice(&front[from.min(split)..to.min(split)]);
         out.extend_from_slice(&back[from.saturating_sub(split)..to.saturating_sub(split)]);
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "octets 0+1 asked for, 2+1 kept")]
-    fn asking_for_forgotten_octets_is_our_mistake() {
+    #[should_panic(expected = "bytes 0+1 asked for, 2+1 kept")]
+    fn asking_for_forgotten_bytes_is_our_mistake() {
         let mut buffer = SendBuffer::default();
         buffer.push(b"abc");
         buffer.forget_before(2);

@@ -11,7 +11,7 @@ use std::{
 
 use ackwise_link::{Faults, Link, LinkConfig, Pick, Probability, Seed};
 use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions, testing::skip};
-use ackwise_tcp::{Instant, Octets};
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::cable::Cable;
 
@@ -47,11 +47,11 @@ fn the_packet_that_is_dropped_is_the_one_that_is_sent_again() {
     }
 }
 
-/// Sends octets from one socket to the other.
-fn transfer(mut from: &TcpStream, mut to: &TcpStream, octets: usize) {
+/// Sends bytes from one socket to the other.
+fn transfer(mut from: &TcpStream, mut to: &TcpStream, bytes: usize) {
     thread::scope(|scope| {
-        scope.spawn(|| from.write_all(&vec![1; octets]).unwrap());
-        to.read_exact(&mut vec![0; octets]).unwrap();
+        scope.spawn(|| from.write_all(&vec![1; bytes]).unwrap());
+        to.read_exact(&mut vec![0; bytes]).unwrap();
     });
 }
 
@@ -105,8 +105,8 @@ fn datagrams_that_arrive(cable: &Cable) -> Vec<u32> {
     }
     // The link has no delay: what is not here soon does not come.
     receiver.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let mut octets = [0; 4];
-    std::iter::from_fn(|| receiver.recv(&mut octets).ok().map(|_| u32::from_be_bytes(octets)))
+    let mut bytes = [0; 4];
+    std::iter::from_fn(|| receiver.recv(&mut bytes).ok().map(|_| u32::from_be_bytes(bytes)))
         .collect()
 }
 
@@ -114,7 +114,7 @@ fn datagrams_that_arrive(cable: &Cable) -> Vec<u32> {
 fn virtually(config: LinkConfig) -> Vec<u32> {
     let mut link = Link::new(config);
     let arriving = |link: &mut Link<u32>, number| {
-        let _verdict = link.push(number, Octets(32), Instant::EPOCH);
+        let _verdict = link.push(number, ByteCount(32), Instant::EPOCH);
         std::iter::from_fn(|| link.poll(Instant::EPOCH)).collect::<Vec<_>>()
     };
     (0..DATAGRAMS).flat_map(|number| arriving(&mut link, number)).collect()
@@ -143,13 +143,13 @@ fn the_kernel_s_own_ipv6_messages_are_not_packets_of_the_link() {
 fn what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender() {
     let name = "what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender";
     const SIZE: usize = 1500;
-    let most = Emulator::MAX_OCTETS_UNDER_WAY / SIZE;
+    let most = Emulator::MAX_BYTES_UNDER_WAY / SIZE;
     let far = LinkConfig { delay: Duration::from_secs(3600), ..LinkConfig::IDEAL };
     Cable::with(name, EmulatorOptions::symmetric(far), |cable| {
         let client_address = (cable.emulator.client_address(), 0);
         let sender = cable.client.run(|| UdpSocket::bind(client_address)).unwrap().unwrap();
         for _ in 0..most + most / 2 {
-            // 20 octets of IP, 8 of UDP.
+            // 20 bytes of IP, 8 of UDP.
             sender.send_to(&[0; SIZE - 28], (cable.emulator.server_address(), 9)).unwrap();
         }
         thread::sleep(Duration::from_millis(200));

@@ -48,7 +48,7 @@ fn a_connect_takes_a_round_trip_of_40_ms() {
 
 #[test]
 fn a_bulk_transfer_fills_a_link_of_10_megabits_a_second() {
-    const OCTETS: usize = 2_000_000;
+    const BYTES: usize = 2_000_000;
     let link = LinkConfig {
         rate: Rate::bits_per_second(10_000_000),
         delay: Duration::from_millis(5),
@@ -58,16 +58,16 @@ fn a_bulk_transfer_fills_a_link_of_10_megabits_a_second() {
     let name = "a_bulk_transfer_fills_a_link_of_10_megabits_a_second";
     Cable::with(name, EmulatorOptions::symmetric(link), |cable| {
         let (mut sender, mut receiver) = cable.connect();
-        let sending = thread::spawn(move || sender.write_all(&vec![0; OCTETS]).unwrap());
-        let mut received = vec![0; OCTETS];
+        let sending = thread::spawn(move || sender.write_all(&vec![0; BYTES]).unwrap());
+        let mut received = vec![0; BYTES];
         receiver.read_exact(&mut received[..100_000]).unwrap();
         let start = Instant::now();
         receiver.read_exact(&mut received[100_000..]).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         sending.join().unwrap();
         let report = cable.emulator.stop().unwrap();
-        let rate = (OCTETS - 100_000) as f64 * 8.0 / seconds / 1e6;
-        // 1448 octets of 1500 are data: 9.65 Mb/s.
+        let rate = (BYTES - 100_000) as f64 * 8.0 / seconds / 1e6;
+        // 1448 bytes of 1500 are data: 9.65 Mb/s.
         assert!((9.0..9.8).contains(&rate), "{rate} Mb/s\n{report}");
         println!("{rate} Mb/s\n{report}");
     });

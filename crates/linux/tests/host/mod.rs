@@ -91,19 +91,19 @@ impl Host {
         self.stack.endpoint(id).map(ackwise_tcp::Endpoint::state)
     }
 
-    /// Sends all of `octets` while everything that arrives is appended to `received`, until that has
-    /// `expected` octets.
+    /// Sends all of `bytes` while everything that arrives is appended to `received`, until that has
+    /// `expected` bytes.
     pub(crate) fn exchange(
         &mut self,
         id: ConnectionId,
-        octets: &[u8],
+        bytes: &[u8],
         received: &mut Vec<u8>,
         expected: usize,
     ) {
         let mut sent = 0;
         let mut buffer = vec![0; 65_536];
         self.run_until("the exchange", |host| {
-            sent += host.stack.write(id, &octets[sent..]);
+            sent += host.stack.write(id, &bytes[sent..]);
             loop {
                 let len = host.stack.read(id, &mut buffer);
                 received.extend_from_slice(&buffer[..len]);
@@ -111,7 +111,7 @@ impl Host {
                     break;
                 }
             }
-            sent == octets.len() && received.len() >= expected
+            sent == bytes.len() && received.len() >= expected
         });
     }
 }

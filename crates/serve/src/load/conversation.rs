@@ -50,7 +50,7 @@ enum Phase {
 pub(super) enum Step<'p> {
     /// Write, and tell [`Conversation::handle_written`].
     Write(&'p [u8], Follows),
-    /// Read, and tell [`Conversation::handle_octets`] or [`Conversation::handle_end`].
+    /// Read, and tell [`Conversation::handle_bytes`] or [`Conversation::handle_end`].
     Read,
     /// Close our half, and tell [`Conversation::handle_half_closed`].
     HalfClose,
@@ -93,7 +93,7 @@ impl Conversation {
     }
 
     fn rest<'p>(&self, plan: &'p Plan) -> &'p [u8] {
-        &plan.octets(self.message)[self.written..]
+        &plan.bytes(self.message)[self.written..]
     }
 
     /// Whether a request was made that has no response.
@@ -111,10 +111,10 @@ impl Conversation {
         self.forestalled
     }
 
-    /// So many octets of [`Step::Write`] were written.
-    pub(super) fn handle_written(&mut self, octets: usize, plan: &Plan) {
-        self.written += octets;
-        if self.written < plan.octets(self.message).len() {
+    /// So many bytes of [`Step::Write`] were written.
+    pub(super) fn handle_written(&mut self, bytes: usize, plan: &Plan) {
+        self.written += bytes;
+        if self.written < plan.bytes(self.message).len() {
             return;
         }
         self.side.sending = false;
@@ -131,19 +131,19 @@ impl Conversation {
         self.phase = Phase::Draining;
     }
 
-    /// Octets have arrived. There is one request at a time, so they hold one response at most.
-    pub(super) fn handle_octets(
+    /// Bytes have arrived. There is one request at a time, so they hold one response at most.
+    pub(super) fn handle_bytes(
         &mut self,
-        mut octets: &[u8],
+        mut bytes: &[u8],
         plan: &Plan,
     ) -> Result<Option<Answer>, Failure> {
         if self.phase != Phase::Asking {
-            self.drain(octets.len());
+            self.drain(bytes.len());
             return Ok(None);
         }
-        while let Some(event) = self.parser.advance(&mut octets)? {
+        while let Some(event) = self.parser.advance(&mut bytes)? {
             match event {
-                ResponseEvent::End(_) if !octets.is_empty() => return Err(Failure::Unasked),
+                ResponseEvent::End(_) if !bytes.is_empty() => return Err(Failure::Unasked),
                 ResponseEvent::End(response) => return Ok(Some(self.answered(&response, plan))),
                 _ => {}
             }
@@ -204,15 +204,15 @@ impl Conversation {
         (self.message, self.written, self.side.sending) = (message, 0, true);
     }
 
-    fn drain(&mut self, octets: usize) {
-        self.drained += octets;
+    fn drain(&mut self, bytes: usize) {
+        self.drained += bytes;
         if self.drained > DRAIN_LIMIT {
             self.phase = Phase::Over;
         }
     }
 }
 
-/// Octets that are read and thrown away before we close regardless: an error page is shorter.
+/// Bytes that are read and thrown away before we close regardless: an error page is shorter.
 const DRAIN_LIMIT: usize = 256 * 1024;
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
         Plan::new("h", "/", close).unwrap().requests(NonZeroU32::new(requests).unwrap())
     }
 
-    /// A driver with all its arguments at hand, which writes a few octets at a time.
+    /// A driver with all its arguments at hand, which writes a few bytes at a time.
     struct Driver {
         plan: Plan,
         conversation: Conversation,
@@ -248,17 +248,17 @@ mod tests {
         /// What the client says until it has something else to do, and that.
         fn said(&mut self) -> (String, Step<'_>) {
             let mut said = Vec::new();
-            while let Step::Write(octets, _) = self.conversation.step(&self.plan) {
-                let piece = octets.len().min(7);
-                said.extend(&octets[..piece]);
+            while let Step::Write(bytes, _) = self.conversation.step(&self.plan) {
+                let piece = bytes.len().min(7);
+                said.extend(&bytes[..piece]);
                 self.conversation.handle_written(piece, &self.plan);
             }
             let line = String::from_utf8(said).unwrap().replace("\r\nHost: h\r\n", "|");
             (line.trim_end().to_owned(), self.conversation.step(&self.plan))
         }
 
-        fn hears(&mut self, octets: &[u8]) -> Result<Option<u16>, Failure> {
-            let answer = self.conversation.handle_octets(octets, &self.plan);
+        fn hears(&mut self, bytes: &[u8]) -> Result<Option<u16>, Failure> {
+            let answer = self.conversation.handle_bytes(bytes, &self.plan);
             answer.map(|answer| answer.map(|answer| answer.status))
         }
 

@@ -23,8 +23,8 @@ pub enum Failure {
     /// What came is no HTTP.
     #[error(transparent)]
     Malformed(ResponseError),
-    /// More octets than the response has, by its own word.
-    #[error("octets after the end of the response")]
+    /// More bytes than the response has, by its own word.
+    #[error("bytes after the end of the response")]
     Unasked,
     /// The response says that the request failed.
     #[error("status {0}")]

@@ -76,9 +76,9 @@ impl Transport for KernelTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken> {
+    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken> {
         loop {
-            return match write(self.stream(slot)?, octets, follows) {
+            return match write(self.stream(slot)?, bytes, follows) {
                 Ok(written) => Ok(written),
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => continue,
@@ -93,7 +93,7 @@ impl Transport for KernelTransport {
         loop {
             return match self.stream(slot)?.read(buffer) {
                 Ok(0) => Ok(Read::End),
-                Ok(octets) => Ok(Read::Octets(octets)),
+                Ok(bytes) => Ok(Read::ByteCount(bytes)),
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted => continue,
                     io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected => Ok(Read::Nothing),
@@ -134,16 +134,16 @@ impl Transport for KernelTransport {
 
 /// The kernel holds what a close follows, and sends it with the FIN.
 #[cfg(target_os = "linux")]
-fn write(stream: &mut TcpStream, octets: &[u8], follows: Follows) -> io::Result<usize> {
+fn write(stream: &mut TcpStream, bytes: &[u8], follows: Follows) -> io::Result<usize> {
     match follows {
-        Follows::Nothing => stream.write(octets),
-        Follows::Close => SockRef::from(&*stream).send_with_flags(octets, nix::libc::MSG_MORE),
+        Follows::Nothing => stream.write(bytes),
+        Follows::Close => SockRef::from(&*stream).send_with_flags(bytes, nix::libc::MSG_MORE),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn write(stream: &mut TcpStream, octets: &[u8], _follows: Follows) -> io::Result<usize> {
-    stream.write(octets)
+fn write(stream: &mut TcpStream, bytes: &[u8], _follows: Follows) -> io::Result<usize> {
+    stream.write(bytes)
 }
 
 /// A connection on its way to `server`.

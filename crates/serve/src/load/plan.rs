@@ -96,7 +96,7 @@ impl Plan {
         }
     }
 
-    pub(super) fn octets(&self, message: Message) -> &[u8] {
+    pub(super) fn bytes(&self, message: Message) -> &[u8] {
         match message {
             Message::Request => &self.kept,
             Message::LastRequest => &self.last,

@@ -254,20 +254,18 @@ impl<'t, T: Transport> Run<'t, T> {
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
         for _ in 0..READS_AT_ONCE {
             match active.conversation.step(&self.load.plan) {
-                Step::Write(octets, follows) => {
-                    match self.transport.write(slot, octets, follows)? {
-                        0 => return Ok(Turn::Waits),
-                        written => active.conversation.handle_written(written, &self.load.plan),
-                    }
-                }
+                Step::Write(bytes, follows) => match self.transport.write(slot, bytes, follows)? {
+                    0 => return Ok(Turn::Waits),
+                    written => active.conversation.handle_written(written, &self.load.plan),
+                },
                 Step::Read => {
                     let answer = match self.transport.read(slot, &mut self.buffer)? {
                         Read::Nothing => return Ok(Turn::Waits),
                         Read::End => active.conversation.handle_end(&self.load.plan)?,
-                        Read::Octets(octets) => {
-                            self.tally.count_octets(octets);
-                            let octets = &self.buffer[..octets];
-                            active.conversation.handle_octets(octets, &self.load.plan)?
+                        Read::ByteCount(bytes) => {
+                            self.tally.count_bytes(bytes);
+                            let bytes = &self.buffer[..bytes];
+                            active.conversation.handle_bytes(bytes, &self.load.plan)?
                         }
                     };
                     if let Some(answer) = answer {
@@ -368,7 +366,7 @@ impl<'t, T: Transport> Run<'t, T> {
 
 /// Reads and writes of one connection before the others have their turn.
 const READS_AT_ONCE: usize = 64;
-/// A read takes at most so many octets.
+/// A read takes at most so many bytes.
 const READ_SIZE: usize = 64 * 1024;
 /// How often it is looked for what has waited too long, and so by how much it may wait longer.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);

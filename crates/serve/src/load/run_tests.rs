@@ -64,10 +64,10 @@ impl Transport for Fake {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, octets: &[u8], _follows: Follows) -> Result<usize, Broken> {
+    fn write(&mut self, slot: Slot, bytes: &[u8], _follows: Follows) -> Result<usize, Broken> {
         let open = self.open.get_mut(&slot).expect("it is open");
         open.asked.get_or_insert(self.now);
-        Ok(octets.len())
+        Ok(bytes.len())
     }
 
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken> {
@@ -80,7 +80,7 @@ impl Transport for Fake {
                     return Ok(Read::End);
                 }
                 buffer[..RESPONSE.len()].copy_from_slice(RESPONSE);
-                Ok(Read::Octets(RESPONSE.len()))
+                Ok(Read::ByteCount(RESPONSE.len()))
             }
             Does::Closes => Ok(Read::End),
             Does::HasNoPage if open.read => Ok(Read::End),
@@ -88,7 +88,7 @@ impl Transport for Fake {
                 const NOT_FOUND: &[u8] = b"HTTP/1.1 404 \r\nConnection: close\r\n\r\n";
                 open.read = true;
                 buffer[..NOT_FOUND.len()].copy_from_slice(NOT_FOUND);
-                Ok(Read::Octets(NOT_FOUND.len()))
+                Ok(Read::ByteCount(NOT_FOUND.len()))
             }
             Does::Resets => Err(Broken::Reset),
             _ => Ok(Read::Nothing),

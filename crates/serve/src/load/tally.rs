@@ -15,7 +15,7 @@ pub struct Tally {
     latencies: Histogram<u64>,
     failures: BTreeMap<&'static str, Failed>,
     connections: u64,
-    octets: u64,
+    bytes: u64,
     unclean: u64,
     cut_short: u64,
     forestalled: u64,
@@ -54,7 +54,7 @@ impl Tally {
             latencies: latencies.expect("the bounds are the histogram's own"),
             failures: BTreeMap::new(),
             connections: 0,
-            octets: 0,
+            bytes: 0,
             unclean: 0,
             cut_short: 0,
             forestalled: 0,
@@ -92,10 +92,10 @@ impl Tally {
         self.connections
     }
 
-    /// Octets that were read.
+    /// Bytes that were read.
     #[must_use]
-    pub const fn octets(&self) -> u64 {
-        self.octets
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Connections that broke, or were not closed in time, after their last response.
@@ -157,8 +157,8 @@ impl Tally {
         failed.or_insert(Failed { count: 0, first: failure }).count += 1;
     }
 
-    pub(super) fn count_octets(&mut self, octets: usize) {
-        self.octets += octets as u64;
+    pub(super) fn count_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
     }
 
     pub(super) fn count_unclean(&mut self) {

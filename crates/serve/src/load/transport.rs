@@ -14,7 +14,7 @@ pub trait Transport {
     /// The time since a beginning of its own.
     fn now(&self) -> Duration;
 
-    /// Begins to open a connection; the first octets can be written when it is there.
+    /// Begins to open a connection; the first bytes can be written when it is there.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ pub trait Transport {
     /// # Errors
     ///
     /// If the connection is broken, or never came to be.
-    fn write(&mut self, slot: Slot, octets: &[u8], follows: Follows) -> Result<usize, Broken>;
+    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken>;
 
     /// Reads what has arrived.
     ///
@@ -52,7 +52,7 @@ pub trait Transport {
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()>;
 }
 
-/// What follows the octets of a write.
+/// What follows the bytes of a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Follows {
     /// Who knows.
@@ -64,8 +64,8 @@ pub enum Follows {
 /// What a read brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Read {
-    /// So many octets, at least one.
-    Octets(usize),
+    /// So many bytes, at least one.
+    ByteCount(usize),
     /// Nothing, yet.
     Nothing,
     /// The server has closed its half.
@@ -79,7 +79,7 @@ pub enum Broken {
     /// Nobody listens.
     #[error("connection refused")]
     Refused,
-    /// The server reset it, or does not take octets any more.
+    /// The server reset it, or does not take bytes any more.
     #[error("connection reset")]
     Reset,
     /// TCP gave up, before we did.

@@ -56,12 +56,12 @@ impl Client {
             }
             self.leftover.clear();
             let mut buffer = [0; 4096];
-            let octets = self.stream.read(&mut buffer).expect("the server answers in time");
-            if octets == 0 {
+            let bytes = self.stream.read(&mut buffer).expect("the server answers in time");
+            if bytes == 0 {
                 let response = self.parser.handle_close().unwrap().expect("a response");
                 return Fetched { response, content };
             }
-            self.leftover.extend_from_slice(&buffer[..octets]);
+            self.leftover.extend_from_slice(&buffer[..bytes]);
         }
     }
 

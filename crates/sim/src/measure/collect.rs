@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) files: u32,
-    pub(crate) octets: u64,
+    pub(crate) bytes: u64,
     /// Retrieval time: what the user waited, not what it thought.
     pub(crate) time: Duration,
 }
@@ -83,11 +83,11 @@ impl Collector {
         }
     }
 
-    /// An application has read `octets`.
-    pub(crate) fn received(&mut self, connection: &Connection, side: Side, octets: u32) {
+    /// An application has read `bytes`.
+    pub(crate) fn received(&mut self, connection: &Connection, side: Side, bytes: u32) {
         let tally = &mut self.tallies[connection.application as usize];
         if self.warm && tally.receives == side {
-            tally.received += u64::from(octets);
+            tally.received += u64::from(bytes);
         }
     }
 
@@ -98,7 +98,7 @@ impl Collector {
         }
     }
 
-    /// A segment has been sent; a full one has `full` octets of data.
+    /// A segment has been sent; a full one has `full` bytes of data.
     pub(crate) const fn sent(&mut self, segment: &Segment, full: u32) {
         if self.warm && segment.len > 0 {
             self.measures.segments.all += 1;
@@ -106,18 +106,18 @@ impl Collector {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "documents have fewer than 2^53 octets")]
+    #[expect(clippy::cast_precision_loss, reason = "documents have fewer than 2^53 bytes")]
     pub(crate) fn document(&mut self, application: u32, document: Document) {
         if !self.warm {
             return;
         }
         let tally = &mut self.tallies[application as usize];
         if !document.time.is_zero() {
-            tally.sum_of_rates += document.octets as f64 / document.time.as_secs_f64();
+            tally.sum_of_rates += document.bytes as f64 / document.time.as_secs_f64();
         }
         tally.measures.documents += 1;
         tally.measures.files += u64::from(document.files);
-        tally.measures.octets += document.octets;
+        tally.measures.bytes += document.bytes;
         tally.measures.times.push(document.time);
     }
 
@@ -175,7 +175,7 @@ impl Tally {
         let ApplicationMeasures {
             documents,
             files,
-            octets,
+            bytes,
             rate_mean: _,
             rate_sum: _,
             goodput: _,
@@ -187,25 +187,25 @@ impl Tally {
         self.sum_of_rates += other.sum_of_rates;
         self.measures.documents += documents;
         self.measures.files += files;
-        self.measures.octets += octets;
+        self.measures.bytes += bytes;
         self.measures.times.extend(times);
         self.measures.connections_opened += connections_opened;
         self.measures.connections_failed += connections_failed;
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 octets")]
+    #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 bytes")]
     fn finish(self, seconds: f64) -> ApplicationMeasures {
         let mut measures = self.measures;
         let total: Duration = measures.times.iter().sum();
         let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
         measures.rate_mean = per(self.sum_of_rates, measures.documents as f64);
-        measures.rate_sum = per(measures.octets as f64, total.as_secs_f64());
+        measures.rate_sum = per(measures.bytes as f64, total.as_secs_f64());
         measures.goodput = per(self.received as f64, seconds).unwrap_or(0.0);
         measures
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 packets and octets")]
+#[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 packets and bytes")]
 fn direction(
     config: &LinkConfig,
     after: &Counters,
@@ -214,13 +214,13 @@ fn direction(
 ) -> DirectionMeasures {
     let dropped = after.dropped() - before.dropped();
     let offered = after.queued - before.queued + dropped;
-    let octets = after.octets - before.octets;
+    let bytes = after.bytes - before.bytes;
     let capacity = config.rate.map(|rate| rate.get() as f64 / 8.0 * seconds);
     DirectionMeasures {
         offered,
         dropped,
-        octets,
-        utilization: capacity.filter(|&most| most > 0.0).map(|most| octets as f64 / most),
+        bytes,
+        utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
         drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
     }
 }

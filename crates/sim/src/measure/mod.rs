@@ -1,6 +1,6 @@
 //! What a run measures, as data.
 //!
-//! Everything counts from the end of the warm-up on; rates are octets a second of virtual time.
+//! Everything counts from the end of the warm-up on; rates are bytes a second of virtual time.
 
 mod collect;
 
@@ -39,13 +39,13 @@ pub struct ApplicationMeasures {
     pub documents: u64,
     /// Files that were wholly received.
     pub files: u64,
-    /// Octets of the documents that were wholly received, response heads not counted.
-    pub octets: u64,
-    /// The mean over documents of octets / retrieval time, think time not counted.
+    /// Bytes of the documents that were wholly received, response heads not counted.
+    pub bytes: u64,
+    /// The mean over documents of bytes / retrieval time, think time not counted.
     pub rate_mean: Option<f64>,
-    /// All octets / the sum of all retrieval times.
+    /// All bytes / the sum of all retrieval times.
     pub rate_sum: Option<f64>,
-    /// Stream octets that clients received, unfinished documents included, per second of the run.
+    /// Stream bytes that clients received, unfinished documents included, per second of the run.
     pub goodput: f64,
     /// Retrieval times of documents, in the order in which they ended.
     pub times: Vec<Duration>,
@@ -87,8 +87,8 @@ pub struct DirectionMeasures {
     pub offered: u64,
     /// Packets that were dropped, for whatever reason.
     pub dropped: u64,
-    /// Octets that were taken, link overhead included.
-    pub octets: u64,
+    /// Bytes that were taken, link overhead included.
+    pub bytes: u64,
     /// The share of the measured time in which the link was sending, 0 to 1; `None` without a rate.
     pub utilization: Option<f64>,
     /// Dropped / offered, 0 to 1.

@@ -6,7 +6,7 @@ use super::normal;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Truncation {
     /// They become the most: it is drawn as often as all of them would be. The thesis' way: its
-    /// Table 4.5 shows the most, 15,000 octets, exactly.
+    /// Table 4.5 shows the most, 15,000 bytes, exactly.
     Clip,
     /// They are not drawn: the distribution function is divided by its value at the most, which is
     /// the same as drawing again until the value is small enough, but takes one number.

@@ -9,7 +9,7 @@
 //! | module | one idea |
 //! | --- | --- |
 //! | `span` | durations: think times, delays, interarrival times |
-//! | `size` | octets of a file |
+//! | `size` | bytes of a file |
 //! | `count` | files beside the primary |
 //! | `pages` | a primary file and its inlines |
 //! | `published` | the papers' workloads |

@@ -17,9 +17,9 @@ use super::{Count, Size, Unusable, unusable::at_most};
 pub enum Pages {
     /// Always these files, in this order.
     Fixed {
-        /// Octets of the primary file.
+        /// Bytes of the primary file.
         primary: u64,
-        /// Octets of each inline.
+        /// Bytes of each inline.
         inlines: Cow<'static, [u64]>,
     },
     /// A new page each time, its files independent of one another.

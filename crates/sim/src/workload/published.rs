@@ -3,38 +3,38 @@
 use std::{borrow::Cow, time::Duration};
 
 use ackwise_link::Probability;
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{Count, Pages, Size, Span, Truncation, Weighted};
 
 /// Heidemann 1996 and 1997.
 impl Pages {
-    /// The benchmark's page: Heidemann 1997, section 2.2: documents of 6651, 3883 and 1866 octets.
+    /// The benchmark's page: Heidemann 1997, section 2.2: documents of 6651, 3883 and 1866 bytes.
     pub const HEIDEMANN: Self =
         Self::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) };
 }
 
 /// Gürkan 1998, section 4.1.
 impl Pages {
-    /// The thesis' pages: three inlines; sizes are Pareto from 1,000 octets ("1 kbytes"), the primary
+    /// The thesis' pages: three inlines; sizes are Pareto from 1,000 bytes ("1 kbytes"), the primary
     /// with its 0.91, the inlines with `inline_shape`, which in the text is 1.24.
     ///
-    /// Not in the text: the cap of 15,000 octets, which Table 4.5 shows exactly; and `small_files`, the
-    /// share of files that have 500 octets, seen in Tables 4.1 and 4.3 only. The serial tables are
+    /// Not in the text: the cap of 15,000 bytes, which Table 4.5 shows exactly; and `small_files`, the
+    /// share of files that have 500 bytes, seen in Tables 4.1 and 4.3 only. The serial tables are
     /// met with 0.91 for inlines too and 12 % of small files, the parallel ones with 5 %, the
     /// pipelined and segment-filled ones with none (ours, fitted: reference, section 11).
     #[must_use]
     pub fn gurkan(inline_shape: f64, small_files: Probability) -> Self {
         let size = |shape| {
             let pareto = Size::Pareto {
-                least: Octets(1_000),
+                least: ByteCount(1_000),
                 shape,
-                most: Octets(15_000),
+                most: ByteCount(15_000),
                 truncation: Truncation::Clip,
             };
             match small_files.as_per_million() {
                 0 => pareto, // and no number is drawn to choose
-                _ => pareto.with_atom(Octets(500), small_files),
+                _ => pareto.with_atom(ByteCount(500), small_files),
             }
         };
         Self::Drawn { primary: size(0.91), inline: size(inline_shape), inlines: Count::Fixed(3) }
@@ -43,7 +43,7 @@ impl Pages {
 
 /// Mah 1997.
 impl Pages {
-    /// Replies as the thesis quotes them: Pareto from 1,000 octets, shapes in the middle of 0.85 to
+    /// Replies as the thesis quotes them: Pareto from 1,000 bytes, shapes in the middle of 0.85 to
     /// 0.97 for primary files and of 1.12 to 1.39 for inlines. "Fewer than four files for 80 % of
     /// documents" becomes a Pareto number of files from 1 on (ours).
     pub const MAH: Self = Self::Drawn {
@@ -55,7 +55,7 @@ impl Pages {
 
 const fn mah(shape: f64) -> Size {
     let truncation = Truncation::Clip;
-    Size::Pareto { least: Octets(1_000), shape, most: TAIL_CAP, truncation }
+    Size::Pareto { least: ByteCount(1_000), shape, most: TAIL_CAP, truncation }
 }
 
 /// SURGE: Barford and Crovella 1998, table 1.
@@ -77,21 +77,21 @@ impl Pages {
 
 /// SURGE: Barford and Crovella 1998, table 1.
 impl Size {
-    /// Sizes of the server's files: 93 % log-normal below 133,000 octets, the others Pareto above.
+    /// Sizes of the server's files: 93 % log-normal below 133,000 bytes, the others Pareto above.
     pub const SURGE_FILES: Self = Self::Mixture(Cow::Borrowed(&[
         Weighted {
             weight: 93,
             size: Self::LogNormal {
                 mu: 9.357,
                 sigma: 1.318,
-                most: Octets(133_000),
+                most: ByteCount(133_000),
                 truncation: Truncation::Conditional,
             },
         },
         Weighted {
             weight: 7,
             size: Self::Pareto {
-                least: Octets(133_000),
+                least: ByteCount(133_000),
                 shape: 1.1,
                 most: TAIL_CAP,
                 truncation: Truncation::Clip,
@@ -101,7 +101,7 @@ impl Size {
 
     /// Sizes of the files that are asked for, popularity included.
     pub const SURGE_REQUESTED: Self = Self::Pareto {
-        least: Octets(1_000),
+        least: ByteCount(1_000),
         shape: 1.0,
         most: TAIL_CAP,
         truncation: Truncation::Clip,
@@ -140,7 +140,7 @@ impl Pages {
             file(9, 500_000),
             file(1, 5_000_000),
         ])),
-        inline: Size::Fixed(Octets(0)),
+        inline: Size::Fixed(ByteCount(0)),
         inlines: Count::Fixed(0),
     };
 
@@ -157,15 +157,15 @@ impl Pages {
         let classes = [class(35, 100), class(50, 1_000), class(14, 10_000), class(1, 100_000)];
         Self::Drawn {
             primary: Size::Mixture(classes.into_iter().collect()),
-            inline: Size::Fixed(Octets(0)),
+            inline: Size::Fixed(ByteCount(0)),
             inlines: Count::Fixed(0),
         }
     }
 }
 
-const fn file(weight: u32, octets: u64) -> Weighted {
-    Weighted { weight, size: Size::Fixed(Octets(octets)) }
+const fn file(weight: u32, bytes: u64) -> Weighted {
+    Weighted { weight, size: Size::Fixed(ByteCount(bytes)) }
 }
 
 /// Where heavy tails end (ours): without an end, one file may outlast the run.
-const TAIL_CAP: Octets = Octets(10_000_000);
+const TAIL_CAP: ByteCount = ByteCount(10_000_000);

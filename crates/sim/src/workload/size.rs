@@ -3,46 +3,46 @@
 use std::borrow::Cow;
 
 use ackwise_link::{Probability, Stream};
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{
     Truncation, Unusable, inverse,
     unusable::{at_most, finite, ordered, positive},
 };
 
-/// How large a file is, in octets. A draw is rounded down to a whole octet and is [`Size::LARGEST`]
+/// How large a file is, in bytes. A draw is rounded down to a whole byte and is [`Size::LARGEST`]
 /// at most.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Size {
     /// Always this large.
-    Fixed(Octets),
+    Fixed(ByteCount),
     /// Each size as likely as any other, both ends included.
     Uniform {
         /// The smallest.
-        from: Octets,
+        from: ByteCount,
         /// The largest.
-        to: Octets,
+        to: ByteCount,
     },
     /// Pareto: F(x) = 1 - (least / x)^shape, truncated.
     Pareto {
         /// The smallest, k.
-        least: Octets,
+        least: ByteCount,
         /// The tail's exponent, alpha; without a truncation there is no mean at 1 and below.
         shape: f64,
         /// The largest.
-        most: Octets,
+        most: ByteCount,
         /// What becomes of larger ones.
         truncation: Truncation,
     },
-    /// Log-normal: the natural logarithm of the size in octets is normal.
+    /// Log-normal: the natural logarithm of the size in bytes is normal.
     LogNormal {
         /// The logarithm's mean: half of all sizes are below exp(mu).
         mu: f64,
         /// The logarithm's standard deviation.
         sigma: f64,
         /// The largest.
-        most: Octets,
+        most: ByteCount,
         /// What becomes of larger ones.
         truncation: Truncation,
     },
@@ -61,15 +61,15 @@ pub struct Weighted {
 }
 
 impl Size {
-    /// The largest that is ever drawn: a tebioctet.
-    pub const LARGEST: Octets = Octets(1 << 40);
+    /// The largest that is ever drawn: a tebibyte.
+    pub const LARGEST: ByteCount = ByteCount(1 << 40);
 
     /// Mixtures within mixtures at most, the outermost one counted.
     pub const DEEPEST: u32 = 4;
 
     /// This one, but with some that always are of size `atom`.
     #[must_use]
-    pub fn with_atom(self, atom: Octets, share: Probability) -> Self {
+    pub fn with_atom(self, atom: ByteCount, share: Probability) -> Self {
         let weight = share.as_per_million();
         Self::Mixture(Cow::Owned(vec![
             Weighted { weight, size: Self::Fixed(atom) },
@@ -118,12 +118,12 @@ impl Size {
 
     /// One of them. [`Size::Fixed`] takes no number from the stream, a mixture one to choose and then
     /// what its choice takes, the others one.
-    pub fn draw(&self, stream: &mut Stream) -> Octets {
+    pub fn draw(&self, stream: &mut Stream) -> ByteCount {
         match *self {
             Self::Fixed(size) => size.min(Self::LARGEST),
             Self::Uniform { from, to } => {
                 let (from, to) = (from.min(Self::LARGEST).0, to.min(Self::LARGEST).0);
-                Octets(from + stream.below(to.saturating_sub(from) + 1))
+                ByteCount(from + stream.below(to.saturating_sub(from) + 1))
             }
             Self::Pareto { least, shape, most, truncation } => {
                 whole(inverse::pareto(stream.unit(), real(least), shape, real(most), truncation))
@@ -132,7 +132,7 @@ impl Size {
                 whole(inverse::log_normal(stream.unit(), mu, sigma, real(most), truncation))
             }
             Self::Mixture(ref parts) => {
-                choose(parts, stream).map_or(Octets(0), |part| part.size.draw(stream))
+                choose(parts, stream).map_or(ByteCount(0), |part| part.size.draw(stream))
             }
         }
     }
@@ -153,14 +153,14 @@ fn total(parts: &[Weighted]) -> u64 {
     parts.iter().map(|part| u64::from(part.weight)).sum()
 }
 
-/// Octets as a real number, exact up to [`Size::LARGEST`].
-const fn real(size: Octets) -> f64 {
+/// Bytes as a real number, exact up to [`Size::LARGEST`].
+const fn real(size: ByteCount) -> f64 {
     size.0 as f64
 }
 
-/// Whole octets, [`Size::LARGEST`] at most; what is no size at all (NaN, negative) is none.
-fn whole(size: f64) -> Octets {
+/// Whole bytes, [`Size::LARGEST`] at most; what is no size at all (NaN, negative) is none.
+fn whole(size: f64) -> ByteCount {
     #[expect(clippy::cast_possible_truncation, reason = "saturates, and rounding down is meant")]
     let size = size as u64;
-    Octets(size).min(Size::LARGEST)
+    ByteCount(size).min(Size::LARGEST)
 }

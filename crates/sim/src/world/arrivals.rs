@@ -80,7 +80,7 @@ impl<'a, O: Observer> World<'a, O> {
         let opened = self.connections[place as usize].client.opened;
         let application = self.sources[source as usize].application;
         let document =
-            Document { files: exchange.files, octets: exchange.body, time: self.now.since(opened) };
+            Document { files: exchange.files, bytes: exchange.body, time: self.now.since(opened) };
         self.collector.document(application, document);
         let span = self.arrivals(source).hold.draw(&mut self.sources[source as usize].stream);
         if span.is_zero() {

@@ -62,7 +62,7 @@ impl<'a, O: Observer> World<'a, O> {
         let opened = known.or_else(|| self.open(Owner::Bulk { client }, application));
         let Some(place) = opened else { return };
         let &Bulk { request, file, sender, .. } = self.bulk(client);
-        let file = file.map_or(ENDLESS, |octets| octets.0);
+        let file = file.map_or(ENDLESS, |bytes| bytes.0);
         let (request, body) = match sender {
             BulkSender::Server => (request.0, file),
             BulkSender::Client => (file, 0),
@@ -82,13 +82,13 @@ impl<'a, O: Observer> World<'a, O> {
     /// A file has wholly arrived at whoever receives it.
     pub(super) fn bulk_client_has_file(&mut self, client: u32, place: u32, exchange: Exchange) {
         let bulk = self.bulk(client);
-        let octets = match bulk.sender {
+        let bytes = match bulk.sender {
             BulkSender::Server => exchange.body,
             BulkSender::Client => exchange.request_end,
         };
         let state = &mut self.bulk_clients[client as usize];
         let time = self.now.since(state.began);
-        self.collector.document(state.application, Document { files: 1, octets, time });
+        self.collector.document(state.application, Document { files: 1, bytes, time });
         state.left = state.left.map(|left| left - 1);
         if state.left == Some(0) {
             self.unfinished -= 1;

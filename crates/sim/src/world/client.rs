@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{Event, World};
 use crate::{
@@ -14,9 +14,9 @@ use crate::{
 /// A request to send, and the response that the server will give.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ask {
-    /// Octets of the request.
+    /// Bytes of the request.
     pub(super) request: u64,
-    /// Octets of the response's head, and of its body.
+    /// Bytes of the response's head, and of its body.
     pub(super) head: u32,
     pub(super) body: u64,
     /// Files that the response carries, and the number of the first.
@@ -119,9 +119,9 @@ impl<O: Observer> World<'_, O> {
 
     /// Has the client say something that the server reads and does not answer; it leaves with what
     /// comes next, as far as the send buffer takes it.
-    pub(super) fn client_says(&mut self, place: u32, Octets(octets): Octets) {
+    pub(super) fn client_says(&mut self, place: u32, ByteCount(bytes): ByteCount) {
         let endpoint = &mut self.connections[place as usize].end_mut(Side::Client).endpoint;
-        endpoint.write(u32::try_from(octets).unwrap_or(u32::MAX), self.now);
+        endpoint.write(u32::try_from(bytes).unwrap_or(u32::MAX), self.now);
     }
 
     /// Closes the client's end now.

@@ -59,8 +59,8 @@ impl<O: Observer> World<'_, O> {
             .map(|node| self.hosts[node.0 as usize].tcp.expect("the scenario was checked"));
         let behaviour = setting.kind.behaviour();
         server.policies.hold = self.server_hold(application, behaviour);
-        if let Some(octets) = behaviour.send_buffer {
-            server.send_buffer = u32::try_from(octets.get()).unwrap_or(u32::MAX);
+        if let Some(bytes) = behaviour.send_buffer {
+            server.send_buffer = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         }
         [client, server]
     }

@@ -52,10 +52,10 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn server_thinks(&mut self, place: u32, write: &Write) {
-        let octets = write.head.len() as u64 + (write.body.end - write.body.start);
+        let bytes = write.head.len() as u64 + (write.body.end - write.body.start);
         let extra = std::mem::take(&mut self.connections[place as usize].server.extra);
         let due = self.now + write.after + extra;
-        let thought = Thought { octets, corked: write.corked, due };
+        let thought = Thought { bytes, corked: write.corked, due };
         if due > self.now {
             self.connections[place as usize].server.thought = Some(thought);
             self.queue.push(due, Event::Server(place));
@@ -82,7 +82,7 @@ impl<'a, O: Observer> World<'a, O> {
             let cork = HoldPolicy::Cork { release: CORK_RELEASE };
             connection.end_mut(Side::Server).endpoint.set_hold(cork, self.now);
         }
-        connection.server.blocked = thought.octets;
+        connection.server.blocked = thought.bytes;
         self.server_writes(place);
     }
 

@@ -222,7 +222,7 @@ impl<'a, O: Observer> World<'a, O> {
     pub(super) fn user_has_response(&mut self, user: u32, slot: u32, exchange: Exchange) {
         let state = &mut self.users[user as usize];
         state.document.files += exchange.files;
-        state.document.octets += exchange.body;
+        state.document.bytes += exchange.body;
         if let Some(fetch) = &mut state.fetch {
             fetch.on_response(slot);
         }

@@ -12,7 +12,7 @@ use ackwise_sim::{
     },
     workload::{Pages, Span},
 };
-use ackwise_tcp::{Config, Octets, Policies};
+use ackwise_tcp::{ByteCount, Config, Policies};
 
 pub(crate) const CLIENT: NodeId = NodeId(0);
 pub(crate) const SERVER: NodeId = NodeId(1);
@@ -32,16 +32,16 @@ pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) ->
         name: name.to_owned(),
         ends,
         directions: [direction.clone(), direction],
-        overhead: Octets(0),
+        overhead: ByteCount(0),
     }
 }
 
-/// The page of Heidemann 1997 over its Ethernet (section 2; frames have 38 octets beside IP).
+/// The page of Heidemann 1997 over its Ethernet (section 2; frames have 38 bytes beside IP).
 pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
     let tcp =
         Config { receive_buffer: 16_384, send_buffer: 16_384, ..Config::new(Policies::SUNOS_4_1) };
     let mut ethernet = link("ethernet", [CLIENT, SERVER], 10_000_000, Duration::from_micros(50));
-    ethernet.overhead = Octets(38);
+    ethernet.overhead = ByteCount(38);
     Scenario {
         nodes: vec![host("client", tcp), host("server", tcp)],
         links: vec![ethernet],
@@ -56,8 +56,8 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 workload: Pages::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) },
                 transfer,
                 connections: Connections::PerDocument,
-                request: Octets(52),
-                response_head: Octets(226),
+                request: ByteCount(52),
+                response_head: ByteCount(226),
                 think: Span::ZERO,
                 think_scope: ThinkScope::Document,
                 client_delay: Span::Fixed(Duration::from_micros(650)),
@@ -66,7 +66,7 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 parse: Span::ZERO,
                 cached_per_million: 0,
                 closer: Closer::Client,
-                client_close: Octets(0),
+                client_close: ByteCount(0),
             }),
         }],
         duration: Duration::from_secs(1_000),

@@ -1,5 +1,5 @@
 //! The window rules that 4.3BSD-Tahoe, 4.3BSD-Reno and 4.4BSD have in common (`tcp_input.c`,
-//! `tcp_timer.c`). They count ACKs, not octets, and do not ask whether the window was used.
+//! `tcp_timer.c`). They count ACKs, not bytes, and do not ask whether the window was used.
 
 use super::window::Window;
 

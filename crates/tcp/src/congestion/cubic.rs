@@ -31,12 +31,12 @@ struct Epoch {
     /// When it began; moved on by the time in which cwnd was not used.
     start: Instant,
     curve: Curve,
-    /// W_est in 256ths of an octet: what Reno's window would be.
+    /// W_est in 256ths of a byte: what Reno's window would be.
     w_est: u64,
 }
 
 impl Cubic {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn new(windows: Windows, mss: u32) -> Self {
         Self {
@@ -72,8 +72,8 @@ impl Cubic {
             w_est: u64::from(cwnd) << EST_SHIFT,
         });
         let t = Duration::from_nanos(now.as_nanos().saturating_sub(epoch.start.as_nanos()));
-        let octets = acked.octets.min(cwnd);
-        epoch.w_est = grow_w_est(epoch.w_est, octets, cwnd, cwnd_prior, mss);
+        let bytes = acked.bytes.min(cwnd);
+        epoch.w_est = grow_w_est(epoch.w_est, bytes, cwnd, cwnd_prior, mss);
         let w_est = u32::try_from(epoch.w_est >> EST_SHIFT).unwrap_or(LARGEST);
 
         if epoch.curve.window_at(t) < w_est {
@@ -83,7 +83,7 @@ impl Cubic {
             // Sections 4.4 and 4.5, concave and convex: (target - cwnd) / cwnd per segment.
             let srtt = acked.srtt.unwrap_or_default();
             let target = epoch.curve.window_at(t + srtt).clamp(cwnd, cwnd.saturating_add(cwnd / 2));
-            let increment = u64::from(target - cwnd) * u64::from(octets) / u64::from(cwnd);
+            let increment = u64::from(target - cwnd) * u64::from(bytes) / u64::from(cwnd);
             self.window.grow(u32::try_from(increment).unwrap_or(mss));
         }
     }
@@ -122,7 +122,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if self.window.in_slow_start() {
-            self.window.grow(acked.octets.min(SLOW_START_LIMIT * self.window.mss));
+            self.window.grow(acked.bytes.min(SLOW_START_LIMIT * self.window.mss));
         } else {
             self.avoid_congestion(acked, now);
         }
@@ -138,8 +138,8 @@ impl CongestionControl for Cubic {
         self.window.inflate();
     }
 
-    fn on_partial_ack(&mut self, octets: u32) {
-        self.window.deflate_partially(octets);
+    fn on_partial_ack(&mut self, bytes: u32) {
+        self.window.deflate_partially(bytes);
     }
 
     fn on_recovered(&mut self, flight: u32, _now: Instant) {
@@ -168,15 +168,15 @@ impl CongestionControl for Cubic {
 
 /// Section 4.3: W_est grows by alpha segments per window acknowledged, alpha = 3 (1 - beta) / (1 +
 /// beta) = 9/17, and 1 once it has come back to where the last reduction began.
-fn grow_w_est(w_est: u64, octets: u32, cwnd: u32, cwnd_prior: u32, mss: u32) -> u64 {
+fn grow_w_est(w_est: u64, bytes: u32, cwnd: u32, cwnd_prior: u32, mss: u32) -> u64 {
     let reached = w_est >> EST_SHIFT >= u64::from(cwnd_prior);
     let (numerator, denominator) = if reached { (1, 1) } else { (9, 17) };
-    let octets = u64::from(octets) * u64::from(mss) * numerator;
-    let increment = (octets << EST_SHIFT) / (u64::from(cwnd) * denominator);
+    let bytes = u64::from(bytes) * u64::from(mss) * numerator;
+    let increment = (bytes << EST_SHIFT) / (u64::from(cwnd) * denominator);
     (w_est + increment).min(u64::from(LARGEST) << EST_SHIFT)
 }
 
-/// W_est is kept in 2^-8 octets: an ACK may add less than an octet.
+/// W_est is kept in 2^-8 bytes: an ACK may add less than a byte.
 const EST_SHIFT: u32 = 8;
 
 /// Segments that one ACK may add in slow start. Linux counts all that an ACK covers; RFC 9406,

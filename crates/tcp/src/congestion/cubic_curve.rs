@@ -7,9 +7,9 @@ use super::window::LARGEST;
 /// The curve of one epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Curve {
-    /// K in 2^-20 seconds. It fits: to [`LARGEST`], in segments of one octet, it is 1,390 s.
+    /// K in 2^-20 seconds. It fits: to [`LARGEST`], in segments of one byte, it is 1,390 s.
     k: u32,
-    /// W_max in octets, or cwnd at the beginning where that is larger.
+    /// W_max in bytes, or cwnd at the beginning where that is larger.
     plateau: u32,
     mss: u32,
 }
@@ -23,7 +23,7 @@ impl Curve {
         Self { k: u32::try_from(k).unwrap_or(u32::MAX), plateau: w_max.max(cwnd), mss }
     }
 
-    /// W_cubic at `t` after the beginning, in octets, never negative and at most [`LARGEST`].
+    /// W_cubic at `t` after the beginning, in bytes, never negative and at most [`LARGEST`].
     pub(super) fn window_at(&self, t: Duration) -> u32 {
         let t = ticks(t);
         let k = u64::from(self.k);
@@ -35,7 +35,7 @@ impl Curve {
         self.plateau.saturating_add(distance).min(LARGEST)
     }
 
-    /// C * ticks^3 in octets.
+    /// C * ticks^3 in bytes.
     fn distance(&self, ticks: u64) -> u32 {
         let ticks = u128::from(ticks.min(MAX_TICKS));
         let fifths = (ticks * ticks * ticks * u128::from(2 * self.mss)) >> (3 * SHIFT);

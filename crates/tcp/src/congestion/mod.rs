@@ -41,9 +41,9 @@ pub enum Repair {
 /// An ACK for new data, as a congestion control sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Acked {
-    /// Octets newly acknowledged.
-    pub octets: u32,
-    /// Octets outstanding before this ACK.
+    /// Bytes newly acknowledged.
+    pub bytes: u32,
+    /// Bytes outstanding before this ACK.
     pub flight: u32,
     /// Whether the congestion window, not the application or the peer, limited the flight: a window
     /// that was not used must not grow (RFC 9438, section 5.8; RFC 2861 as the policy says).
@@ -55,9 +55,9 @@ pub struct Acked {
 /// The state of a congestion control that can be shared between connections (RFC 9040).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Windows {
-    /// cwnd in octets.
+    /// cwnd in bytes.
     pub congestion: u32,
-    /// ssthresh in octets.
+    /// ssthresh in bytes.
     pub threshold: u32,
 }
 
@@ -77,9 +77,9 @@ impl Inherited {
     pub const NOTHING: Self = Self { windows: None, srtt: None, rttvar: None };
 }
 
-/// A congestion control. All windows are in octets.
+/// A congestion control. All windows are in bytes.
 pub trait CongestionControl {
-    /// cwnd: octets that may be outstanding.
+    /// cwnd: bytes that may be outstanding.
     fn window(&self) -> u32;
 
     /// ssthresh.
@@ -98,10 +98,10 @@ pub trait CongestionControl {
     /// One more duplicate ACK during a recovery without scoreboard.
     fn on_duplicate_ack(&mut self);
 
-    /// A partial ACK for `octets` during a recovery without scoreboard (RFC 6582, section 3.2).
-    fn on_partial_ack(&mut self, octets: u32);
+    /// A partial ACK for `bytes` during a recovery without scoreboard (RFC 6582, section 3.2).
+    fn on_partial_ack(&mut self, bytes: u32);
 
-    /// The recovery is over, `flight` octets are outstanding.
+    /// The recovery is over, `flight` bytes are outstanding.
     fn on_recovered(&mut self, flight: u32, now: Instant);
 
     /// The retransmission timer expired. `first` unless the same segment expired before.
@@ -164,8 +164,8 @@ impl CongestionControl for Controller {
         each!(self, control => control.on_duplicate_ack());
     }
 
-    fn on_partial_ack(&mut self, octets: u32) {
-        each!(self, control => control.on_partial_ack(octets));
+    fn on_partial_ack(&mut self, bytes: u32) {
+        each!(self, control => control.on_partial_ack(bytes));
     }
 
     fn on_recovered(&mut self, flight: u32, now: Instant) {

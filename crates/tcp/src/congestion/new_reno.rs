@@ -1,7 +1,7 @@
 //! RFC 5681's windows with RFC 6582's recovery.
 //!
 //! Appropriate byte counting (RFC 3465) only as far as RFC 5681 has taken it over: at most one
-//! segment per ACK in slow start (L = 1), octets in congestion avoidance. L = 2 is experimental.
+//! segment per ACK in slow start (L = 1), bytes in congestion avoidance. L = 2 is experimental.
 
 use super::{Acked, CongestionControl, Repair, Windows, window::Window};
 use crate::units::Instant;
@@ -10,12 +10,12 @@ use crate::units::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct NewReno {
     window: Window,
-    /// Octets acknowledged in congestion avoidance since cwnd last grew.
+    /// Bytes acknowledged in congestion avoidance since cwnd last grew.
     acked: u32,
 }
 
 impl NewReno {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn new(windows: Windows, mss: u32) -> Self {
         Self { window: Window::new(windows, mss), acked: 0 }
@@ -23,8 +23,8 @@ impl NewReno {
 
     /// RFC 5681, section 3.1: "When the number of bytes acknowledged reaches cwnd, then cwnd can be
     /// incremented by up to SMSS bytes"; never more than one segment, however long the ACK.
-    fn avoid_congestion(&mut self, octets: u32) {
-        self.acked = self.acked.saturating_add(octets);
+    fn avoid_congestion(&mut self, bytes: u32) {
+        self.acked = self.acked.saturating_add(bytes);
         if let Some(left) = self.acked.checked_sub(self.window.congestion) {
             self.acked = left.min(self.window.congestion);
             self.window.grow(self.window.mss);
@@ -51,9 +51,9 @@ impl CongestionControl for NewReno {
         }
         if self.window.in_slow_start() {
             // RFC 5681, equation 2: "cwnd += min (N, SMSS)".
-            self.window.grow(acked.octets.min(self.window.mss));
+            self.window.grow(acked.bytes.min(self.window.mss));
         } else {
-            self.avoid_congestion(acked.octets);
+            self.avoid_congestion(acked.bytes);
         }
     }
 
@@ -67,8 +67,8 @@ impl CongestionControl for NewReno {
         self.window.inflate();
     }
 
-    fn on_partial_ack(&mut self, octets: u32) {
-        self.window.deflate_partially(octets);
+    fn on_partial_ack(&mut self, bytes: u32) {
+        self.window.deflate_partially(bytes);
     }
 
     fn on_recovered(&mut self, flight: u32, _now: Instant) {

@@ -10,7 +10,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn new(windows: Windows, mss: u32) -> Self {
         Self { window: Window::new(windows, mss) }
@@ -45,7 +45,7 @@ impl CongestionControl for Reno {
     }
 
     /// Does not happen: any ACK for new data ends the recovery.
-    fn on_partial_ack(&mut self, _octets: u32) {}
+    fn on_partial_ack(&mut self, _bytes: u32) {}
 
     /// RFC 5681, section 3.2, step 6: "set cwnd to ssthresh". That may release a burst; RFC 6582
     /// has the cure, BSD has not.

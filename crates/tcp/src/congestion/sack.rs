@@ -11,7 +11,7 @@ pub struct SackReno {
 }
 
 impl SackReno {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn new(windows: Windows, mss: u32) -> Self {
         Self { reno: NewReno::new(windows, mss) }
@@ -43,8 +43,8 @@ impl CongestionControl for SackReno {
         self.reno.on_duplicate_ack();
     }
 
-    fn on_partial_ack(&mut self, octets: u32) {
-        self.reno.on_partial_ack(octets);
+    fn on_partial_ack(&mut self, bytes: u32) {
+        self.reno.on_partial_ack(bytes);
     }
 
     fn on_recovered(&mut self, flight: u32, now: Instant) {

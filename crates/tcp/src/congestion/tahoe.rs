@@ -10,7 +10,7 @@ pub struct Tahoe {
 }
 
 impl Tahoe {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn new(windows: Windows, mss: u32) -> Self {
         Self { window: Window::new(windows, mss) }
@@ -46,7 +46,7 @@ impl CongestionControl for Tahoe {
     // There is no fast recovery whose window could be inflated or deflated.
     fn on_duplicate_ack(&mut self) {}
 
-    fn on_partial_ack(&mut self, _octets: u32) {}
+    fn on_partial_ack(&mut self, _bytes: u32) {}
 
     fn on_recovered(&mut self, _flight: u32, _now: Instant) {}
 

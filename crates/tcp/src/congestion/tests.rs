@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::policy::CongestionPolicy;
 
-/// What happens to a control, in segments of [`MSS`] octets where nothing else is said.
+/// What happens to a control, in segments of [`MSS`] bytes where nothing else is said.
 #[derive(Clone, Copy, Debug)]
 enum Input {
-    /// An ACK for so many octets of a window that was used.
+    /// An ACK for so many bytes of a window that was used.
     Ack(u32),
-    /// An ACK for so many octets when the application had little to send: this was outstanding.
+    /// An ACK for so many bytes when the application had little to send: this was outstanding.
     Unused(u32, u32),
-    /// The third duplicate ACK, so many octets being outstanding.
+    /// The third duplicate ACK, so many bytes being outstanding.
     Loss(u32),
     /// As `Loss`, with a scoreboard.
     SackLoss(u32),
@@ -39,14 +39,14 @@ fn start(policy: CongestionPolicy, congestion: u32, threshold: u32) -> Controlle
 
 fn apply(control: &mut Controller, input: Input, now: Instant) {
     let acked =
-        |octets, flight, window_limited| Acked { octets, flight, window_limited, srtt: Some(RTT) };
+        |bytes, flight, window_limited| Acked { bytes, flight, window_limited, srtt: Some(RTT) };
     match input {
-        Ack(octets) => control.on_ack(acked(octets, control.window(), true), now),
-        Unused(octets, flight) => control.on_ack(acked(octets, flight, false), now),
+        Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
+        Unused(bytes, flight) => control.on_ack(acked(bytes, flight, false), now),
         Loss(flight) => control.on_loss(flight, false, now),
         SackLoss(flight) => control.on_loss(flight, true, now),
         Duplicate => control.on_duplicate_ack(),
-        Partial(octets) => control.on_partial_ack(octets),
+        Partial(bytes) => control.on_partial_ack(bytes),
         Recovered(flight) => control.on_recovered(flight, now),
         Timeout(flight) => control.on_timeout(flight, true, now),
         TimeoutAgain(flight) => control.on_timeout(flight, false, now),
@@ -72,7 +72,7 @@ fn tahoe_goes_back_to_one_segment() {
     #[rustfmt::skip]
     walk(start(CongestionPolicy::Tahoe, 1_000, 4_000), &[
         (Ack(1_000),          2_000,  4_000),
-        (Ack(2_000),          3_000,  4_000), // ACKs are counted, not octets
+        (Ack(2_000),          3_000,  4_000), // ACKs are counted, not bytes
         (Unused(100, 100),    4_000,  4_000), // and nobody asks whether the window was used
         (Ack(1_000),          5_000,  4_000), // BSD slow-starts at ssthresh too
         (Ack(1_000),          5_200,  4_000), // mss * mss / cwnd
@@ -123,7 +123,7 @@ fn new_reno_deflates_partially() {
 }
 
 #[test]
-fn congestion_avoidance_counts_octets() {
+fn congestion_avoidance_counts_bytes() {
     #[rustfmt::skip]
     walk(start(CongestionPolicy::Sack, 4_000, 4_000), &[
         (Ack(2_000),           4_000, 4_000),
@@ -175,18 +175,18 @@ fn cubic_reduces_by_three_tenths_and_starts_slowly_with_whole_acks() {
 }
 
 fn input() -> impl Strategy<Value = Input> {
-    let octets = || prop_oneof![0u32..5_000, 0u32..200_000, any::<u32>()];
+    let bytes = || prop_oneof![0u32..5_000, 0u32..200_000, any::<u32>()];
     prop_oneof![
-        8 => octets().prop_map(Ack),
-        1 => (octets(), octets()).prop_map(|(octets, flight)| Unused(octets, flight)),
-        1 => octets().prop_map(Loss),
-        1 => octets().prop_map(SackLoss),
+        8 => bytes().prop_map(Ack),
+        1 => (bytes(), bytes()).prop_map(|(bytes, flight)| Unused(bytes, flight)),
+        1 => bytes().prop_map(Loss),
+        1 => bytes().prop_map(SackLoss),
         2 => Just(Duplicate),
-        1 => octets().prop_map(Partial),
-        1 => octets().prop_map(Recovered),
-        1 => octets().prop_map(Timeout),
-        1 => octets().prop_map(TimeoutAgain),
-        1 => (octets(), octets()).prop_map(|(window, threshold)| Restart(window, threshold)),
+        1 => bytes().prop_map(Partial),
+        1 => bytes().prop_map(Recovered),
+        1 => bytes().prop_map(Timeout),
+        1 => bytes().prop_map(TimeoutAgain),
+        1 => (bytes(), bytes()).prop_map(|(window, threshold)| Restart(window, threshold)),
     ]
 }
 
@@ -272,7 +272,7 @@ fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64
             let t = now.since(*began.get_or_insert(now)).as_secs_f64();
             reference.on_ack(1.0, t, rtt.as_secs_f64());
             let (flight, srtt) = (control.window(), Some(rtt));
-            control.on_ack(Acked { octets: MSS, flight, window_limited: true, srtt }, now);
+            control.on_ack(Acked { bytes: MSS, flight, window_limited: true, srtt }, now);
         }
         windows.push((f64::from(control.window()) / f64::from(MSS), reference.cwnd));
     }
@@ -321,9 +321,9 @@ fn avoiding() -> Cubic {
 }
 
 fn ack_window(control: &mut Cubic, now: Instant, window_limited: bool) {
-    let octets = control.window();
-    let flight = if window_limited { octets } else { octets / 2 };
-    control.on_ack(Acked { octets, flight, window_limited, srtt: Some(RTT) }, now);
+    let bytes = control.window();
+    let flight = if window_limited { bytes } else { bytes / 2 };
+    control.on_ack(Acked { bytes, flight, window_limited, srtt: Some(RTT) }, now);
 }
 
 #[test]
@@ -368,6 +368,6 @@ fn cubic_gives_way_faster_when_it_did_not_come_back() {
 
 #[test]
 fn a_controller_is_small() {
-    // An endpoint is to be at most 512 octets.
+    // An endpoint is to be at most 512 bytes.
     assert!(size_of::<Controller>() <= 88, "{}", size_of::<Controller>());
 }

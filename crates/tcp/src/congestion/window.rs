@@ -2,10 +2,10 @@
 
 use super::{Acked, Windows};
 
-/// No window is larger: 65,535 octets shifted by 14 (RFC 7323, section 2.3).
+/// No window is larger: 65,535 bytes shifted by 14 (RFC 7323, section 2.3).
 pub(super) const LARGEST: u32 = 65_535 << 14;
 
-/// cwnd and ssthresh in octets. cwnd stays between one segment and [`LARGEST`].
+/// cwnd and ssthresh in bytes. cwnd stays between one segment and [`LARGEST`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Window {
     pub(super) congestion: u32,
@@ -43,8 +43,8 @@ impl Window {
             || (self.in_slow_start() && self.congestion < acked.flight.saturating_mul(2))
     }
 
-    pub(super) fn grow(&mut self, octets: u32) {
-        self.congestion = self.congestion.saturating_add(octets).min(LARGEST);
+    pub(super) fn grow(&mut self, bytes: u32) {
+        self.congestion = self.congestion.saturating_add(bytes).min(LARGEST);
     }
 
     /// Back to one segment: RFC 5681's loss window.
@@ -85,12 +85,12 @@ impl Window {
     /// RFC 6582, section 3.2, step 3: "Deflate the congestion window by the amount of new data
     /// acknowledged [...] If the partial ACK acknowledges at least one SMSS of new data, then add
     /// back SMSS bytes".
-    pub(super) fn deflate_partially(&mut self, octets: u32) {
+    pub(super) fn deflate_partially(&mut self, bytes: u32) {
         if self.by_scoreboard {
             return;
         }
-        self.congestion = self.congestion.saturating_sub(octets).max(self.mss);
-        if octets >= self.mss {
+        self.congestion = self.congestion.saturating_sub(bytes).max(self.mss);
+        if bytes >= self.mss {
             self.grow(self.mss);
         }
     }

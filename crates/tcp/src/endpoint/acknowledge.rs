@@ -109,7 +109,7 @@ impl Acknowledger {
         self.last_arrival.due().map(|arrival| now.since(arrival))
     }
 
-    /// Learns from `len` octets, of `largest` that we have offered to take in a segment.
+    /// Learns from `len` bytes, of `largest` that we have offered to take in a segment.
     fn learn(&mut self, len: u32, largest: u16, now: Instant) {
         let len = u16::try_from(len).unwrap_or(u16::MAX);
         self.full_segment = self.full_segment.max(len.min(largest));
@@ -139,7 +139,7 @@ impl Endpoint {
         self.learn_quick_ack(segment.len, order, gap);
         let acknowledger = &mut self.acknowledger;
         let arrival = Arrival {
-            unacked_octets: self.receiver.unacknowledged(acknowledger.last_sent),
+            unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             mss: acknowledger.full_segment.into(),
             out_of_order: order != Order::Next,
             quick: acknowledger.quick_ack.is_quick(),
@@ -168,14 +168,14 @@ impl Endpoint {
         }
     }
 
-    /// The reader has taken `octets`: the peer may want to hear of it.
-    pub(super) fn after_read(&mut self, octets: u32) {
-        if octets == 0 || !self.state.receives() {
+    /// The reader has taken `bytes`: the peer may want to hear of it.
+    pub(super) fn after_read(&mut self, bytes: u32) {
+        if bytes == 0 || !self.state.receives() {
             return;
         }
         let acknowledger = &self.acknowledger;
         let reading = Reading {
-            unacked_octets: self.receiver.unacknowledged(acknowledger.last_sent),
+            unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             window_gain: self.receiver.window_gain(),
             window: self.receiver.window(),
             buffer: self.config.receive_buffer,

@@ -31,7 +31,7 @@ impl Endpoint {
         let flight = self.sender.flight();
         let window_limited = self.sender.una < self.sender.window_limited_until;
         let acks_syn = self.sender.una == 0;
-        let octets = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
+        let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
         let had_room = self.sender.has_room(self.config.send_buffer);
 
         self.sender.una = ack;
@@ -39,9 +39,9 @@ impl Endpoint {
         self.recovery.sacked.remove_before(ack);
         self.measure_round_trip(segment, now);
         self.timers.stalled_since = Alarm::OFF;
-        if octets > 0 {
+        if bytes > 0 {
             let srtt = self.round_trip.srtt();
-            self.recover_on_ack(Acked { octets, flight, window_limited, srtt }, now);
+            self.recover_on_ack(Acked { bytes, flight, window_limited, srtt }, now);
         }
         self.restart_retransmission_timer(now);
         if !had_room && self.sender.has_room(self.config.send_buffer) {

@@ -2,7 +2,7 @@
 
 use crate::units::Instant;
 
-/// Off, or due at a point in time. Eight octets, where `Option<Instant>` takes sixteen.
+/// Off, or due at a point in time. Eight bytes, where `Option<Instant>` takes sixteen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Alarm(Instant);
 

@@ -9,15 +9,15 @@ use crate::{
     units::Instant,
 };
 
-/// Where the data of a received segment belongs in the peer's stream: the driver copies `len` octets
+/// Where the data of a received segment belongs in the peer's stream: the driver copies `len` bytes
 /// of the payload, from `skip` on, to `offset`. A range may arrive again: then it changes nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Placement {
-    /// Octets of the payload to leave out: they are old.
+    /// Bytes of the payload to leave out: they are old.
     pub skip: u32,
     /// Offset in the peer's stream.
     pub offset: u64,
-    /// Octets to keep.
+    /// Bytes to keep.
     pub len: u32,
 }
 
@@ -293,7 +293,7 @@ impl Endpoint {
         }
         // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
         let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
-        let overhead = if self.receiver.timestamps { TIMESTAMPS_OCTETS } else { 0 };
+        let overhead = if self.receiver.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.sender.mss = peer_mss.min(u32::from(self.config.mss)).saturating_sub(overhead).max(1);
         self.acknowledger.begin(self.sender.mss);
         self.set_window_of_syn(segment);
@@ -361,10 +361,10 @@ impl Endpoint {
     }
 }
 
-/// A smaller MSS than this is taken as this (ours): a peer must not make us send one octet a segment.
+/// A smaller MSS than this is taken as this (ours): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
 /// Timestamps with their padding.
-const TIMESTAMPS_OCTETS: u32 = 12;
+const TIMESTAMPS_BYTES: u32 = 12;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
 

@@ -9,12 +9,12 @@ use crate::policy::Policies;
 pub struct Config {
     /// Every choice the standards leave open.
     pub policies: Policies,
-    /// The MSS that we announce, and the largest segment that we send, in octets, TCP options
+    /// The MSS that we announce, and the largest segment that we send, in bytes, TCP options
     /// included as RFC 6691 counts them.
     pub mss: u16,
-    /// Receive buffer in octets: the largest window that we advertise.
+    /// Receive buffer in bytes: the largest window that we advertise.
     pub receive_buffer: u32,
-    /// Send buffer in octets: what `write` takes before it is acknowledged.
+    /// Send buffer in bytes: what `write` takes before it is acknowledged.
     pub send_buffer: u32,
     /// 2 MSL, in TIME-WAIT.
     pub time_wait: Duration,
@@ -25,7 +25,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Ethernet's MSS, buffers of 65,535 octets, 2 MSL of 60 s (BSD, Linux), 180 s user time-out.
+    /// Ethernet's MSS, buffers of 65,535 bytes, 2 MSL of 60 s (BSD, Linux), 180 s user time-out.
     #[must_use]
     pub const fn new(policies: Policies) -> Self {
         Self {

@@ -41,10 +41,10 @@ impl Endpoint {
         self.congestion = self.config.policies.congestion.build(windows, self.sender.mss);
     }
 
-    /// cwnd at the start of a connection that inherits nothing, in octets.
+    /// cwnd at the start of a connection that inherits nothing, in bytes.
     pub(super) fn initial_window(&self) -> u32 {
         let policy = self.config.policies.initial_window;
-        policy.octets(self.sender.mss, self.passive, self.sender.syn_lost)
+        policy.bytes(self.sender.mss, self.passive, self.sender.syn_lost)
     }
 
     /// cwnd and ssthresh.
@@ -65,9 +65,9 @@ mod tests {
     };
 
     const RTT: Duration = Duration::from_millis(80);
-    const OCTETS: u32 = 60_000;
+    const BYTES: u32 = 60_000;
 
-    /// An endpoint that has sent [`OCTETS`] and has closed after its peer, so that nothing of it is
+    /// An endpoint that has sent [`BYTES`] and has closed after its peer, so that nothing of it is
     /// left in TIME-WAIT; and its cwnd at the start.
     fn closed(inherited: &Inherited) -> (Endpoint, u32) {
         let mut now = Instant::EPOCH;
@@ -75,7 +75,7 @@ mod tests {
         let mut sender = Endpoint::connect(&config, SeqNumber(1), now);
         let mut receiver = Endpoint::listen(&config, SeqNumber(2));
         sender.inherit(inherited);
-        assert_eq!(sender.write(OCTETS, now), OCTETS);
+        assert_eq!(sender.write(BYTES, now), BYTES);
         let mut start = None;
         for _ in 0..20 {
             now = round_trip(&mut sender, &mut receiver, now);
@@ -87,7 +87,7 @@ mod tests {
                 sender.close(now);
             }
         }
-        assert_eq!((sender.state(), sender.acknowledged()), (State::Closed, u64::from(OCTETS)));
+        assert_eq!((sender.state(), sender.acknowledged()), (State::Closed, u64::from(BYTES)));
         (sender, start.expect("the connection was open"))
     }
 
@@ -114,7 +114,7 @@ mod tests {
 
         let inherited = host.begin(2, Sharing::Temporal);
         let (_, start) = closed(&inherited);
-        assert!(start > initial, "{start} octets");
+        assert!(start > initial, "{start} bytes");
         assert_eq!(Some(start), left.windows.map(|windows| windows.congestion));
     }
 

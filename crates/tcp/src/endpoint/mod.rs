@@ -17,7 +17,7 @@
 //! | `events` | what the application should hear about |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
-//! octet of the stream. Only `arrive` and `output` see the 32-bit circle.
+//! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
 
 mod acknowledge;
 mod acknowledged;
@@ -173,20 +173,20 @@ impl Endpoint {
         self.fire_timers(now);
     }
 
-    /// Gives `octets` to send; returns how many the send buffer takes.
-    pub fn write(&mut self, octets: u32, _now: Instant) -> u32 {
+    /// Gives `bytes` to send; returns how many the send buffer takes.
+    pub fn write(&mut self, bytes: u32, _now: Instant) -> u32 {
         self.begin_call();
         let open = matches!(
             self.state,
             State::SynSent | State::SynReceived | State::Established | State::CloseWait
         );
-        if open { self.sender.write(octets, self.config.send_buffer) } else { 0 }
+        if open { self.sender.write(bytes, self.config.send_buffer) } else { 0 }
     }
 
-    /// Takes `octets` of the received stream; returns how many there were.
-    pub fn read(&mut self, octets: u32, _now: Instant) -> u32 {
+    /// Takes `bytes` of the received stream; returns how many there were.
+    pub fn read(&mut self, bytes: u32, _now: Instant) -> u32 {
         self.begin_call();
-        let taken = self.receiver.read(octets);
+        let taken = self.receiver.read(bytes);
         self.after_read(taken);
         taken
     }
@@ -246,31 +246,31 @@ impl Endpoint {
         self.state
     }
 
-    /// Octets of the peer's stream that have arrived in order.
+    /// Bytes of the peer's stream that have arrived in order.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.receiver.in_order()
     }
 
-    /// Octets that have arrived in order and are not yet read.
+    /// Bytes that have arrived in order and are not yet read.
     #[must_use]
     pub const fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// Octets of our stream that the peer has acknowledged: a driver may forget what is before.
+    /// Bytes of our stream that the peer has acknowledged: a driver may forget what is before.
     #[must_use]
     pub const fn acknowledged(&self) -> u64 {
         self.sender.acknowledged()
     }
 
-    /// Octets of our stream that the application has written.
+    /// Bytes of our stream that the application has written.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.sender.written_end - 1
     }
 
-    /// Octets (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
+    /// Bytes (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
     #[must_use]
     pub fn flight(&self) -> u32 {
         self.sender.flight()
@@ -282,13 +282,13 @@ impl Endpoint {
         self.round_trip.srtt()
     }
 
-    /// Data octets of a full segment to this peer.
+    /// Data bytes of a full segment to this peer.
     #[must_use]
     pub const fn segment_size(&self) -> u32 {
         self.sender.mss
     }
 
-    /// The peer's receive window, in octets.
+    /// The peer's receive window, in bytes.
     #[must_use]
     pub const fn peer_window(&self) -> u32 {
         self.sender.window
@@ -366,8 +366,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_endpoint_takes_at_most_512_octets() {
+    fn an_idle_endpoint_takes_at_most_512_bytes() {
         let size = size_of::<Endpoint>();
-        assert!(size <= 512, "an endpoint takes {size} octets");
+        assert!(size <= 512, "an endpoint takes {size} bytes");
     }
 }

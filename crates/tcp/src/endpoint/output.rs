@@ -17,8 +17,8 @@ use crate::{
 pub struct Transmit {
     /// The header, and how much data.
     pub segment: Segment,
-    /// Where its data begins in our stream (offset 0 is the first octet after the SYN). The driver
-    /// takes `segment.len` octets from there.
+    /// Where its data begins in our stream (offset 0 is the first byte after the SYN). The driver
+    /// takes `segment.len` bytes from there.
     pub offset: u64,
     /// Something in it was sent before.
     pub retransmission: bool,
@@ -67,7 +67,7 @@ impl Piece {
     }
 }
 
-/// What the two windows leave, in octets from SND.NXT on.
+/// What the two windows leave, in bytes from SND.NXT on.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     congestion: u64,
@@ -163,7 +163,7 @@ impl Endpoint {
         let room = Room { congestion: congestion_room, receive };
         let full = u64::from(self.room_for_data());
         let wanted = left.min(full);
-        // What a timer releases may be the octet that probes a closed window.
+        // What a timer releases may be the byte that probes a closed window.
         let size = wanted.min(room.congestion).min(receive.max(u64::from(sender.release_held)));
         if size == 0 {
             return Err(self.window_wait(room));
@@ -216,12 +216,12 @@ impl Endpoint {
         }
     }
 
-    /// Data octets that fit a segment beside the options it would carry (RFC 6691).
+    /// Data bytes that fit a segment beside the options it would carry (RFC 6691).
     fn room_for_data(&self) -> u32 {
         let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
         let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         let promise = self.sender.fin && self.sender.closing.promise().is_some();
-        let overhead = sack + if promise { Options::TIME_WAIT_OCTETS } else { 0 };
+        let overhead = sack + if promise { Options::TIME_WAIT_BYTES } else { 0 };
         self.sender.mss.saturating_sub(overhead).max(1)
     }
 

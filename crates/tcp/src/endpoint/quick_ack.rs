@@ -151,7 +151,7 @@ mod tests {
     fn the_credit_is_what_opens_half_of_the_window() {
         for (window, credit) in [(65_535, 16), (29_200, 10), (4_000, 1), (1_000, 2), (0, 2)] {
             let segments = Credit { window, full_segment: 1_460 }.segments();
-            assert_eq!(segments, credit, "a window of {window} octets");
+            assert_eq!(segments, credit, "a window of {window} bytes");
         }
     }
 

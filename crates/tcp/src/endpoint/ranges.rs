@@ -2,7 +2,7 @@
 
 use thin_vec::ThinVec;
 
-/// Disjoint, sorted, not touching ranges `[start, end)` of positions; an empty set takes eight octets
+/// Disjoint, sorted, not touching ranges `[start, end)` of positions; an empty set takes eight bytes
 /// and no allocation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RangeSet {
@@ -20,7 +20,7 @@ struct Range {
 impl RangeSet {
     pub(super) const NONE: Self = Self { ranges: ThinVec::new() };
 
-    /// More gaps than this are not kept: a peer that sends every second octet must not cost memory.
+    /// More gaps than this are not kept: a peer that sends every second byte must not cost memory.
     pub(super) const MAX_RANGES: usize = 1024;
 
     /// Adds `[start, end)`, merging what it touches. `false` if there are too many gaps already.
@@ -86,7 +86,7 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    pub(super) fn octets(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 
@@ -142,7 +142,7 @@ mod tests {
             prop_assert_eq!(&positions, &model);
             let ranges: Vec<_> = set.iter().collect();
             prop_assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", ranges);
-            prop_assert_eq!(set.octets(), u64::try_from(model.len()).unwrap());
+            prop_assert_eq!(set.bytes(), u64::try_from(model.len()).unwrap());
         }
     }
 }

@@ -15,11 +15,11 @@ pub(super) struct Receiver {
     pub(super) irs: SeqNumber,
     /// RCV.NXT.
     pub(super) next: u64,
-    /// The position after the last octet that the application has read.
+    /// The position after the last byte that the application has read.
     pub(super) read_end: u64,
     /// The right edge of the window that we have advertised; it never moves left.
     pub(super) edge: u64,
-    /// Octets of the receive buffer.
+    /// Bytes of the receive buffer.
     buffer: u32,
     /// Both offered window scaling.
     pub(super) scaling: bool,
@@ -43,13 +43,13 @@ pub(super) struct Receiver {
 /// Where arriving data begins, against what is here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Order {
-    /// With the octet that is expected next; nothing has arrived beyond.
+    /// With the byte that is expected next; nothing has arrived beyond.
     Next,
     /// The same, with data beyond: it fills all or part of a gap.
     FillsGap,
     /// Beyond: something is missing.
     Ahead,
-    /// With octets that are here already.
+    /// With bytes that are here already.
     Behind,
 }
 
@@ -101,7 +101,7 @@ impl Receiver {
         unwrap(self.next, self.number(self.next), number)
     }
 
-    /// Octets of the stream that have arrived in order, SYN and FIN not counted.
+    /// Bytes of the stream that have arrived in order, SYN and FIN not counted.
     pub(super) const fn in_order(&self) -> u64 {
         let fin_taken = matches!(self.fin, Some(fin) if fin.get() < self.next);
         self.next.saturating_sub(1 + fin_taken as u64)
@@ -111,10 +111,10 @@ impl Receiver {
         (self.in_order() + 1).saturating_sub(self.read_end)
     }
 
-    pub(super) fn read(&mut self, octets: u32) -> u32 {
-        let taken = u64::from(octets).min(self.readable());
+    pub(super) fn read(&mut self, bytes: u32) -> u32 {
+        let taken = u64::from(bytes).min(self.readable());
         self.read_end += taken;
-        u32::try_from(taken).unwrap_or(octets)
+        u32::try_from(taken).unwrap_or(bytes)
     }
 
     /// RCV.WND as the peer knows it: from RCV.NXT to the advertised edge.
@@ -122,7 +122,7 @@ impl Receiver {
         self.edge.saturating_sub(self.next)
     }
 
-    /// Octets in order that no segment up to ACK = `last_sent` has acknowledged.
+    /// Bytes in order that no segment up to ACK = `last_sent` has acknowledged.
     pub(super) fn unacknowledged(&self, last_sent: u64) -> u32 {
         u32::try_from(self.next.saturating_sub(last_sent)).unwrap_or(u32::MAX)
     }
@@ -159,7 +159,7 @@ impl Receiver {
         (self.read_end + u64::from(self.buffer)).min(self.next + header)
     }
 
-    /// Octets by which the window would grow if it were advertised now.
+    /// Bytes by which the window would grow if it were advertised now.
     pub(super) fn window_gain(&self) -> u64 {
         self.possible_edge().saturating_sub(self.edge)
     }

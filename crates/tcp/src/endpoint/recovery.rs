@@ -66,7 +66,7 @@ impl Endpoint {
         if !self.receiver.sack || segment.options.sack.is_empty() {
             return false;
         }
-        let before = self.recovery.sacked.octets();
+        let before = self.recovery.sacked.bytes();
         for (left, right) in segment.options.sack.iter() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
@@ -77,7 +77,7 @@ impl Endpoint {
                 self.recovery.sacked.insert(left, right, 0);
             }
         }
-        self.recovery.sacked.octets() > before
+        self.recovery.sacked.bytes() > before
     }
 
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
@@ -158,7 +158,7 @@ impl Endpoint {
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
                 self.recovery.partial_acks = (self.recovery.partial_acks + 1).min(2);
-                self.congestion.on_partial_ack(acked.octets);
+                self.congestion.on_partial_ack(acked.bytes);
                 self.recovery.retransmit_head = true;
             }
         }

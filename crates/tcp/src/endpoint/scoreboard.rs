@@ -14,12 +14,12 @@ pub(super) struct Scoreboard<'a> {
     mss: u64,
 }
 
-/// Octets that are not SACKed, between two SACKed ranges or after the last.
+/// Bytes that are not SACKed, between two SACKed ranges or after the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Hole {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// IsLost() of its octets.
+    /// IsLost() of its bytes.
     pub(super) lost: bool,
     /// Something above it is SACKed.
     below_sacked: bool,
@@ -40,7 +40,7 @@ impl Endpoint {
 impl Scoreboard<'_> {
     /// The holes, lowest first.
     fn holes(&self) -> impl Iterator<Item = Hole> + '_ {
-        let mut octets_above = self.sacked.octets();
+        let mut bytes_above = self.sacked.bytes();
         let mut ranges_above = self.sacked.len();
         let mut start = self.una;
         self.sacked.iter().chain([(self.max, self.max)]).map(move |(left, right)| {
@@ -48,9 +48,9 @@ impl Scoreboard<'_> {
             // than (DupThresh - 1) * SMSS bytes".
             let threshold = u64::from(DUPLICATE_THRESHOLD);
             let lost = ranges_above >= usize::from(DUPLICATE_THRESHOLD)
-                || octets_above > (threshold - 1) * self.mss;
+                || bytes_above > (threshold - 1) * self.mss;
             let hole = Hole { start, end: left, lost, below_sacked: ranges_above > 0 };
-            octets_above -= right - left;
+            bytes_above -= right - left;
             ranges_above = ranges_above.saturating_sub(1);
             start = right;
             hole
@@ -73,7 +73,7 @@ impl Scoreboard<'_> {
             .sum()
     }
 
-    /// NextSeg(), rules 1 (`lost_only`) and 3: the lowest octets below the highest SACKed ones that
+    /// NextSeg(), rules 1 (`lost_only`) and 3: the lowest bytes below the highest SACKed ones that
     /// were not retransmitted in this repair.
     pub(super) fn next_hole(&self, lost_only: bool) -> Option<Hole> {
         self.holes()

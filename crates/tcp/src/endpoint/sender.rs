@@ -14,7 +14,7 @@ pub(super) struct Sender {
     pub(super) next: u64,
     /// The highest SND.NXT so far.
     pub(super) max: u64,
-    /// The position after the last octet that the application has written.
+    /// The position after the last byte that the application has written.
     pub(super) written_end: u64,
     /// The application has closed: the FIN is at `written_end`.
     pub(super) fin: bool,
@@ -22,7 +22,7 @@ pub(super) struct Sender {
     pub(super) closing: Closing,
     /// The SYN (or SYN-ACK) had to be sent again.
     pub(super) syn_lost: bool,
-    /// Data octets of a full segment.
+    /// Data bytes of a full segment.
     pub(super) mss: u32,
     /// SND.WND, scaled.
     pub(super) window: u32,
@@ -97,9 +97,9 @@ impl Sender {
         unwrap(self.una, self.number(self.una), number)
     }
 
-    pub(super) fn write(&mut self, octets: u32, buffer: u32) -> u32 {
+    pub(super) fn write(&mut self, bytes: u32, buffer: u32) -> u32 {
         let room = u64::from(buffer).saturating_sub(self.held());
-        let taken = u32::try_from(room.min(u64::from(octets))).unwrap_or(octets);
+        let taken = u32::try_from(room.min(u64::from(bytes))).unwrap_or(bytes);
         self.written_end += u64::from(taken);
         taken
     }
@@ -109,7 +109,7 @@ impl Sender {
         self.held() < u64::from(buffer)
     }
 
-    /// Octets of data that are written and not acknowledged.
+    /// Bytes of data that are written and not acknowledged.
     fn held(&self) -> u64 {
         self.written_end.saturating_sub(self.una.max(1))
     }
@@ -119,7 +119,7 @@ impl Sender {
         self.written_end + self.fin as u64
     }
 
-    /// Octets of the stream that are acknowledged, SYN and FIN not counted.
+    /// Bytes of the stream that are acknowledged, SYN and FIN not counted.
     pub(super) const fn acknowledged(&self) -> u64 {
         let una = if self.una < self.written_end { self.una } else { self.written_end };
         una.saturating_sub(1)

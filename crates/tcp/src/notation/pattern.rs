@@ -13,7 +13,7 @@ use crate::{
 pub struct Pattern {
     /// The control bits besides ACK.
     pub flags: Flags,
-    /// The relative sequence number and the octets of data, `None` for any number and no data.
+    /// The relative sequence number and the bytes of data, `None` for any number and no data.
     pub seq: Option<(u32, u32)>,
     /// The relative acknowledgement, if the ACK bit is set.
     pub ack: Option<u32>,
@@ -109,7 +109,7 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, NotationError
     }
     let seq: u32 = cursor.number()?;
     cursor.expect(":")?;
-    let wrong_end = cursor.error("the sequence number plus the octets of data");
+    let wrong_end = cursor.error("the sequence number plus the bytes of data");
     let end: u32 = cursor.number()?;
     cursor.expect("(")?;
     let len: u32 = cursor.number()?;
@@ -229,7 +229,7 @@ const NUMBER: &str = "a number that fits its field";
 /// A line that does not describe a segment. Who wrote the line is at fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NotationError {
-    /// Octets from the beginning of the line to where it goes wrong.
+    /// Bytes from the beginning of the line to where it goes wrong.
     pub at: usize,
     /// What would have been right there.
     pub expected: &'static str,
@@ -237,7 +237,7 @@ pub struct NotationError {
 
 impl fmt::Display for NotationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {} at octet {}", self.expected, self.at)
+        write!(f, "expected {} at byte {}", self.expected, self.at)
     }
 }
 

@@ -69,7 +69,7 @@ fn an_error_says_where_and_what_was_expected() {
     for (line, at, expected) in [
         ("", 0, "control bits out of FSRPU. or -"),
         ("X 1:1(0)", 0, "control bits out of FSRPU. or -"),
-        ("P 1:500(500)", 4, "the sequence number plus the octets of data"),
+        ("P 1:500(500)", 4, "the sequence number plus the bytes of data"),
         ("P 1-501", 3, ":"),
         (". 1:1(0) win 5", 9, "ack"),
         (". ack 4294967296", 6, "a number that fits its field"),
@@ -84,7 +84,7 @@ fn an_error_says_where_and_what_was_expected() {
     }
     assert_eq!(
         ". ack".parse::<Pattern>().unwrap_err().to_string(),
-        "expected a number that fits its field at octet 5"
+        "expected a number that fits its field at byte 5"
     );
 }
 

@@ -60,9 +60,9 @@ pub enum Call {
     Listen,
     /// Open one.
     Connect,
-    /// So many octets to send.
+    /// So many bytes to send.
     Write(u32),
-    /// So many octets taken from what was received.
+    /// So many bytes taken from what was received.
     Read(u32),
     /// No more will be sent.
     Close,
@@ -104,8 +104,8 @@ impl fmt::Display for Call {
         match self {
             Self::Listen => f.write_str("listen"),
             Self::Connect => f.write_str("connect"),
-            Self::Write(octets) => write!(f, "write {octets}"),
-            Self::Read(octets) => write!(f, "read {octets}"),
+            Self::Write(bytes) => write!(f, "write {bytes}"),
+            Self::Read(bytes) => write!(f, "read {bytes}"),
             Self::Close => f.write_str("close"),
             Self::Abort => f.write_str("abort"),
             Self::NoDelay => f.write_str("nodelay"),

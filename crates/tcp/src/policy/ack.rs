@@ -66,7 +66,7 @@ impl AckPolicy {
         if arrival.out_of_order {
             return AckDecision::Now(AckReason::OutOfOrder);
         }
-        let enough = |segments: u8| arrival.unacked_octets >= u32::from(segments) * arrival.mss;
+        let enough = |segments: u8| arrival.unacked_bytes >= u32::from(segments) * arrival.mss;
         match self {
             Self::EverySegment => AckDecision::Now(AckReason::EverySegment),
             Self::Delayed { every, .. } if enough(every.get()) => {
@@ -75,7 +75,7 @@ impl AckPolicy {
             Self::Interarrival if enough(2) => AckDecision::Now(AckReason::SegmentCount),
             Self::LinuxQuickAck if arrival.quick => AckDecision::Now(AckReason::QuickAck),
             // Linux counts "more than one full frame", not two (`__tcp_ack_snd_check`).
-            Self::LinuxQuickAck if arrival.unacked_octets > arrival.mss => {
+            Self::LinuxQuickAck if arrival.unacked_bytes > arrival.mss => {
                 AckDecision::Now(AckReason::SegmentCount)
             }
             Self::Delayed { delay, .. } | Self::Withheld { delay } => {
@@ -103,7 +103,7 @@ impl AckPolicy {
             Self::HostTick { .. } => window_gain >= 2 * mss || 2 * window_gain >= buffer,
             Self::LinuxQuickAck => {
                 opens
-                    || reading.unacked_octets > reading.full_segment
+                    || reading.unacked_bytes > reading.full_segment
                     || reading.drained && reading.acknowledges_drained
             }
             Self::EverySegment | Self::Delayed { .. } | Self::Interarrival => opens,
@@ -112,7 +112,7 @@ impl AckPolicy {
 }
 
 impl AckPolicy {
-    /// Whether a segment that leaves tells of a window that is larger by `gain`: `window` octets of a
+    /// Whether a segment that leaves tells of a window that is larger by `gain`: `window` bytes of a
     /// `buffer`.
     ///
     /// RFC 9293, section 3.8.6.2.2: "avoid advancing the right window edge RCV.NXT+RCV.WND in small
@@ -139,8 +139,8 @@ fn next_tick(period: AckDelay, phase: AckDelay, now: Instant) -> Instant {
 /// All that an acknowledgement decision may depend on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Arrival {
-    /// In-order octets received since the last ACK was sent, this segment included.
-    pub unacked_octets: u32,
+    /// In-order bytes received since the last ACK was sent, this segment included.
+    pub unacked_bytes: u32,
     /// The size of a full segment from this peer.
     pub mss: u32,
     /// The segment is out of order, fills a gap, or repeats what is already here.
@@ -157,15 +157,15 @@ pub struct Arrival {
 /// All that an acknowledgement after a read may depend on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reading {
-    /// In-order octets received since the last ACK was sent.
-    pub unacked_octets: u32,
-    /// Octets by which the window would grow if it were advertised now.
+    /// In-order bytes received since the last ACK was sent.
+    pub unacked_bytes: u32,
+    /// Bytes by which the window would grow if it were advertised now.
     pub window_gain: u64,
-    /// Octets of the window that the peer knows of.
+    /// Bytes of the window that the peer knows of.
     pub window: u64,
-    /// Octets of the receive buffer.
+    /// Bytes of the receive buffer.
     pub buffer: u32,
-    /// Data octets of a full segment to the peer (Eff.snd.MSS, BSD's `t_maxseg`).
+    /// Data bytes of a full segment to the peer (Eff.snd.MSS, BSD's `t_maxseg`).
     pub mss: u32,
     /// The size of a full segment from this peer.
     pub full_segment: u32,
@@ -269,7 +269,7 @@ mod tests {
         ];
         for (window, window_gain, [rfc, bsd, linux]) in table {
             let reading = Reading {
-                unacked_octets: 0,
+                unacked_bytes: 0,
                 window_gain,
                 window,
                 buffer: 65_535,
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn linux_acknowledges_what_is_drained() {
         let reading = Reading {
-            unacked_octets: 100,
+            unacked_bytes: 100,
             window_gain: 100,
             window: 65_000,
             buffer: 65_535,
@@ -323,7 +323,7 @@ mod tests {
         let tells = |reading| AckPolicy::LinuxQuickAck.on_read(reading);
         assert!(tells(reading));
         assert!(!tells(Reading { drained: false, ..reading }));
-        assert!(tells(Reading { drained: false, unacked_octets: 1_461, ..reading }));
+        assert!(tells(Reading { drained: false, unacked_bytes: 1_461, ..reading }));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum CongestionPolicy {
 }
 
 impl CongestionPolicy {
-    /// A control that starts with `windows`, for segments of `mss` octets.
+    /// A control that starts with `windows`, for segments of `mss` bytes.
     #[must_use]
     pub fn build(self, windows: Windows, mss: u32) -> Controller {
         match self {

@@ -26,7 +26,7 @@ pub enum HoldPolicy {
 /// All that the decision may depend on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Pending {
-    /// Octets that the segment would carry; at least one.
+    /// Bytes that the segment would carry; at least one.
     pub size: u32,
     /// The size of a full segment.
     pub mss: u32,

@@ -51,7 +51,7 @@ pub struct Idle {
     pub rto: Duration,
     /// The windows before.
     pub windows: Windows,
-    /// The initial window of this connection, in octets.
+    /// The initial window of this connection, in bytes.
     pub initial_window: u32,
     /// The size of a full segment.
     pub mss: u32,

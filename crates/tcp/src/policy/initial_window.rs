@@ -18,12 +18,12 @@ pub enum InitialWindow {
 }
 
 impl InitialWindow {
-    /// The window in octets.
+    /// The window in bytes.
     ///
     /// RFC 6928, section 2: "If the SYN or SYN/ACK is lost, the initial window used by a sender after a
     /// correctly transmitted SYN MUST be one segment": `syn_lost`, for every variant.
     #[must_use]
-    pub fn octets(self, mss: u32, passive: bool, syn_lost: bool) -> u32 {
+    pub fn bytes(self, mss: u32, passive: bool, syn_lost: bool) -> u32 {
         let segments = |count: u32| mss.saturating_mul(count);
         match self {
             _ if syn_lost => mss,
@@ -47,7 +47,7 @@ mod tests {
             (three,         1_460, false,  4_380),
             (BsdPassiveTwo, 1_460, false,  1_460),
             (BsdPassiveTwo, 1_460, true,   2_920),
-            // RFC 3390: 4 segments up to 1095 octets, 3 up to 2190, then 2.
+            // RFC 3390: 4 segments up to 1095 bytes, 3 up to 2190, then 2.
             (Rfc3390,         536, false,  2_144),
             (Rfc3390,       1_095, false,  4_380),
             (Rfc3390,       1_460, false,  4_380),
@@ -58,9 +58,9 @@ mod tests {
             (Rfc6928,       9_000, false, 18_000),
             (Rfc6928,    u32::MAX, false, u32::MAX),
         ];
-        for &(policy, mss, passive, octets) in table {
-            assert_eq!(policy.octets(mss, passive, false), octets, "{policy:?}, MSS {mss}");
-            assert_eq!(policy.octets(mss, passive, true), mss, "{policy:?} after a lost SYN");
+        for &(policy, mss, passive, bytes) in table {
+            assert_eq!(policy.bytes(mss, passive, false), bytes, "{policy:?}, MSS {mss}");
+            assert_eq!(policy.bytes(mss, passive, true), mss, "{policy:?} after a lost SYN");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Who is at fault: the peer whose octets make no sense, or the caller who asked for the impossible.
+//! Who is at fault: the peer whose bytes make no sense, or the caller who asked for the impossible.
 
 use core::{error::Error, fmt};
 
-/// Why octets could not be read as a TCP segment in an IP packet. The sender is at fault, or the
+/// Why bytes could not be read as a TCP segment in an IP packet. The sender is at fault, or the
 /// packet is simply not for TCP; never the caller.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ParseError {
     /// The buffer, or the length that the layer below gives, ends before the header does.
     Truncated {
-        /// Octets that the header needs.
+        /// Bytes that the header needs.
         needed: usize,
-        /// Octets that are there.
+        /// Bytes that are there.
         found: usize,
     },
     /// Neither IPv4 nor IPv6.
@@ -21,14 +21,14 @@ pub enum ParseError {
     },
     /// The header length of IPv4 is smaller than the fixed header.
     HeaderLength {
-        /// The IHL field, in words of four octets.
+        /// The IHL field, in words of four bytes.
         words: u8,
     },
     /// The packet claims to be longer than the buffer (or shorter than its own header).
     TotalLength {
-        /// What the IP header claims, in octets.
+        /// What the IP header claims, in bytes.
         claimed: usize,
-        /// What there is, in octets.
+        /// What there is, in bytes.
         found: usize,
     },
     /// The chain of IPv6 extension headers, or an authentication header, is malformed.
@@ -42,14 +42,14 @@ pub enum ParseError {
     },
     /// The data offset points into the fixed header (RFC 9293, section 3.1).
     DataOffsetTooSmall {
-        /// In words of four octets; five is the minimum.
+        /// In words of four bytes; five is the minimum.
         words: u8,
     },
     /// The data offset points behind the end of the packet.
     DataOffsetTooLarge {
-        /// In words of four octets.
+        /// In words of four bytes.
         words: u8,
-        /// Octets of header and data together.
+        /// Bytes of header and data together.
         found: usize,
     },
     /// A checksum is wrong.
@@ -92,14 +92,14 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Truncated { needed, found } => {
-                write!(f, "header needs {needed} octets, has {found}")
+                write!(f, "header needs {needed} bytes, has {found}")
             }
             Self::Version { version } => write!(f, "ip version {version}, neither 4 nor 6"),
             Self::HeaderLength { words } => {
                 write!(f, "ipv4 header length of {words} words, minimum is 5")
             }
             Self::TotalLength { claimed, found } => {
-                write!(f, "ip header claims {claimed} octets, there are {found}")
+                write!(f, "ip header claims {claimed} bytes, there are {found}")
             }
             Self::Extension => write!(f, "malformed ip extension header"),
             Self::Fragment => write!(f, "ip fragment"),
@@ -108,7 +108,7 @@ impl fmt::Display for ParseError {
                 write!(f, "data offset of {words} words, minimum is 5")
             }
             Self::DataOffsetTooLarge { words, found } => {
-                write!(f, "data offset of {words} words in a segment of {found} octets")
+                write!(f, "data offset of {words} words in a segment of {found} bytes")
             }
             Self::Checksum { header, found, expected } => {
                 write!(f, "{header} checksum {found:#06x}, ought to be {expected:#06x}")
@@ -142,15 +142,15 @@ pub enum WriteError {
     MixedFamilies,
     /// `segment.len` is not the length of the payload.
     PayloadLength {
-        /// What the segment says, in octets.
+        /// What the segment says, in bytes.
         segment: u32,
-        /// The payload's length in octets.
+        /// The payload's length in bytes.
         payload: usize,
     },
     /// The packet would be longer than an IP header can say.
     TooLong {
-        /// Its length in octets.
-        octets: usize,
+        /// Its length in bytes.
+        bytes: usize,
     },
 }
 
@@ -159,10 +159,10 @@ impl fmt::Display for WriteError {
         match *self {
             Self::MixedFamilies => write!(f, "one address is of ipv4, the other of ipv6"),
             Self::PayloadLength { segment, payload } => {
-                write!(f, "segment of {segment} octets with a payload of {payload}")
+                write!(f, "segment of {segment} bytes with a payload of {payload}")
             }
-            Self::TooLong { octets } => {
-                write!(f, "packet of {octets} octets, the maximum is {}", u16::MAX)
+            Self::TooLong { bytes } => {
+                write!(f, "packet of {bytes} bytes, the maximum is {}", u16::MAX)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Octets to segments and back: IP packets as a TUN device gives and takes them.
+//! Bytes to segments and back: IP packets as a TUN device gives and takes them.
 //!
 //! Headers are read and written with `etherparse`, the option list with our own [`OptionList`].
 //! What is *not* here: fragments (refused: path MTU discovery keeps TCP from needing them),
@@ -41,7 +41,7 @@ pub struct Packet<'a> {
     pub segment: Segment,
     /// All options, the unknown ones and the experiments too.
     pub options: OptionList<'a>,
-    /// The data: `segment.len` octets.
+    /// The data: `segment.len` bytes.
     pub payload: &'a [u8],
 }
 

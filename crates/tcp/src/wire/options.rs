@@ -20,7 +20,7 @@ pub enum TcpOption<'a> {
     Sack(SackBlocks),
     /// Timestamps (RFC 7323, section 3).
     Timestamps(Timestamps),
-    /// Who holds TIME-WAIT: kind 254, length 7, the four octets `TWNG` as an ExID of 32 bits (RFC
+    /// Who holds TIME-WAIT: kind 254, length 7, the four bytes `TWNG` as an ExID of 32 bits (RFC
     /// 6994; ours, not registered), and 1 for [`Hold::Mine`] or 2 for [`Hold::Yours`]. Any other value
     /// is an [`Experimental`](Self::Experimental) that nobody here knows.
     TimeWait(Hold),
@@ -51,15 +51,15 @@ pub enum TcpOption<'a> {
 /// is an error too, but the walk goes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OptionList<'a> {
-    octets: &'a [u8],
+    bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> OptionList<'a> {
-    /// The octets between the fixed TCP header and the data.
+    /// The bytes between the fixed TCP header and the data.
     #[must_use]
-    pub const fn new(octets: &'a [u8]) -> Self {
-        Self { octets, at: 0 }
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
     }
 
     /// What an endpoint understands of the list.
@@ -88,24 +88,24 @@ impl<'a> OptionList<'a> {
 
     /// Takes the next option, having skipped padding.
     fn advance(&mut self) -> Option<Result<RawOption<'a>, ParseError>> {
-        while self.octets.get(self.at) == Some(&kind::NO_OPERATION) {
+        while self.bytes.get(self.at) == Some(&kind::NO_OPERATION) {
             self.at += 1;
         }
         let at = self.at;
         // Whatever goes wrong below ends the walk.
-        self.at = self.octets.len();
-        let kind = *self.octets.get(at)?;
+        self.at = self.bytes.len();
+        let kind = *self.bytes.get(at)?;
         if kind == kind::END_OF_LIST {
             return None;
         }
-        let Some(&length) = self.octets.get(at + 1) else {
+        let Some(&length) = self.bytes.get(at + 1) else {
             return Some(Err(ParseError::OptionOverrun { kind, at }));
         };
         if length < HEADER {
             return Some(Err(ParseError::OptionLength { kind, length, at }));
         }
         let end = at + usize::from(length);
-        let Some(data) = self.octets.get(at + usize::from(HEADER)..end) else {
+        let Some(data) = self.bytes.get(at + usize::from(HEADER)..end) else {
             return Some(Err(ParseError::OptionOverrun { kind, at }));
         };
         self.at = end;
@@ -172,8 +172,8 @@ fn sack_blocks(data: &[u8]) -> Option<SackBlocks> {
     Some(blocks)
 }
 
-const fn two_words(octets: [u8; 8]) -> (u32, u32) {
-    let both = u64::from_be_bytes(octets);
+const fn two_words(bytes: [u8; 8]) -> (u32, u32) {
+    let both = u64::from_be_bytes(bytes);
     #[expect(clippy::cast_possible_truncation, reason = "the halves of 64 bits have 32 each")]
     let words = ((both >> 32) as u32, both as u32);
     words
@@ -181,7 +181,7 @@ const fn two_words(octets: [u8; 8]) -> (u32, u32) {
 
 /// An option list ready to be written.
 pub(super) struct WrittenOptions {
-    octets: [u8; SPACE],
+    bytes: [u8; SPACE],
     len: usize,
 }
 
@@ -192,7 +192,7 @@ impl WrittenOptions {
     /// NOP and the holder of TIME-WAIT, an option that Linux has not.
     pub(super) fn new(options: &Options) -> Self {
         let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = *options;
-        let mut list = Self { octets: [0; SPACE], len: 0 };
+        let mut list = Self { bytes: [0; SPACE], len: 0 };
         if let Some(mss) = mss {
             list.push(&[kind::MSS, 4]);
             list.push(&mss.to_be_bytes());
@@ -221,9 +221,9 @@ impl WrittenOptions {
         list
     }
 
-    /// The list: a multiple of four octets, at most 40.
+    /// The list: a multiple of four bytes, at most 40.
     pub(super) fn as_slice(&self) -> &[u8] {
-        &self.octets[..self.len]
+        &self.bytes[..self.len]
     }
 
     fn push_sack(&mut self, sack: &SackBlocks) {
@@ -232,7 +232,7 @@ impl WrittenOptions {
         if count == 0 {
             return;
         }
-        let length = u8::try_from(SACK_BLOCK * count).expect("four blocks have 32 octets");
+        let length = u8::try_from(SACK_BLOCK * count).expect("four blocks have 32 bytes");
         self.push(&[kind::NO_OPERATION, kind::NO_OPERATION, kind::SACK, HEADER + length]);
         for (left, right) in sack.iter().take(count) {
             self.push(&left.0.to_be_bytes());
@@ -240,9 +240,9 @@ impl WrittenOptions {
         }
     }
 
-    fn push(&mut self, octets: &[u8]) {
-        self.octets[self.len..self.len + octets.len()].copy_from_slice(octets);
-        self.len += octets.len();
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Octets to a segment.
+//! Bytes to a segment.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -20,13 +20,13 @@ use crate::{
 
 /// Reads an IP packet with a TCP segment in it, checksums included.
 ///
-/// Octets after the length that the IP header gives are left alone: links pad short packets.
+/// Bytes after the length that the IP header gives are left alone: links pad short packets.
 ///
 /// # Errors
 ///
 /// See [`ParseError`]. A malformed *option* is none: [`OptionList::understood`] says why.
-pub fn parse(octets: &[u8]) -> Result<Packet<'_>, ParseError> {
-    parse_with(octets, Checksums::Verify)
+pub fn parse(bytes: &[u8]) -> Result<Packet<'_>, ParseError> {
+    parse_with(bytes, Checksums::Verify)
 }
 
 /// As [`parse`], with a choice about the checksums.
@@ -34,8 +34,8 @@ pub fn parse(octets: &[u8]) -> Result<Packet<'_>, ParseError> {
 /// # Errors
 ///
 /// See [`ParseError`].
-pub fn parse_with(octets: &[u8], checksums: Checksums) -> Result<Packet<'_>, ParseError> {
-    let ip = IpSlice::from_slice(octets).map_err(ip_error)?;
+pub fn parse_with(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, ParseError> {
+    let ip = IpSlice::from_slice(bytes).map_err(ip_error)?;
     let payload = ip.payload();
     if payload.fragmented {
         return Err(ParseError::Fragment);
@@ -45,7 +45,7 @@ pub fn parse_with(octets: &[u8], checksums: Checksums) -> Result<Packet<'_>, Par
     }
     if payload.len_source == LenSource::Slice {
         // An IPv6 payload length of zero: a jumbogram, or nothing at all.
-        return Err(ParseError::TotalLength { claimed: IPV6_HEADER, found: octets.len() });
+        return Err(ParseError::TotalLength { claimed: IPV6_HEADER, found: bytes.len() });
     }
     let tcp =
         TcpSlice::from_slice(payload.payload).map_err(|error| tcp_error(error, payload.payload))?;
@@ -53,8 +53,8 @@ pub fn parse_with(octets: &[u8], checksums: Checksums) -> Result<Packet<'_>, Par
         verify_ip(&ip)?;
         verify_tcp(&ip, &tcp)?;
     }
-    let octets = payload.payload;
-    let (header, data) = octets.split_at(tcp.header_len());
+    let bytes = payload.payload;
+    let (header, data) = bytes.split_at(tcp.header_len());
     let options = OptionList::new(&header[TcpHeader::MIN_LEN..]);
     Ok(Packet {
         source: SocketAddr::new(ip.source_addr(), tcp.source_port()),
@@ -78,7 +78,7 @@ fn segment(tcp: &TcpSlice<'_>, options: OptionList<'_>, data: &[u8]) -> Segment 
         },
         window: tcp.window_size(),
         options: options.understood(),
-        len: u32::try_from(data.len()).expect("an IP packet has less than 65536 octets"),
+        len: u32::try_from(data.len()).expect("an IP packet has less than 65536 bytes"),
     }
 }
 
@@ -98,7 +98,7 @@ fn verify_ip(ip: &IpSlice<'_>) -> Result<(), ParseError> {
 }
 
 fn verify_tcp(ip: &IpSlice<'_>, tcp: &TcpSlice<'_>) -> Result<(), ParseError> {
-    let length = u32::try_from(tcp.slice().len()).expect("an IP packet has less than 65536 octets");
+    let length = u32::try_from(tcp.slice().len()).expect("an IP packet has less than 65536 bytes");
     let mut sum = Sum16BitWords::new();
     sum = match (ip.source_addr(), ip.destination_addr()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
@@ -148,16 +148,16 @@ fn ip_error(error: SliceError) -> ParseError {
     }
 }
 
-fn tcp_error(error: tcp::HeaderSliceError, octets: &[u8]) -> ParseError {
+fn tcp_error(error: tcp::HeaderSliceError, bytes: &[u8]) -> ParseError {
     match error {
         tcp::HeaderSliceError::Content(tcp::HeaderError::DataOffsetTooSmall { data_offset }) => {
             ParseError::DataOffsetTooSmall { words: data_offset }
         }
-        tcp::HeaderSliceError::Len(_) => match octets.get(DATA_OFFSET_AT) {
-            Some(octet) if octets.len() >= TcpHeader::MIN_LEN => {
-                ParseError::DataOffsetTooLarge { words: octet >> 4, found: octets.len() }
+        tcp::HeaderSliceError::Len(_) => match bytes.get(DATA_OFFSET_AT) {
+            Some(byte) if bytes.len() >= TcpHeader::MIN_LEN => {
+                ParseError::DataOffsetTooLarge { words: byte >> 4, found: bytes.len() }
             }
-            _ => ParseError::Truncated { needed: TcpHeader::MIN_LEN, found: octets.len() },
+            _ => ParseError::Truncated { needed: TcpHeader::MIN_LEN, found: bytes.len() },
         },
     }
 }

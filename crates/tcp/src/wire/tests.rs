@@ -1,4 +1,4 @@
-//! The wire format, from single octets to random segments.
+//! The wire format, from single bytes to random segments.
 
 use std::{vec, vec::Vec};
 
@@ -45,10 +45,10 @@ fn v4() -> (SocketAddr, SocketAddr) {
 fn v6() -> (SocketAddr, SocketAddr) {
     let net = [0xfd00, 0, 0, 0, 0, 0, 0];
     let host = |last| {
-        let mut octets = [0; 8];
-        octets[..7].copy_from_slice(&net);
-        octets[7] = last;
-        octets
+        let mut bytes = [0; 8];
+        bytes[..7].copy_from_slice(&net);
+        bytes[7] = last;
+        bytes
     };
     (SocketAddr::from((host(1), 49152)), SocketAddr::from((host(2), 80)))
 }
@@ -61,18 +61,18 @@ fn written((source, destination): (SocketAddr, SocketAddr), segment: &Segment) -
 }
 
 #[test]
-fn a_syn_is_written_octet_by_octet_as_linux_writes_it() {
-    let octets = written(v4(), &linux_syn());
-    assert_eq!(octets, LINUX_SYN);
-    let packet = parse(&octets).unwrap();
+fn a_syn_is_written_byte_by_byte_as_linux_writes_it() {
+    let bytes = written(v4(), &linux_syn());
+    assert_eq!(bytes, LINUX_SYN);
+    let packet = parse(&bytes).unwrap();
     assert_eq!((packet.source, packet.destination), v4());
     assert_eq!(packet.segment, linux_syn());
 }
 
 /// RFC 1071 by the book, independent of the library that the code uses.
-fn ones_complement_sum(octets: &[u8]) -> u16 {
+fn ones_complement_sum(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
-    for pair in octets.chunks(2) {
+    for pair in bytes.chunks(2) {
         sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
     }
     while sum > 0xffff {
@@ -85,28 +85,28 @@ fn ones_complement_sum(octets: &[u8]) -> u16 {
 fn checksums_sum_up_to_all_ones() {
     for len in [0, 1, 2, 537, 1460] {
         let segment = Segment { len, ..linux_syn() };
-        let octets = written(v4(), &segment);
-        assert_eq!(ones_complement_sum(&octets[..20]), 0xffff, "IPv4 header");
-        let mut pseudo = octets[12..20].to_vec();
+        let bytes = written(v4(), &segment);
+        assert_eq!(ones_complement_sum(&bytes[..20]), 0xffff, "IPv4 header");
+        let mut pseudo = bytes[12..20].to_vec();
         pseudo.extend([0, 6]);
-        pseudo.extend(u16::try_from(octets.len() - 20).unwrap().to_be_bytes());
-        pseudo.extend(&octets[20..]);
-        assert_eq!(ones_complement_sum(&pseudo), 0xffff, "TCP over IPv4, {len} octets");
+        pseudo.extend(u16::try_from(bytes.len() - 20).unwrap().to_be_bytes());
+        pseudo.extend(&bytes[20..]);
+        assert_eq!(ones_complement_sum(&pseudo), 0xffff, "TCP over IPv4, {len} bytes");
 
-        let octets = written(v6(), &segment);
-        let mut pseudo = octets[8..40].to_vec();
-        pseudo.extend(u32::try_from(octets.len() - 40).unwrap().to_be_bytes());
+        let bytes = written(v6(), &segment);
+        let mut pseudo = bytes[8..40].to_vec();
+        pseudo.extend(u32::try_from(bytes.len() - 40).unwrap().to_be_bytes());
         pseudo.extend([0, 0, 0, 6]);
-        pseudo.extend(&octets[40..]);
-        assert_eq!(ones_complement_sum(&pseudo), 0xffff, "TCP over IPv6, {len} octets");
+        pseudo.extend(&bytes[40..]);
+        assert_eq!(ones_complement_sum(&pseudo), 0xffff, "TCP over IPv6, {len} bytes");
     }
 }
 
 #[test]
 fn each_flipped_bit_of_a_packet_is_noticed() {
-    let octets = written(v4(), &Segment { len: 11, ..linux_syn() });
-    for bit in 0..octets.len() * 8 {
-        let mut damaged = octets.clone();
+    let bytes = written(v4(), &Segment { len: 11, ..linux_syn() });
+    for bit in 0..bytes.len() * 8 {
+        let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert!(parse(&damaged).is_err(), "bit {bit}");
     }
@@ -114,27 +114,27 @@ fn each_flipped_bit_of_a_packet_is_noticed() {
 
 #[test]
 fn a_wrong_checksum_counts_unless_ignored() {
-    let mut octets = written(v4(), &linux_syn());
-    let expected = u16::from_be_bytes([octets[36], octets[37]]);
-    octets[36..38].copy_from_slice(&[0xbe, 0xef]);
+    let mut bytes = written(v4(), &linux_syn());
+    let expected = u16::from_be_bytes([bytes[36], bytes[37]]);
+    bytes[36..38].copy_from_slice(&[0xbe, 0xef]);
     let found = 0xbeef;
     assert_eq!(
-        parse(&octets),
+        parse(&bytes),
         Err(ParseError::Checksum { header: ChecksumOf::Tcp, found, expected })
     );
-    octets[10] ^= 1;
-    let error = parse(&octets).unwrap_err();
+    bytes[10] ^= 1;
+    let error = parse(&bytes).unwrap_err();
     assert!(matches!(error, ParseError::Checksum { header: ChecksumOf::Ipv4, .. }), "{error}");
-    assert_eq!(parse_with(&octets, Checksums::Ignore).unwrap().segment, linux_syn());
+    assert_eq!(parse_with(&bytes, Checksums::Ignore).unwrap().segment, linux_syn());
 }
 
 #[test]
 fn what_is_not_a_whole_tcp_segment_has_a_named_error() {
     let good = written(v4(), &Segment { len: 3, ..linux_syn() });
     let damaged = |at: usize, value: u8| {
-        let mut octets = good.clone();
-        octets[at] = value;
-        parse_with(&octets, Checksums::Ignore).unwrap_err()
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        parse_with(&bytes, Checksums::Ignore).unwrap_err()
     };
     assert_eq!(parse(&[]), Err(ParseError::Truncated { needed: 1, found: 0 }));
     assert_eq!(damaged(0, 0x55), ParseError::Version { version: 5 });
@@ -151,27 +151,27 @@ fn what_is_not_a_whole_tcp_segment_has_a_named_error() {
 
 #[test]
 fn ipv4_options_and_trailing_padding_are_left_alone() {
-    let mut octets = written(v4(), &linux_syn());
-    octets.splice(20..20, [1, 1, 1, 0]);
-    octets[0] = 0x46;
-    octets[3] += 4;
-    octets.extend([0; 6]);
-    let packet = parse_with(&octets, Checksums::Ignore).unwrap();
+    let mut bytes = written(v4(), &linux_syn());
+    bytes.splice(20..20, [1, 1, 1, 0]);
+    bytes[0] = 0x46;
+    bytes[3] += 4;
+    bytes.extend([0; 6]);
+    let packet = parse_with(&bytes, Checksums::Ignore).unwrap();
     assert_eq!(packet.segment, linux_syn());
     assert_eq!(packet.payload, b"");
 }
 
 #[test]
 fn ipv6_extension_headers_are_walked_and_a_fragment_is_refused() {
-    let octets = written(v6(), &linux_syn());
+    let bytes = written(v6(), &linux_syn());
     let with = |next_header: u8, extension: [u8; 8]| {
-        let mut octets = octets.clone();
-        octets.splice(40..40, extension);
-        octets[6] = next_header;
-        octets[5] += 8;
-        octets
+        let mut bytes = bytes.clone();
+        bytes.splice(40..40, extension);
+        bytes[6] = next_header;
+        bytes[5] += 8;
+        bytes
     };
-    // Hop-by-hop options with six octets of padding; the TCP checksum does not cover them.
+    // Hop-by-hop options with six bytes of padding; the TCP checksum does not cover them.
     let hop_by_hop = with(0, [6, 0, 1, 4, 0, 0, 0, 0]);
     assert_eq!(parse(&hop_by_hop).unwrap().segment, linux_syn());
     let atomic_fragment = with(44, [6, 0, 0, 0, 0, 0, 0, 1]);
@@ -180,7 +180,7 @@ fn ipv6_extension_headers_are_walked_and_a_fragment_is_refused() {
     assert_eq!(parse(&first_fragment), Err(ParseError::Fragment));
     let not_first = with(60, [0, 0, 1, 4, 0, 0, 0, 0]);
     assert_eq!(parse(&not_first), Err(ParseError::Extension));
-    let mut jumbo = octets;
+    let mut jumbo = bytes;
     jumbo[5] = 0;
     assert_eq!(parse(&jumbo), Err(ParseError::TotalLength { claimed: 40, found: 80 }));
 }
@@ -202,7 +202,7 @@ fn what_cannot_be_written_is_the_callers_fault() {
         assert_eq!(parse(&buffer).unwrap().segment, segment);
         let segment = Segment { len: limit + 1, ..Segment::default() };
         let longer = write(&mut buffer, source, destination, &segment, &payload);
-        assert_eq!(longer, Err(WriteError::TooLong { octets: buffer_limit(source) + 1 }));
+        assert_eq!(longer, Err(WriteError::TooLong { bytes: buffer_limit(source) + 1 }));
         assert!(buffer.is_empty());
     }
 }
@@ -214,7 +214,7 @@ fn buffer_limit(source: SocketAddr) -> usize {
 #[test]
 fn messages_carry_the_numbers() {
     let error = ParseError::DataOffsetTooLarge { words: 11, found: 43 };
-    assert_eq!(std::format!("{error}"), "data offset of 11 words in a segment of 43 octets");
+    assert_eq!(std::format!("{error}"), "data offset of 11 words in a segment of 43 bytes");
     let error = ParseError::Checksum { header: ChecksumOf::Tcp, found: 0xbeef, expected: 1 };
     assert_eq!(std::format!("{error}"), "tcp checksum 0xbeef, ought to be 0x0001");
 }
@@ -262,44 +262,44 @@ proptest! {
     #[test]
     fn what_is_written_is_parsed(segment in any_segment(), ip6: bool) {
         let ends = if ip6 { v6() } else { v4() };
-        let octets = written(ends, &segment);
-        let packet = parse(&octets).unwrap();
+        let bytes = written(ends, &segment);
+        let packet = parse(&bytes).unwrap();
         prop_assert_eq!((packet.source, packet.destination), ends);
         prop_assert_eq!(packet.segment, segment);
         let headers = if ip6 { 60 } else { 40 };
         let length = usize::try_from(headers + segment.options.wire_length() + segment.len).unwrap();
-        prop_assert_eq!(octets.len(), length);
-        prop_assert!(packet.payload.iter().all(|octet| *octet == 0xa5));
+        prop_assert_eq!(bytes.len(), length);
+        prop_assert!(packet.payload.iter().all(|byte| *byte == 0xa5));
     }
 
     #[test]
     fn every_truncation_is_an_error(segment in any_segment(), ip6: bool) {
-        let octets = written(if ip6 { v6() } else { v4() }, &segment);
-        for end in 0..octets.len() {
-            prop_assert!(parse(&octets[..end]).is_err(), "cut at {}", end);
+        let bytes = written(if ip6 { v6() } else { v4() }, &segment);
+        for end in 0..bytes.len() {
+            prop_assert!(parse(&bytes[..end]).is_err(), "cut at {}", end);
         }
     }
 
     #[test]
-    fn random_octets_never_panic(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = parse(&octets);
-        let _ = parse_with(&octets, Checksums::Ignore);
-        OptionList::new(&octets).for_each(drop);
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = parse(&bytes);
+        let _ = parse_with(&bytes, Checksums::Ignore);
+        OptionList::new(&bytes).for_each(drop);
     }
 
-    /// Random octets hardly ever get past the IP header, so the header is given.
+    /// Random bytes hardly ever get past the IP header, so the header is given.
     #[test]
-    fn random_octets_behind_good_headers_never_panic(
+    fn random_bytes_behind_good_headers_never_panic(
         segment in any_segment(),
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         ip6: bool,
     ) {
-        let mut octets = written(if ip6 { v6() } else { v4() }, &segment);
+        let mut bytes = written(if ip6 { v6() } else { v4() }, &segment);
         for (at, value) in damage {
-            let at = at.index(octets.len());
-            octets[at] = value;
+            let at = at.index(bytes.len());
+            bytes[at] = value;
         }
-        if let Ok(packet) = parse_with(&octets, Checksums::Ignore) {
+        if let Ok(packet) = parse_with(&bytes, Checksums::Ignore) {
             prop_assert_eq!(packet.payload.len(), packet.segment.len as usize);
         }
     }

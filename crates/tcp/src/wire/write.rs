@@ -1,4 +1,4 @@
-//! A segment to octets.
+//! A segment to bytes.
 
 use alloc::vec::Vec;
 use core::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -53,7 +53,7 @@ fn tcp_header(source: u16, destination: u16, segment: &Segment) -> TcpHeader {
         rst: flags.rst,
         psh: flags.psh,
         urg: flags.urg,
-        options: TcpOptions::try_from_slice(options.as_slice()).expect("at most 40 octets"),
+        options: TcpOptions::try_from_slice(options.as_slice()).expect("at most 40 bytes"),
         ..TcpHeader::new(source, destination, seq.0, *window)
     }
 }
@@ -66,7 +66,7 @@ fn write_v4(
     payload: &[u8],
 ) -> Result<(), WriteError> {
     let length = tcp.header_len() + payload.len();
-    let too_long = WriteError::TooLong { octets: Ipv4Header::MIN_LEN + length };
+    let too_long = WriteError::TooLong { bytes: Ipv4Header::MIN_LEN + length };
     let (source, destination) = (source.ip().octets(), destination.ip().octets());
     let length = u16::try_from(length).map_err(|_| too_long)?;
     let mut ip = Ipv4Header::new(length, HOP_LIMIT, IpNumber::TCP, source, destination)
@@ -90,7 +90,7 @@ fn write_v6(
     payload: &[u8],
 ) -> Result<(), WriteError> {
     let length = tcp.header_len() + payload.len();
-    let too_long = WriteError::TooLong { octets: Ipv6Header::LEN + length };
+    let too_long = WriteError::TooLong { bytes: Ipv6Header::LEN + length };
     let (source, destination) = (source.ip().octets(), destination.ip().octets());
     let ip = Ipv6Header {
         payload_length: u16::try_from(length).map_err(|_| too_long)?,

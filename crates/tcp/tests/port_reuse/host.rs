@@ -16,7 +16,7 @@ pub(crate) struct Packet {
 /// What the application does on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
-    /// Octets to write as soon as there is a connection.
+    /// Bytes to write as soon as there is a connection.
     pub(crate) writes: u32,
     /// Close as soon as it is written; else, when the peer has closed.
     pub(crate) closes_now: bool,

@@ -24,7 +24,7 @@ const MOST_STEPS: u32 = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) connections: u64,
-    /// Those of which the client has heard no RST, and has had all octets.
+    /// Those of which the client has heard no RST, and has had all bytes.
     pub(crate) orderly: u64,
     /// Segments with data that arrived after their connection.
     pub(crate) late_data: u64,
@@ -47,7 +47,7 @@ pub(crate) struct World {
     first: First,
     /// What the client's numbers began with last.
     client_iss: SeqNumber,
-    /// What each connection of the server's has to say, in octets.
+    /// What each connection of the server's has to say, in bytes.
     written: BTreeMap<u32, u64>,
     /// Which connections have delivered data, and to which of the other end's.
     delivered: BTreeMap<u32, u32>,

@@ -101,7 +101,7 @@ impl Host {
         self.endpoint = Some(Endpoint::listen(&self.settings.config, self.isns.sender));
     }
 
-    /// The application calls. Returns how many octets were taken, for calls that take some.
+    /// The application calls. Returns how many bytes were taken, for calls that take some.
     pub(super) fn call(&mut self, call: Call) -> u32 {
         self.trace.record(Happening::Called(call), self.now);
         let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
@@ -112,8 +112,8 @@ impl Host {
         }
         self.with_endpoint(|endpoint| {
             match call {
-                Call::Write(octets) => return endpoint.write(octets, now),
-                Call::Read(octets) => return endpoint.read(octets, now),
+                Call::Write(bytes) => return endpoint.write(bytes, now),
+                Call::Read(bytes) => return endpoint.read(bytes, now),
                 Call::Close => endpoint.close(now),
                 Call::Abort => endpoint.abort(now),
                 Call::NoDelay => endpoint.set_hold(HoldPolicy::Off, now),

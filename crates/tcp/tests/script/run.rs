@@ -84,9 +84,9 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
     }
     match action {
         Action::Inject(pattern) => host.inject(pattern),
-        Action::Call(call, octets) => {
+        Action::Call(call, bytes) => {
             let taken = host.call(*call);
-            compare("octets taken", &taken, octets, host)?;
+            compare("bytes taken", &taken, bytes, host)?;
         }
         Action::Acknowledge(policy) => {
             let now = host.now;
@@ -107,8 +107,8 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
             compare("state", &found, &state.name(), host)?;
         }
         Action::Name(named, name) => compare("name", &name_of(*named, host), &name.as_str(), host)?,
-        Action::Count(counted, octets) => {
-            compare("count", &count(*counted, host), octets, host)?;
+        Action::Count(counted, bytes) => {
+            compare("count", &count(*counted, host), bytes, host)?;
         }
         Action::Expect(_) | Action::Nothing(_) => {}
     }

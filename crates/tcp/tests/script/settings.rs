@@ -22,7 +22,7 @@ pub(super) struct Settings {
 impl Default for Settings {
     /// The initial sequence numbers make both directions wrap around after 5 and 10 segments.
     fn default() -> Self {
-        let before_wrap = |octets: u32| SeqNumber(0u32.wrapping_sub(octets));
+        let before_wrap = |bytes: u32| SeqNumber(0u32.wrapping_sub(bytes));
         let isns = Isns { sender: before_wrap(5 * 1460), receiver: before_wrap(10 * 1460) };
         Self { config: Config::new(Policies::RFC), isns }
     }

@@ -44,7 +44,7 @@ pub(super) enum Action {
     Expect(Pattern),
     /// None does until then.
     Nothing(Instant),
-    /// The application calls; of octets, so many are taken.
+    /// The application calls; of bytes, so many are taken.
     Call(Call, u32),
     /// The application changes when it acknowledges.
     Acknowledge(AckPolicy),
@@ -71,7 +71,7 @@ pub(super) enum Named {
     TimeWaitReason,
 }
 
-/// What is counted, in octets.
+/// What is counted, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counted {
     Cwnd,
@@ -154,16 +154,14 @@ fn action(text: &str) -> Result<Action, String> {
             let policy = close(policy);
             Action::CloseBy(policy.ok_or_else(|| "no such close policy".to_owned())?)
         }
-        ["write", octets] => Action::Call(Call::Write(number(octets)?), number(octets)?),
-        ["write", octets, "takes", taken] => {
-            Action::Call(Call::Write(number(octets)?), number(taken)?)
+        ["write", bytes] => Action::Call(Call::Write(number(bytes)?), number(bytes)?),
+        ["write", bytes, "takes", taken] => {
+            Action::Call(Call::Write(number(bytes)?), number(taken)?)
         }
-        ["read", octets] => Action::Call(Call::Read(number(octets)?), number(octets)?),
-        ["read", octets, "takes", taken] => {
-            Action::Call(Call::Read(number(octets)?), number(taken)?)
-        }
+        ["read", bytes] => Action::Call(Call::Read(number(bytes)?), number(bytes)?),
+        ["read", bytes, "takes", taken] => Action::Call(Call::Read(number(bytes)?), number(taken)?),
         [name] => Action::Call(call(name)?, 0),
-        [name, octets] => Action::Count(counted(name)?, number(octets)?.into()),
+        [name, bytes] => Action::Count(counted(name)?, number(bytes)?.into()),
         _ => return Err("no such step".to_owned()),
     })
 }
@@ -173,7 +171,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 }
 
 fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("{text:?} is not a number of octets"))
+    text.parse().map_err(|_| format!("{text:?} is not a number of bytes"))
 }
 
 fn state(name: &str) -> Result<State, String> {

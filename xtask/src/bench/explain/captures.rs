@@ -22,11 +22,11 @@ pub(super) const PACKAGES: &[Package] = &[
 /// What a capture shows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Responses of 20,000 octets, 100 on each connection, in whole packets.
+    /// Responses of 20,000 bytes, 100 on each connection, in whole packets.
     Full,
-    /// The same packets, 128 octets of each.
+    /// The same packets, 128 bytes of each.
     Cut,
-    /// A connection for each response of 300 octets, in whole packets.
+    /// A connection for each response of 300 bytes, in whole packets.
     Short,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Capture {
     pub(super) file: PathBuf,
     pub(super) packets: u64,
     /// How long the file is.
-    pub(super) octets: u64,
+    pub(super) bytes: u64,
 }
 
 impl Kind {
@@ -56,13 +56,13 @@ impl Kind {
     /// For a person.
     pub(super) const fn description(self) -> &'static str {
         match self {
-            Self::Full => "50,000 responses of 20,000 octets, 100 on each connection",
-            Self::Cut => "the same packets, 128 octets of each",
-            Self::Short => "130,000 connections with a response of 300 octets each",
+            Self::Full => "50,000 responses of 20,000 bytes, 100 on each connection",
+            Self::Cut => "the same packets, 128 bytes of each",
+            Self::Short => "130,000 connections with a response of 300 bytes each",
         }
     }
 
-    /// Fewer packets than this cannot hold all of that: full segments of 1448 octets without a single
+    /// Fewer packets than this cannot hold all of that: full segments of 1448 bytes without a single
     /// ACK; eight packets a connection.
     const fn fewest_packets(self) -> u64 {
         match self {
@@ -109,7 +109,7 @@ fn provide_one(kind: Kind, directory: &Path) -> anyhow::Result<Capture> {
 
 /// Counts the packets of a capture, and says no to one that ends too early.
 fn look_at(kind: Kind, file: &Path) -> anyhow::Result<Capture> {
-    let octets = fs::metadata(file)?.len();
+    let bytes = fs::metadata(file)?.len();
     let mut packets = None;
     let mut take = |line: &str| packets = line.rsplit('\t').next().and_then(|it| it.parse().ok());
     let mut count = Command::new("capinfos");
@@ -119,7 +119,7 @@ fn look_at(kind: Kind, file: &Path) -> anyhow::Result<Capture> {
     let packets = packets.context("capinfos counted nothing")?;
     let fewest = kind.fewest_packets();
     ensure!(packets >= fewest, "{} has {packets} packets, not {fewest}", file.display());
-    Ok(Capture { kind, file: file.to_owned(), packets, octets })
+    Ok(Capture { kind, file: file.to_owned(), packets, bytes })
 }
 
 /// Lets nginx answer wrk `responses` times. Anew if tcpdump was too slow for all packets, which it is

@@ -23,7 +23,7 @@ struct Run {
     /// User and system.
     cpu: Duration,
     wall: Duration,
-    /// The largest resident set, in octets.
+    /// The largest resident set, in bytes.
     peak: u64,
 }
 
@@ -43,7 +43,7 @@ impl Measured {
         Spread::of(self.runs.iter().map(|run| run.wall.as_secs_f64()))
     }
 
-    /// The most memory of all rounds, in octets.
+    /// The most memory of all rounds, in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.runs.iter().map(|run| run.peak).max().unwrap_or(0)
     }
@@ -84,7 +84,7 @@ pub(super) fn compare(
 
 fn read(capture: &Capture, reader: &Reader, peak: &Peak) -> anyhow::Result<Run> {
     let run = child::run_unheard(&mut peak.watch(&reader.command(&capture.file)))?;
-    Ok(Run { cpu: run.user + run.system, wall: run.wall, peak: peak.octets()? })
+    Ok(Run { cpu: run.user + run.system, wall: run.wall, peak: peak.bytes()? })
 }
 
 #[cfg(test)]

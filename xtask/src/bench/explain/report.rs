@@ -6,8 +6,8 @@ use crate::bench::verdict;
 
 /// Prints what was found; the first reader is ours, the second the one to compare with.
 pub(super) fn print(capture: &Capture, all: &[Measured]) {
-    let Capture { kind, packets, octets, .. } = capture;
-    let megabytes = octets / 1_000_000;
+    let Capture { kind, packets, bytes, .. } = capture;
+    let megabytes = bytes / 1_000_000;
     println!("\n{}: {}", kind.name(), kind.description());
     println!("{packets} packets, {megabytes} MB\n");
     println!(
@@ -50,5 +50,5 @@ fn targets(ours: &Measured, tcptrace: &Measured) {
 /// So many times tcptrace's packets per second of processor time.
 const TIMES_TCPTRACE: f64 = 1.5;
 
-/// The most memory, in octets.
+/// The most memory, in bytes.
 const MOST_MEMORY: u64 = 100_000_000;

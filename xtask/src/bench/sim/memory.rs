@@ -21,13 +21,13 @@ pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
     let many = Size::measure(ours, MANY, &peak)?;
     println!("{:>12} {:>10} {:>8}", "connections", "peak MB", "user s");
     for size in [few, many] {
-        let (megabytes, user) = (size.octets.div_ceil(1_000_000), size.user.as_secs_f64());
+        let (megabytes, user) = (size.bytes.div_ceil(1_000_000), size.user.as_secs_f64());
         println!("{:>12} {megabytes:>10} {user:>8.2}", size.connections);
     }
-    let each = many.octets.saturating_sub(few.octets)
+    let each = many.bytes.saturating_sub(few.bytes)
         / many.connections.saturating_sub(few.connections).max(1);
-    println!("a live connection: {each} octets (target 2048: {})", verdict(each <= EACH));
-    let all = many.connections >= MANY && many.octets < ALL;
+    println!("a live connection: {each} bytes (target 2048: {})", verdict(each <= EACH));
+    let all = many.connections >= MANY && many.bytes < ALL;
     println!("one million of them: target under 4 GB: {}", verdict(all));
     Ok(())
 }
@@ -37,7 +37,7 @@ struct Size {
     /// The most that were alive at once.
     connections: u64,
     /// The largest resident set.
-    octets: u64,
+    bytes: u64,
     user: Duration,
 }
 
@@ -50,15 +50,15 @@ impl Size {
         let measures = measures(&run.output).context("ackwise run --json printed no row")?;
         let connections = measures.get("work.most_connections").and_then(whole);
         let connections = connections.context("no work.most_connections in the row")?;
-        Ok(Self { connections, octets: peak.octets()?, user: run.user })
+        Ok(Self { connections, bytes: peak.bytes()?, user: run.user })
     }
 }
 
 const FEW: u64 = 1_000;
 const MANY: u64 = 1_000_000;
 
-/// The most that a live connection may take, in octets.
+/// The most that a live connection may take, in bytes.
 const EACH: u64 = 2_048;
 
-/// The most that all of them may take, in octets.
+/// The most that all of them may take, in bytes.
 const ALL: u64 = 4_000_000_000;

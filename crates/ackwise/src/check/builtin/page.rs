@@ -20,7 +20,7 @@ use crate::check::card::BuiltIn;
 pub struct PageTimes {
     /// Which server served them.
     pub server: BuiltIn,
-    /// The sizes of the documents, in octets, in the order of the requests.
+    /// The sizes of the documents, in bytes, in the order of the requests.
     pub documents: Vec<u32>,
     /// How many pages were timed, after one to warm up.
     pub pages: usize,
@@ -65,13 +65,13 @@ pub enum PageError {
     #[error("a page of the built-in server is not HTTP: {0}")]
     Response(#[from] ResponseError),
     /// The answer was not the document.
-    #[error("the built-in server answered /{size} with status {status} and {content} octets")]
+    #[error("the built-in server answered /{size} with status {status} and {content} bytes")]
     Document {
-        /// What was asked for, in octets.
+        /// What was asked for, in bytes.
         size: u32,
         /// The status of the answer.
         status: u16,
-        /// What came, in octets.
+        /// What came, in bytes.
         content: u64,
     },
 }
@@ -116,7 +116,7 @@ impl Client {
         Ok(Self { stream, host: address.to_string(), parser: ResponseParser::new() })
     }
 
-    /// The time from the first request to the last octet.
+    /// The time from the first request to the last byte.
     fn page(&mut self, documents: &[u32]) -> Result<Duration, PageError> {
         let begin = Instant::now();
         documents.iter().try_for_each(|size| self.document(*size, begin + PAGE_LIMIT))?;

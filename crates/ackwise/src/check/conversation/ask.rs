@@ -7,13 +7,13 @@ use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder};
 pub struct Page {
     /// The path, with the query.
     pub path: String,
-    /// Only these octets of it.
-    pub octets: Option<Octets>,
+    /// Only these bytes of it.
+    pub bytes: Option<ByteRange>,
 }
 
-/// A range of octets as RFC 9110, section 14.1.2, has it: both ends belong to it.
+/// A range of bytes as RFC 9110, section 14.1.2, has it: both ends belong to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Octets {
+pub struct ByteRange {
     /// The first one.
     pub first: u64,
     /// The last one.
@@ -24,13 +24,13 @@ impl Page {
     /// All of `path`.
     #[must_use]
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { path: path.into(), octets: None }
+        Self { path: path.into(), bytes: None }
     }
 
-    /// The octets `first` to `last` of this page.
+    /// The bytes `first` to `last` of this page.
     #[must_use]
     pub fn range(&self, first: u64, last: u64) -> Self {
-        Self { path: self.path.clone(), octets: Some(Octets { first, last }) }
+        Self { path: self.path.clone(), bytes: Some(ByteRange { first, last }) }
     }
 }
 
@@ -38,7 +38,7 @@ impl Page {
 #[derive(Clone, Debug)]
 pub struct Ask {
     method: Method,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Ask {
@@ -53,10 +53,10 @@ impl Ask {
         if let Some(option) = connection {
             builder = builder.connection(option);
         }
-        if let Some(Octets { first, last }) = page.octets {
+        if let Some(ByteRange { first, last }) = page.bytes {
             builder = builder.field("Range", format!("bytes={first}-{last}"));
         }
-        Ok(Self { method: Method::Get, octets: builder.encode()? })
+        Ok(Self { method: Method::Get, bytes: builder.encode()? })
     }
 
     /// The method.
@@ -67,8 +67,8 @@ impl Ask {
 
     /// The request as it goes onto the wire.
     #[must_use]
-    pub fn octets(&self) -> &[u8] {
-        &self.octets
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -9,7 +9,7 @@ use crate::check::stack::TransportError;
 /// A response and how it arrived. Offsets are those of the server's TCP stream.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// When the last octet of the request was handed to TCP.
+    /// When the last byte of the request was handed to TCP.
     pub sent: Instant,
     /// Where the response begins.
     pub start: u64,
@@ -21,11 +21,11 @@ pub struct Exchange {
     pub complete: bool,
     /// Its head.
     pub head: ResponseHead,
-    /// Octets of content.
+    /// Bytes of content.
     pub content: u64,
     /// A hash of the content.
     pub digest: u64,
-    /// New octets, in order of arrival: no retransmissions.
+    /// New bytes, in order of arrival: no retransmissions.
     pub arrivals: Vec<Arrived>,
     /// ACKs of ours, in order.
     pub acks: Vec<Acked>,
@@ -45,9 +45,9 @@ pub struct HeadEnd {
 pub struct Arrived {
     /// When.
     pub at: Instant,
-    /// The offset of its first octet.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Octets.
+    /// Bytes.
     pub len: u64,
 }
 
@@ -72,9 +72,9 @@ pub struct Closed {
 /// A pause between two arrivals of one response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stall {
-    /// The offset of the first octet that came after it.
+    /// The offset of the first byte that came after it.
     pub offset: u64,
-    /// Octets of the response that came before it.
+    /// Bytes of the response that came before it.
     pub before: u64,
     /// When it began: the arrival before.
     pub from: Instant,
@@ -113,19 +113,19 @@ impl Exchange {
         self.head.persistence == Persistence::Persists
     }
 
-    /// Time from the request to the first octet of the response.
+    /// Time from the request to the first byte of the response.
     #[must_use]
-    pub fn first_octet(&self) -> Option<Duration> {
+    pub fn first_byte(&self) -> Option<Duration> {
         self.response().next().map(|arrived| arrived.at.saturating_duration_since(self.sent))
     }
 
-    /// Time from the request to the last octet of the response.
+    /// Time from the request to the last byte of the response.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         self.response().last().map(|arrived| arrived.at.saturating_duration_since(self.sent))
     }
 
-    /// Octets of the whole response, as far as its head tells, or as were read.
+    /// Bytes of the whole response, as far as its head tells, or as were read.
     #[must_use]
     pub fn length(&self) -> u64 {
         let head = self.head_end.offset - self.start;
@@ -141,7 +141,7 @@ impl Exchange {
             && self.response().any(|arrived| arrived.end() == self.head_end.offset)
     }
 
-    /// The arrivals that hold octets of this response.
+    /// The arrivals that hold bytes of this response.
     pub fn response(&self) -> impl Iterator<Item = &Arrived> {
         self.arrivals
             .iter()

@@ -1,4 +1,4 @@
-//! Reads responses out of the octets that became readable, and notes where their parts end.
+//! Reads responses out of the bytes that became readable, and notes where their parts end.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +16,7 @@ pub(super) struct Reader {
     /// What the parser has not read. It is emptied before anything more is fed, except while
     /// nobody expects a response.
     unread: VecDeque<Plain>,
-    /// The first octets of the response under way, for messages.
+    /// The first bytes of the response under way, for messages.
     sample: Vec<u8>,
 }
 
@@ -47,15 +47,15 @@ impl Reader {
 
     /// Whether more lies here than a response that nobody asked for deserves.
     pub(super) fn is_full(&self) -> bool {
-        self.unread.iter().map(|plain| plain.octets.len()).sum::<usize>() > UNREAD_LIMIT
+        self.unread.iter().map(|plain| plain.bytes.len()).sum::<usize>() > UNREAD_LIMIT
     }
 
     /// Reads on; whether the response has ended.
     pub(super) fn advance(&mut self, draft: &mut Draft) -> Result<bool, Trouble> {
         while let Some(plain) = self.unread.pop_front() {
             let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
-                .map_or(plain.octets.len(), |skip| skip.min(plain.octets.len()));
-            let mut rest = &plain.octets[skip..];
+                .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
+            let mut rest = &plain.bytes[skip..];
             if draft.start.is_none() {
                 draft.start = Some(plain.start_on_wire(plain.offset + skip as u64));
                 self.sample.clear();
@@ -93,8 +93,8 @@ impl Reader {
     /// The trouble of a response whose head has not ended after `waited`.
     pub(super) fn unanswered(&self, waited: Duration) -> Trouble {
         if self.parser.is_within_response() {
-            let (octets, sample) = (self.parser.offset(), self.sample());
-            Trouble::EndlessHead { octets, waited, sample }
+            let (bytes, sample) = (self.parser.offset(), self.sample());
+            Trouble::EndlessHead { bytes, waited, sample }
         } else {
             Trouble::Silent(waited)
         }
@@ -165,8 +165,8 @@ impl Draft {
     }
 }
 
-/// Octets that may lie unread while no response is expected.
+/// Bytes that may lie unread while no response is expected.
 const UNREAD_LIMIT: usize = 1 << 20;
 
-/// Octets that a message shows of an answer.
+/// Bytes that a message shows of an answer.
 const SAMPLE: usize = 48;

@@ -1,5 +1,5 @@
-//! TLS between TCP's octets and HTTP's. It is fed record by record, because a record is readable only
-//! when its last octet has come: that is what a stall inside it delays.
+//! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
+//! when its last byte has come: that is what a stall inside it delays.
 
 mod listed;
 mod settings;
@@ -24,7 +24,7 @@ pub(super) struct Tls {
     record: Vec<u8>,
     /// Where in TCP's stream it begins.
     record_start: u64,
-    /// Octets of HTTP seen so far.
+    /// Bytes of HTTP seen so far.
     plain: u64,
 }
 
@@ -52,7 +52,7 @@ impl Tls {
             };
             match happening {
                 Happening::Arrived(arrival) => {
-                    let taken = tls.open(arrival.offset, &arrival.octets, |_| ());
+                    let taken = tls.open(arrival.offset, &arrival.bytes, |_| ());
                     if taken.is_err() {
                         // The alert that says why; whether it arrives does not matter any more.
                         let _ = connection.send(&tls.outgoing()?);
@@ -67,32 +67,32 @@ impl Tls {
         }
     }
 
-    /// The records to send for `octets`.
-    pub(super) fn seal(&mut self, octets: &[u8]) -> Result<Vec<u8>, Trouble> {
-        self.session.writer().write_all(octets).map_err(|error| trouble(&error))?;
+    /// The records to send for `bytes`.
+    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Trouble> {
+        self.session.writer().write_all(bytes).map_err(|error| trouble(&error))?;
         self.outgoing()
     }
 
-    /// Takes octets that arrived at `offset` of TCP's stream, and hands on what they make readable.
+    /// Takes bytes that arrived at `offset` of TCP's stream, and hands on what they make readable.
     pub(super) fn open(
         &mut self,
         offset: u64,
-        octets: &[u8],
+        bytes: &[u8],
         mut feed: impl FnMut(Plain),
     ) -> Result<(), Trouble> {
         if self.record.is_empty() {
             self.record_start = offset;
         }
-        self.record.extend_from_slice(octets);
+        self.record.extend_from_slice(bytes);
         while let Some(size) = record_size(&self.record)? {
             let record: Vec<u8> = self.record.drain(..size).collect();
             let wire = self.record_start..self.record_start + size as u64;
             self.record_start = wire.end;
-            let octets = self.read_record(&record)?;
-            if !octets.is_empty() {
+            let bytes = self.read_record(&record)?;
+            if !bytes.is_empty() {
                 let offset = self.plain;
-                self.plain += octets.len() as u64;
-                feed(Plain { octets, offset, wire, sealed: true });
+                self.plain += bytes.len() as u64;
+                feed(Plain { bytes, offset, wire, sealed: true });
             }
         }
         Ok(())
@@ -107,15 +107,15 @@ impl Tls {
             }
         }
         self.session.process_new_packets().map_err(|error| refusal(&error))?;
-        let mut octets = Vec::new();
-        match self.session.reader().read_to_end(&mut octets) {
+        let mut bytes = Vec::new();
+        match self.session.reader().read_to_end(&mut bytes) {
             // Without close_notify there is always more to come, and a FIN is judged by HTTP's framing.
             Err(error)
                 if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::UnexpectedEof) =>
             {
                 Err(trouble(&error))
             }
-            _ => Ok(octets),
+            _ => Ok(bytes),
         }
     }
 
@@ -128,23 +128,23 @@ impl Tls {
     }
 }
 
-/// The size of the record that `octets` begin with, once all of it is there (RFC 8446, section 5.1).
-fn record_size(octets: &[u8]) -> Result<Option<usize>, Trouble> {
-    if octets.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
-        let sample = octets[..octets.len().min(SAMPLE)].escape_ascii();
+/// The size of the record that `bytes` begin with, once all of it is there (RFC 8446, section 5.1).
+fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
+    if bytes.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
+        let sample = bytes[..bytes.len().min(SAMPLE)].escape_ascii();
         return Err(Trouble::Tls(format!(
             "expected a TLS record, but the answer begins with \"{sample}\"; is it http://?"
         )));
     }
-    let &[_, _, _, high, low, ..] = octets else { return Ok(None) };
+    let &[_, _, _, high, low, ..] = bytes else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     if length > RECORD_LIMIT {
         return Err(Trouble::Tls(format!(
-            "a record of {length} octets, where {RECORD_LIMIT} are allowed"
+            "a record of {length} bytes, where {RECORD_LIMIT} are allowed"
         )));
     }
     let size = HEADER + length;
-    Ok((octets.len() >= size).then_some(size))
+    Ok((bytes.len() >= size).then_some(size))
 }
 
 /// Why the session cannot go on, and what the user can do about it.
@@ -198,7 +198,7 @@ const CONTENT_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
 const HEADER: usize = 5;
 /// RFC 5246, section 6.2.3: 2^14 + 2048; TLS 1.3 allows less.
 const RECORD_LIMIT: usize = (1 << 14) + 2048;
-/// Octets that a message shows of an answer.
+/// Bytes that a message shows of an answer.
 const SAMPLE: usize = 48;
 
 #[cfg(test)]
@@ -209,7 +209,7 @@ mod tests {
     fn a_record_is_taken_whole_or_not_at_all() {
         let record = [22, 3, 3, 0, 2, 7, 7, 99];
         for (seen, size) in [(0, None), (4, None), (6, None), (7, Some(7)), (8, Some(7))] {
-            assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} octets");
+            assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} bytes");
         }
     }
 

@@ -28,11 +28,11 @@ pub enum Trouble {
     Silent(Duration),
     /// The head of the response does not end.
     #[error(
-        "expected the end of the response's head, but after {octets} octets in {waited:.1?} there is none; it begins with \"{sample}\""
+        "expected the end of the response's head, but after {bytes} bytes in {waited:.1?} there is none; it begins with \"{sample}\""
     )]
     EndlessHead {
-        /// Octets that came.
-        octets: u64,
+        /// Bytes that came.
+        bytes: u64,
         /// Time since the request.
         waited: Duration,
         /// What came first, escaped.

@@ -134,7 +134,7 @@ fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
     format!("{who}{swap}{how}")
 }
 
-/// A server that wants to close does so within this time after its last octet.
+/// A server that wants to close does so within this time after its last byte.
 const CLOSE_WAIT: Duration = Duration::from_millis(800);
 
 /// An RST comes within this time and two round trips.

@@ -64,7 +64,7 @@ fn look(
 /// The longest pause: before the response or inside it.
 fn pause(exchange: &Exchange) -> Duration {
     let inside = exchange.longest_stall().map(|stall| stall.length());
-    inside.max(exchange.first_octet()).unwrap_or_default()
+    inside.max(exchange.first_byte()).unwrap_or_default()
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -90,11 +90,11 @@ fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
 
 fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchange) -> Found {
     let stall = follow::median(kept.iter().copied()).map(ms);
-    let octets = shown.content;
+    let bytes = shown.content;
     if judgement == Judgement::Cork {
         let values = json!({ "stall_ms": stall, "sizes": sizes });
         let summary = format!(
-            "the end of a response of {octets} octets waits {:.0} ms for a timer, unless the \
+            "the end of a response of {bytes} bytes waits {:.0} ms for a timer, unless the \
              connection closes: a cork that nobody removes",
             stall.unwrap_or_default()
         );
@@ -102,7 +102,7 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchan
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
     let summary = format!(
-        "a response of {octets} octets takes {:.0} ms, about as long as a cork's timer, but also \
+        "a response of {bytes} bytes takes {:.0} ms, about as long as a cork's timer, but also \
          when the connection closes: the application takes that time",
         stall.unwrap_or_default()
     );

@@ -13,7 +13,7 @@ pub struct Facts {
     pub page: Page,
     /// Its answer.
     pub first: Exchange,
-    /// Further pages by the user's word, with their sizes in octets.
+    /// Further pages by the user's word, with their sizes in bytes.
     pub others: Vec<(Page, u64)>,
     /// The quickest handshake or answer: about one round trip.
     pub rtt: Duration,
@@ -50,15 +50,15 @@ impl Facts {
     #[must_use]
     pub fn sizes(&self) -> Vec<Page> {
         let length = self.length();
-        let ranges = RANGES.iter().filter(|octets| self.takes_ranges() && **octets < length);
+        let ranges = RANGES.iter().filter(|bytes| self.takes_ranges() && **bytes < length);
         std::iter::once(self.page.clone())
             .chain(self.others.iter().map(|(page, _)| page.clone()))
-            .chain(ranges.map(|octets| self.page.range(0, octets - 1)))
+            .chain(ranges.map(|bytes| self.page.range(0, bytes - 1)))
             .take(SIZES_LIMIT)
             .collect()
     }
 
-    /// The largest response that is known, and its octets of content.
+    /// The largest response that is known, and its bytes of content.
     #[must_use]
     pub fn largest(&self) -> (Page, u64) {
         let page = (self.page.clone(), self.length());
@@ -70,7 +70,7 @@ impl Facts {
         )
     }
 
-    /// Octets of the page.
+    /// Bytes of the page.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.first.head.content_length.unwrap_or(self.first.content)
@@ -90,7 +90,7 @@ impl Facts {
         if self.split_seen.is_none() && exchange.has_split_head() {
             self.split_seen = Some(exchange.clone());
         }
-        self.rtt = exchange.first_octet().map_or(self.rtt, |took| self.rtt.min(took));
+        self.rtt = exchange.first_byte().map_or(self.rtt, |took| self.rtt.min(took));
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn unended(exchange: &Exchange) -> Option<&'static str> {
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// Sizes that stall under Nagle's algorithm: one small segment, and just above the 4,096 and 8,192
-/// octets that servers write at once.
+/// bytes that servers write at once.
 const RANGES: [u64; 3] = [200, 4_100, 8_900];
 
 /// No more sizes than these are tried.

@@ -11,9 +11,9 @@ use crate::check::{
 /// What came before the server can have had our ACK.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Flight {
-    pub(super) octets: u64,
+    pub(super) bytes: u64,
     pub(super) segments: u64,
-    /// Octets of the largest segment of the whole response.
+    /// Bytes of the largest segment of the whole response.
     pub(super) mss: u64,
     /// That is a full one, as far as can be told: the largest size came more than once.
     pub(super) full_seen: bool,
@@ -77,7 +77,7 @@ impl View {
             }
         };
         count = count.max(1);
-        let octets = arrivals[count - 1].end() - first.offset;
+        let bytes = arrivals[count - 1].end() - first.offset;
         let mss = match self {
             Self::Withholding(_) => arrivals.iter().map(|one| one.len).max().unwrap_or(1),
             // A read may hold several segments.
@@ -85,21 +85,21 @@ impl View {
         };
         let segments = match self {
             Self::Withholding(_) => count as u64,
-            Self::Bursts(_) => octets.div_ceil(mss),
+            Self::Bursts(_) => bytes.div_ceil(mss),
         };
         let full_seen = match self {
             Self::Withholding(_) => {
                 mss >= SMALLEST_FULL && arrivals.iter().filter(|one| one.len == mss).count() > 1
             }
-            Self::Bursts(_) => octets >= mss,
+            Self::Bursts(_) => bytes >= mss,
         };
         let last = match self {
             Self::Withholding(_) => arrivals[count - 1].len,
-            Self::Bursts(_) => octets,
+            Self::Bursts(_) => bytes,
         };
         let ends_short = count < arrivals.len() && (last < mss || !full_seen);
         let is_all = count == arrivals.len() && exchange.complete;
-        Some(Flight { octets, segments, mss, full_seen, ends_short, is_all })
+        Some(Flight { bytes, segments, mss, full_seen, ends_short, is_all })
     }
 }
 
@@ -115,5 +115,5 @@ const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
 /// RFC 9293, section 3.7.1: the default MSS is 536; options take some of it.
 const SMALLEST_FULL: u64 = 500;
 
-/// Octets that the timestamps option takes from each segment.
+/// Bytes that the timestamps option takes from each segment.
 const TIMESTAMPS: u64 = 12;

@@ -41,7 +41,7 @@ pub struct Trial {
     pub arm: Arm,
     /// The longest pause in the answer.
     pub stall: Option<Stall>,
-    /// From the first octet of the answer to its last.
+    /// From the first byte of the answer to its last.
     pub took: Duration,
 }
 
@@ -104,7 +104,7 @@ impl Trial {
     /// What `exchange`, acknowledged as `arm` says, shows when `stall` is the pause that counts.
     #[must_use]
     pub fn of(arm: Arm, stall: Option<Stall>, exchange: &Exchange) -> Self {
-        let ends = exchange.duration().zip(exchange.first_octet());
+        let ends = exchange.duration().zip(exchange.first_byte());
         let took = ends.map_or(Duration::ZERO, |(last, first)| last.saturating_sub(first));
         Self { arm, stall, took }
     }

@@ -30,10 +30,10 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         Ok(view) => view,
         Err(reason) => return unknown(reason),
     };
-    let (page, octets) = facts.largest();
-    if octets < LARGE {
+    let (page, bytes) = facts.largest();
+    if bytes < LARGE {
         return unknown(format!(
-            "it takes a response of {LARGE} octets, and the largest known has {octets}: name \
+            "it takes a response of {LARGE} bytes, and the largest known has {bytes}: name \
              another with --paths"
         ));
     }

@@ -31,7 +31,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     let segments = flight.segments;
     let mss = flight.full_seen.then_some(flight.mss);
-    let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "octets": flight.octets, "at_least": at_least });
+    let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "bytes": flight.bytes, "at_least": at_least });
     if flight.ends_short {
         let summary = format!(
             "at least {segments}: the server paused after a segment that was not full, so it may not \

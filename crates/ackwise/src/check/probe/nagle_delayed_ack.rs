@@ -189,7 +189,7 @@ fn report(sizes: &[Size]) -> Found {
     let cost_40 = worst.and_then(|worst| worst.cost_40).map(ms);
     let cost_120 = worst.and_then(|worst| worst.cost_120).map(ms);
     let stall = worst.and_then(|worst| worst.stall).map(ms).unwrap_or_default();
-    let octets = worst.map_or(0, |worst| worst.content);
+    let bytes = worst.map_or(0, |worst| worst.content);
     let mut values = json!({
         "released_by": released_by(release),
         "cost_ms_40": cost_40,
@@ -206,7 +206,7 @@ fn report(sizes: &[Size]) -> Found {
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values["cost_ms_200_computed"] = json!(computed);
             let waits = format!(
-                "the last segment of a response of {octets} octets waits for our delayed ACK, in \
+                "the last segment of a response of {bytes} bytes waits for our delayed ACK, in \
                  {times} of {of} trials"
             );
             let (verdict, summary) = if cost >= STALL {
@@ -228,14 +228,14 @@ fn report(sizes: &[Size]) -> Found {
         }
         Release::Other => {
             let summary = format!(
-                "a response of {octets} octets pauses, but not for our ACK: the application or the \
+                "a response of {bytes} bytes pauses, but not for our ACK: the application or the \
                  path takes {stall:.0} ms"
             );
             (Verdict::Pass, None, summary)
         }
         Release::Undecided => {
             let summary = format!(
-                "a response of {octets} octets pauses, and no number of trials shows for what: this \
+                "a response of {bytes} bytes pauses, and no number of trials shows for what: this \
                  machine or the path is too busy"
             );
             (Verdict::Unknown, None, summary)
@@ -270,7 +270,7 @@ fn released_by(release: Release) -> Option<&'static str> {
 fn size_value(size: &Size) -> Value {
     json!({
         "path": size.page.path,
-        "octets": size.content,
+        "bytes": size.content,
         "released_by": released_by(size.release),
         "stall_ms": size.stall.map(ms),
     })

@@ -12,7 +12,7 @@ use crate::check::{
     stack::Receiver,
 };
 
-/// Whole requests and cut ones in turn; what counts is the time from the *last* octet of the
+/// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
 /// request to the first of the answer.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
@@ -21,7 +21,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     for trial in 0..TRIALS_MAX {
         for (in_two, times) in [(false, &mut whole), (true, &mut cut)] {
             let exchange = ask(in_two, &mut current, client, facts)?;
-            times.extend(exchange.first_octet());
+            times.extend(exchange.first_byte());
             if in_two {
                 shown = Some(exchange);
             }
@@ -56,7 +56,7 @@ fn ask(
         None => client.open(Receiver::ETHERNET)?,
     };
     let sent = if in_two {
-        let middle = ask.octets().len() / 2;
+        let middle = ask.bytes().len() / 2;
         conversation.send_in_two(&ask, middle, PAUSE + facts.rtt, &mut client.budget)?
     } else {
         conversation.send(std::slice::from_ref(&ask), &mut client.budget)?

@@ -24,10 +24,10 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         Ok(View::Bursts(_)) => return unknown("it takes a stack of our own".to_owned()),
         Err(reason) => return unknown(reason),
     };
-    let (page, octets) = facts.largest();
-    if octets < LARGE {
+    let (page, bytes) = facts.largest();
+    if bytes < LARGE {
         return unknown(format!(
-            "it takes a response of {LARGE} octets, and the largest known has {octets}: name \
+            "it takes a response of {LARGE} bytes, and the largest known has {bytes}: name \
              another with --paths"
         ));
     }
@@ -51,15 +51,15 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
 
 fn report(first: Flight, second: Flight) -> Found {
     let bound = bound(first, second);
-    let octets = first.octets.max(second.octets);
-    let values = json!({ "flight_bytes": octets, "bound": bound });
+    let bytes = first.bytes.max(second.bytes);
+    let values = json!({ "flight_bytes": bytes, "bound": bound });
     let why = match bound {
         "response" => "the whole response fits: nothing else bounds it",
         "window" => "our window",
         "congestion-window" => "it was still growing: the congestion window",
         _ => "it does not grow with more ACKs: the send buffer, or how the server writes",
     };
-    let summary = format!("a flight of {} KB; what bounds it: {why}", octets / 1000);
+    let summary = format!("a flight of {} KB; what bounds it: {why}", bytes / 1000);
     Found::new(Verdict::Pass, summary, values)
 }
 
@@ -67,10 +67,10 @@ fn bound(first: Flight, second: Flight) -> &'static str {
     if second.is_all {
         return "response";
     }
-    if second.octets + 2 * second.mss >= u64::from(WINDOW) {
+    if second.bytes + 2 * second.mss >= u64::from(WINDOW) {
         return "window";
     }
-    if second.octets > first.octets + first.octets / 10 {
+    if second.bytes > first.bytes + first.bytes / 10 {
         return "congestion-window";
     }
     "send-buffer"
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn a_bound_is_named_by_how_the_flight_grows() {
-        let flight = |octets, is_all| Flight {
-            octets,
-            segments: octets / 1448,
+        let flight = |bytes, is_all| Flight {
+            bytes,
+            segments: bytes / 1448,
             mss: 1448,
             full_seen: true,
             ends_short: false,

@@ -4,7 +4,7 @@
 //! too small for another: the receiver has less than the two full segments that it acknowledges at
 //! once, and the sender has nothing that it may send.
 //!
-//! Today's windows are larger, and most receivers count segments and not octets. So a response that
+//! Today's windows are larger, and most receivers count segments and not bytes. So a response that
 //! waits when *every* ACK is withheld is only warned of; it fails if an ordinary receiver waits too.
 
 use std::time::Duration;
@@ -31,12 +31,12 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let Some(delays) = Delays::within(capabilities) else {
         return unknown("this system cannot withhold ACKs".to_owned());
     };
-    let (page, octets) = facts.largest();
-    let Some(mss) = SEGMENTS.into_iter().find(|mss| octets >= SEGMENTS_NEEDED * u64::from(*mss))
+    let (page, bytes) = facts.largest();
+    let Some(mss) = SEGMENTS.into_iter().find(|mss| bytes >= SEGMENTS_NEEDED * u64::from(*mss))
     else {
         let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
         return unknown(format!(
-            "it takes a response of {needed} octets, and the largest known has {octets}: name \
+            "it takes a response of {needed} bytes, and the largest known has {bytes}: name \
              another with --paths"
         ));
     };
@@ -63,7 +63,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
                     "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
-                     octets, as BSD did; one that acknowledges every second segment is spared"
+                     bytes, as BSD did; one that acknowledges every second segment is spared"
                 );
                 Found::new(Verdict::Warn, summary, values)
             }
@@ -177,7 +177,7 @@ const SEGMENTS: [u16; 2] = [1460, 536];
 /// A response must have so many segments that there is a start to speak of.
 const SEGMENTS_NEEDED: u64 = 3;
 
-/// Octets that the timestamps option takes from each segment.
+/// Bytes that the timestamps option takes from each segment.
 const TIMESTAMPS: u64 = 12;
 
 /// Answers that must be free of pauses.

@@ -40,7 +40,7 @@ fn decide(facts: &Facts, exact: bool) -> Found {
     match &facts.split_seen {
         Some(exchange) => {
             let summary = format!(
-                "the head of {head_bytes} octets leaves in a segment of its own: one more packet \
+                "the head of {head_bytes} bytes leaves in a segment of its own: one more packet \
                  for each response, and food for Nagle's algorithm"
             );
             Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))

@@ -78,7 +78,7 @@ fn split_head() -> Finding {
         id: FindingId::SplitHead,
         verdict: Verdict::Warn,
         cost_ms: None,
-        summary: "the head of 152 octets leaves in a segment of its own: one more packet for each response"
+        summary: "the head of 152 bytes leaves in a segment of its own: one more packet for each response"
             .to_owned(),
         values: json!({"split": true, "head_bytes": 152}),
         evidence: vec![
@@ -93,7 +93,7 @@ fn short_initial_segment() -> Finding {
     fact(
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
-        "it takes a response of 4380 octets, and the largest known has 905: name another with --paths",
+        "it takes a response of 4380 bytes, and the largest known has 905: name another with --paths",
         json!({"stall_ms": null}),
     )
 }
@@ -103,7 +103,7 @@ fn nagle() -> Finding {
         id: FindingId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
-        summary: "the last segment of a response of 300 octets waits for our delayed ACK: 40 ms, every time"
+        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, every time"
             .to_owned(),
         values: json!({
             "released_by": "ack", "cost_ms_40": 40.17, "cost_ms_120": 120.3, "sizes": [300],

@@ -123,8 +123,8 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
         ));
     }
     if !first.complete {
-        let octets = first.content;
-        notes.push(format!("the response was read for {octets} octets only"));
+        let bytes = first.content;
+        notes.push(format!("the response was read for {bytes} bytes only"));
     }
     notes
 }

@@ -102,7 +102,7 @@ impl Stack for AckwiseStack {
             handshake: began.elapsed(),
             seen: 0,
             stream: InOrder::default(),
-            octets: VecDeque::new(),
+            bytes: VecDeque::new(),
             acknowledged: 0,
             fin: None,
             over: false,
@@ -146,8 +146,8 @@ struct AckwiseConnection {
     /// Segments of the trace that were turned into happenings.
     seen: u64,
     stream: InOrder,
-    /// Octets in order that no arrival has carried to the probe yet.
-    octets: VecDeque<u8>,
+    /// Bytes in order that no arrival has carried to the probe yet.
+    bytes: VecDeque<u8>,
     /// How far we have acknowledged the server's stream.
     acknowledged: u64,
     /// Where the server's stream ends, once its FIN was seen.
@@ -164,7 +164,7 @@ impl AckwiseConnection {
         let mut buffer = [0; READ_SIZE];
         loop {
             let count = tun.read(self.id, &mut buffer);
-            self.octets.extend(&buffer[..count]);
+            self.bytes.extend(&buffer[..count]);
             if count == 0 {
                 break;
             }
@@ -200,11 +200,11 @@ impl AckwiseConnection {
         }
         if len > 0 {
             let fresh = usize::try_from(self.stream.arrive(offset, len)).unwrap_or(usize::MAX);
-            let octets = self.octets.drain(..fresh.min(self.octets.len())).collect();
+            let bytes = self.bytes.drain(..fresh.min(self.bytes.len())).collect();
             self.happenings.push_back(Happening::Arrived(Arrival {
                 at,
                 offset,
-                octets,
+                bytes,
                 len: segment.len,
                 retransmission: entry.retransmission,
             }));
@@ -233,9 +233,9 @@ impl Connection for AckwiseConnection {
         self.handshake
     }
 
-    fn send(&mut self, octets: &[u8]) -> Result<(), TransportError> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
         let deadline = Instant::now() + SEND_LIMIT;
-        let mut left = octets;
+        let mut left = bytes;
         while !left.is_empty() {
             let mut tun = self.tun.borrow_mut();
             let state = tun.endpoint(self.id).map_or(State::Closed, Endpoint::state);
@@ -304,7 +304,7 @@ const TWO: NonZeroU8 = NonZeroU8::new(2).expect("2 is not 0");
 const TAP: Tap = Tap::Last(4096);
 /// How long `send` waits for room in the send buffer.
 const SEND_LIMIT: Duration = Duration::from_secs(5);
-/// Octets that are taken from a connection at once.
+/// Bytes that are taken from a connection at once.
 const READ_SIZE: usize = 64 * 1024;
 /// A larger window needs window scaling (RFC 7323, section 2).
 const UNSCALED: u32 = 65_535;

@@ -123,12 +123,12 @@ impl Connection for KernelConnection {
         self.handshake
     }
 
-    fn send(&mut self, mut octets: &[u8]) -> Result<(), TransportError> {
+    fn send(&mut self, mut bytes: &[u8]) -> Result<(), TransportError> {
         let deadline = Instant::now() + SEND_LIMIT;
         self.happenings.extend(self.withheld.carried(self.received, Instant::now()));
-        while !octets.is_empty() {
-            match self.socket.send(octets) {
-                Ok(sent) => octets = &octets[sent..],
+        while !bytes.is_empty() {
+            match self.socket.send(bytes) {
+                Ok(sent) => bytes = &bytes[sent..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if !wait(&self.socket, PollFlags::POLLOUT, deadline) {
@@ -187,15 +187,15 @@ impl KernelConnection {
                 self.half = Half::Closed;
                 self.happenings.push_back(Happening::PeerClosed { at });
             }
-            Ok((at, octets)) => {
-                let (offset, octets) = (self.received, octets.to_vec());
-                let len = u32::try_from(octets.len()).expect("a read is smaller than its buffer");
+            Ok((at, bytes)) => {
+                let (offset, bytes) = (self.received, bytes.to_vec());
+                let len = u32::try_from(bytes.len()).expect("a read is smaller than its buffer");
                 self.received += u64::from(len);
                 self.active = Instant::now();
                 self.happenings.push_back(Happening::Arrived(Arrival {
                     at,
                     offset,
-                    octets,
+                    bytes,
                     len,
                     retransmission: false,
                 }));

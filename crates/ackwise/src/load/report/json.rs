@@ -26,7 +26,7 @@ pub fn json(report: &LoadReport) -> String {
         missed: report.missed,
         not_closed: report.not_closed,
         unfinished: report.unfinished,
-        octets: report.octets,
+        bytes: report.bytes,
         elapsed_s: seconds(report.elapsed),
         rate_per_s: round(report.rate()),
         latency_ms: report.latency.map(|latency| Latency {
@@ -69,7 +69,7 @@ struct Document<'a> {
     missed: u64,
     not_closed: u64,
     unfinished: u64,
-    octets: u64,
+    bytes: u64,
     elapsed_s: f64,
     rate_per_s: f64,
     latency_ms: Option<Latency>,

@@ -42,9 +42,9 @@ pub struct LoadReport {
     pub failures: Vec<FailureCount>,
     /// From the first start to the last end.
     pub elapsed: Duration,
-    /// Octets that were read.
-    pub octets: u64,
-    /// From the intended start of each answered request to its last octet.
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// From the intended start of each answered request to its last byte.
     pub latency: Option<Quantiles>,
     /// Both ends.
     pub time_wait: TimeWait,
@@ -102,7 +102,7 @@ impl LoadReport {
             failed: tally.failed(),
             failures: failures.collect(),
             elapsed: *elapsed,
-            octets: tally.octets(),
+            bytes: tally.bytes(),
             latency: tally.latency(),
             time_wait,
             ended: *ended,
@@ -183,7 +183,7 @@ mod sample {
                 first: "connection closed before the end of the body".to_owned(),
             }],
             elapsed: ms(2000),
-            octets: 123_456,
+            bytes: 123_456,
             latency: Some(Quantiles {
                 mean: ms(3),
                 p50: ms(2),

@@ -3,7 +3,7 @@
 //! After Heidemann, Obraczka and Touch, "Modeling the Performance of HTTP Over Several Transport
 //! Protocols", IEEE/ACM Transactions on Networking 5(5), 1997, whose equations are rebuilt here
 //! from its abstract and from what Heidemann 1996 and 1997 say about it: the round trips and the
-//! octets of each exchange, and TCP's set-up and slow start on top. Times are seconds, rates octets
+//! bytes of each exchange, and TCP's set-up and slow start on top. Times are seconds, rates bytes
 //! a second.
 //!
 //! Not here: loss, queues, Nagle, delayed-ACK stalls after the first segment. Where a simulated run

@@ -11,7 +11,7 @@ pub struct Network {
     pub rate: f64,
     /// Round-trip time, in seconds.
     pub rtt: f64,
-    /// Data octets of a full segment, as usual there at the time.
+    /// Data bytes of a full segment, as usual there at the time.
     pub mss: u32,
     /// Whether `rate` is what users get; else headers come off it.
     pub user_level: bool,
@@ -47,7 +47,7 @@ impl Network {
         Self::ALL.into_iter().find(|network| network.name == name)
     }
 
-    /// The path, with segments of `mss` octets that take 40 more for TCP and IP.
+    /// The path, with segments of `mss` bytes that take 40 more for TCP and IP.
     #[must_use]
     pub fn path(self, mss: u32) -> Path {
         if self.user_level {

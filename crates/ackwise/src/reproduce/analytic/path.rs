@@ -5,16 +5,16 @@
 pub struct Path {
     /// Round-trip time of a minimal packet without queues, in seconds.
     pub rtt: f64,
-    /// What the bottleneck carries of user data, in octets a second. Headers are counted here or
+    /// What the bottleneck carries of user data, in bytes a second. Headers are counted here or
     /// not at all: [`user_level`](Self::user_level) takes them off a link's rate.
     pub bandwidth: f64,
-    /// Data octets of a full segment.
+    /// Data bytes of a full segment.
     pub mss: u32,
 }
 
 impl Path {
     /// The path over a link of `rate` bits a second, where each full segment takes `overhead`
-    /// octets for its headers and frame.
+    /// bytes for its headers and frame.
     #[must_use]
     pub fn user_level(rate: f64, rtt: f64, mss: u32, overhead: u32) -> Self {
         let share = f64::from(mss) / f64::from(mss + overhead);
@@ -27,17 +27,17 @@ impl Path {
         self.transmission(u64::from(self.mss))
     }
 
-    /// How long so many octets take to be transmitted, in seconds.
+    /// How long so many bytes take to be transmitted, in seconds.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 octets")]
-    pub fn transmission(self, octets: u64) -> f64 {
-        octets as f64 / self.bandwidth
+    #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 bytes")]
+    pub fn transmission(self, bytes: u64) -> f64 {
+        bytes as f64 / self.bandwidth
     }
 
-    /// How many segments so many octets fill.
+    /// How many segments so many bytes fill.
     #[must_use]
-    pub fn segments(self, octets: u64) -> u64 {
-        octets.div_ceil(u64::from(self.mss.max(1)))
+    pub fn segments(self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.mss.max(1)))
     }
 
     /// The "maximum useful window size" in segments: with more the pipe is full.
@@ -56,9 +56,9 @@ impl Path {
 /// A request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
-    /// Octets of the request.
+    /// Bytes of the request.
     pub request: u64,
-    /// Octets of the reply, its head included.
+    /// Bytes of the reply, its head included.
     pub reply: u64,
     /// The client's work before the request, in seconds.
     pub client: f64,
@@ -78,7 +78,7 @@ impl Exchange {
     }
 }
 
-/// A packet without data, in octets.
+/// A packet without data, in bytes.
 const MINIMAL_PACKET: u64 = 40;
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn headers_take_their_share_of_the_link() {
-        // 10 Mb/s Ethernet: 1460 of 1538 octets; measured were 8.7 Mb/s (section 2.1).
+        // 10 Mb/s Ethernet: 1460 of 1538 bytes; measured were 8.7 Mb/s (section 2.1).
         let path = Path::user_level(10e6, 0.0005, 1460, 78);
         assert_eq!((path.bandwidth * 8.0 / 1e3).round(), 9_493.0);
     }

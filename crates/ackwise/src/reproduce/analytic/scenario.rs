@@ -22,7 +22,7 @@ pub fn of_scenario(scenario: &Scenario, acks: Acks) -> Option<f64> {
     let ApplicationKind::Web(web) = &application.kind else { return None };
     let server = scenario.nodes.get(application.server.0 as usize)?.tcp?;
     let path = path(scenario, server.mss.into())?;
-    let initial = server.policies.initial_window.octets(server.mss.into(), true, false);
+    let initial = server.policies.initial_window.bytes(server.mss.into(), true, false);
     let start = Start { window: u64::from(initial.div_ceil(server.mss.into())), acks };
     Some(page_time(transport(web)?, &exchanges(web)?, path, start))
 }

@@ -203,9 +203,9 @@ mod tests {
             for rtt in [0.0007, 0.03, 0.09, 0.25] {
                 let path = Path { rtt, bandwidth: rate / 8.0, mss: MSS };
                 for segments in [5, 10, 20, 50, 100, 200, 500, 1000] {
-                    let octets = u64::from(segments) * u64::from(MSS);
+                    let bytes = u64::from(segments) * u64::from(MSS);
                     let stalled = Rounds::of(u64::from(segments), start, path).stalled;
-                    let ours = 2.0 * path.rtt + path.transmission(octets) + stalled;
+                    let ours = 2.0 * path.rtt + path.transmission(bytes) + stalled;
                     let theirs = textbook(segments, path.segment_time(), rtt);
                     let error = (ours - theirs).abs() / theirs;
                     assert!(

@@ -36,7 +36,7 @@ pub enum Transport {
     Pipelined,
 }
 
-/// How long a page takes from the first SYN, or request, to its last octet; in seconds.
+/// How long a page takes from the first SYN, or request, to its last byte; in seconds.
 #[must_use]
 pub fn page_time(transport: Transport, page: &[Exchange], path: Path, start: Start) -> f64 {
     let least = page.iter().map(|exchange| exchange.least_time(path)).sum::<f64>();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::reproduce::analytic::Acks;
 
-    /// 10 octets take 1 ms, a round trip takes 100.
+    /// 10 bytes take 1 ms, a round trip takes 100.
     const PATH: Path = Path { rtt: 0.1, bandwidth: 10_000.0, mss: 100 };
     const START: Start = Start { window: 2, acks: Acks::EverySegment };
 

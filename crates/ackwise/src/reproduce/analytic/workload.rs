@@ -7,7 +7,7 @@ use super::path::Exchange;
 pub struct Workload {
     /// As the papers call it.
     pub name: &'static str,
-    /// Octets of the files, the page itself first.
+    /// Bytes of the files, the page itself first.
     pub files: &'static [u64],
 }
 
@@ -49,7 +49,7 @@ mod tests {
         let like = Exchange { request: 52, reply: 226, client: 0.0, server: 0.0 };
         let replies: Vec<_> =
             Workload::SMALL_CLUSTER.exchanges(like).iter().map(|it| it.reply).collect();
-        // Figure 4's second reply is 10785 - 6676 = 4109 octets.
+        // Figure 4's second reply is 10785 - 6676 = 4109 bytes.
         assert_eq!(replies, [6877, 4109, 2092]);
     }
 }

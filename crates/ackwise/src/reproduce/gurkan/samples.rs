@@ -62,7 +62,7 @@ fn rows(published: &Published, place: usize, seen: &Requests) -> [Row; 3] {
     [
         row("request_time_s", published.number(place, "request_time_s"), ours.map(|it| it.at_s)),
         row("gap_ms", printed_gap, our_gap),
-        row("length_bytes", published.number(place, "length_bytes"), ours.map(|it| it.octets)),
+        row("length_bytes", published.number(place, "length_bytes"), ours.map(|it| it.bytes)),
     ]
 }
 
@@ -82,7 +82,7 @@ struct Requests(Vec<Request>);
 #[derive(Clone, Copy, Debug)]
 struct Request {
     at_s: f64,
-    octets: f64,
+    bytes: f64,
 }
 
 impl Observer for Requests {
@@ -90,7 +90,7 @@ impl Observer for Requests {
     fn on_message(&mut self, message: &Message, now: Instant) {
         if message.from == Side::Server && message.body != FTP_FILE {
             let at_s = now.as_nanos() as f64 / 1e9;
-            self.0.push(Request { at_s, octets: message.body as f64 });
+            self.0.push(Request { at_s, bytes: message.body as f64 });
         }
     }
 }

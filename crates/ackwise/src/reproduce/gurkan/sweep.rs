@@ -16,9 +16,9 @@ use crate::{
 /// What is taken of a run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Quantity {
-    /// The mean over pages of octets / retrieval time, in octets a second.
+    /// The mean over pages of bytes / retrieval time, in bytes a second.
     RateMean,
-    /// All octets / the sum of all retrieval times, in octets a second: the thesis' words.
+    /// All bytes / the sum of all retrieval times, in bytes a second: the thesis' words.
     RateSum,
     /// Of the bottleneck towards the clients, in percent.
     Utilization,
@@ -30,7 +30,7 @@ pub(super) enum Quantity {
     Connections,
     /// The most connections at once, summed over the servers.
     MostOpen,
-    /// What the FTP clients received, in octets a second.
+    /// What the FTP clients received, in bytes a second.
     Ftp,
 }
 

@@ -114,8 +114,8 @@ const OURS: [(&str, Quantity); 7] = [
     ("most_open_at_servers", Quantity::MostOpen),
 ];
 
-const SPREAD: &str = "rate_mean: the mean over pages of octets / retrieval time; rate_sum: all \
-                      octets / the sum of all retrieval times (the thesis' words), both in octets \
+const SPREAD: &str = "rate_mean: the mean over pages of bytes / retrieval time; rate_sum: all \
+                      bytes / the sum of all retrieval times (the thesis' words), both in bytes \
                       a second and without think time. ci95: half of the 95 % confidence interval \
                       over the seeds.";
 

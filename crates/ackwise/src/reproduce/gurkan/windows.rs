@@ -100,4 +100,4 @@ impl Runs {
 }
 
 const REPEATED: &str =
-    "The columns of one segment repeat Tables 4.2 to 4.8, cut to whole octets a second.";
+    "The columns of one segment repeat Tables 4.2 to 4.8, cut to whole bytes a second.";

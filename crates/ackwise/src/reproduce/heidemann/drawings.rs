@@ -98,7 +98,7 @@ fn beside(packets: &[Packet]) -> Plot {
         })
     };
     let mut plot = Plot::new("The packets as printed, and ours", ["time (s)", "sequence number"]);
-    let lines = [("data, octets up to", "seq_next", "server"), ("acknowledged", "ack", "client")];
+    let lines = [("data, bytes up to", "seq_next", "server"), ("acknowledged", "ack", "client")];
     for (hue, (name, measure, from)) in lines.into_iter().enumerate() {
         let ours = Line::new(format!("{name}, ours"), points(Whose::Ours, measure, from));
         let printed = Line::new(format!("{name}, printed"), points(Whose::Printed, measure, from));

@@ -191,7 +191,7 @@ const NOTES: [&str; 2] = [
      1996 took one packet at a time, so there an ACK waited for the data in its way; our links \
      take one in each direction.",
     "Numbers of SYNs are random and left out. Figure 4's first request, which it omits, had 52 \
-     octets and its second 58; our requests are all alike, so our client's numbers are shown less \
+     bytes and its second 58; our requests are all alike, so our client's numbers are shown less \
      6 there.",
 ];
 

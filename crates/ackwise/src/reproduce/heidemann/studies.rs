@@ -67,7 +67,7 @@ pub(super) fn mean_stall_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
     (count > 0).then(|| outcome.seen.time.as_secs_f64() * 1e3 / count as f64)
 }
 
-/// Octets in time, in kilobits a second.
+/// Bytes in time, in kilobits a second.
 pub(super) fn rate_kbps(outcome: &Outcome<Stalls>) -> Option<f64> {
     application(outcome)?.rate_sum.map(|rate| rate * 8.0 / 1e3)
 }
@@ -143,7 +143,7 @@ const FTP: Study = Study {
 
 const BUFFERS: Study = Study {
     id: "heidemann1997_socket_buffers",
-    title: "A file of 500,000 octets through send buffers of several sizes",
+    title: "A file of 500,000 bytes through send buffers of several sizes",
     file: experiment_file!("heidemann_socket_buffers.toml"),
     sender: |_| Side::Server,
     measures: &[("rate_kbps", rate_kbps)],

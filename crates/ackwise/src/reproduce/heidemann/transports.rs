@@ -19,7 +19,7 @@ pub(super) fn table() -> Table {
         title: "The analytic model: a page by every transport, in milliseconds".to_owned(),
         notes: vec![
             format!("[ours] No source at hand prints the parameters of {usual}: they are usual."),
-            "[ours] Of the pages only the small cluster is printed; requests have 52 octets, \
+            "[ours] Of the pages only the small cluster is printed; requests have 52 bytes, \
              heads of replies 226, both ends take no time, BSD's servers begin with two segments, \
              and ACKs come for every second segment."
                 .to_owned(),

@@ -13,8 +13,8 @@ pub fn csv(rows: &[Row]) -> String {
     for line in lines.filter(|_| !rows.is_empty()) {
         writer.write_record(line).expect("a vector takes everything, and lines are equally long");
     }
-    let octets = writer.into_inner().expect("a vector takes everything");
-    String::from_utf8(octets).expect("strings are UTF-8")
+    let bytes = writer.into_inner().expect("a vector takes everything");
+    String::from_utf8(bytes).expect("strings are UTF-8")
 }
 
 fn head(rows: &[Row], names: &BTreeSet<&str>) -> Vec<String> {

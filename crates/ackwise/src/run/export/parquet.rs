@@ -7,7 +7,7 @@ use crate::columns::{self, Column};
 
 pub use ::parquet::errors::ParquetError;
 
-/// All rows with all measures, as the octets of a Parquet file. A label is a number if it is one in every
+/// All rows with all measures, as the bytes of a Parquet file. A label is a number if it is one in every
 /// row, else text; a measure that a row does not have is null.
 ///
 /// # Errors
@@ -67,9 +67,9 @@ mod tests {
         "#;
         let experiment = Experiment::parse("small.toml", text).unwrap();
         let rows = run_all(&experiment, &Options::default(), &mut |_| {}).unwrap();
-        let octets = parquet(&rows).unwrap();
+        let bytes = parquet(&rows).unwrap();
         let path = env::temp_dir().join(format!("ackwise-{}.parquet", process::id()));
-        fs::write(&path, octets).unwrap();
+        fs::write(&path, bytes).unwrap();
         let file = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
         fs::remove_file(&path).unwrap();
         let read: Vec<_> = file.get_row_iter(None).unwrap().map(Result::unwrap).collect();

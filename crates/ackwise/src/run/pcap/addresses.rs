@@ -9,7 +9,7 @@ use ackwise_sim::{observe::ConnectionId, scenario::NodeId};
 
 /// Gives connections that are open at the same time addresses of their own.
 ///
-/// Host `n` is 10.0.x.y, where x and y are the octets of `n + 1`, and servers listen on port 80. A
+/// Host `n` is 10.0.x.y, where x and y are the bytes of `n + 1`, and servers listen on port 80. A
 /// connection has the port of [`FIRST_PORT`] on that its number leads to, as at a host that counts its
 /// ports up. Where an open one has it, the client gets a further address: 10.1.x.y, 10.2.x.y. So
 /// addresses depend on the run alone, and captures of one run at two hosts agree.
@@ -18,7 +18,7 @@ pub(super) struct Addresses {
     taken: BTreeSet<(NodeId, u16, Subnet)>,
 }
 
-/// The second octet of a client's address.
+/// The second byte of a client's address.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Subnet(u8);
 

@@ -1,4 +1,4 @@
-//! An HTTP/2 client leaves the flow-control windows as they are by default: 65,535 octets.
+//! An HTTP/2 client leaves the flow-control windows as they are by default: 65,535 bytes.
 
 use std::{fs, io::Read};
 
@@ -11,9 +11,9 @@ use crate::http2::{
 };
 
 #[test]
-fn http_2_windows_of_65_535_octets() {
+fn http_2_windows_of_65_535_bytes() {
     Exhibit {
-        title: "HTTP/2 windows of 65,535 octets",
+        title: "HTTP/2 windows of 65,535 bytes",
         source: include_str!("flow_control.rs"),
         network: Network::Link(long_way),
         server: serve,
@@ -79,12 +79,12 @@ fn download(server: SocketAddr, version: Version) -> io::Result<()> {
 }
 
 /// Makes the window of a stream, or of the connection, so much larger.
-fn give(id: u32, octets: u32) -> Vec<u8> {
-    frame(WINDOW_UPDATE, 0, id, &octets.to_be_bytes())
+fn give(id: u32, bytes: u32) -> Vec<u8> {
+    frame(WINDOW_UPDATE, 0, id, &bytes.to_be_bytes())
 }
 
-fn number(octets: &[u8]) -> usize {
-    octets.iter().fold(0, |number, octet| number << 8 | usize::from(*octet))
+fn number(bytes: &[u8]) -> usize {
+    bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
 /// The client gives back what is used up when it is half of the window, as most do.

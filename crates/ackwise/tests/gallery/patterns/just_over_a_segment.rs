@@ -17,7 +17,7 @@ fn header_then_a_body_of_just_over_a_segment() {
 }
 
 fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
-    // Segments hold 1,448 octets. The last 52 wait until the header is acknowledged.
+    // Segments hold 1,448 bytes. The last 52 wait until the header is acknowledged.
     let (head, body) = (http::response_head(1_500), http::body(1_500));
     if version == Version::Fixed {
         stream.set_nodelay(true)?;

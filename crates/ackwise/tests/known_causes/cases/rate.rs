@@ -43,10 +43,10 @@ fn a_large_request_through_a_bottleneck() {
     judge_on_link("a_large_request_through_a_bottleneck", &talk, &[], &bottleneck());
 }
 
-/// How long the link is busy with so many octets, in full segments with 52 octets of headers.
-fn on_link(octets: usize) -> Duration {
-    let segments = octets.div_ceil(1_448);
-    let bits = 8 * (octets + segments * 52);
+/// How long the link is busy with so many bytes, in full segments with 52 bytes of headers.
+fn on_link(bytes: usize) -> Duration {
+    let segments = bytes.div_ceil(1_448);
+    let bits = 8 * (bytes + segments * 52);
     Duration::from_secs_f64(bits as f64 / BITS_PER_SECOND as f64)
 }
 

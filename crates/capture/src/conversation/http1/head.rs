@@ -69,7 +69,7 @@ pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
         let head = RequestHead { end: None, wants_close, ..head };
         return Some(Asks { head, expected, framing: None });
     }
-    let mut words = bytes.split(|octet| *octet == b' ');
+    let mut words = bytes.split(|byte| *byte == b' ');
     let method = String::from_utf8_lossy(words.next()?);
     let target = String::from_utf8_lossy(words.next()?);
     let (path, has_query) = target::split(&target);
@@ -138,7 +138,7 @@ impl Expected {
 
 /// The lines that were captured to their ends, and an empty one; `None` if there is none.
 fn whole_lines(bytes: &[u8]) -> Option<Vec<u8>> {
-    let last = bytes.iter().rposition(|octet| *octet == b'\n')?;
+    let last = bytes.iter().rposition(|byte| *byte == b'\n')?;
     Some([&bytes[..=last], b"\r\n"].concat())
 }
 

@@ -25,8 +25,8 @@ pub(super) fn note(
         Step::Broken { start } => note_broken(outline, direction, *start),
         Step::NeedsMore if reader.head_start().is_some() => {}
         Step::NeedsMore | Step::Begins { .. } | Step::Ends { .. } => {
-            let (at, octets) = (before.at(), before.take(to.saturating_sub(before.at())));
-            outline.pass(direction, at, octets, to - at - octets.len() as u64);
+            let (at, bytes) = (before.at(), before.take(to.saturating_sub(before.at())));
+            outline.pass(direction, at, bytes, to - at - bytes.len() as u64);
             if matches!(step, Step::Ends { .. }) {
                 outline.follow(direction, None);
             }
@@ -34,7 +34,7 @@ pub(super) fn note(
     }
 }
 
-/// Notes that the octets from `start` on are not HTTP: zero begins no line of it.
+/// Notes that the bytes from `start` on are not HTTP: zero begins no line of it.
 pub(super) fn note_broken(outline: &mut Outline, direction: Direction, start: u64) {
     outline.keep(direction, start, vec![0]);
 }

@@ -9,7 +9,7 @@ use super::super::{guess::Guess, span::Span};
 /// Follows one direction of an HTTP/1 connection from message to message.
 ///
 /// ```text
-///            first octet            empty line             last octet
+///            first byte            empty line             last byte
 ///  Between ──────────────▶ Head ──────────────────▶ Body ──────────────▶ Between
 ///                            │ cut, lost              │ cut, lost
 ///                            ▼                        ▼       the other side's turn
@@ -20,13 +20,13 @@ use super::super::{guess::Guess, span::Span};
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     stage: Stage,
-    /// Whether octets begin a message of this direction.
+    /// Whether bytes begin a message of this direction.
     start_line: fn(&[u8]) -> Guess,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// The next octet begins a message.
+    /// The next byte begins a message.
     Between,
     /// What was captured of a head, from `start` on.
     Head { start: u64, bytes: Vec<u8> },
@@ -40,10 +40,10 @@ enum Stage {
     Resting,
 }
 
-/// What the next octets of the stream turned out to be.
+/// What the next bytes of the stream turned out to be.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
-    /// All octets were taken.
+    /// All bytes were taken.
     NeedsMore,
     /// A message begins; its head follows.
     Begins { at: u64, exact: bool },
@@ -54,7 +54,7 @@ pub(super) enum Step<'a> {
     CutHead { start: u64, bytes: Cow<'a, [u8]> },
     /// The message has ended.
     Ends { at: u64, exact: bool },
-    /// These octets from `start` on are not HTTP.
+    /// These bytes from `start` on are not HTTP.
     Broken { start: u64 },
 }
 
@@ -118,7 +118,7 @@ impl Reader {
         let start_line = self.start_line;
         match &mut self.stage {
             Stage::Body(body) => body.pass(span.len()),
-            Stage::Turn { .. } if start_line(span.octets()) == Guess::Yes => false,
+            Stage::Turn { .. } if start_line(span.bytes()) == Guess::Yes => false,
             Stage::Turn { end } | Stage::UntilClose { end } => {
                 *end = span.end();
                 true
@@ -127,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// Takes octets off the front of `span` up to what is worth telling.
+    /// Takes bytes off the front of `span` up to what is worth telling.
     pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
         if span.is_empty() && !matches!(self.stage, Stage::Body(_)) {
             return Step::NeedsMore;
@@ -158,7 +158,7 @@ impl Reader {
     fn begin<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
         // RFC 9112, section 2.2: a recipient "SHOULD ignore at least one empty line (CRLF) received
         // prior to the request-line". Some servers send one after a body, too.
-        let empty = span.octets().iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+        let empty = span.bytes().iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         span.take(empty as u64);
         if span.is_empty() {
             return Step::NeedsMore;
@@ -169,7 +169,7 @@ impl Reader {
 
     /// A message begins with a segment: one that shows a start line, or shows nothing.
     fn rest<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
-        let begins = match (self.start_line)(span.octets()) {
+        let begins = match (self.start_line)(span.bytes()) {
             Guess::Yes => true,
             Guess::Maybe => span.is_cut(),
             Guess::No => false,
@@ -179,11 +179,11 @@ impl Reader {
             return Step::NeedsMore;
         }
         self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
-        Step::Begins { at: span.at(), exact: !span.octets().is_empty() }
+        Step::Begins { at: span.at(), exact: !span.bytes().is_empty() }
     }
 
     fn resynchronises(&self, span: &Span<'_>) -> bool {
-        span.begins_segment() && (self.start_line)(span.octets()) == Guess::Yes
+        span.begins_segment() && (self.start_line)(span.bytes()) == Guess::Yes
     }
 
     fn read_head<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
@@ -191,18 +191,18 @@ impl Reader {
         let start = *start;
         let seen = bytes.len();
         if seen == 0 {
-            if (self.start_line)(span.octets()) == Guess::No {
+            if (self.start_line)(span.bytes()) == Guess::No {
                 return Step::Broken { start };
             }
-            let shown = &span.octets()[..HEAD_LIMIT.min(span.octets().len())];
+            let shown = &span.bytes()[..HEAD_LIMIT.min(span.bytes().len())];
             if let Some(end) = end_of_head(shown, 0) {
                 let bytes = Cow::Borrowed(span.take(end as u64));
                 return Step::Head { start, end: span.at(), bytes };
             }
         }
         let room = HEAD_LIMIT - seen;
-        let cut = span.is_cut() || span.octets().len() >= room;
-        bytes.extend_from_slice(&span.octets()[..room.min(span.octets().len())]);
+        let cut = span.is_cut() || span.bytes().len() >= room;
+        bytes.extend_from_slice(&span.bytes()[..room.min(span.bytes().len())]);
         if let Some(end) = end_of_head(bytes, seen.saturating_sub(3)) {
             span.take((end - seen) as u64);
             bytes.truncate(end);
@@ -224,9 +224,9 @@ impl Reader {
 
     fn read_body<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
         let Stage::Body(body) = &mut self.stage else { return Step::NeedsMore };
-        let mut shown = span.octets();
+        let mut shown = span.bytes();
         let ended = body.advance(&mut shown);
-        span.take((span.octets().len() - shown.len()) as u64);
+        span.take((span.bytes().len() - shown.len()) as u64);
         let unseen = span.end() - span.at();
         let passed = match ended {
             Ok(true) => return self.end_body(span.at()),
@@ -257,7 +257,7 @@ impl Reader {
 /// any preceding CR".
 fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
-    while let Some(line) = bytes[at..].iter().position(|&octet| octet == b'\n') {
+    while let Some(line) = bytes[at..].iter().position(|&byte| byte == b'\n') {
         at += line + 1;
         match &bytes[at..] {
             [b'\n', ..] => return Some(at + 1),
@@ -268,5 +268,5 @@ fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Most octets of a head that are kept until its end is seen; nginx reads 32 KiB of a request.
+/// Most bytes of a head that are kept until its end is seen; nginx reads 32 KiB of a request.
 pub(super) const HEAD_LIMIT: usize = 32 * 1024;

@@ -36,11 +36,11 @@ impl Blocks {
         }
     }
 
-    /// Adds octets of the payload of a frame that is to be read.
-    pub(super) fn extend(&mut self, octets: &[u8], is_whole: bool) {
+    /// Adds bytes of the payload of a frame that is to be read.
+    pub(super) fn extend(&mut self, bytes: &[u8], is_whole: bool) {
         let room = PAYLOAD_LIMIT.saturating_sub(self.payload.len() + self.block.len());
-        self.is_whole &= is_whole && octets.len() <= room;
-        self.payload.extend_from_slice(&octets[..room.min(octets.len())]);
+        self.is_whole &= is_whole && bytes.len() <= room;
+        self.payload.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
     /// The payload of a frame that has ended, if it was captured whole.
@@ -79,8 +79,8 @@ impl Blocks {
 
     fn finish(&mut self, first: Frame, is_whole: bool) -> Fields {
         let mut block = Block::default();
-        let octets = std::mem::take(&mut self.block);
-        let read = self.decoder.decode(&octets, &mut block);
+        let bytes = std::mem::take(&mut self.block);
+        let read = self.decoder.decode(&bytes, &mut block);
         if !is_whole || read.is_err() {
             self.decoder.miss();
         }
@@ -107,5 +107,5 @@ fn fragment<'a>(frame: &Frame, payload: &'a [u8], is_whole: bool) -> &'a [u8] {
     &rest[..rest.len().saturating_sub(padding)]
 }
 
-/// Most octets of a field block with its CONTINUATIONs; nginx and nghttp2 read 64 KiB at most.
+/// Most bytes of a field block with its CONTINUATIONs; nginx and nghttp2 read 64 KiB at most.
 const PAYLOAD_LIMIT: usize = 64 * 1024;

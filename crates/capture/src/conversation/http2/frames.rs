@@ -10,9 +10,9 @@ pub(super) struct Frame {
     pub(super) number: u8,
     pub(super) flags: u8,
     pub(super) stream: u32,
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub(super) length: u32,
-    /// Position of the first octet of the header.
+    /// Position of the first byte of the header.
     pub(super) start: u64,
 }
 
@@ -30,13 +30,13 @@ pub(super) enum Kind {
     Other,
 }
 
-/// What the next octets are.
+/// What the next bytes are.
 #[derive(Debug)]
 pub(super) enum Found<'a> {
     /// A frame begins.
     Begins(Frame),
-    /// What was captured of the next octets of its payload.
-    Payload { octets: &'a [u8], is_whole: bool },
+    /// What was captured of the next bytes of its payload.
+    Payload { bytes: &'a [u8], is_whole: bool },
     /// It ends.
     Ends(Frame),
     /// From `start` on nobody knows where frames begin.
@@ -53,12 +53,12 @@ pub(super) struct Frames {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The client's preface, of which so many octets are to come.
+    /// The client's preface, of which so many bytes are to come.
     Preface {
         left: u64,
     },
     Header {
-        octets: [u8; HEADER],
+        bytes: [u8; HEADER],
         seen: usize,
     },
     Payload {
@@ -78,7 +78,7 @@ impl Frames {
         Self { stage: Stage::BETWEEN, last_stream: 0 }
     }
 
-    /// Takes octets off the front of `span`; `None` if none are left.
+    /// Takes bytes off the front of `span`; `None` if none are left.
     pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
         if let Stage::Payload { frame, left: 0 } = self.stage {
             self.stage = Stage::BETWEEN;
@@ -101,11 +101,11 @@ impl Frames {
                 }
                 Stage::Payload { left, .. } => {
                     let before = span.at();
-                    let octets = span.take(*left);
+                    let bytes = span.take(*left);
                     let passed = span.at() - before;
                     *left -= passed;
-                    let is_whole = octets.len() as u64 == passed;
-                    return Some(Found::Payload { octets, is_whole });
+                    let is_whole = bytes.len() as u64 == passed;
+                    return Some(Found::Payload { bytes, is_whole });
                 }
                 Stage::Lost => return Some(self.resynchronise(span)),
             }
@@ -118,8 +118,8 @@ impl Frames {
         matches!(self.stage, Stage::Preface { left: PREFACE })
     }
 
-    /// The octets of a header that is under way.
-    pub(super) const fn header_octets(&self) -> u64 {
+    /// The bytes of a header that is under way.
+    pub(super) const fn header_bytes(&self) -> u64 {
         match self.stage {
             Stage::Header { seen, .. } => seen as u64,
             _ => 0,
@@ -135,15 +135,15 @@ impl Frames {
     }
 
     fn read_header<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
-        let Stage::Header { octets, seen } = &mut self.stage else { return None };
+        let Stage::Header { bytes, seen } = &mut self.stage else { return None };
         let start = span.at() - *seen as u64;
-        let count = (HEADER - *seen).min(span.octets().len());
-        octets[*seen..][..count].copy_from_slice(span.take(count as u64));
+        let count = (HEADER - *seen).min(span.bytes().len());
+        bytes[*seen..][..count].copy_from_slice(span.take(count as u64));
         *seen += count;
         if *seen < HEADER && span.is_empty() {
             return None;
         }
-        let frame = Frame::parse(octets, start);
+        let frame = Frame::parse(bytes, start);
         if *seen < HEADER || !frame.is_believed(self.last_stream) {
             span.take_all();
             self.stage = Stage::Lost;
@@ -159,7 +159,7 @@ impl Frames {
     /// Looks for a frame at the beginning of a segment.
     fn resynchronise<'a>(&mut self, span: &mut Span<'a>) -> Found<'a> {
         let start = span.at();
-        if let (true, Some(header)) = (span.begins_segment(), span.octets().first_chunk()) {
+        if let (true, Some(header)) = (span.begins_segment(), span.bytes().first_chunk()) {
             let frame = Frame::parse(header, start);
             if frame.is_plausible(self.last_stream) {
                 span.take(HEADER as u64);
@@ -173,7 +173,7 @@ impl Frames {
 }
 
 impl Frame {
-    /// Position after the last octet.
+    /// Position after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.start.saturating_add(HEADER as u64 + u64::from(self.length))
     }
@@ -199,7 +199,7 @@ impl Frame {
         Self { kind, number, flags, stream, length: u32::from_be_bytes([0, a, b, c]), start }
     }
 
-    /// Position of the first octet of the payload.
+    /// Position of the first byte of the payload.
     pub(super) const fn payload(&self) -> u64 {
         self.start.saturating_add(HEADER as u64)
     }
@@ -219,14 +219,14 @@ impl Frame {
         [&[a, b, c, number, flags][..], &stream.to_be_bytes()].concat()
     }
 
-    /// Whether octets where a frame is due are its header. If a capture is wrong about what was sent,
+    /// Whether bytes where a frame is due are its header. If a capture is wrong about what was sent,
     /// they may be anything.
     const fn is_believed(&self, last_stream: u32) -> bool {
         let is_near = self.stream <= last_stream.saturating_add(STREAM_STEP);
         self.length <= LENGTH_LIMIT && (is_near || matches!(self.kind, Kind::Other))
     }
 
-    /// Whether octets in the middle of a stream are a frame's header: they would be by chance once
+    /// Whether bytes in the middle of a stream are a frame's header: they would be by chance once
     /// in millions of segments.
     const fn is_plausible(&self, last_stream: u32) -> bool {
         let of_connection = self.stream == 0;
@@ -245,13 +245,13 @@ impl Frame {
 }
 
 impl Stage {
-    const BETWEEN: Self = Self::Header { octets: [0; HEADER], seen: 0 };
+    const BETWEEN: Self = Self::Header { bytes: [0; HEADER], seen: 0 };
 }
 
-/// Octets of a frame's header.
+/// Bytes of a frame's header.
 const HEADER: usize = 9;
 
-/// Octets of the client's connection preface (RFC 9113, section 3.4).
+/// Bytes of the client's connection preface (RFC 9113, section 3.4).
 const PREFACE: u64 = CLIENT_PREFACE.len() as u64;
 
 /// That preface.

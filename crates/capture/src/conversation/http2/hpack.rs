@@ -2,7 +2,7 @@
 //!
 //! Every field has to be decoded, because each may be added to the dynamic table, but of all others
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
-//! and the table takes less than the 4096 octets that its peer thinks.
+//! and the table takes less than the 4096 bytes that its peer thinks.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ pub(super) struct Broken;
 #[derive(Clone, Debug)]
 struct Entry {
     size: usize,
-    /// Octets of the name.
+    /// Bytes of the name.
     name_size: usize,
     field: Field,
 }
@@ -69,20 +69,20 @@ impl Decoder {
 
     /// Reads a block that is there from its beginning; what it says, as far as it can be read, goes
     /// to `block`.
-    pub(super) fn decode(&mut self, mut octets: &[u8], block: &mut Block) -> Result<(), Broken> {
-        while let Some(&first) = octets.first() {
+    pub(super) fn decode(&mut self, mut bytes: &[u8], block: &mut Block) -> Result<(), Broken> {
+        while let Some(&first) = bytes.first() {
             match first {
                 0x80.. => {
-                    let index = integer(&mut octets, 7)?;
+                    let index = integer(&mut bytes, 7)?;
                     block.note(&self.indexed(index)?);
                 }
                 0x40.. => {
-                    let entry = self.literal(&mut octets, 6)?;
+                    let entry = self.literal(&mut bytes, 6)?;
                     block.note(&entry.field);
                     self.insert(entry);
                 }
-                0x20.. => self.resize(integer(&mut octets, 5)?),
-                _ => block.note(&self.literal(&mut octets, 4)?.field),
+                0x20.. => self.resize(integer(&mut bytes, 5)?),
+                _ => block.note(&self.literal(&mut bytes, 4)?.field),
             }
         }
         Ok(())
@@ -103,11 +103,11 @@ impl Decoder {
     }
 
     /// RFC 7541, section 6.2.
-    fn literal(&self, octets: &mut &[u8], prefix: u32) -> Result<Entry, Broken> {
-        let index = integer(octets, prefix)?;
+    fn literal(&self, bytes: &mut &[u8], prefix: u32) -> Result<Entry, Broken> {
+        let index = integer(bytes, prefix)?;
         let (name, name_size) = match index {
             0 => {
-                let name = string(octets)?;
+                let name = string(bytes)?;
                 (Name::of(&name), name.len())
             }
             1..=STATIC_ENTRIES => (Name::of_static(index), NAME_SIZES[index - 1].into()),
@@ -116,7 +116,7 @@ impl Decoder {
                 (entry.field.name(), entry.name_size)
             }
         };
-        let value = string(octets)?;
+        let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
         let value = || String::from_utf8_lossy(&value).into();
         let field = match name {
@@ -200,10 +200,10 @@ impl Name {
 }
 
 /// RFC 7541, section 5.1.
-fn integer(octets: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
+fn integer(bytes: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
     let mut next = || {
-        let (first, rest) = octets.split_first().ok_or(Broken)?;
-        *octets = rest;
+        let (first, rest) = bytes.split_first().ok_or(Broken)?;
+        *bytes = rest;
         Ok(usize::from(*first))
     };
     let mask = (1 << prefix) - 1;
@@ -212,9 +212,9 @@ fn integer(octets: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
         return Ok(value);
     }
     for shift in [0, 7, 14] {
-        let octet = next()?;
-        value += (octet & 0x7f) << shift;
-        if octet & 0x80 == 0 {
+        let byte = next()?;
+        value += (byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
             return Ok(value);
         }
     }
@@ -222,11 +222,11 @@ fn integer(octets: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
 }
 
 /// RFC 7541, section 5.2.
-fn string(octets: &mut &[u8]) -> Result<Vec<u8>, Broken> {
-    let is_huffman = octets.first().is_some_and(|first| first & 0x80 != 0);
-    let length = integer(octets, 7)?;
-    let (string, rest) = octets.split_at_checked(length).ok_or(Broken)?;
-    *octets = rest;
+fn string(bytes: &mut &[u8]) -> Result<Vec<u8>, Broken> {
+    let is_huffman = bytes.first().is_some_and(|first| first & 0x80 != 0);
+    let length = integer(bytes, 7)?;
+    let (string, rest) = bytes.split_at_checked(length).ok_or(Broken)?;
+    *bytes = rest;
     if !is_huffman {
         return Ok(string.to_vec());
     }
@@ -245,7 +245,7 @@ const TABLE_SIZE: usize = 4096;
 /// Largest table that is kept. Browsers allow 64 KiB.
 const TABLE_LIMIT: usize = 64 * 1024;
 
-/// What an entry counts beside its octets (RFC 7541, section 4.1).
+/// What an entry counts beside its bytes (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
 
 /// Entries of the static table (RFC 7541, appendix A), of which some have values that matter.
@@ -254,7 +254,7 @@ const STATIC_ENTRIES: usize = 61;
 /// The values of entries 8 to 14.
 const STATUSES: [&str; 7] = ["200", "204", "206", "304", "400", "404", "500"];
 
-/// Octets in the names of the static table.
+/// Bytes in the names of the static table.
 #[rustfmt::skip]
 const NAME_SIZES: [u8; STATIC_ENTRIES] = [
     10, 7, 7, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 14, 15, 15, 13, 6, 27, 3, 5, 13, 13, 19, 16, 16, 14,
@@ -268,21 +268,21 @@ mod tests {
 
     fn hex(digits: &str) -> Vec<u8> {
         let digits: String = digits.chars().filter(|digit| !digit.is_whitespace()).collect();
-        let octet = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
-        (0..digits.len()).step_by(2).map(octet).collect()
+        let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        (0..digits.len()).step_by(2).map(byte).collect()
     }
 
     /// RFC 7541, appendix C.4: three requests with Huffman code.
     #[test]
     fn the_requests_of_the_rfc() {
         let mut decoder = Decoder::new();
-        for (octets, method, path, size) in [
+        for (bytes, method, path, size) in [
             ("828684418cf1e3c2e5f23a6ba0ab90f4ff", "GET", "/", 57),
             ("828684be5886a8eb10649cbf", "GET", "/", 110),
             ("828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf", "GET", "/index.html", 164),
         ] {
             let mut block = Block::default();
-            decoder.decode(&hex(octets), &mut block).unwrap();
+            decoder.decode(&hex(bytes), &mut block).unwrap();
             assert_eq!(
                 (block.method.as_deref(), block.path.as_deref()),
                 (Some(method), Some(path))
@@ -291,13 +291,13 @@ mod tests {
         }
     }
 
-    /// RFC 7541, appendix C.6: three responses with Huffman code in a table of 256 octets, so that
+    /// RFC 7541, appendix C.6: three responses with Huffman code in a table of 256 bytes, so that
     /// entries are evicted.
     #[test]
     fn the_responses_of_the_rfc() {
         let mut decoder = Decoder::new();
         decoder.limit = 256;
-        for (octets, status, size) in [
+        for (bytes, status, size) in [
             (
                 "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff\
                  6e919d29ad171863c78f0b97c8e9ae82ae43d3",
@@ -314,7 +314,7 @@ mod tests {
             ),
         ] {
             let mut block = Block::default();
-            decoder.decode(&hex(octets), &mut block).unwrap();
+            decoder.decode(&hex(bytes), &mut block).unwrap();
             assert_eq!(block.status, Some(status));
             assert_eq!(decoder.size, size);
         }
@@ -334,11 +334,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_broken_and_not_more() {
-        for octets in
+        for bytes in
             ["80", "ff", "ffffffff7f", "c0", "40", "4105", "0085ffffffffff", "3fe1ffffff7f"]
         {
             let mut block = Block::default();
-            assert_eq!(Decoder::new().decode(&hex(octets), &mut block), Err(Broken), "{octets}");
+            assert_eq!(Decoder::new().decode(&hex(bytes), &mut block), Err(Broken), "{bytes}");
         }
     }
 }

@@ -174,12 +174,12 @@ impl Streams {
         &mut self,
         direction: Direction,
         stream: u32,
-        octets: i64,
+        bytes: i64,
         position: u64,
         log: &mut Log,
     ) {
         if let Some(stream) = self.open.get_mut(&stream) {
-            stream.grant(direction, octets, position, log);
+            stream.grant(direction, bytes, position, log);
         }
     }
 
@@ -194,8 +194,8 @@ impl Streams {
         size: i64,
         position: u64,
     ) -> Vec<Credit> {
-        let octets = size - std::mem::replace(&mut self.initial[direction as usize], size);
-        self.open.keys().map(|&stream| Credit { stream, octets, position }).collect()
+        let bytes = size - std::mem::replace(&mut self.initial[direction as usize], size);
+        self.open.keys().map(|&stream| Credit { stream, bytes, position }).collect()
     }
 
     /// Says that the ends of requests may have been missed.
@@ -248,8 +248,8 @@ impl Stream {
         log.push(Event::ResponseBegins { exchange, position, exact });
     }
 
-    fn grant(&mut self, direction: Direction, octets: i64, position: u64, log: &mut Log) {
-        if self.windows[direction as usize].grant(octets) {
+    fn grant(&mut self, direction: Direction, bytes: i64, position: u64, log: &mut Log) {
+        if self.windows[direction as usize].grant(bytes) {
             let exchange = Some(self.exchange);
             log.push(Event::FlowControlReopened { exchange, direction, position });
         }

@@ -18,8 +18,8 @@ impl Window {
     }
 
     /// Takes DATA; whether the window is used up now and was not before.
-    pub(super) const fn spend(&mut self, octets: u32) -> bool {
-        self.left = self.left.saturating_sub(octets as i64);
+    pub(super) const fn spend(&mut self, bytes: u32) -> bool {
+        self.left = self.left.saturating_sub(bytes as i64);
         let used_up = self.left <= 0 && !self.blocked;
         self.blocked |= used_up;
         used_up
@@ -27,8 +27,8 @@ impl Window {
 
     /// Takes WINDOW_UPDATE, or a change by SETTINGS; whether the window is open now and was not
     /// before.
-    pub(super) const fn grant(&mut self, octets: i64) -> bool {
-        self.left = self.left.saturating_add(octets);
+    pub(super) const fn grant(&mut self, bytes: i64) -> bool {
+        self.left = self.left.saturating_add(bytes);
         let opens = self.left > 0 && self.blocked;
         self.blocked &= !opens;
         opens
@@ -41,8 +41,8 @@ pub(super) struct Credit {
     /// 0 for the connection.
     pub(super) stream: u32,
     /// Below zero if SETTINGS takes them away.
-    pub(super) octets: i64,
-    /// Of the first octet after the frame, in the stream of who gives it.
+    pub(super) bytes: i64,
+    /// Of the first byte after the frame, in the stream of who gives it.
     pub(super) position: u64,
 }
 
@@ -69,7 +69,7 @@ impl Credits {
         there
     }
 
-    /// The next that is there when all octets before `position` are.
+    /// The next that is there when all bytes before `position` are.
     pub(super) fn pop(&mut self, position: u64) -> Option<Credit> {
         self.coming.pop_front_if(|credit| credit.position <= position)
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn credit_counts_when_all_before_it_is_there_or_when_there_is_too_much() {
-        let credit = |position| Credit { stream: 1, octets: 1, position };
+        let credit = |position| Credit { stream: 1, bytes: 1, position };
         let mut credits = Credits::new();
         assert_eq!((credits.push(credit(10)), credits.push(credit(20))), (None, None));
         let there = [9, 10, 19, 90, 90].map(|position| credits.pop(position));

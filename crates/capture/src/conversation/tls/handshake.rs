@@ -135,7 +135,7 @@ impl Handshake {
         Place::Within
     }
 
-    /// Octets of a client whose records cannot be seen: data, if the handshake may have ended.
+    /// Bytes of a client whose records cannot be seen: data, if the handshake may have ended.
     fn place_unknown(&self) -> Place {
         let answered = self.server.flights > 0;
         let begins_flight =
@@ -152,10 +152,10 @@ impl Handshake {
     }
 }
 
-/// Longest record with TLS 1.2's Finished: 16 octets of message, CBC with SHA-384 around it.
+/// Longest record with TLS 1.2's Finished: 16 bytes of message, CBC with SHA-384 around it.
 const FINISHED_12: u64 = 96;
 
-/// Records with TLS 1.3's Finished alone: 4 octets, a hash of 32 or 48, 1 for the type, a tag of
+/// Records with TLS 1.3's Finished alone: 4 bytes, a hash of 32 or 48, 1 for the type, a tag of
 /// 16.
 const FINISHED_13: [u64; 2] = [53, 69];
 

@@ -3,27 +3,27 @@
 /// Collects a hello, of which only the extensions are looked at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hello {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Hello {
     /// Whether nothing of it was seen yet.
     pub(super) const fn is_empty(&self) -> bool {
-        self.octets.is_empty()
+        self.bytes.is_empty()
     }
 
     /// The type of the message and its length, as its header says, once that is there.
     pub(super) fn message(&self) -> Option<(u8, usize)> {
-        let length = usize::try_from(number(self.octets.get(1..4)?)).ok()?;
-        Some((self.octets[0], length))
+        let length = usize::try_from(number(self.bytes.get(1..4)?)).ok()?;
+        Some((self.bytes[0], length))
     }
 
-    /// Adds octets of handshake records; what they say, once all are there.
-    pub(super) fn extend(&mut self, octets: &[u8]) -> Option<Offer> {
-        let room = HELLO_LIMIT.saturating_sub(self.octets.len());
-        self.octets.extend_from_slice(&octets[..room.min(octets.len())]);
+    /// Adds bytes of handshake records; what they say, once all are there.
+    pub(super) fn extend(&mut self, bytes: &[u8]) -> Option<Offer> {
+        let room = HELLO_LIMIT.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
         let (kind, length) = self.message()?;
-        let message = self.octets.get(4..4 + length)?;
+        let message = self.bytes.get(4..4 + length)?;
         Some(extensions(kind, message).map_or(Offer::Nothing, offer))
     }
 }
@@ -77,15 +77,15 @@ fn protocols(data: &[u8]) -> Offer {
     Offer::Other
 }
 
-/// A vector whose length stands before it in `width` octets, and what comes after it.
-fn vector(octets: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = octets.split_at_checked(width)?;
+/// A vector whose length stands before it in `width` bytes, and what comes after it.
+fn vector(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_at_checked(width)?;
     rest.split_at_checked(usize::try_from(number(length)).ok()?)
 }
 
-fn number(octets: &[u8]) -> u64 {
-    octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Longest hello that is read. With post-quantum key shares they have about 1800 octets.
+/// Longest hello that is read. With post-quantum key shares they have about 1800 bytes.
 const HELLO_LIMIT: usize = 4096;

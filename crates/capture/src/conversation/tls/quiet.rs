@@ -4,7 +4,7 @@ use ackwise_http::cause::Direction;
 
 use super::records::Record;
 
-/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 octets, 1 for
+/// Whether a record is likely an alert of TLS 1.3, which its type no longer says: 2 bytes, 1 for
 /// the type and a tag of 16.
 pub(super) const fn is_alert(record: &Record) -> bool {
     record.length() == 2 + OVERHEAD_13
@@ -18,8 +18,8 @@ pub(super) struct Moment {
     pub(super) is_start: bool,
     /// The other side's last record was likely a PING.
     pub(super) answers_ping: bool,
-    /// Octets that the other side has sent in its turn, which this one has had no turn to answer.
-    pub(super) answers_octets: u64,
+    /// Bytes that the other side has sent in its turn, which this one has had no turn to answer.
+    pub(super) answers_bytes: u64,
 }
 
 /// Whether a record is likely one or two of HTTP/2's frames that begin nothing and end nothing.
@@ -37,7 +37,7 @@ pub(super) fn is_http2_control(record: &Record, version_13: bool, moment: Moment
         // PING, or the answer to one.
         17 => moment.is_start || moment.answers_ping || moment.direction == Direction::ToServer,
         // WINDOW_UPDATE of the stream and of the connection.
-        26 => moment.is_start || moment.answers_octets >= WINDOW_STEP,
+        26 => moment.is_start || moment.answers_bytes >= WINDOW_STEP,
         _ => false,
     })
 }
@@ -53,7 +53,7 @@ pub(super) fn is_http2_settings(record: &Record, version_13: bool) -> bool {
     let frames = |length: u64| {
         [0, 13, 9, 22].into_iter().any(|others| {
             let parameters = length.checked_sub(9 + others);
-            parameters.is_some_and(|octets| octets % 6 == 0 && octets <= 6 * 8)
+            parameters.is_some_and(|bytes| bytes % 6 == 0 && bytes <= 6 * 8)
         })
     };
     plain_lengths(record, version_13).any(frames)
@@ -65,15 +65,15 @@ pub(super) const fn may_be_ticket(record: &Record) -> bool {
     60 <= length && length <= 2048
 }
 
-/// What a record may hold: TLS 1.2's GCM adds 24 octets, ChaCha20-Poly1305 16.
+/// What a record may hold: TLS 1.2's GCM adds 24 bytes, ChaCha20-Poly1305 16.
 fn plain_lengths(record: &Record, version_13: bool) -> impl Iterator<Item = u64> {
     let overheads: &[u64] = if version_13 { &[OVERHEAD_13] } else { &[24, 16] };
     let length = record.length();
     overheads.iter().filter_map(move |overhead| length.checked_sub(*overhead))
 }
 
-/// What TLS 1.3 adds to octets: the type and a tag.
+/// What TLS 1.3 adds to bytes: the type and a tag.
 const OVERHEAD_13: u64 = 1 + 16;
 
-/// The fewest octets that are worth two WINDOW_UPDATEs to the implementations we saw: Go's.
+/// The fewest bytes that are worth two WINDOW_UPDATEs to the implementations we saw: Go's.
 const WINDOW_STEP: u64 = 4096;

@@ -5,13 +5,13 @@ use super::super::{
     span::Span,
 };
 
-/// A record, or octets that nobody can tell records in.
+/// A record, or bytes that nobody can tell records in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) kind: Kind,
-    /// Position of the first octet of its header.
+    /// Position of the first byte of its header.
     pub(super) start: u64,
-    /// Position after its last octet, which need not have been seen yet.
+    /// Position after its last byte, which need not have been seen yet.
     pub(super) end: u64,
 }
 
@@ -40,19 +40,19 @@ impl Record {
         Some(vec![kind, 3, 3, high, low])
     }
 
-    /// Octets after the header.
+    /// Bytes after the header.
     pub(super) const fn length(&self) -> u64 {
         (self.end - self.start).saturating_sub(HEADER as u64)
     }
 }
 
-/// What the next octets are.
+/// What the next bytes are.
 #[derive(Debug)]
 pub(super) enum Found<'a> {
     Record(Record),
-    /// What was captured of the next octets of the record that was found last.
+    /// What was captured of the next bytes of the record that was found last.
     Payload {
-        octets: &'a [u8],
+        bytes: &'a [u8],
         is_whole: bool,
     },
 }
@@ -66,7 +66,7 @@ pub(super) struct Records {
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Header {
-        octets: [u8; HEADER],
+        bytes: [u8; HEADER],
         seen: usize,
     },
     Payload {
@@ -81,8 +81,8 @@ impl Records {
         Self { stage: if from_beginning { Stage::BETWEEN } else { Stage::Lost } }
     }
 
-    /// The octets of a header that is under way.
-    pub(super) const fn header_octets(&self) -> u64 {
+    /// The bytes of a header that is under way.
+    pub(super) const fn header_bytes(&self) -> u64 {
         match self.stage {
             Stage::Header { seen, .. } => seen as u64,
             _ => 0,
@@ -94,20 +94,20 @@ impl Records {
         matches!(self.stage, Stage::Payload { .. } | Stage::Header { seen: 1.., .. })
     }
 
-    /// Takes octets off the front of `span`; `None` if none are left.
+    /// Takes bytes off the front of `span`; `None` if none are left.
     pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Option<Found<'a>> {
         while !span.is_empty() {
             match &mut self.stage {
                 Stage::Payload { left } => {
                     let before = span.at();
-                    let octets = span.take(*left);
+                    let bytes = span.take(*left);
                     let passed = span.at() - before;
                     *left -= passed;
                     if *left == 0 {
                         self.stage = Stage::BETWEEN;
                     }
-                    let is_whole = octets.len() as u64 == passed;
-                    return Some(Found::Payload { octets, is_whole });
+                    let is_whole = bytes.len() as u64 == passed;
+                    return Some(Found::Payload { bytes, is_whole });
                 }
                 Stage::Header { .. } => {
                     if let Some(record) = self.read_header(span) {
@@ -115,7 +115,7 @@ impl Records {
                     }
                 }
                 Stage::Lost => {
-                    let seen = guess::tls_record(span.octets(), 20..=23);
+                    let seen = guess::tls_record(span.bytes(), 20..=23);
                     if span.begins_segment() && seen == Guess::Yes {
                         self.stage = Stage::BETWEEN;
                         continue;
@@ -131,14 +131,14 @@ impl Records {
     }
 
     fn read_header(&mut self, span: &mut Span<'_>) -> Option<Record> {
-        let Stage::Header { octets, seen } = &mut self.stage else { return None };
+        let Stage::Header { bytes, seen } = &mut self.stage else { return None };
         let start = span.at() - *seen as u64;
-        let count = (HEADER - *seen).min(span.octets().len());
-        octets[*seen..][..count].copy_from_slice(span.take(count as u64));
+        let count = (HEADER - *seen).min(span.bytes().len());
+        bytes[*seen..][..count].copy_from_slice(span.take(count as u64));
         *seen += count;
-        match guess::tls_record(&octets[..*seen], 20..=23) {
+        match guess::tls_record(&bytes[..*seen], 20..=23) {
             Guess::Yes => {
-                let [kind, _, _, high, low] = *octets;
+                let [kind, _, _, high, low] = *bytes;
                 let left = u64::from(u16::from_be_bytes([high, low]));
                 self.stage = if left == 0 { Stage::BETWEEN } else { Stage::Payload { left } };
                 let kind = match kind {
@@ -160,8 +160,8 @@ impl Records {
 }
 
 impl Stage {
-    const BETWEEN: Self = Self::Header { octets: [0; HEADER], seen: 0 };
+    const BETWEEN: Self = Self::Header { bytes: [0; HEADER], seen: 0 };
 }
 
-/// Octets of a record's header.
+/// Bytes of a record's header.
 const HEADER: usize = 5;

@@ -16,8 +16,8 @@ pub(super) struct Block {
 impl Block {
     /// Reads the header of a block. That of a section says which byte order holds from now on.
     pub(super) fn begin(window: &mut Window, order: &mut ByteOrder) -> Result<Self, Problem> {
-        let octets = window.need(LEAST, "a block header")?;
-        let [kind, _, mark] = ByteOrder::Little.words(octets);
+        let bytes = window.need(LEAST, "a block header")?;
+        let [kind, _, mark] = ByteOrder::Little.words(bytes);
         if kind == kind::SECTION_HEADER {
             *order = match mark {
                 ORDER_MARK => ByteOrder::Little,
@@ -25,7 +25,7 @@ impl Block {
                 found => return Err(Problem::ByteOrder { found }),
             };
         }
-        let [kind, length] = order.words(octets);
+        let [kind, length] = order.words(bytes);
         let block = Self { kind, length, order: *order };
         if !length.is_multiple_of(4) {
             return Err(Problem::Alignment { claimed: length });
@@ -34,7 +34,7 @@ impl Block {
         Ok(block)
     }
 
-    /// Octets of the whole block.
+    /// Bytes of the whole block.
     pub(super) const fn length(&self) -> usize {
         self.length as usize
     }
@@ -42,8 +42,8 @@ impl Block {
     /// Waits for the whole block, and gives what is between its lengths.
     pub(super) fn body<'w>(&self, window: &'w mut Window) -> Result<&'w [u8], Problem> {
         self.check_length(LEAST, LARGEST_BLOCK)?;
-        let octets = window.need(self.length(), "a block")?;
-        let (body, end) = octets[HEADER..self.length()].split_at(self.length() - LEAST);
+        let bytes = window.need(self.length(), "a block")?;
+        let (body, end) = bytes[HEADER..self.length()].split_at(self.length() - LEAST);
         let [last] = self.order.words(end);
         self.check_end(last)?;
         Ok(body)
@@ -59,7 +59,7 @@ impl Block {
     pub(super) fn check_section(&self, window: &mut Window) -> Result<(), Problem> {
         self.check_length(LEAST + 16, LARGEST_BLOCK)?;
         let &[_, _, _, _, a, b, c, d, ..] = self.body(window)? else {
-            unreachable!("16 octets are there");
+            unreachable!("16 bytes are there");
         };
         match (self.order.u16([a, b]), self.order.u16([c, d])) {
             // "Some pcapng file writers have used a minor version of 2 […] equivalent to 1.0".
@@ -84,14 +84,14 @@ impl Block {
     }
 }
 
-/// Octets of a block before its body: type and length.
+/// Bytes of a block before its body: type and length.
 pub(super) const HEADER: usize = 8;
-/// Octets behind the body: the length again.
+/// Bytes behind the body: the length again.
 const TRAILER: usize = 4;
-/// Octets of a block without a body.
+/// Bytes of a block without a body.
 const LEAST: usize = HEADER + TRAILER;
 const ORDER_MARK: u32 = 0x1a2b_3c4d;
 
-/// The longest block that is looked into, in octets: a packet and as much of comments. Others are
+/// The longest block that is looked into, in bytes: a packet and as much of comments. Others are
 /// skipped without being kept.
 const LARGEST_BLOCK: usize = 2 * LARGEST_PACKET;

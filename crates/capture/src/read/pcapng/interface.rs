@@ -13,7 +13,7 @@ pub(super) struct Described {
     /// Its number over all sections and files.
     pub(super) number: u32,
     pub(super) link_type: LinkType,
-    /// How much of a packet is captured, in octets; 0 for all.
+    /// How much of a packet is captured, in bytes; 0 for all.
     pub(super) snap_length: u32,
     pub(super) clock: Clock,
     /// What its statistics have counted so far in this section.
@@ -82,7 +82,7 @@ fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()
 }
 
-/// Octets that are kept of an interface's name: Windows' have about 50.
+/// Bytes that are kept of an interface's name: Windows' have about 50.
 const LONGEST_NAME: usize = 128;
 
 /// Option codes of the two blocks.

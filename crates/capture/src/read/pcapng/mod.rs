@@ -126,7 +126,7 @@ impl PcapNg {
             direction: packet.direction,
             lost_before: packet.lost_before,
             numbered_before: std::mem::take(&mut self.numbered),
-            packet: block::HEADER + packet.octets.start..block::HEADER + packet.octets.end,
+            packet: block::HEADER + packet.bytes.start..block::HEADER + packet.bytes.end,
             whole: block.length(),
         })
     }

@@ -6,14 +6,14 @@ use super::super::order::ByteOrder;
 /// block is about stands before its options, and is not lost for them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options<'a> {
-    octets: &'a [u8],
+    bytes: &'a [u8],
     order: ByteOrder,
 }
 
 impl<'a> Options<'a> {
-    /// The options in `body` from octet `at` on.
+    /// The options in `body` from byte `at` on.
     pub(super) fn of(body: &'a [u8], at: usize, order: ByteOrder) -> Self {
-        Self { octets: body.get(at..).unwrap_or_default(), order }
+        Self { bytes: body.get(at..).unwrap_or_default(), order }
     }
 }
 
@@ -21,10 +21,10 @@ impl<'a> Iterator for Options<'a> {
     type Item = (u16, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (&[a, b, c, d], rest) = self.octets.split_first_chunk()?;
+        let (&[a, b, c, d], rest) = self.bytes.split_first_chunk()?;
         let (code, length) = (self.order.u16([a, b]), usize::from(self.order.u16([c, d])));
         let value = rest.get(..length)?;
-        self.octets = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        self.bytes = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         (code != END).then_some((code, value))
     }
 }

@@ -16,8 +16,8 @@ pub(super) struct Packet {
     /// When, as the interface counts; simple packets do not say.
     pub(super) ticks: Option<u64>,
     pub(super) original_len: u32,
-    /// Where in the body its octets are.
-    pub(super) octets: Range<usize>,
+    /// Where in the body its bytes are.
+    pub(super) bytes: Range<usize>,
     pub(super) direction: Option<Direction>,
     pub(super) lost_before: u64,
 }
@@ -27,8 +27,8 @@ pub(super) fn enhanced(body: &[u8], order: ByteOrder, _: &[Described]) -> Result
     const FIXED: usize = 20;
     let (header, rest) = fixed::<FIXED>(body, "an enhanced packet")?;
     let [interface, high, low, captured, original_len] = order.words(header);
-    let octets = FIXED..FIXED + captured_length(captured, rest.len())?;
-    let options = Options::of(body, octets.end.next_multiple_of(4), order);
+    let bytes = FIXED..FIXED + captured_length(captured, rest.len())?;
+    let options = Options::of(body, bytes.end.next_multiple_of(4), order);
     let (mut direction, mut lost_before) = (None, 0);
     for (code, value) in options {
         match code {
@@ -38,7 +38,7 @@ pub(super) fn enhanced(body: &[u8], order: ByteOrder, _: &[Described]) -> Result
         }
     }
     let ticks = Some(u64::from(high) << 32 | u64::from(low));
-    Ok(Packet { interface, ticks, original_len, octets, direction, lost_before })
+    Ok(Packet { interface, ticks, original_len, bytes, direction, lost_before })
 }
 
 /// Section 4.4: the original length and the packet, of the section's first interface.
@@ -52,11 +52,11 @@ pub(super) fn simple(
     let original_len = order.u32(*header);
     let snap_length = interfaces.first().map_or(0, |interface| interface.snap_length);
     let captured = if snap_length == 0 { original_len } else { original_len.min(snap_length) };
-    let octets = FIXED..FIXED + captured_length(captured, rest.len())?;
-    Ok(Packet { interface: 0, ticks: None, original_len, octets, direction: None, lost_before: 0 })
+    let bytes = FIXED..FIXED + captured_length(captured, rest.len())?;
+    Ok(Packet { interface: 0, ticks: None, original_len, bytes, direction: None, lost_before: 0 })
 }
 
-/// Appendix A: as the enhanced packet, but interface and losses have two octets each.
+/// Appendix A: as the enhanced packet, but interface and losses have two bytes each.
 pub(super) fn obsolete(body: &[u8], order: ByteOrder, _: &[Described]) -> Result<Packet, Problem> {
     const FIXED: usize = 20;
     /// "The value of 0xFFFF is reserved for those systems in which this information is not
@@ -65,7 +65,7 @@ pub(super) fn obsolete(body: &[u8], order: ByteOrder, _: &[Described]) -> Result
     let (header, rest) = fixed::<FIXED>(body, "a packet block")?;
     let [_, high, low, captured, original_len] = order.words(header);
     let &[a, b, c, d, ..] = header;
-    let octets = FIXED..FIXED + captured_length(captured, rest.len())?;
+    let bytes = FIXED..FIXED + captured_length(captured, rest.len())?;
     let lost_before = match order.u16([c, d]) {
         NOT_AVAILABLE => 0,
         lost => u64::from(lost),
@@ -74,13 +74,13 @@ pub(super) fn obsolete(body: &[u8], order: ByteOrder, _: &[Described]) -> Result
         interface: u32::from(order.u16([a, b])),
         ticks: Some(u64::from(high) << 32 | u64::from(low)),
         original_len,
-        octets,
+        bytes,
         direction: None,
         lost_before,
     })
 }
 
-/// The first `N` octets of the body of a `what`.
+/// The first `N` bytes of the body of a `what`.
 pub(super) fn fixed<'a, const N: usize>(
     body: &'a [u8],
     what: &'static str,
@@ -89,7 +89,7 @@ pub(super) fn fixed<'a, const N: usize>(
     body.split_first_chunk().ok_or(Problem::Length { what, claimed, least, most })
 }
 
-/// How many octets of a packet are in the `room` behind the header.
+/// How many bytes of a packet are in the `room` behind the header.
 fn captured_length(claimed: u32, room: usize) -> Result<usize, Problem> {
     let most = room.min(LARGEST_PACKET);
     match claimed as usize {

@@ -4,7 +4,7 @@ use std::hash::RandomState;
 
 use super::{METHODS, path};
 
-/// A field block of `length` octets in which method, path and status stand, as far as they fit;
+/// A field block of `length` bytes in which method, path and status stand, as far as they fit;
 /// none of them in HPACK's dynamic table, so that each block can be read alone.
 pub(crate) fn block(
     length: usize,
@@ -55,7 +55,7 @@ fn path_field(target: &str, room: usize, key: &RandomState) -> Vec<u8> {
 }
 
 /// RFC 7541, section 6.2.2: without indexing, its name by an entry below 15, its value as it is and
-/// below 127 octets.
+/// below 127 bytes.
 fn literal(name: u8, value: &[u8]) -> Vec<u8> {
     let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
     [&[name, length][..], value].concat()

@@ -22,29 +22,29 @@ enum State {
 }
 
 impl Chunks {
-    /// Gives `keep` the pieces of `octets` that are no data, masked, and their places.
-    pub(crate) fn pass(&mut self, octets: &[u8], mut keep: impl FnMut(usize, Vec<u8>)) {
+    /// Gives `keep` the pieces of `bytes` that are no data, masked, and their places.
+    pub(crate) fn pass(&mut self, bytes: &[u8], mut keep: impl FnMut(usize, Vec<u8>)) {
         let mut at = 0;
-        while at < octets.len() && self.state != State::Over {
+        while at < bytes.len() && self.state != State::Over {
             if let State::Data(left) = self.state {
-                let passed = usize::try_from(left).unwrap_or(usize::MAX).min(octets.len() - at);
+                let passed = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len() - at);
                 self.skip(passed as u64);
                 at += passed;
                 continue;
             }
-            let framing = self.framing(&octets[at..]);
+            let framing = self.framing(&bytes[at..]);
             let length = framing.len();
             keep(at, framing);
             at += length;
         }
     }
 
-    /// Passes over octets that were not captured.
-    pub(crate) const fn skip(&mut self, octets: u64) {
+    /// Passes over bytes that were not captured.
+    pub(crate) const fn skip(&mut self, bytes: u64) {
         self.state = match self.state {
-            state if octets == 0 => state,
-            State::Data(left) if octets < left => State::Data(left - octets),
-            State::Data(left) if octets == left => State::DataCr,
+            state if bytes == 0 => state,
+            State::Data(left) if bytes < left => State::Data(left - bytes),
+            State::Data(left) if bytes == left => State::DataCr,
             _ => State::Over,
         };
     }
@@ -54,40 +54,40 @@ impl Chunks {
         self.state == State::Over
     }
 
-    /// The octets up to the next data.
-    fn framing(&mut self, octets: &[u8]) -> Vec<u8> {
+    /// The bytes up to the next data.
+    fn framing(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut masked = Vec::new();
-        for &octet in octets {
+        for &byte in bytes {
             if matches!(self.state, State::Data(_) | State::Over) {
                 break;
             }
-            masked.push(self.mask(octet));
+            masked.push(self.mask(byte));
         }
         masked
     }
 
-    /// An octet of framing as it is kept: one that cannot be there is zero, which cannot be there
+    /// A byte of framing as it is kept: one that cannot be there is zero, which cannot be there
     /// either.
-    fn mask(&mut self, octet: u8) -> u8 {
+    fn mask(&mut self, byte: u8) -> u8 {
         const BROKEN: (State, u8) = (State::Over, 0);
-        let digit = char::from(octet).to_digit(16).map(u64::from);
-        let (state, kept) = match (self.state, octet, digit) {
-            (State::Size, _, Some(digit)) => (State::SizeDigits(digit), octet),
+        let digit = char::from(byte).to_digit(16).map(u64::from);
+        let (state, kept) = match (self.state, byte, digit) {
+            (State::Size, _, Some(digit)) => (State::SizeDigits(digit), byte),
             (State::SizeDigits(size), _, Some(digit)) => match size.checked_mul(16) {
-                Some(size) => (State::SizeDigits(size + digit), octet),
+                Some(size) => (State::SizeDigits(size + digit), byte),
                 None => BROKEN,
             },
             (State::SizeDigits(size) | State::Extension(size), b'\r', _) => {
-                (State::SizeLf(size), octet)
+                (State::SizeLf(size), byte)
             }
-            (State::SizeDigits(size), b';' | b' ' | b'\t', _) => (State::Extension(size), octet),
+            (State::SizeDigits(size), b';' | b' ' | b'\t', _) => (State::Extension(size), byte),
             (State::Extension(size), 0..=8 | 11..=255, _) => (State::Extension(size), b'x'),
-            (State::SizeLf(0), b'\n', _) => (State::Trailer, octet),
-            (State::SizeLf(size), b'\n', _) => (State::Data(size), octet),
-            (State::DataCr, b'\r', _) => (State::DataLf, octet),
-            (State::DataLf, b'\n', _) => (State::Size, octet),
+            (State::SizeLf(0), b'\n', _) => (State::Trailer, byte),
+            (State::SizeLf(size), b'\n', _) => (State::Data(size), byte),
+            (State::DataCr, b'\r', _) => (State::DataLf, byte),
+            (State::DataLf, b'\n', _) => (State::Size, byte),
             // Its lines end as a head's do. Who follows the message says when it has ended.
-            (State::Trailer, b'\r' | b'\n', _) => (State::Trailer, octet),
+            (State::Trailer, b'\r' | b'\n', _) => (State::Trailer, byte),
             (State::Trailer, _, _) => (State::Trailer, b'x'),
             _ => BROKEN,
         };
@@ -109,8 +109,8 @@ mod tests {
         for size in 1..body.len() {
             let (mut chunks, mut masked) = (Chunks::default(), vec![0; body.len()]);
             for (number, piece) in body.chunks(size).enumerate() {
-                chunks.pass(piece, |at, octets| {
-                    masked[number * size + at..][..octets.len()].copy_from_slice(&octets);
+                chunks.pass(piece, |at, bytes| {
+                    masked[number * size + at..][..bytes.len()].copy_from_slice(&bytes);
                 });
             }
             assert_eq!(masked.escape_ascii().to_string(), expected.escape_ascii().to_string());
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_cannot_be_there_still_cannot() {
         let mut kept = Vec::new();
-        Chunks::default().pass(b"2\r\nabsecret", |at, octets| kept.push((at, octets)));
+        Chunks::default().pass(b"2\r\nabsecret", |at, bytes| kept.push((at, bytes)));
         assert_eq!(kept, [(0, b"2\r\n".to_vec()), (5, vec![0])]);
     }
 }

@@ -6,10 +6,10 @@ use super::{METHODS, path};
 
 /// The head, or its beginning: method or status, version, and the values of the fields that say
 /// where messages end, as far as they are known words or lengths. A letter stands for each other
-/// octet.
-pub(crate) fn head(octets: &[u8], key: &RandomState) -> Vec<u8> {
-    let mut masked = Vec::with_capacity(octets.len());
-    for (number, line) in octets.split_inclusive(|&octet| octet == b'\n').enumerate() {
+/// byte.
+pub(crate) fn head(bytes: &[u8], key: &RandomState) -> Vec<u8> {
+    let mut masked = Vec::with_capacity(bytes.len());
+    for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let content = line.trim_ascii_end();
         let content = &line[..content.len()];
         // One that was cut may end within the version.
@@ -30,10 +30,10 @@ pub(crate) fn head(octets: &[u8], key: &RandomState) -> Vec<u8> {
 /// Version and status; what comes after them is for people.
 fn status_line(line: &[u8], masked: &mut Vec<u8>) {
     const STATUS_ENDS: usize = "HTTP/1.1 200".len();
-    masked.extend(line.iter().enumerate().map(|(place, &octet)| match octet {
-        b' ' => octet,
-        _ if place < VERSION.len() => octet,
-        b'0'..=b'9' if place < STATUS_ENDS => octet,
+    masked.extend(line.iter().enumerate().map(|(place, &byte)| match byte {
+        b' ' => byte,
+        _ if place < VERSION.len() => byte,
+        b'0'..=b'9' if place < STATUS_ENDS => byte,
         _ => FILLER,
     }));
 }
@@ -52,7 +52,7 @@ fn request_line(line: &[u8], key: &RandomState, masked: &mut Vec<u8>) {
     if target == b"*" {
         masked.extend(target);
     } else if !target.is_empty() {
-        let ends = target.iter().position(|&octet| octet == b'?').unwrap_or(target.len());
+        let ends = target.iter().position(|&byte| byte == b'?').unwrap_or(target.len());
         let end = masked.len() + target.len();
         masked.extend(path(&target[..ends], target.len(), key));
         masked.resize(end, b'0');
@@ -64,18 +64,18 @@ fn request_line(line: &[u8], key: &RandomState, masked: &mut Vec<u8>) {
     }
 }
 
-fn end_of_word(octets: &[u8]) -> usize {
-    octets.iter().position(|&octet| octet == b' ').unwrap_or(octets.len())
+fn end_of_word(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| byte == b' ').unwrap_or(bytes.len())
 }
 
 /// Name and value of a field that delimits messages; else the colon alone.
 fn field(line: &[u8], masked: &mut Vec<u8>) {
-    let colon = line.iter().position(|&octet| octet == b':').unwrap_or(line.len());
+    let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
     let (name, value) = line.split_at(colon);
     if name.eq_ignore_ascii_case(b"Content-Length") {
         masked.extend(name);
-        masked.extend(value.iter().map(|&octet| match octet {
-            b'0'..=b'9' | b',' | b' ' | b'\t' | b':' => octet,
+        masked.extend(value.iter().map(|&byte| match byte {
+            b'0'..=b'9' | b',' | b' ' | b'\t' | b':' => byte,
             _ => FILLER,
         }));
     } else if FRAMING.iter().any(|known| name.eq_ignore_ascii_case(known)) {
@@ -91,7 +91,7 @@ fn field(line: &[u8], masked: &mut Vec<u8>) {
 
 /// The known words of a list, letters for the others.
 fn words(value: &[u8], masked: &mut Vec<u8>) {
-    let ends_word = |octet: &u8| matches!(octet, b',' | b';' | b'=' | b':' | b' ' | b'\t' | b'"');
+    let ends_word = |byte: &u8| matches!(byte, b',' | b';' | b'=' | b':' | b' ' | b'\t' | b'"');
     for word in value.split_inclusive(ends_word) {
         let (word, end) = match word.split_last() {
             Some((last, word)) if ends_word(last) => (word, Some(*last)),
@@ -109,7 +109,7 @@ fn words(value: &[u8], masked: &mut Vec<u8>) {
 /// How a response begins, whatever version of HTTP/1.
 const VERSION: &[u8] = b"HTTP/1.";
 
-/// What stands for an octet that is nobody's business.
+/// What stands for a byte that is nobody's business.
 const FILLER: u8 = b'x';
 
 /// Fields beside Content-Length that say where messages end, or what comes after them.

@@ -11,7 +11,7 @@ pub(crate) enum Alpn {
     Other,
 }
 
-/// A hello of this type (1: the client's, 2: the server's) whose message has `length` octets behind
+/// A hello of this type (1: the client's, 2: the server's) whose message has `length` bytes behind
 /// its header, and the header: no name of a host, no random number, no session, one cipher suite.
 pub(crate) fn hello(kind: u8, length: usize, alpn: Alpn) -> Vec<u8> {
     let [.., high, middle, low] = length.to_be_bytes();
@@ -29,8 +29,8 @@ pub(crate) fn hello(kind: u8, length: usize, alpn: Alpn) -> Vec<u8> {
         Alpn::Other => b"\0\x10\0\x05\0\x03\x02xx",
     };
     let room = whole.saturating_sub(hello.len() + 2);
-    if let Ok(octets) = u16::try_from(room) {
-        hello.extend(octets.to_be_bytes());
+    if let Ok(bytes) = u16::try_from(room) {
+        hello.extend(bytes.to_be_bytes());
         hello.extend(protocol);
         // RFC 7685: an extension of zeros.
         if let Some(zeros) = room.checked_sub(protocol.len() + 4) {
@@ -42,7 +42,7 @@ pub(crate) fn hello(kind: u8, length: usize, alpn: Alpn) -> Vec<u8> {
     hello
 }
 
-/// Octets of a handshake message's header (RFC 8446, section 4).
+/// Bytes of a handshake message's header (RFC 8446, section 4).
 const HEADER: usize = 4;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::*;
 
 /// A packet, and what the kernel knows of it.
 struct Passing {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     protocol: u16,
     interface: u32,
     outgoing: bool,
@@ -23,7 +23,7 @@ impl Passing {
             let loaded = match code {
                 LOAD_WORD => self.load(k, 4),
                 LOAD_HALF => self.load(k, 2),
-                LOAD_OCTET => self.load(k, 1),
+                LOAD_BYTE => self.load(k, 1),
                 LOAD_HALF_BEHIND_X => self.load(x + k, 2),
                 _ => Some(a),
             };
@@ -31,7 +31,7 @@ impl Passing {
             let Some(loaded) = loaded else { return false };
             a = loaded;
             match code {
-                LOAD_X_HEADER_LENGTH => x = 4 * (u32::from(self.octets[0]) & 0xf),
+                LOAD_X_HEADER_LENGTH => x = 4 * (u32::from(self.bytes[0]) & 0xf),
                 AND => a &= k,
                 JUMP => at += k as usize,
                 JUMP_IF_EQUAL => at += usize::from(if a == k { jump_true } else { jump_false }),
@@ -49,29 +49,29 @@ impl Passing {
             0xffff_f01c => return Some(if self.loopback { LOOPBACK.into() } else { 1 }),
             _ => {}
         }
-        let octets = self.octets.get(at as usize..at as usize + len)?;
-        Some(octets.iter().fold(0, |value, &octet| value << 8 | u32::from(octet)))
+        let bytes = self.bytes.get(at as usize..at as usize + len)?;
+        Some(bytes.iter().fold(0, |value, &byte| value << 8 | u32::from(byte)))
     }
 }
 
 /// From port 5000 of 10.1.2.3 to port 80 of 10.9.0.7, with an option of IP before the ports.
 fn v4(protocol: u8) -> Passing {
-    let mut octets = vec![0; 24];
-    (octets[0], octets[9]) = (0x46, protocol);
-    octets[12..16].copy_from_slice(&Ipv4Addr::new(10, 1, 2, 3).octets());
-    octets[16..20].copy_from_slice(&Ipv4Addr::new(10, 9, 0, 7).octets());
-    octets.extend([0x13, 0x88, 0, 80]);
-    Passing { octets, protocol: IPV4, interface: 2, outgoing: false, loopback: false }
+    let mut bytes = vec![0; 24];
+    (bytes[0], bytes[9]) = (0x46, protocol);
+    bytes[12..16].copy_from_slice(&Ipv4Addr::new(10, 1, 2, 3).octets());
+    bytes[16..20].copy_from_slice(&Ipv4Addr::new(10, 9, 0, 7).octets());
+    bytes.extend([0x13, 0x88, 0, 80]);
+    Passing { bytes, protocol: IPV4, interface: 2, outgoing: false, loopback: false }
 }
 
 /// From port 5000 of fd00:1::3 to port 53 of fd00:2::7.
 fn v6(protocol: u8) -> Passing {
-    let mut octets = vec![0; 8];
-    (octets[0], octets[6]) = (0x60, protocol);
-    octets.extend(Ipv6Addr::new(0xfd00, 1, 0, 0, 0, 0, 0, 3).octets());
-    octets.extend(Ipv6Addr::new(0xfd00, 2, 0, 0, 0, 0, 0, 7).octets());
-    octets.extend([0x13, 0x88, 0, 53]);
-    Passing { octets, protocol: IPV6, interface: 2, outgoing: false, loopback: false }
+    let mut bytes = vec![0; 8];
+    (bytes[0], bytes[6]) = (0x60, protocol);
+    bytes.extend(Ipv6Addr::new(0xfd00, 1, 0, 0, 0, 0, 0, 3).octets());
+    bytes.extend(Ipv6Addr::new(0xfd00, 2, 0, 0, 0, 0, 0, 7).octets());
+    bytes.extend([0x13, 0x88, 0, 53]);
+    Passing { bytes, protocol: IPV6, interface: 2, outgoing: false, loopback: false }
 }
 
 const TCP: u8 = Protocol::Tcp as u8;
@@ -84,7 +84,7 @@ fn filtered(text: &str) -> Vec<Instruction> {
 #[test]
 fn filters_let_pass_what_they_say() {
     let mut later = v4(TCP);
-    later.octets[7] = 1;
+    later.bytes[7] = 1;
     let packets = [v4(TCP), v4(UDP), v4(1), v6(TCP), v6(UDP), later];
     for (text, expected) in [
         ("ip", [true, true, true, false, false, true]),

@@ -38,9 +38,9 @@ fn sizes_of_a_seed_never_change() {
         ("surge", Size::SURGE_FILES, [28318, 42126, 4273, 5545, 10231, 4514, 13433, 48616]),
         ("webstone", webstone, [500, 5000, 500, 5000, 500, 500, 5000, 5000]),
     ];
-    for (name, size, octets) in table {
+    for (name, size, bytes) in table {
         let mut stream = Seed(1).named(name).stream();
-        assert_eq!(octets.map(|_| size.draw(&mut stream).0), octets, "{name}");
+        assert_eq!(bytes.map(|_| size.draw(&mut stream).0), bytes, "{name}");
     }
 }
 

@@ -1,5 +1,5 @@
 use ackwise_link::Probability;
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::{super::*, *};
 
@@ -26,7 +26,7 @@ fn the_thesis_pages_have_the_means_that_the_cap_gives() {
     let primary = draws("primary", &primary);
     let below = |x| if x > 15_000.0 { 1.0 } else { pareto_below(x, 1_000.0, 0.91) };
     assert_distributed("primary", &primary, 1.0, below);
-    // Reference, item T5; rounding down takes half an octet off.
+    // Reference, item T5; rounding down takes half a byte off.
     assert_mean("primary", &primary, 4_066.5);
     assert_mean("inline", &draws("inline", &inline), 2_990.9);
     let at_cap = primary.iter().filter(|x| **x == 15_000.0).count() as f64 / f64::from(DRAWS);
@@ -59,7 +59,7 @@ fn surge_files_have_a_log_normal_body_and_a_pareto_tail() {
 }
 
 #[test]
-fn surge_asks_for_files_of_ten_thousand_octets_in_the_mean() {
+fn surge_asks_for_files_of_ten_thousand_bytes_in_the_mean() {
     // k * (1 + ln(most / k)), the mean of a clipped Pareto distribution with shape 1.
     let mean = 1_000.0 * (1.0 + 1e4_f64.ln()) - 0.5;
     assert_mean("requested", &draws("requested", &Size::SURGE_REQUESTED), mean);
@@ -123,12 +123,12 @@ fn webstone_and_specweb_ask_for_their_files_as_often_as_listed() {
 
 #[test]
 fn uniform_sizes_and_counts_include_both_ends() {
-    let size = Size::Uniform { from: Octets(5), to: Octets(6) };
+    let size = Size::Uniform { from: ByteCount(5), to: ByteCount(6) };
     let count = Count::Uniform { from: 0, to: 1 };
     let mut stream = Seed(1).stream();
     let drawn: Vec<_> =
         (0..64).map(|_| (size.draw(&mut stream), count.draw(&mut stream))).collect();
-    for pair in [(Octets(5), 0), (Octets(5), 1), (Octets(6), 0), (Octets(6), 1)] {
+    for pair in [(ByteCount(5), 0), (ByteCount(5), 1), (ByteCount(6), 0), (ByteCount(6), 1)] {
         assert!(drawn.contains(&pair), "{pair:?}");
     }
 }

@@ -1,7 +1,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use ackwise_link::Probability;
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::super::*;
 
@@ -57,9 +57,9 @@ fn sizes_and_counts_that_mean_nothing_are_told() {
     #[rustfmt::skip]
     let table = [
         (fixed(u64::MAX),                    Unusable::TooLarge("size")),
-        (log(f64::NAN, 1.0, Octets(9)),      Unusable::NotFinite("mu")),
-        (log(1.0, -1.0, Octets(9)),          Unusable::NotPositive("sigma")),
-        (log(1.0, 1.0, Octets(0)),           Unusable::NotPositive("most")),
+        (log(f64::NAN, 1.0, ByteCount(9)),      Unusable::NotFinite("mu")),
+        (log(1.0, -1.0, ByteCount(9)),          Unusable::NotPositive("sigma")),
+        (log(1.0, 1.0, ByteCount(0)),           Unusable::NotPositive("most")),
         (parts(0),                           Unusable::Weights),
         (Size::Mixture(Cow::Borrowed(&[])),  Unusable::Weights),
         (nested,                             Unusable::Nested),
@@ -76,11 +76,11 @@ fn sizes_and_counts_that_mean_nothing_are_told() {
 fn even_the_unusable_is_drawn_from_without_a_panic() {
     let mut stream = ackwise_link::Seed(1).stream();
     let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e-300, 1e300];
-    let octets = [0, 1, u64::MAX].map(Octets);
+    let bytes = [0, 1, u64::MAX].map(ByteCount);
     let spans = [Duration::ZERO, Duration::from_nanos(1), Duration::MAX];
     for shape in numbers {
         for truncation in [CLIP, Truncation::Conditional] {
-            for (least, most) in octets.iter().flat_map(|l| octets.map(|m| (*l, m))) {
+            for (least, most) in bytes.iter().flat_map(|l| bytes.map(|m| (*l, m))) {
                 let _ = Size::Pareto { least, shape, most, truncation }.draw(&mut stream);
                 let _ = Size::Uniform { from: least, to: most }.draw(&mut stream);
                 let _ =
@@ -98,9 +98,9 @@ fn even_the_unusable_is_drawn_from_without_a_panic() {
             assert!(Count::Uniform { from: least, to: most }.draw(&mut stream) <= Count::MOST);
         }
     }
-    assert_eq!(Size::Mixture(Cow::Borrowed(&[])).draw(&mut stream), Octets(0));
+    assert_eq!(Size::Mixture(Cow::Borrowed(&[])).draw(&mut stream), ByteCount(0));
 }
 
-const fn fixed(octets: u64) -> Size {
-    Size::Fixed(Octets(octets))
+const fn fixed(bytes: u64) -> Size {
+    Size::Fixed(ByteCount(bytes))
 }

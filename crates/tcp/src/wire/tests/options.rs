@@ -1,19 +1,19 @@
-//! The option list, from single octets.
+//! The option list, from single bytes.
 
 use std::vec::Vec;
 
 use super::*;
 
-fn options(octets: &[u8]) -> Vec<Result<TcpOption<'_>, ParseError>> {
-    OptionList::new(octets).collect()
+fn options(bytes: &[u8]) -> Vec<Result<TcpOption<'_>, ParseError>> {
+    OptionList::new(bytes).collect()
 }
 
 #[test]
 fn unknown_options_are_skipped_by_their_length() {
     // MD5 signature (19), fast open (34), then MSS.
-    let octets = [1, 19, 3, 9, 34, 2, 2, 4, 2, 24, 0, 2, 4, 9, 9];
+    let bytes = [1, 19, 3, 9, 34, 2, 2, 4, 2, 24, 0, 2, 4, 9, 9];
     assert_eq!(
-        options(&octets),
+        options(&bytes),
         [
             Ok(TcpOption::Unknown { kind: 19, data: &[9] }),
             Ok(TcpOption::Unknown { kind: 34, data: &[] }),
@@ -24,9 +24,9 @@ fn unknown_options_are_skipped_by_their_length() {
 
 #[test]
 fn experiments_keep_their_identifier() {
-    let octets = [253, 8, 0xf9, 0x89, 1, 2, 3, 4, 254, 3, 7];
+    let bytes = [253, 8, 0xf9, 0x89, 1, 2, 3, 4, 254, 3, 7];
     assert_eq!(
-        options(&octets),
+        options(&bytes),
         [
             Ok(TcpOption::Experimental { kind: 253, exid: 0xf989, data: &[1, 2, 3, 4] }),
             Ok(TcpOption::Unknown { kind: 254, data: &[7] }),
@@ -35,12 +35,12 @@ fn experiments_keep_their_identifier() {
 }
 
 #[test]
-fn who_holds_time_wait_is_written_octet_by_octet() {
+fn who_holds_time_wait_is_written_byte_by_byte() {
     for (hold, value) in [(Hold::Mine, 1), (Hold::Yours, 2)] {
         let options = Options { time_wait: Some(hold), ..Options::NONE };
-        let octets = written(v4(), &Segment { options, ..Segment::default() });
-        assert_eq!(octets[40..], [1, 254, 7, b'T', b'W', b'N', b'G', value]);
-        assert_eq!(parse(&octets).unwrap().segment.options, options);
+        let bytes = written(v4(), &Segment { options, ..Segment::default() });
+        assert_eq!(bytes[40..], [1, 254, 7, b'T', b'W', b'N', b'G', value]);
+        assert_eq!(parse(&bytes).unwrap().segment.options, options);
     }
 }
 
@@ -54,10 +54,10 @@ fn an_experiment_that_is_not_ours_is_ignored() {
         &[254, 7, b'T', b'W', b'N', b'H', 1], // Another experiment, with the same 16 bits.
         &[253, 7, b'T', b'W', b'N', b'G', 1], // The other kind for experiments.
     ];
-    for octets in unknown {
-        let kept = options(octets);
+    for bytes in unknown {
+        let kept = options(bytes);
         assert!(matches!(kept[..], [Ok(TcpOption::Experimental { exid: 0x5457, .. })]), "{kept:?}");
-        assert_eq!(OptionList::new(octets).understood(), Options::NONE, "{octets:?}");
+        assert_eq!(OptionList::new(bytes).understood(), Options::NONE, "{bytes:?}");
     }
 }
 
@@ -69,21 +69,21 @@ fn an_option_without_usable_length_ends_the_list_and_what_came_before_counts() {
         (&[2, 4, 5, 180, 8, 10, 4, 2], ParseError::OptionOverrun { kind: 8, at: 4 }),
         (&[2, 4, 5, 180, 1, 1, 1, 8], ParseError::OptionOverrun { kind: 8, at: 7 }),
     ];
-    for (octets, error) in cases {
-        assert_eq!(options(octets), [Ok(TcpOption::Mss(1460)), Err(error)]);
-        let understood = OptionList::new(octets).understood();
+    for (bytes, error) in cases {
+        assert_eq!(options(bytes), [Ok(TcpOption::Mss(1460)), Err(error)]);
+        let understood = OptionList::new(bytes).understood();
         assert_eq!(understood, Options { mss: Some(1460), ..Options::NONE });
     }
 }
 
 #[test]
 fn a_known_option_of_wrong_length_is_left_out() {
-    let octets = [2, 3, 5, 3, 2, 4, 3, 0, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9, 5, 2];
+    let bytes = [2, 3, 5, 3, 2, 4, 3, 0, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9, 5, 2];
     let wrong = |kind, length, at| Err(ParseError::OptionLength { kind, length, at });
     let mut block = SackBlocks::default();
     block.push(SeqNumber(1), SeqNumber(9));
     assert_eq!(
-        options(&octets),
+        options(&bytes),
         [
             wrong(2, 3, 0),
             wrong(3, 2, 3),
@@ -92,7 +92,7 @@ fn a_known_option_of_wrong_length_is_left_out() {
             wrong(5, 2, 18)
         ]
     );
-    assert_eq!(OptionList::new(&octets).understood(), Options { sack: block, ..Options::NONE });
+    assert_eq!(OptionList::new(&bytes).understood(), Options { sack: block, ..Options::NONE });
 }
 
 fn sack_blocks(count: u32) -> SackBlocks {
@@ -109,9 +109,9 @@ fn as_many_sack_blocks_as_fit_are_written() {
     // Header words: the fixed ones, those of the timestamps, NOP NOP SACK, two for each block.
     for (timestamps, fitting, words) in [(None, 4, 5 + 1 + 8), (timestamps, 3, 5 + 3 + 1 + 6)] {
         let options = Options { timestamps, sack: sack_blocks(4), ..Options::NONE };
-        let octets = written(v4(), &Segment { options, ..Segment::default() });
+        let bytes = written(v4(), &Segment { options, ..Segment::default() });
         let expected = Options { sack: sack_blocks(fitting), ..options };
-        assert_eq!(parse(&octets).unwrap().segment.options, expected);
-        assert_eq!(octets[32] >> 4, words);
+        assert_eq!(parse(&bytes).unwrap().segment.options, expected);
+        assert_eq!(bytes[32] >> 4, words);
     }
 }

@@ -17,7 +17,7 @@ use rustls::{
 /// Trusts the certificates of a file.
 ///
 /// `openssl req -x509` makes a certificate that is its own CA, which WebPKI takes for an issuer only.
-/// Whoever names that very certificate trusts it, so for one that stands in the file, octet for octet,
+/// Whoever names that very certificate trusts it, so for one that stands in the file, byte for byte,
 /// only its name and its dates still matter.
 #[derive(Debug)]
 pub(super) struct Listed {

@@ -16,7 +16,7 @@ impl InOrder {
         self.end
     }
 
-    /// `len` octets arrive at `offset`; returns how many more are in order now.
+    /// `len` bytes arrive at `offset`; returns how many more are in order now.
     pub(super) fn arrive(&mut self, offset: u64, len: u64) -> u64 {
         let before = self.end;
         if self.beyond.len() < MAX_GAPS || offset <= self.end {

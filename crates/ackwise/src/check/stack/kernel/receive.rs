@@ -21,7 +21,7 @@ impl Receiving {
         Self { buffer: vec![0; READ_SIZE].into_boxed_slice(), latest: Instant::now() }
     }
 
-    /// Reads the octets of the segment that came first (or of several that the kernel has merged);
+    /// Reads the bytes of the segment that came first (or of several that the kernel has merged);
     /// none mean that the peer has closed.
     ///
     /// The time is that of their arrival, or of the read where the kernel does not tell.
@@ -34,7 +34,7 @@ impl Receiving {
         Ok((self.latest, &self.buffer[..len]))
     }
 
-    /// How many octets share the stamp of the first one.
+    /// How many bytes share the stamp of the first one.
     ///
     /// A read goes across segments and tells the stamp of the last. So it is tried, without taking
     /// anything away, how long a read may be before the stamp changes.
@@ -54,7 +54,7 @@ impl Receiving {
     }
 }
 
-/// Whether a read takes the octets away.
+/// Whether a read takes the bytes away.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Take {
     Away,
@@ -161,7 +161,7 @@ const CLOCK_TRIES: usize = 3;
 /// More than one read never takes.
 const READ_SIZE: usize = 65_536;
 
-/// An octet does not lie in the socket longer than this while a probe runs.
+/// A byte does not lie in the socket longer than this while a probe runs.
 const OLDEST_STAMP: Duration = Duration::from_secs(20);
 
 #[cfg(test)]

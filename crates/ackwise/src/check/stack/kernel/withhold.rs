@@ -35,7 +35,7 @@ impl Withheld {
         quick_ack(socket, self.acknowledge == Acknowledge::Promptly);
     }
 
-    /// Octets up to `received` have arrived at `at`.
+    /// Bytes up to `received` have arrived at `at`.
     pub(super) fn arrived(
         &mut self,
         socket: &Socket,

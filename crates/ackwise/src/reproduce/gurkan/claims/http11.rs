@@ -148,7 +148,7 @@ fn segment_filled(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("gain_with_3_ftp_pct_by_mean", with[0]),
                 ("gain_with_3_ftp_pct_by_sum", with[1]),
             ],
-            "8 web clients. Its pages take two exchanges instead of four, and padded octets count.",
+            "8 web clients. Its pages take two exchanges instead of four, and padded bytes count.",
         ),
     ])
 }

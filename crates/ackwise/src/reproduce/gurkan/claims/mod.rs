@@ -35,7 +35,7 @@ const fn load(web: u32, ftp: u32) -> Load {
 /// Both definitions of the rate, in the order of everything here that comes in pairs.
 const RATES: [Quantity; 2] = [Quantity::RateMean, Quantity::RateSum];
 
-/// In octets a second, by both definitions.
+/// In bytes a second, by both definitions.
 fn rates(sweep: &Sweep, plan: Plan, load: Load) -> Result<[f64; 2], ReproduceError> {
     Ok([sweep.mean(plan, load, RATES[0])?, sweep.mean(plan, load, RATES[1])?])
 }

@@ -38,7 +38,7 @@ fn is_example(page: &Transfer) -> bool {
     page.responses.len() == FILES.len() && (8..=16).contains(&page.segments.len())
 }
 
-/// Octets of each file in each segment, and of the whole segment.
+/// Bytes of each file in each segment, and of the whole segment.
 fn filling(page: &Transfer) -> Plot {
     let mut plot = Plot::new("A page of four files", ["data segment", "bytes in the segment"]);
     let sent = |segment: &Sent| segment.data.end - segment.data.start;
@@ -59,8 +59,8 @@ fn numbered(values: impl Iterator<Item = Option<u64>>) -> Vec<[f64; 2]> {
 }
 
 fn overlap(one: &Range<u64>, other: &Range<u64>) -> Option<u64> {
-    let octets = one.end.min(other.end).checked_sub(one.start.max(other.start))?;
-    (octets > 0).then_some(octets)
+    let bytes = one.end.min(other.end).checked_sub(one.start.max(other.start))?;
+    (bytes > 0).then_some(bytes)
 }
 
 const FILES: [&str; 4] = ["primary", "first inline", "second inline", "third inline"];

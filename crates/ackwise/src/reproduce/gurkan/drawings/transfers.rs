@@ -21,7 +21,7 @@ pub(super) struct Transfers {
 /// One connection's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transfer {
-    /// Where each response stands in the stream, head and body, in octets.
+    /// Where each response stands in the stream, head and body, in bytes.
     pub(super) responses: Vec<Range<u64>>,
     pub(super) segments: Vec<Sent>,
     pub(super) is_ftp: bool,
@@ -32,7 +32,7 @@ pub(super) struct Transfer {
 pub(super) struct Sent {
     /// In seconds.
     pub(super) at: f64,
-    /// Where its data stands in the stream, in octets.
+    /// Where its data stands in the stream, in bytes.
     pub(super) data: Range<u64>,
 }
 

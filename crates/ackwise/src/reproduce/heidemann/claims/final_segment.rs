@@ -33,7 +33,7 @@ fn packets(runs: &Runs) -> Vec<Claim> {
         .tried(
             same,
             &numbers,
-            "The packets of Figure 4, one by one: sender, octets, what they acknowledge, flags. \
+            "The packets of Figure 4, one by one: sender, bytes, what they acknowledge, flags. \
              The first reply's length, the server's time to think and where both hosts' clocks \
              stand are inputs.",
         ),
@@ -46,7 +46,7 @@ fn packets(runs: &Runs) -> Vec<Claim> {
         .tried(
             false,
             &numbers[..2],
-            "They are 1460, 1460 and 1176, in Figure 4 as here: 4096 octets. 1175 is a misprint.",
+            "They are 1460, 1460 and 1176, in Figure 4 as here: 4096 bytes. 1175 is a misprint.",
         ),
         Said {
             id: "heidemann.two-full-segments-at-once",
@@ -74,7 +74,7 @@ fn large_segments(runs: &Runs) -> Result<Claim, ReproduceError> {
         large > 0.5,
         &[("stalls_mss_512", small), ("stalls_mss_536", middle), ("stalls_mss_1460", large)],
         "With the first fix, over 6 Mb/s and 30 ms. They arise with small segments as well: 4096 \
-         octets are 8 segments of 512 or 7.6 of 536, but a window can leave any of them alone at \
+         bytes are 8 segments of 512 or 7.6 of 536, but a window can leave any of them alone at \
          the end.",
     ))
 }

@@ -117,7 +117,7 @@ fn over_wide_areas(runs: &Runs) -> Result<Claim, ReproduceError> {
     Ok(said.tried(
         internet < lan / 4.0 && modem < internet,
         &[("ethernet", lan), ("fast_internet", internet), ("modem", modem)],
-        "P-HTTP over HTTP, both as they were, with segments of 1460 octets.",
+        "P-HTTP over HTTP, both as they were, with segments of 1460 bytes.",
     ))
 }
 

@@ -44,7 +44,7 @@ fn packets(runs: &Runs) -> Claim {
             ("stall_printed_ms", figure.stall_ms[0]),
             ("stall_ms", figure.stall_ms[1]),
         ],
-        "The packets of Figure 2, one by one: sender, octets, what they acknowledge, flags. Where \
+        "The packets of Figure 2, one by one: sender, bytes, what they acknowledge, flags. Where \
          the client's clock stands is an input.",
     )
 }

@@ -35,7 +35,7 @@ fn buffers(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                 ("kbps_12_kib", twelve),
                 ("kbps_64_kib", most),
             ],
-            "A file of 500,000 octets with segments of 512; 12 KiB are as good as 64, 8 are not.",
+            "A file of 500,000 bytes with segments of 512; 12 KiB are as good as 64, 8 are not.",
         ),
         Said {
             id: "heidemann.4-kb-enough-for-modems",
@@ -74,7 +74,7 @@ fn not_here() -> [Claim; 4] {
             text: "using stdio for both input and output requires up to six data copies ... \
                    memory-mapping the input file, reducing data copies to three",
         }
-        .untried("The simulator moves no octets, and hosts' costs are for each segment."),
+        .untried("The simulator moves no bytes, and hosts' costs are for each segment."),
         Said {
             id: "heidemann.small-buffers-by-default",
             place: "section 2.5",

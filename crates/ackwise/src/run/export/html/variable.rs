@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_link::Rate;
-use ackwise_tcp::Octets;
+use ackwise_tcp::ByteCount;
 
 use super::super::super::summary::Summary;
 use crate::experiment::{
@@ -23,7 +23,7 @@ enum Unit {
     None,
     Milliseconds,
     Megabits,
-    Octets,
+    Bytes,
     Packets,
     Segments,
     Percent,
@@ -74,7 +74,7 @@ impl Unit {
             Self::None => "",
             Self::Milliseconds => "ms",
             Self::Megabits => "Mb/s",
-            Self::Octets => "octets",
+            Self::Bytes => "bytes",
             Self::Packets => "packets",
             Self::Segments => "segments",
             Self::Percent => "%",
@@ -95,7 +95,7 @@ fn read(value: &CaseValue) -> Option<(Unit, f64)> {
         .map(|number| (Unit::None, number))
         .or_else(|| parse(text).map(|it: Duration| (Unit::Milliseconds, it.as_secs_f64() * 1e3)))
         .or_else(|| parse(text).map(|it: Rate| (Unit::Megabits, it.get() as f64 / 1e6)))
-        .or_else(|| parse(text).map(|it: Octets| (Unit::Octets, it.0 as f64)))
+        .or_else(|| parse(text).map(|it: ByteCount| (Unit::Bytes, it.0 as f64)))
         .or_else(|| parse(text).map(|it: Packets| (Unit::Packets, f64::from(it.0.get()))))
         .or_else(|| parse(text).map(|it: Segments| (Unit::Segments, f64::from(it.0))))
         .or_else(|| parse(text).map(|it: Share| (Unit::Percent, f64::from(it.per_million) / 1e4)))
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(text("0.5"), Some((Unit::None, 0.5)));
         assert_eq!(text("20 ms"), text("0.02 s"));
         assert_eq!(text("1.5 Mb/s"), Some((Unit::Megabits, 1.5)));
-        assert_eq!(text("4 KiB"), Some((Unit::Octets, 4_096.0)));
+        assert_eq!(text("4 KiB"), Some((Unit::Bytes, 4_096.0)));
         assert_eq!(text("25 packets"), Some((Unit::Packets, 25.0)));
         assert_eq!(text("0.5 %"), Some((Unit::Percent, 0.5)));
         for word in ["serial", "", "inf", "true"] {
