@@ -202,7 +202,7 @@ impl Hold {
             Self::Nagle => HoldPolicy::Nagle,
             Self::Bsd => HoldPolicy::BsdNagle,
             Self::Minshall => HoldPolicy::Minshall,
-            Self::Cork => HoldPolicy::Cork { release: Duration::from_millis(200) },
+            Self::Cork => HoldPolicy::LINUX_CORK,
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! | module | one idea |
 //! | --- | --- |
-//! | [`units`], [`seq`] | points in time, bytes, points on the circle of sequence numbers |
+//! | [`units`], [`seq`] | points in time, spans, bytes, points on the circle of sequence numbers |
 //! | [`segment`] | a segment as the endpoint sees it: no bytes, no ports |
 //! | [`wire`] | bytes to segments and back |
 //! | [`notation`] | segments, traces and what is waited for as lines of text |
@@ -38,5 +38,5 @@ pub use endpoint::{Config, Endpoint, Event, State, Transmit};
 pub use policy::Policies;
 pub use segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNumber;
-pub use units::{ByteCount, Instant};
+pub use units::{ByteCount, Instant, Nanos};
 pub use wait::{AckWait, Deadline, TimeWaitReason, Timer, Wait};

@@ -39,6 +39,11 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+impl Timestamps {
+    /// What the option takes of each segment, padding included (RFC 7323, appendix A).
+    pub const WIRE_BYTES: u16 = 12;
+}
+
 /// Up to four SACK blocks (RFC 2018, section 3), most recent first.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct SackBlocks {
@@ -141,7 +146,7 @@ impl Options {
             + match (sack_permitted, timestamps.is_some()) {
                 (false, false) => 0,
                 (true, false) => 4,
-                (_, true) => 12,
+                (_, true) => Timestamps::WIRE_BYTES as u32,
             };
         let fitting = (36 - fixed) / 8;
         let blocks = if (sack.len as u32) < fitting { sack.len as u32 } else { fitting };

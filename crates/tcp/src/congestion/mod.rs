@@ -23,6 +23,9 @@ use core::time::Duration;
 
 use crate::units::Instant;
 
+/// Duplicate ACKs that announce a loss (RFC 5681, section 3.2; DupThresh of RFC 6675).
+pub const DUPLICATE_THRESHOLD: u16 = 3;
+
 /// How the endpoint repairs a loss that duplicate ACKs announced.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Repair {

@@ -5,7 +5,7 @@ use core::num::NonZeroU64;
 use super::{Endpoint, Event, Input, State, alarm::Alarm, output::PendingReset};
 use crate::{
     policy::Offer,
-    segment::{Flags, Options, Segment},
+    segment::{Flags, Options, Segment, Timestamps},
     units::Instant,
 };
 
@@ -293,7 +293,7 @@ impl Endpoint {
         }
         // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
         let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
-        let overhead = if self.receiver.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES.into() } else { 0 };
         self.sender.mss = peer_mss.min(u32::from(self.config.mss)).saturating_sub(overhead).max(1);
         self.acknowledger.begin(self.sender.mss);
         self.set_window_of_syn(segment);
@@ -363,8 +363,6 @@ impl Endpoint {
 
 /// A smaller MSS than this is taken as this (ours): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
-/// Timestamps with their padding.
-const TIMESTAMPS_BYTES: u32 = 12;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
 

@@ -2,10 +2,7 @@
 
 use core::{cmp::Ordering, num::NonZeroU64};
 
-use super::{
-    ranges::RangeSet,
-    sender::{unwrap, wrap},
-};
+use super::ranges::RangeSet;
 use crate::{policy::AckPolicy, seq::SeqNumber, units::Instant};
 
 /// The receive side: what has arrived, what was read, what may come.
@@ -93,12 +90,12 @@ impl Receiver {
 
     /// The number on the wire of a position.
     pub(super) fn number(&self, position: u64) -> SeqNumber {
-        self.irs + wrap(position)
+        self.irs.at(position)
     }
 
     /// The position of a sequence number, as near to RCV.NXT as the circle allows.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        unwrap(self.next, self.number(self.next), number)
+        number.position(self.irs, self.next)
     }
 
     /// Bytes of the stream that have arrived in order, SYN and FIN not counted.

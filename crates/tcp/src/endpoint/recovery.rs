@@ -2,13 +2,10 @@
 
 use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
 use crate::{
-    congestion::{Acked, CongestionControl, Repair},
+    congestion::{Acked, CongestionControl, DUPLICATE_THRESHOLD, Repair},
     segment::Segment,
     units::Instant,
 };
-
-/// RFC 5681, section 3.2: three duplicate ACKs announce a loss.
-pub(super) const DUPLICATE_THRESHOLD: u16 = 3;
 
 /// Where the repair stands.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

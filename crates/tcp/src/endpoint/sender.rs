@@ -88,13 +88,13 @@ impl Sender {
 
     /// The number on the wire of a position.
     pub(super) fn number(&self, position: u64) -> SeqNumber {
-        self.iss + wrap(position)
+        self.iss.at(position)
     }
 
     /// The position of an acknowledgement number, as near to SND.UNA as the circle allows; negative
     /// if it lies before the SYN.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        unwrap(self.una, self.number(self.una), number)
+        number.position(self.iss, self.una)
     }
 
     pub(super) fn write(&mut self, bytes: u32, buffer: u32) -> u32 {
@@ -132,33 +132,5 @@ impl Sender {
     /// FlightSize: sent and not acknowledged.
     pub(super) fn flight(&self) -> u32 {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
-    }
-}
-
-/// A position as an offset on the circle of 2^32.
-#[expect(clippy::cast_possible_truncation, reason = "the circle has 2^32 points")]
-pub(super) const fn wrap(position: u64) -> u32 {
-    position as u32
-}
-
-/// The position of `number`, given that `base` has the number `base_number`: as near as possible.
-pub(super) fn unwrap(base: u64, base_number: SeqNumber, number: SeqNumber) -> i64 {
-    let base = i64::try_from(base).unwrap_or(i64::MAX);
-    let distance = number.distance_from(base_number).cast_signed();
-    base.saturating_add(i64::from(distance))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_unwrap_to_the_nearest_turn_of_the_circle() {
-        let mut sender = Sender::new(SeqNumber(u32::MAX - 2), 1460);
-        assert_eq!(sender.number(5), SeqNumber(2));
-        assert_eq!(sender.position(SeqNumber(2)), 5);
-        assert_eq!(sender.position(SeqNumber(u32::MAX - 4)), -2);
-        sender.una = 3 << 32;
-        assert_eq!(sender.position(sender.number((3 << 32) + 7)), (3 << 32) + 7);
     }
 }
