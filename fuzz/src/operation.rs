@@ -4,7 +4,7 @@ use core::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
     Config, Flags, Hold as Holder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
-    Timestamps,
+    Timestamps, WindowShift,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,
     },
@@ -134,7 +134,7 @@ impl Crafted {
             window: self.window,
             options: Options {
                 mss: self.mss,
-                window_scale: self.window_scale,
+                window_scale: self.window_scale.map(WindowShift::new),
                 sack_permitted: self.sack_permitted,
                 timestamps: self.timestamps.map(|(value, echo)| Timestamps {
                     value: clock.wrapping_add_signed(value.into()),

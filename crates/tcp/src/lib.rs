@@ -36,7 +36,7 @@ pub mod wire;
 
 pub use endpoint::{Config, Endpoint, Event, State, Transmit};
 pub use policy::Policies;
-pub use segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps, WindowShift};
 pub use seq::SeqNumber;
 pub use units::{ByteCount, Instant, Nanos};
 pub use wait::{AckWait, Deadline, TimeWaitReason, Timer, Wait};

@@ -44,6 +44,37 @@ impl Timestamps {
     pub const WIRE_BYTES: u16 = 12;
 }
 
+/// By how many bits the windows of an end are shifted (RFC 7323, section 2): 14 at most.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct WindowShift(u8);
+
+impl WindowShift {
+    /// Windows count bytes.
+    pub const NONE: Self = Self(0);
+    /// The largest shift.
+    pub const MAX: Self = Self(14);
+
+    /// The shift that an option with the value `shift` means. RFC 7323, section 2.3: "If a Window
+    /// Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error but
+    /// MUST use 14 instead of the specified value."
+    #[must_use]
+    pub const fn new(shift: u8) -> Self {
+        if shift > Self::MAX.0 { Self::MAX } else { Self(shift) }
+    }
+
+    /// Bits, 0 to 14.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The bytes that `window` means in a header.
+    #[must_use]
+    pub const fn bytes(self, window: u16) -> u32 {
+        (window as u32) << self.0
+    }
+}
+
 /// Up to four SACK blocks (RFC 2018, section 3), most recent first.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct SackBlocks {
@@ -109,7 +140,7 @@ pub struct Options {
     /// Maximum segment size (RFC 9293, section 3.7.1); on SYN only.
     pub mss: Option<u16>,
     /// Window scale shift (RFC 7323, section 2); on SYN only.
-    pub window_scale: Option<u8>,
+    pub window_scale: Option<WindowShift>,
     /// SACK-permitted (RFC 2018, section 2); on SYN only.
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323, section 3).

@@ -286,8 +286,7 @@ impl Endpoint {
             self.receiver.ts_recent_at = now;
         }
         if let Some(shift) = peer_shift.filter(|_| window_scale) {
-            // RFC 7323, section 2.3: a shift above 14 is used as 14.
-            self.sender.window_shift = shift.min(14);
+            self.sender.window_shift = shift;
             self.receiver.scaling = true;
             self.receiver.window_shift = self.receiver.wanted_shift();
         }
@@ -304,7 +303,6 @@ impl Endpoint {
         self.sender.window = segment.window as u32;
         self.sender.max_window = self.sender.window;
         self.sender.window_from_seq = 0;
-        self.sender.window_from_ack = self.sender.una;
     }
 
     /// The handshake is over: the first window, and the application hears of it.
@@ -312,7 +310,7 @@ impl Endpoint {
         self.round_trip.on_established();
         self.begin_congestion_control();
         if !segment.flags.syn {
-            self.sender.window = u32::from(segment.window) << self.sender.window_shift;
+            self.sender.window = self.sender.window_shift.bytes(segment.window);
             self.sender.max_window = self.sender.max_window.max(self.sender.window);
         }
         // Linux `tcp_finish_connect`: the pause before the first data counts from here.

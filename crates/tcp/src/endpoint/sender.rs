@@ -1,7 +1,7 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
 use super::{alarm::Alarm, closing::Closing};
-use crate::{seq::SeqNumber, units::Instant};
+use crate::{segment::WindowShift, seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
 #[derive(Clone, Debug)]
@@ -29,10 +29,9 @@ pub(super) struct Sender {
     /// The largest SND.WND so far.
     pub(super) max_window: u32,
     /// The peer's window shift (RFC 7323); 0 unless both offered.
-    pub(super) window_shift: u8,
-    /// SND.WL1 and SND.WL2, as positions.
+    pub(super) window_shift: WindowShift,
+    /// SND.WL1, as a position.
     pub(super) window_from_seq: u64,
-    pub(super) window_from_ack: u64,
     /// The position after the last small segment sent (Linux: `snd_sml`).
     pub(super) small_end: u64,
     /// Whether data was outstanding when this call began; `None` until something asks.
@@ -60,9 +59,8 @@ impl Sender {
             mss,
             window: 0,
             max_window: 0,
-            window_shift: 0,
+            window_shift: WindowShift::NONE,
             window_from_seq: 0,
-            window_from_ack: 0,
             small_end: 0,
             outstanding_at_call: None,
             release_held: false,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     endpoint::Event,
-    segment::{Flags, Hold, Timestamps},
+    segment::{Flags, Hold, Timestamps, WindowShift},
     units::Instant,
 };
 
@@ -118,6 +118,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     (numbers, flags, options, blocks).prop_map(|(numbers, flags, options, blocks)| {
         let (seq, ack, window, len) = numbers;
         let (mss, window_scale, sack_permitted, timestamps, time_wait) = options;
+        let window_scale = window_scale.map(WindowShift::new);
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
         let mut sack = SackBlocks::default();
         blocks.iter().for_each(|&(left, right)| sack.push(SeqNumber(left), SeqNumber(right)));

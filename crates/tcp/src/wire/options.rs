@@ -1,7 +1,7 @@
 //! The option list of the TCP header: an iterator that survives what it does not know, and a writer.
 
 use crate::{
-    segment::{Hold, Options, SackBlocks, Timestamps},
+    segment::{Hold, Options, SackBlocks, Timestamps, WindowShift},
     seq::SeqNumber,
     wire::ParseError,
 };
@@ -75,7 +75,9 @@ impl<'a> OptionList<'a> {
         for option in self.flatten() {
             match option {
                 TcpOption::Mss(mss) => options.mss = Some(mss),
-                TcpOption::WindowScale(shift) => options.window_scale = Some(shift),
+                TcpOption::WindowScale(shift) => {
+                    options.window_scale = Some(WindowShift::new(shift))
+                }
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => options.sack = blocks,
                 TcpOption::Timestamps(timestamps) => options.timestamps = Some(timestamps),
@@ -210,7 +212,7 @@ impl WrittenOptions {
             list.push(&echo.to_be_bytes());
         }
         if let Some(shift) = window_scale {
-            list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift]);
+            list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift.get()]);
         }
         if let Some(hold) = time_wait {
             let value = if hold == Hold::Mine { MINE } else { YOURS };

@@ -115,3 +115,14 @@ fn as_many_sack_blocks_as_fit_are_written() {
         assert_eq!(bytes[32] >> 4, words);
     }
 }
+
+#[test]
+fn a_window_shift_above_14_counts_as_14() {
+    for (written, understood) in [(0, 0), (14, 14), (15, 14), (32, 14), (255, 14)] {
+        let bytes = [3, 3, written, 0];
+        assert_eq!(options(&bytes), [Ok(TcpOption::WindowScale(written))]);
+        let shift = OptionList::new(&bytes).understood().window_scale.unwrap();
+        assert_eq!((shift.get(), shift), (understood, WindowShift::new(written)));
+        assert_eq!(shift.bytes(3), 3 << understood);
+    }
+}
