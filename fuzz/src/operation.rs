@@ -3,7 +3,7 @@
 use core::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Flags, Hold as Holder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
+    Config, Flags, TimeWaitHolder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
     Timestamps, WindowShift,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,
@@ -166,8 +166,8 @@ impl Setup {
         let close = [
             ClosePolicy::Ordinary,
             ClosePolicy::Swap,
-            ClosePolicy::Negotiated(Holder::Mine),
-            ClosePolicy::Negotiated(Holder::Yours),
+            ClosePolicy::Negotiated(TimeWaitHolder::Mine),
+            ClosePolicy::Negotiated(TimeWaitHolder::Yours),
         ];
         let resets = [ResetInTimeWait::Ends, ResetInTimeWait::Ignored];
         let policies = Policies {
@@ -228,8 +228,8 @@ impl Ack {
     }
 }
 
-fn holder(mine: bool) -> Holder {
-    if mine { Holder::Mine } else { Holder::Yours }
+fn holder(mine: bool) -> TimeWaitHolder {
+    if mine { TimeWaitHolder::Mine } else { TimeWaitHolder::Yours }
 }
 
 fn shifted(number: SeqNumber, by: i32) -> SeqNumber {

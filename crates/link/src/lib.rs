@@ -18,7 +18,7 @@
 //! ```
 //! use core::time::Duration;
 //! use ackwise_link::{Link, LinkConfig, Queue, Rate, Verdict};
-//! use ackwise_tcp::{Instant, Bytes};
+//! use ackwise_tcp::{ByteCount, Instant};
 //!
 //! // The bottleneck of the thesis: 1.5 Mb/s, 50 ms, 25 packets.
 //! let mut link = Link::new(LinkConfig {
@@ -27,7 +27,7 @@
 //!     queue: Queue::packets(25).expect("25 is not 0"),
 //!     ..LinkConfig::IDEAL
 //! });
-//! assert_eq!(link.push("segment", Bytes(1_500), Instant::EPOCH), Verdict::Queued);
+//! assert_eq!(link.push("segment", ByteCount(1_500), Instant::EPOCH), Verdict::Queued);
 //! let due = link.poll_timeout().expect("one is under way"); // 8 ms to send, 50 ms to arrive
 //! assert_eq!(due, Instant::EPOCH + Duration::from_millis(58));
 //! assert_eq!(link.poll(due), Some("segment"));

@@ -12,7 +12,7 @@
 //! | [`wire`] | bytes to segments and back |
 //! | [`notation`] | segments, traces and what is waited for as lines of text |
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
-//! | [`congestion`] | congestion controls: small structs behind one trait |
+//! | [`congestion`] | congestion controls: small structs in one enum |
 //! | [`round_trip`] | the round-trip time and the retransmission time-out |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
@@ -36,7 +36,7 @@ pub mod wire;
 
 pub use endpoint::{Config, Endpoint, Event, State, Transmit};
 pub use policy::Policies;
-pub use segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps, WindowShift};
+pub use segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps, WindowShift};
 pub use seq::SeqNumber;
 pub use units::{ByteCount, Instant, Nanos};
 pub use wait::{AckWait, Deadline, TimeWaitReason, Timer, Wait};

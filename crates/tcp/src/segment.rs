@@ -116,14 +116,14 @@ impl SackBlocks {
 /// [`ClosePolicy::Negotiated`](crate::policy::ClosePolicy::Negotiated) offer in their SYNs, and the
 /// holder repeats in its FIN.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Hold {
+pub enum TimeWaitHolder {
     /// I hold it, whoever closes first.
     Mine,
     /// You do.
     Yours,
 }
 
-impl Hold {
+impl TimeWaitHolder {
     /// The same end, as the other one sees it.
     #[must_use]
     pub const fn seen_from_the_peer(self) -> Self {
@@ -149,7 +149,7 @@ pub struct Options {
     pub sack: SackBlocks,
     /// Who holds TIME-WAIT (an experiment of ours, [`wire::TcpOption`](crate::wire::TcpOption) has its
     /// layout); on SYN and FIN only.
-    pub time_wait: Option<Hold>,
+    pub time_wait: Option<TimeWaitHolder>,
 }
 
 impl Options {

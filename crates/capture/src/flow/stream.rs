@@ -274,9 +274,9 @@ mod tests {
         stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
         stream.acknowledge(&ack(10), None);
         assert_eq!(stream.edge(), None);
-        stream.acknowledge(&ack(10), Some(7));
+        stream.acknowledge(&ack(10), Some(WindowShift::new(7)));
         assert_eq!(stream.edge(), Some(1_280));
-        let progress = stream.acknowledge(&ack(20), Some(7)).unwrap();
+        let progress = stream.acknowledge(&ack(20), Some(WindowShift::new(7))).unwrap();
         assert_eq!((progress.newly, progress.opened), (0, 1_280));
     }
 

@@ -75,7 +75,7 @@ impl<'a, O: Observer> World<'a, O> {
         let connection = &mut self.connections[place as usize];
         if thought.corked {
             let endpoint = &mut connection.end_mut(Side::Server).endpoint;
-            endpoint.set_hold(HoldPolicy::LINUX_CORK, self.now);
+            endpoint.set_hold(HoldPolicy::LINUX_CORK);
         }
         connection.server.blocked = thought.bytes;
         self.server_writes(place);
@@ -86,7 +86,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn server_writes(&mut self, place: u32) -> Written {
         let connection = &mut self.connections[place as usize];
         let blocked = u32::try_from(connection.server.blocked).unwrap_or(u32::MAX);
-        let taken = connection.end_mut(Side::Server).endpoint.write(blocked, self.now);
+        let taken = connection.end_mut(Side::Server).endpoint.write(blocked);
         connection.server.blocked -= u64::from(taken);
         let left = connection.server.blocked;
         if taken == 0 {
@@ -159,7 +159,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn uncork(&mut self, place: u32, behaviour: &Behaviour) {
         let application = self.connections[place as usize].application;
         let hold = self.server_hold(application, behaviour);
-        self.connections[place as usize].end_mut(Side::Server).endpoint.set_hold(hold, self.now);
+        self.connections[place as usize].end_mut(Side::Server).endpoint.set_hold(hold);
         self.settle(place, Side::Server);
     }
 
@@ -174,7 +174,7 @@ impl<'a, O: Observer> World<'a, O> {
             Closing::PeerGone => true,
         };
         if closes && all_begun {
-            connection.end_mut(Side::Server).endpoint.close(self.now);
+            connection.end_mut(Side::Server).endpoint.close();
         }
     }
 

@@ -21,9 +21,9 @@ impl Endpoint {
         }
         if ack > self.sender.una {
             self.take_new_ack(ack, segment, now);
-            self.take_news(news, now);
+            self.take_news(news);
         } else if self.is_duplicate(ack, segment, window_before, news) {
-            self.take_duplicate_ack(now);
+            self.take_duplicate_ack();
         }
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     endpoint::Event,
-    segment::{Flags, Hold, Timestamps, WindowShift},
+    segment::{Flags, TimeWaitHolder, Timestamps, WindowShift},
     units::Instant,
 };
 
@@ -111,7 +111,11 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     let flags = any::<(bool, bool, bool, bool, bool)>()
         .prop_map(|(syn, fin, rst, psh, urg)| Flags { syn, fin, rst, psh, urg });
     let timestamps = any::<Option<(u32, u32)>>();
-    let hold = proptest::sample::select(std::vec![None, Some(Hold::Mine), Some(Hold::Yours)]);
+    let hold = proptest::sample::select(std::vec![
+        None,
+        Some(TimeWaitHolder::Mine),
+        Some(TimeWaitHolder::Yours)
+    ]);
     let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), timestamps, hold);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     let numbers = any::<(u32, Option<u32>, u16, u32)>();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    segment::{Flags, Hold, Options, SackBlocks, Timestamps, WindowShift},
+    segment::{Flags, Options, SackBlocks, TimeWaitHolder, Timestamps, WindowShift},
     seq::SeqNumber,
 };
 
@@ -221,7 +221,11 @@ fn messages_carry_the_numbers() {
 
 fn any_options() -> impl Strategy<Value = Options> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
-    let hold = proptest::sample::select(vec![None, Some(Hold::Mine), Some(Hold::Yours)]);
+    let hold = proptest::sample::select(vec![
+        None,
+        Some(TimeWaitHolder::Mine),
+        Some(TimeWaitHolder::Yours),
+    ]);
     let on_syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), hold);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     (on_syn, proptest::option::of(timestamps), blocks).prop_map(|(syn, timestamps, blocks)| {

@@ -112,13 +112,13 @@ impl Host {
         }
         self.with_endpoint(|endpoint| {
             match call {
-                Call::Write(bytes) => return endpoint.write(bytes, now),
-                Call::Read(bytes) => return endpoint.read(bytes, now),
-                Call::Close => endpoint.close(now),
-                Call::Abort => endpoint.abort(now),
-                Call::NoDelay => endpoint.set_hold(HoldPolicy::Off, now),
-                Call::Cork => endpoint.set_hold(HoldPolicy::LINUX_CORK, now),
-                Call::Uncork => endpoint.set_hold(config.policies.hold, now),
+                Call::Write(bytes) => return endpoint.write(bytes),
+                Call::Read(bytes) => return endpoint.read(bytes),
+                Call::Close => endpoint.close(),
+                Call::Abort => endpoint.abort(),
+                Call::NoDelay => endpoint.set_hold(HoldPolicy::Off),
+                Call::Cork => endpoint.set_hold(HoldPolicy::LINUX_CORK),
+                Call::Uncork => endpoint.set_hold(config.policies.hold),
                 _ => {}
             }
             0

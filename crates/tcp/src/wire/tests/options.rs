@@ -36,7 +36,7 @@ fn experiments_keep_their_identifier() {
 
 #[test]
 fn who_holds_time_wait_is_written_byte_by_byte() {
-    for (hold, value) in [(Hold::Mine, 1), (Hold::Yours, 2)] {
+    for (hold, value) in [(TimeWaitHolder::Mine, 1), (TimeWaitHolder::Yours, 2)] {
         let options = Options { time_wait: Some(hold), ..Options::NONE };
         let bytes = written(v4(), &Segment { options, ..Segment::default() });
         assert_eq!(bytes[40..], [1, 254, 7, b'T', b'W', b'N', b'G', value]);
