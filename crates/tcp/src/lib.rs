@@ -1,9 +1,9 @@
-//! One end of a TCP connection, sans-IO.
+#![doc = include_str!("../README.md")]
 //!
-//! The world enters an [`Endpoint`] by `handle_*`, effects leave it by `poll_*`, and `now` is always
-//! an argument. The endpoint handles *ranges* of the stream, never bytes: its driver keeps the
-//! payload, if there is one. Every deadline says which [`Timer`] asks; every refusal to send is a
-//! [`Wait`], every refusal to acknowledge an [`AckWait`].
+//! ## Modules
+//!
+//! The endpoint handles *ranges* of the stream, never bytes: its driver keeps the payload, if there is
+//! one. Every deadline names its [`Timer`].
 //!
 //! | module | one idea |
 //! | --- | --- |

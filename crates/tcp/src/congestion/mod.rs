@@ -1,5 +1,5 @@
 //! Congestion controls: how large the window is. *What* is retransmitted is the endpoint's business,
-//! by the [`Repair`] that the control asks for.
+//! by the `Repair` that the control asks for.
 
 mod bsd;
 mod cubic;

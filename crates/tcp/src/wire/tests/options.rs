@@ -113,6 +113,7 @@ fn as_many_sack_blocks_as_fit_are_written() {
         let expected = Options { sack: sack_blocks(fitting), ..options };
         assert_eq!(parse(&bytes).unwrap().segment.options, expected);
         assert_eq!(bytes[32] >> 4, words);
+        assert_eq!(options.wire_length(), u32::from(words - 5) * 4);
     }
 }
 
