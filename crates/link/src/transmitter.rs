@@ -191,7 +191,9 @@ mod tests {
             (    0,   500, Some(1_500)),
             (    0,     1, None),
             (1_000, 1_000, Some(2_500)),
+            (1_000,     1, None),          // one of 500 waits beside it
             (1_000, u64::MAX, None),
+            (5_000, 1_500, Some(6_500)),   // all have left
         ]);
     }
 
