@@ -18,13 +18,11 @@
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
 //! | `shares` | what is kept of that, in few bytes |
-//! | `nanos` | spans of time as one number |
 
 mod account;
 mod acknowledgement;
 pub(crate) mod gap;
 mod hold;
-mod nanos;
 mod path;
 mod round_trips;
 pub(crate) mod sender;
@@ -34,8 +32,8 @@ mod window;
 
 pub use account::{Account, Confidence, Evidence, Share, Verdict};
 pub(crate) use acknowledgement::Acknowledgement;
+pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use hold::Loss;
-pub(crate) use nanos::Nanos;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};
 pub use shares::{Shares, SharesIter};

@@ -194,6 +194,6 @@ impl Transport for TunTransport {
 }
 
 /// A FIN that follows takes the held bytes along; the bound is Linux' for `MSG_MORE`.
-const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::Cork { release: Duration::from_millis(200) };
+const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::LINUX_CORK;
 /// The stack itself has room for as many: at least half of them are gone when there are twice as many.
 const CLOSING_LIMIT: usize = 2 * 65_536;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ackwise_tcp::Timestamps;
+
 use super::Facts;
 use crate::{
     conversation::{Arrived, Client, Exchange},
@@ -116,4 +118,4 @@ const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(10);
 const SMALLEST_FULL: u64 = 500;
 
 /// Bytes that the timestamps option takes from each segment.
-const TIMESTAMPS: u64 = 12;
+const TIMESTAMPS: u64 = Timestamps::WIRE_BYTES as u64;

@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use ackwise_tcp::policy::HoldPolicy;
+
 use crate::{
     conversation::{Exchange, Stall},
     stack::Capabilities,
@@ -281,8 +283,8 @@ const ENOUGH: usize = 6;
 /// and after which doubts weigh.
 const PLENTY: usize = 10;
 
-/// `TCP_RTO_MIN` of Linux.
-pub const CORK_TIMER: Duration = Duration::from_millis(200);
+/// How long Linux holds what is corked.
+pub const CORK_TIMER: Duration = HoldPolicy::LINUX_CORK_RELEASE;
 
 /// How late our own ACK may be and still be ours. With the kernel's stack, 30 ms and these stay below
 /// the 40 ms of Linux's delayed-ACK timer.

@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_tcp::Timestamps;
 use serde_json::json;
 
 use super::{
@@ -178,7 +179,7 @@ const SEGMENTS: [u16; 2] = [1460, 536];
 const SEGMENTS_NEEDED: u64 = 3;
 
 /// Bytes that the timestamps option takes from each segment.
-const TIMESTAMPS: u64 = 12;
+const TIMESTAMPS: u64 = Timestamps::WIRE_BYTES as u64;
 
 /// Answers that must be free of pauses.
 const SCREENINGS: usize = 2;

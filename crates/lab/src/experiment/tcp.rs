@@ -3,7 +3,7 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    ByteCount, Config, Hold,
+    ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
         InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
@@ -216,8 +216,8 @@ const TIMERS: &[(&str, TimerPolicy)] = &[
 const CLOSE: &[(&str, ClosePolicy)] = &[
     ("ordinary", ClosePolicy::Ordinary),
     ("swap", ClosePolicy::Swap),
-    ("negotiated-mine", ClosePolicy::Negotiated(Hold::Mine)),
-    ("negotiated-yours", ClosePolicy::Negotiated(Hold::Yours)),
+    ("negotiated-mine", ClosePolicy::Negotiated(TimeWaitHolder::Mine)),
+    ("negotiated-yours", ClosePolicy::Negotiated(TimeWaitHolder::Yours)),
 ];
 
 const RESET_IN_TIME_WAIT: &[(&str, ResetInTimeWait)] =

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ackwise_capture::Positions;
 use ackwise_sim::observe::{ConnectionId, Side, Sighting};
+use ackwise_tcp::WindowShift;
 
 /// The connections that are alive, each with an observer's own notes. There are as many as the
 /// scenario allows at once.
@@ -49,7 +50,7 @@ struct End {
     /// Since its SYN.
     positions: Option<Positions>,
     /// As its SYN offers it.
-    window_scale: Option<u8>,
+    window_scale: Option<WindowShift>,
 }
 
 impl<T> Conversation<T> {
@@ -73,7 +74,7 @@ impl<T> Conversation<T> {
         let segment = &sighting.transmit.segment;
         let both = self.end(sighting.from.other()).window_scale.is_some();
         let scale = self.end(sighting.from).window_scale.filter(|_| both && !segment.flags.syn);
-        u64::from(segment.window) << scale.unwrap_or(0).min(MAX_SCALE)
+        scale.unwrap_or_default().bytes(segment.window).into()
     }
 
     const fn end(&mut self, side: Side) -> &mut End {
@@ -83,6 +84,3 @@ impl<T> Conversation<T> {
         }
     }
 }
-
-/// RFC 7323, section 2.3: the shift count is limited to 14.
-const MAX_SCALE: u8 = 14;
