@@ -18,10 +18,10 @@ use super::{
     warm_up::WarmUp,
 };
 use crate::{
-    analysis::{ConnectionResult, Results},
     attribution::gap::Gap,
     conversation::{Conversation, Protocol},
     decode::Seen,
+    results::{ConnectionResult, Results},
     series::{Point, Series},
 };
 

@@ -10,6 +10,7 @@ use crate::{
         sender::Departure,
     },
     conversation::{ExchangeId, RequestHead},
+    results::ExchangeResult,
 };
 
 /// An exchange that is not over.
@@ -181,6 +182,29 @@ impl Open {
         if let State::Think { free_at, arrives, packet } = self.state {
             let (free_at, arrives) = (free_at.min(limit), arrives.min(limit));
             gap::arrive(Phase::Request, free_at, arrives, packet, &mut self.account);
+        }
+    }
+
+    /// What is known of it, as one of the `connection` with that number.
+    pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
+        let stretches = self.account.take_stretches().into();
+        let request = self.head.as_ref().map(|head| {
+            let method = head.method.as_deref().unwrap_or("?");
+            [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
+        });
+        ExchangeResult {
+            connection,
+            start: self.account.from(),
+            duration: self.account.cursor().since(self.account.from()),
+            request,
+            status: self.status,
+            bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
+            stream: self.stream,
+            packet: self.first_packet,
+            complete,
+            exact: self.exact,
+            shares: self.account.into_shares().into_iter().collect(),
+            stretches,
         }
     }
 

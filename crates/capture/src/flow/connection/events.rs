@@ -5,10 +5,10 @@ use ackwise_tcp::Instant;
 
 use super::Connection;
 use crate::{
-    analysis::{ExchangeResult, Results},
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
     flow::{exchange::Open, flow_control::FlowControl, lingering::Lingering},
+    results::Results,
 };
 
 impl Connection {
@@ -140,7 +140,7 @@ impl Connection {
         if open.multiplexed {
             open.forget_causes();
         }
-        results.add_exchange(ExchangeResult::new(self.id, open, complete));
+        results.add_exchange(open.into_result(self.id, complete));
     }
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut Open)) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_http::cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use crate::attribution::{Confidence, Evidence, Verdict};
+use super::verdict::{Confidence, Evidence, Verdict};
 
 /// Some time of an exchange, all of it under one cause.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
