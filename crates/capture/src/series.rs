@@ -4,7 +4,7 @@
 //! bounded, per connection and in all: of a long connection several segments become one [`Point`], and
 //! what is over the bound in all is only counted.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
 pub use crate::attribution::Stretch;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
