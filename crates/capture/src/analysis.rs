@@ -1,14 +1,5 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
-<<<<<<< HEAD
-=======
-use std::{
-    net::{IpAddr, SocketAddr},
-    time::Duration,
-};
-
-use ackwise_cause::{Cause, Party};
->>>>>>> main
 use ackwise_tcp::Instant;
 
 pub use crate::results::{ConnectionResult, ExchangeResult};
