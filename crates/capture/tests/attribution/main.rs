@@ -31,5 +31,7 @@ fn line(share: &Share) -> String {
     let (cause, direction) = (share.cause.name(), share.direction.name());
     let (times, confidence) = (share.times, share.confidence.name());
     let packets = packets.join(" ");
-    format!("{cause} {direction} {span:.3} ({times}, {longest:.3}) {confidence}: {packets}")
+    let line =
+        format!("{cause} {direction} {span:.3} ({times}, {longest:.3}) {confidence}: {packets}");
+    line.trim_end().to_owned()
 }
