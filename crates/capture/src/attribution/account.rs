@@ -153,4 +153,67 @@ mod tests {
             prop_assert_eq!(sum, whole);
         }
     }
+
+    fn sure(confidence: Confidence, packet: u64) -> Verdict {
+        Verdict { confidence, ..verdict(Cause::NagleRtt, packet) }
+    }
+
+    #[test]
+    fn a_share_is_as_sure_as_the_least_sure_of_its_pieces() {
+        use Confidence::{High, Low, Medium};
+        for (pieces, expected) in [
+            (&[High, High][..], High),
+            (&[High, Medium], Medium),
+            (&[Medium, High], Medium),
+            (&[Low, Medium, High], Low),
+            (&[High, Low, Medium], Low),
+        ] {
+            let mut account = Account::new(Instant::EPOCH);
+            account.keep_stretches();
+            for (until, &confidence) in (1..).zip(pieces) {
+                account.add(Instant::from_nanos(until), sure(confidence, until));
+            }
+            let stretches = account.take_stretches();
+            assert_eq!(account.into_shares()[0].confidence, expected, "{pieces:?}");
+            let [stretch] = &stretches[..] else { panic!("one stretch: {stretches:?}") };
+            assert_eq!(stretch.confidence, expected, "{pieces:?}");
+            let whole = Instant::from_nanos(pieces.len() as u64);
+            assert_eq!((stretch.from, stretch.until), (Instant::EPOCH, whole));
+        }
+    }
+
+    #[test]
+    fn directions_are_shares_and_pieces_of_their_own() {
+        let mut account = Account::new(Instant::EPOCH);
+        let other = Verdict { direction: Direction::ToServer, ..verdict(Cause::Pacing, 7) };
+        account.add(Instant::from_nanos(5), verdict(Cause::Pacing, 6));
+        account.add(Instant::from_nanos(15), other);
+        let shares = account.into_shares();
+        assert_eq!(shares.iter().map(|it| it.longest.as_nanos()).collect::<Vec<_>>(), [5, 10]);
+    }
+
+    #[test]
+    fn an_emptied_account_begins_anew_and_keeps_stretches_if_it_did() {
+        let mut account = Account::new(Instant::from_nanos(3));
+        account.add(Instant::from_nanos(5), verdict(Cause::Pacing, 6));
+        let mut plain = account.emptied();
+        assert_eq!((plain.from(), plain.cursor()), (account.from(), account.from()));
+        plain.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
+        assert_eq!((plain.take_stretches().len(), plain.into_shares().len()), (0, 1));
+        account.keep_stretches();
+        let mut drawn = account.emptied();
+        drawn.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
+        assert_eq!(drawn.take_stretches().len(), 1);
+    }
+
+    #[test]
+    fn the_longest_piece_keeps_the_evidence_of_its_kind() {
+        let at = Instant::from_nanos;
+        let mut account = Account::new(at(0));
+        account.add(at(10), verdict(Cause::NagleRtt, 1));
+        account.add(at(20), verdict(Cause::Pacing, 2));
+        account.add(at(30), verdict(Cause::NagleRtt, 3));
+        let shares = account.into_shares();
+        assert_eq!(shares[0].evidence.packets().collect::<Vec<_>>(), [1], "the first of equals");
+    }
 }

@@ -84,3 +84,23 @@ pub struct Verdict {
     /// How sure it is.
     pub confidence: Confidence,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_has_an_order_and_names() {
+        use Confidence::{High, Low, Medium};
+        assert!(Low < Medium && Medium < High);
+        assert_eq!([Low, Medium, High].map(Confidence::name), ["low", "medium", "high"]);
+        assert_eq!(Confidence::default(), High);
+    }
+
+    #[test]
+    fn evidence_skips_what_is_no_packet() {
+        let evidence = Evidence::of([7, 0, 9]);
+        assert_eq!(evidence.packets().collect::<Vec<_>>(), [7, 9]);
+        assert_eq!(evidence.numbers(), [7, 0, 9]);
+    }
+}
