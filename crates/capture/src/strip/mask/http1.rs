@@ -1,13 +1,15 @@
-//! The head of an HTTP/1 message with nothing left in it but what delimits messages.
+//! HTTP/1 with nothing left in it but what delimits messages.
 
 use std::hash::RandomState;
+
+use ackwise_http::ChunkSyntax;
 
 use super::{METHODS, path};
 
 /// The head, or its beginning: method or status, version, and the values of the fields that say
 /// where messages end, as far as they are known words or lengths. A letter stands for each other
 /// byte.
-pub(crate) fn head(bytes: &[u8], key: &RandomState) -> Vec<u8> {
+pub(super) fn head(bytes: &[u8], key: &RandomState) -> Vec<u8> {
     let mut masked = Vec::with_capacity(bytes.len());
     for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let content = line.trim_ascii_end();
@@ -25,6 +27,22 @@ pub(crate) fn head(bytes: &[u8], key: &RandomState) -> Vec<u8> {
         }));
     }
     masked
+}
+
+/// Chunk framing: sizes and line ends stay.
+pub(super) fn chunk(syntax: ChunkSyntax, bytes: Vec<u8>) -> Vec<u8> {
+    match syntax {
+        ChunkSyntax::Size | ChunkSyntax::LineEnd => bytes,
+        // The first of them ends the size.
+        ChunkSyntax::Extension => vec![b';'; bytes.len()],
+        _ => vec![FILLER; bytes.len()],
+    }
+}
+
+/// Something as unreadable as this byte.
+pub(super) fn unreadable(byte: u8) -> Vec<u8> {
+    // In a chunk extension or a trailer a bare LF is unreadable, and zero is not.
+    vec![if byte == b'\n' { byte } else { 0 }]
 }
 
 /// Version and status; what comes after them is for people.
@@ -158,6 +176,18 @@ mod tests {
             masked("HTTP/1.1 404 Not Here\r\nTransfer-Encoding: gzip, chunked\r\nA: b\r\n\r\n"),
             "HTTP/1.1 404 xxx xxxx\r\nTransfer-Encoding: gzip, chunked\r\nx:xx\r\n\r\n"
         );
+    }
+
+    #[test]
+    fn of_chunk_framing_sizes_and_line_ends_stay() {
+        for (syntax, bytes, masked) in [
+            (ChunkSyntax::Size, "1F", "1F"),
+            (ChunkSyntax::Extension, " ;secret=1", ";;;;;;;;;;"),
+            (ChunkSyntax::LineEnd, "\r\n", "\r\n"),
+            (ChunkSyntax::Trailer, "A: b", "xxxx"),
+        ] {
+            assert_eq!(chunk(syntax, bytes.into()), masked.as_bytes());
+        }
     }
 
     #[test]

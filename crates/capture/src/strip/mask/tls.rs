@@ -1,19 +1,16 @@
-//! TLS hellos that say only whether HTTP/2 can be inside.
+//! TLS: record headers, and hellos that say only whether HTTP/2 can be inside.
 
-/// What a hello's ALPN extension says (RFC 7301).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Alpn {
-    /// There is none.
-    Absent,
-    /// HTTP/2, perhaps with others.
-    Http2,
-    /// Others.
-    Other,
+use crate::conversation::Alpn;
+
+/// The header of a record of this content type and length, as if of TLS 1.2.
+pub(super) fn record_header(content_type: u8, length: u16) -> Vec<u8> {
+    let [high, low] = length.to_be_bytes();
+    vec![content_type, 3, 3, high, low]
 }
 
 /// A hello of this type (1: the client's, 2: the server's) whose message has `length` bytes behind
 /// its header, and the header: no name of a host, no random number, no session, one cipher suite.
-pub(crate) fn hello(kind: u8, length: usize, alpn: Alpn) -> Vec<u8> {
+pub(super) fn hello(kind: u8, length: usize, alpn: Alpn) -> Vec<u8> {
     let [.., high, middle, low] = length.to_be_bytes();
     let mut hello = vec![kind, high, middle, low, 3, 3];
     hello.extend([0; 32]);

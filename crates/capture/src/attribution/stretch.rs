@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use crate::attribution::{Confidence, Evidence, Verdict};
+use super::verdict::{Confidence, Evidence, Verdict};
 
 /// Some time of an exchange, all of it under one cause.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -86,5 +86,24 @@ mod tests {
         assert!(kept.len() <= Stretches::MAX);
         assert!(kept.is_sorted_by_key(|it| it.from));
         assert!(kept.iter().any(|it| it.length() == Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
+        use Confidence::{High, Low};
+        let verdict = |confidence| Verdict {
+            cause: Cause::Propagation,
+            direction: Direction::ToClient,
+            evidence: Evidence::default(),
+            confidence,
+        };
+        let at = Instant::from_nanos;
+        let mut stretches = Stretches::default();
+        stretches.add(at(0), at(5), verdict(Low));
+        stretches.add(at(0), at(9), verdict(High));
+        stretches.add(at(9), at(10), verdict(High));
+        let kept = stretches.into_inner();
+        let found: Vec<_> = kept.iter().map(|it| (it.until.as_nanos(), it.confidence)).collect();
+        assert_eq!(found, [(9, Low), (10, High)]);
     }
 }
