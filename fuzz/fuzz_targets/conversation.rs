@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use ackwise_capture::conversation::{Conversation, Event, ExchangeId};
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -11,7 +11,7 @@ use ackwise_capture::{
     decode::decode,
     read::Source,
 };
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 use ackwise_sim::{
     Observer, Scenario,
     observe::{ConnectionId, Message, Sighting},

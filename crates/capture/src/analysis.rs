@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 

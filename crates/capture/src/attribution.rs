@@ -3,7 +3,7 @@
 //! Time is divided at the ends, not at the vantage point: each packet is put back to when it left and
 //! on to when it arrives, by the least round-trip times to both ends. Between two departures of data the
 //! sender waited for something; what released the later one says for what (`hold`). With what links
-//! and the receiver did meanwhile that makes [`Moment`](ackwise_http::cause::Moment)s, and the one
+//! and the receiver did meanwhile that makes [`Moment`](ackwise_cause::Moment)s, and the one
 //! function that the simulator uses too makes causes of them.
 //!
 //! | module | its one idea |

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use ackwise_capture::conversation::{Conversation, Event};
-//! use ackwise_http::cause::Direction::{ToClient, ToServer};
+//! use ackwise_cause::Direction::{ToClient, ToServer};
 //!
 //! let mut conversation = Conversation::new();
 //! let request = b"GET /a?b HTTP/1.1\r\nHost: c\r\n\r\n";
@@ -48,10 +48,7 @@ mod turns;
 
 pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight};
 
-use ackwise_http::cause::Direction;
-
-use crate::strip::{Kept, Outline};
-
+use ackwise_cause::Direction;
 use guess::Guess;
 use http1::Http1;
 use http2::Http2;
@@ -60,6 +57,8 @@ use opening::Opening;
 use span::Span;
 use tls::Tls;
 use turns::Turns;
+
+use crate::strip::{Kept, Outline};
 
 /// One connection's bytes on their way to exchanges.
 ///

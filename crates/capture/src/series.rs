@@ -6,7 +6,7 @@
 
 mod stretch;
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
 pub use stretch::Stretch;

@@ -1,5 +1,5 @@
 //! HTTP/1.x without sockets and without clocks: messages, where their bodies end, when connections
-//! persist, how servers write, how pages travel, and why all that takes its time.
+//! persist, how servers write and how pages travel.
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
 //! | [`client_close`] | the request by which a client says that it closes, and when it may |
+//! | [`workload`] | how long, how large, how many: distributions as data |
 //! | [`page`] | how the files of a page travel, as data, and the plan of its requests |
-//! | [`cause`] | why an exchange takes the time it takes: one name for each millisecond |
 //!
 //! Everything that comes off the wire may be hostile: parsers take bytes in pieces of any size, have
 //! named limits, and answer with an error that says what, where and what was expected.
@@ -47,7 +47,6 @@ extern crate alloc;
 
 pub mod behaviour;
 mod body;
-pub mod cause;
 mod chunked;
 pub mod client_close;
 mod cursor;
@@ -63,10 +62,10 @@ pub mod persistence;
 pub mod range;
 pub mod request;
 pub mod response;
+pub mod workload;
 
 pub use behaviour::Behaviour;
 pub use body::{BodyEnd, Missing};
-pub use cause::Cause;
 pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart};
 pub use encode::EncodeError;
 pub use fields::Fields;

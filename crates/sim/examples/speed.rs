@@ -5,7 +5,7 @@
 
 use std::{env, num::NonZeroU32, time::Duration};
 
-use ackwise_http::Behaviour;
+use ackwise_http::{Behaviour, workload::Span};
 use ackwise_link::{LinkConfig, Queue, Rate, Seed};
 use ackwise_sim::{
     Nobody, Scenario, run,
@@ -13,7 +13,6 @@ use ackwise_sim::{
         Application, ApplicationKind, Arrivals, Bulk, BulkSender, CostModel, DuplexLink, Node,
         NodeId,
     },
-    workload::Span,
 };
 use ackwise_tcp::{
     ByteCount, Config, Policies,

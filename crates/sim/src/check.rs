@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use ackwise_http::workload::{Span, Unusable};
+
 use crate::{
     error::RunError,
     scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Scenario, Web},
-    workload::{Span, Unusable},
 };
 
 impl Scenario {

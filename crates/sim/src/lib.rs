@@ -4,7 +4,6 @@
 //! | module | one idea |
 //! | --- | --- |
 //! | [`scenario`] | what a run is made of, as data |
-//! | [`workload`] | how long, how large, how many: distributions as data |
 //! | `world` | the loop: links, hosts and applications act on events |
 //! | `queue` | the events, by time |
 //! | `network` | packets under way, and the shortest ways through |
@@ -28,7 +27,6 @@ pub mod scenario;
 pub mod table;
 mod trace;
 mod watch;
-pub mod workload;
 mod world;
 
 pub use error::RunError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 use ackwise_tcp::{Instant, Transmit};
 
 use crate::scenario::NodeId;

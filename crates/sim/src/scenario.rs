@@ -5,14 +5,15 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_http::{
+    Behaviour,
+    page::Transfer,
+    workload::{Pages, Span},
+};
 use ackwise_link::{LinkConfig, Seed};
 use ackwise_tcp::{ByteCount, Config};
 
-use crate::{
-    table::TableModel,
-    workload::{Pages, Span},
-};
+use crate::table::TableModel;
 
 /// Everything that a run is made of: the same scenario gives the same trace.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ackwise_http::cause::{Cause, Direction, Moment, RepairedBy, UnderWay, cause};
+use ackwise_cause::{Cause, Direction, Moment, RepairedBy, UnderWay, cause};
 use ackwise_tcp::{Instant, SeqNumber, Transmit};
 
 use crate::observe::Side;

@@ -6,7 +6,8 @@ mod scenarios;
 
 use std::time::Duration;
 
-use ackwise_http::{Behaviour, Cause, behaviour::HeadFlush, page::Transfer};
+use ackwise_cause::Cause;
+use ackwise_http::{Behaviour, behaviour::HeadFlush, page::Transfer};
 use ackwise_sim::{Nobody, run};
 use scenarios::ethernet;
 

@@ -4,12 +4,17 @@
 
 mod scenarios;
 
-use std::{num::NonZeroU16, num::NonZeroU32, time::Duration};
+use std::{
+    num::{NonZeroU16, NonZeroU32},
+    time::Duration,
+};
 
+use ackwise_cause::Cause;
 use ackwise_http::{
-    Behaviour, Cause,
+    Behaviour,
     behaviour::{Gather, Tail},
     page::Transfer,
+    workload::Span,
 };
 use ackwise_link::{Faults, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
@@ -17,7 +22,6 @@ use ackwise_sim::{
     observe::{ConnectionId, Sighting},
     run,
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, CostModel, Web},
-    workload::Span,
 };
 use ackwise_tcp::{
     ByteCount, Hold, Instant, Policies,

@@ -7,14 +7,21 @@
 
 mod scenarios;
 
-use std::{num::NonZeroU16, num::NonZeroU32, thread, time::Duration};
+use std::{
+    num::{NonZeroU16, NonZeroU32},
+    thread,
+    time::Duration,
+};
 
-use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_http::{
+    Behaviour,
+    page::Transfer,
+    workload::{Pages, Span},
+};
 use ackwise_link::{Faults, Pick, Probability, Queue, Rate, Red, Seed};
 use ackwise_sim::{
     Nobody, Scenario, run,
     scenario::{Application, ApplicationKind, Bulk, BulkSender},
-    workload::{Pages, Span},
 };
 use ackwise_tcp::{ByteCount, Policies};
 use scenarios::{CLIENT, SERVER, ethernet};

@@ -13,7 +13,7 @@ use std::{
 
 use ackwise::explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
 use ackwise_capture::read::Source;
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 use clap::Args;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},

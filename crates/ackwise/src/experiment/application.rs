@@ -2,13 +2,10 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use ackwise_http::{Behaviour, page::Transfer};
-use ackwise_sim::{
-    scenario::{
-        Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node,
-        NodeId, ThinkScope, Web,
-    },
-    workload::Span,
+use ackwise_http::{Behaviour, page::Transfer, workload::Span};
+use ackwise_sim::scenario::{
+    Application, ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, Node, NodeId,
+    ThinkScope, Web,
 };
 use ackwise_tcp::ByteCount;
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use ackwise_sim::workload::{Count, Size, Span, Truncation, Unusable, Weighted};
+use ackwise_http::workload::{Count, Size, Span, Truncation, Unusable, Weighted};
 use ackwise_tcp::ByteCount;
 
 use super::{

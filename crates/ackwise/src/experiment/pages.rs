@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
+use ackwise_http::workload::{Pages, Size};
 use ackwise_link::Probability;
-use ackwise_sim::workload::{Pages, Size};
 use ackwise_tcp::ByteCount;
 
 use super::{

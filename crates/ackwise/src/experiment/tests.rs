@@ -2,11 +2,9 @@
 
 use std::{fs, num::NonZeroU8, path::Path, time::Duration};
 
+use ackwise_http::workload::Pages;
 use ackwise_link::{Limit, Pick, Probability, Queue, Rate};
-use ackwise_sim::{
-    scenario::{ApplicationKind, NodeId},
-    workload::Pages,
-};
+use ackwise_sim::scenario::{ApplicationKind, NodeId};
 use ackwise_tcp::policy::{AckPolicy, CongestionPolicy, InitialWindow};
 
 use super::*;

@@ -4,7 +4,7 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult, ExchangeResult},
     series::{Series, Stretch},
 };
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 
 use super::{
     notes::notes,

@@ -6,7 +6,7 @@ use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
     attribution::Share,
 };
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 use serde::Serialize;
 
 use super::{

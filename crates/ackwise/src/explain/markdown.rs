@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 
 use super::{
     notes::notes,

@@ -7,7 +7,7 @@ use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
     attribution::Share,
 };
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 
 use super::reading::Explained;
 use crate::columns::{self, Column};

@@ -1,6 +1,6 @@
 //! What removes a cause, in a sentence.
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 /// What whoever can change something should change; `None` where nobody at the ends can.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 use super::{
     remedy::remedy,

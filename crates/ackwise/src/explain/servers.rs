@@ -6,7 +6,7 @@ use ackwise_capture::{
     analysis::{Analysis, ConnectionResult},
     attribution::Vantage,
 };
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 use ackwise_tcp::Instant;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::analysis::ExchangeResult;
-use ackwise_http::cause::{Direction, Party};
+use ackwise_cause::{Direction, Party};
 use anstyle::Style;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
-use ackwise_http::cause::{Cause, Direction, Party};
+use ackwise_cause::{Cause, Direction, Party};
 use serde::Serialize;
 
 /// Which exchanges are added up.

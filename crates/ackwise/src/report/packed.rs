@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ackwise_capture::series::{Point, Series};
-use ackwise_http::cause::{Cause, Direction, Party};
+use ackwise_cause::{Cause, Direction, Party};
 use ackwise_tcp::Instant;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_http::cause::Cause;
+use ackwise_cause::Cause;
 
 use super::markup::Escaped;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_capture::series::Series;
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 /// What the waterfall and the time-sequence plot show.

@@ -1,6 +1,6 @@
 //! An experiment of ours whose cases become the lines of one table.
 
-use ackwise_http::cause::Cause;
+use ackwise_cause::Cause;
 use ackwise_sim::{measure::ApplicationMeasures, observe::Side};
 
 use super::{

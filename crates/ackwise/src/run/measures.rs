@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 use ackwise_sim::{
     Measures, Scenario,
     measure::{ApplicationMeasures, DirectionMeasures, FilledSegments, HostMeasures, Work},

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
 use socket2::SockRef;
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use serde_json::Value;
 
 /// What it prints, for people and for programs.

@@ -6,7 +6,7 @@ use ackwise_capture::{
     analysis::{Analysis, ExchangeResult},
     attribution::Share,
 };
-use ackwise_http::cause::{Cause, Direction, Party};
+use ackwise_cause::{Cause, Direction, Party};
 
 use super::truth::{Blame, Injected};
 

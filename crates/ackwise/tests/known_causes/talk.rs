@@ -14,7 +14,7 @@ use ackwise_capture::{
     decode::decode,
     read::Source,
 };
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{

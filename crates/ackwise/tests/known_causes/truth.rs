@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 /// Time that was wasted on purpose.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use std::{
 
 use ackwise::explain::{Live, Reading};
 use ackwise_capture::{analysis::Analysis, read::Source};
-use ackwise_http::cause::Cause;
+use ackwise_cause::Cause;
 use ackwise_linux::testing::skip;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
-use ackwise_http::cause::Cause;
+use ackwise_cause::Cause;
 
 /// Times of two places differ by what the host needs to hand a packet on, and by who else runs. Ours.
 const NEAR: Duration = Duration::from_millis(2);

@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
-use ackwise_http::{Behaviour, page::Transfer};
+use ackwise_http::{
+    Behaviour,
+    page::Transfer,
+    workload::{Pages, Span},
+};
 use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
     Scenario,
@@ -10,7 +14,6 @@ use ackwise_sim::{
         Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
         ThinkScope, Web,
     },
-    workload::{Pages, Span},
 };
 use ackwise_tcp::{ByteCount, Config, Policies};
 

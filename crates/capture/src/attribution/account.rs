@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 use crate::series::{Stretch, Stretches};

@@ -1,6 +1,6 @@
 //! The time between two departures of data, divided.
 
-use ackwise_http::cause::{Cause, Moment, Phase, RepairedBy, UnderWay, Writer, cause};
+use ackwise_cause::{Cause, Moment, Phase, RepairedBy, UnderWay, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
 use super::{Account, Confidence, Evidence, Verdict, hold::Hold};

@@ -4,7 +4,7 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
-use ackwise_http::cause::{RepairedBy, Writer};
+use ackwise_cause::{RepairedBy, Writer};
 use ackwise_tcp::Wait;
 
 use super::{Confidence, Nanos};

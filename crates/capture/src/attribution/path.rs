@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use ackwise_http::cause::{Direction, Party};
+use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
 use super::Nanos;

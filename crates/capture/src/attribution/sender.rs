@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, ops::Range};
 
-use ackwise_http::cause::{Direction, RepairedBy};
+use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{

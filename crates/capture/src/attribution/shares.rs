@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 use super::{Confidence, Evidence, Share};
 

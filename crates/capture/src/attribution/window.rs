@@ -1,6 +1,6 @@
 //! What a sender's flights show of its congestion window, which no packet tells.
 
-use ackwise_http::cause::RepairedBy;
+use ackwise_cause::RepairedBy;
 use ackwise_tcp::Wait;
 
 /// What is seen of the congestion window.

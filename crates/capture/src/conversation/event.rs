@@ -1,6 +1,6 @@
 //! What a conversation turned out to be. Positions are bytes of the stream of their direction.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 /// One request and its response; numbered from 0 in each connection, in the order the requests
 /// begin.

@@ -5,12 +5,12 @@ mod outline;
 mod pipeline;
 mod reader;
 
-use ackwise_http::cause::Direction;
-
-use super::{Event, ExchangeId, ResponseHead, Switch, guess, log::Log, span::Span, turns::Turns};
+use ackwise_cause::Direction;
 use head::{Answers, Expected};
 use pipeline::Pipeline;
 use reader::{Reader, Step};
+
+use super::{Event, ExchangeId, ResponseHead, Switch, guess, log::Log, span::Span, turns::Turns};
 
 /// Both directions of an HTTP/1 connection.
 #[derive(Clone, Debug)]

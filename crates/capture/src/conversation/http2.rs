@@ -10,15 +10,15 @@ mod hpack;
 mod streams;
 mod windows;
 
-use ackwise_http::cause::Direction;
-
-use super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log, span::Span, target};
-use crate::strip::{Outline, mask};
+use ackwise_cause::Direction;
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use hpack::Block;
 use streams::Streams;
 use windows::{Credit, Credits, INITIAL_WINDOW, Window, initial_window_size};
+
+use super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log, span::Span, target};
+use crate::strip::{Outline, mask};
 
 /// Both directions of an HTTP/2 connection.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The first bytes of a connection, and which protocol they begin.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::{
     Protocol,

@@ -9,13 +9,13 @@ mod hello;
 mod quiet;
 mod records;
 
-use ackwise_http::cause::Direction;
-
-use super::{Event, log::Log, span::Span, turns::Turns};
-use crate::strip::mask::{self, Alpn};
+use ackwise_cause::Direction;
 use handshake::{Handshake, Place};
 use hello::{Hello, Offer};
 use records::{Found, Kind, Record, Records};
+
+use super::{Event, log::Log, span::Span, turns::Turns};
+use crate::strip::mask::{self, Alpn};
 
 /// Both directions of a TLS connection.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! What a server says before it was asked anything (a banner, a session ticket) begins nothing. Two
 //! requests one after the other without an answer between them are one: nothing tells them apart.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::{Event, ExchangeId, log::Log};
 

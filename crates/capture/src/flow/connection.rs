@@ -4,7 +4,7 @@ mod events;
 
 use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
-use ackwise_http::cause::{Direction, Party};
+use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{

@@ -1,6 +1,6 @@
 //! One exchange while it goes on.
 
-use ackwise_http::cause::{Cause, Direction, Phase};
+use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
 
 use crate::{

@@ -3,7 +3,7 @@
 //! Between the vantage point and the client something can still be lost. Whether what is sent again
 //! then was needed, its acknowledgement tells: it comes a round trip later, or sooner.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::Instant;
 
 use super::Open;

@@ -1,6 +1,6 @@
 //! What comes before the first exchange: TCP's handshake, and that of TLS.
 
-use ackwise_http::cause::{Cause, Direction, Phase};
+use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::Instant;
 
 use crate::attribution::{

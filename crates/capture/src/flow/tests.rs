@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
 
 use crate::{

@@ -5,7 +5,7 @@
 
 use std::{ops::Range, time::Duration};
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::Instant;
 
 use crate::decode::Seen;

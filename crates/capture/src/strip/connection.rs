@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, hash::RandomState, net::SocketAddr, ops::Range};
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment};
 
 use super::{Kept, Outline, held::Held};

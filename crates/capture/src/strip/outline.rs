@@ -2,7 +2,8 @@
 
 use std::{collections::VecDeque, hash::RandomState};
 
-use ackwise_http::{Framing, cause::Direction};
+use ackwise_cause::Direction;
+use ackwise_http::Framing;
 
 use super::mask::{self, Chunks};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ackwise_capture::conversation::{Conversation, Event, ExchangeId};
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use proptest::prelude::*;
 
 use crate::wire::{Line, Shown, WHOLE, play, script};

@@ -13,7 +13,7 @@
 //! | `c end`, `abort` | FIN of the client; RST |
 
 use ackwise_capture::conversation::{Conversation, Event, ExchangeId, Protocol};
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 /// One line of a script.
 #[derive(Clone, Debug)]

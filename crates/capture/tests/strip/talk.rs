@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use ackwise_capture::{PcapWriter, WHOLE_FRAMES, frame};
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber};
 
 use crate::script::{Line, script};

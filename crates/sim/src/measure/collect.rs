@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 use ackwise_link::{Counters, LinkConfig};
 use ackwise_tcp::{Instant, Segment};
 

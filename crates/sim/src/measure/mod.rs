@@ -8,7 +8,7 @@ pub(crate) use collect::{Collector, Document};
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ackwise_http::Cause;
+use ackwise_cause::Cause;
 
 use crate::table::TableMeasures;
 

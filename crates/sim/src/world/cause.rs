@@ -3,7 +3,7 @@
 //! Each moment of a connection on which something is asked for counts once, for its oldest exchange:
 //! what waits behind that one is not counted again.
 
-use ackwise_http::cause::{Moment, Phase, UnderWay, Writer};
+use ackwise_cause::{Moment, Phase, UnderWay, Writer};
 use ackwise_tcp::{Instant, State, Transmit, Wait};
 
 use super::World;

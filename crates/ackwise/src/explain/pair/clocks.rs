@@ -14,7 +14,7 @@ use std::{
 };
 
 use ackwise_capture::{analysis::Analysis, decode::Seen};
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, SeqNumber, Timestamps};
 
 use super::Apart;

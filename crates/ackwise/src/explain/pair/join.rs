@@ -14,7 +14,7 @@ use ackwise_capture::{
     attribution::{Confidence, Evidence, Share, Shares, Vantage},
     series::Stretch,
 };
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
 use super::{

@@ -1,10 +1,12 @@
 //! The model of a simulated scenario: its inputs are taken from what the simulator runs.
 
-use ackwise_http::page::Transfer;
+use ackwise_http::{
+    page::Transfer,
+    workload::{Pages, Span},
+};
 use ackwise_sim::{
     Scenario,
     scenario::{ApplicationKind, Connections, Web},
-    workload::{Pages, Span},
 };
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Instant};
 
-use ackwise_http::cause::Party;
+use ackwise_cause::Party;
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use socket2::SockRef;
 
 use super::*;

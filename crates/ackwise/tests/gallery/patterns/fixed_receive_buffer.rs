@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use socket2::{Domain, Socket, Type};
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 
 use super::*;
 use crate::http2::{

@@ -2,7 +2,7 @@
 
 use std::{fs, thread};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 
 use super::*;
 

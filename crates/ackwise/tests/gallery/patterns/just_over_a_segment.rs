@@ -1,7 +1,8 @@
 //! The server writes the header, then a body of a full segment and a little.
 
+use ackwise_cause::{Cause, Party};
+
 use super::*;
-use ackwise_http::cause::{Cause, Party};
 
 #[test]
 fn header_then_a_body_of_just_over_a_segment() {

@@ -1,6 +1,6 @@
 //! A proxy passes a body on with MSG_MORE, and then its end brings nothing that it could send.
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use nix::libc::MSG_MORE;
 use socket2::SockRef;
 

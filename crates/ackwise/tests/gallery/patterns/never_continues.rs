@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 
 use super::*;
 

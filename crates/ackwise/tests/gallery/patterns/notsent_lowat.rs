@@ -2,7 +2,7 @@
 
 use std::{io::ErrorKind, thread};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use ackwise_link::Rate;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::SockRef;

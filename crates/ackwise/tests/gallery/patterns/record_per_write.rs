@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ackwise_http::cause::{Cause, Party};
+use ackwise_cause::{Cause, Party};
 use rcgen::generate_simple_self_signed;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, Stream,

@@ -1,7 +1,8 @@
 //! The client writes the head of its request, then the body.
 
+use ackwise_cause::{Cause, Party};
+
 use super::*;
-use ackwise_http::cause::{Cause, Party};
 
 #[test]
 fn a_client_that_splits_its_request() {

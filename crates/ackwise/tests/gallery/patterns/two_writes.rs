@@ -1,7 +1,8 @@
 //! The server writes the header, then the body.
 
+use ackwise_cause::{Cause, Party};
+
 use super::*;
-use ackwise_http::cause::{Cause, Party};
 
 #[test]
 fn header_and_body_in_two_writes() {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use socket2::SockRef;
 
 use super::judge_on_cable;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_link::{Faults, LinkConfig, Pick};
 use ackwise_linux::emulator::EmulatorOptions;
 

@@ -11,7 +11,7 @@ mod window;
 
 use std::sync::{Mutex, PoisonError};
 
-use ackwise_http::cause::Cause;
+use ackwise_cause::Cause;
 use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 use super::judge_on_cable;
 use crate::{

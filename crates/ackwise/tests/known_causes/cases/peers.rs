@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_linux::testing::skip;
 
 use super::judge;

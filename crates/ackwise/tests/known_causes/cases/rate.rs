@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_link::{LinkConfig, Rate};
 use ackwise_linux::emulator::EmulatorOptions;
 

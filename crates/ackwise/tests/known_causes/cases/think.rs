@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 
 use super::judge_on_cable;
 use crate::{

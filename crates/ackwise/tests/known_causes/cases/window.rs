@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise_http::cause::{Cause, Direction};
+use ackwise_cause::{Cause, Direction};
 use ackwise_link::LinkConfig;
 use ackwise_linux::emulator::EmulatorOptions;
 

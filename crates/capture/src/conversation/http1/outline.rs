@@ -1,6 +1,6 @@
 //! What of HTTP/1 has to stay: heads without their contents, and what delimits chunks.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::{
     super::span::Span,

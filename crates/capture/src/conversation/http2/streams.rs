@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log},

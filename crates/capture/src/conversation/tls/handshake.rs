@@ -8,7 +8,7 @@
 //!                                           S  CCS, Finished ── done
 //! ```
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::{
     super::{Event, TlsFlight, log::Log},

@@ -1,6 +1,6 @@
 //! Encrypted records that begin no exchange, told by nothing but their lengths.
 
-use ackwise_http::cause::Direction;
+use ackwise_cause::Direction;
 
 use super::records::Record;
 

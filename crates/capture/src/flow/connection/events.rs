@@ -1,6 +1,6 @@
 //! What a conversation tells, and what that means for the exchanges of its connection.
 
-use ackwise_http::cause::{Direction, Party};
+use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
 use super::Connection;

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use ackwise_link::Probability;
 use ackwise_tcp::ByteCount;
 

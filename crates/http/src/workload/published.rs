@@ -1,6 +1,7 @@
 //! The papers' workloads. Where a source is silent, what stands in says "ours".
 
-use std::{borrow::Cow, time::Duration};
+use alloc::borrow::Cow;
+use core::time::Duration;
 
 use ackwise_link::Probability;
 use ackwise_tcp::ByteCount;

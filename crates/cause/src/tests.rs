@@ -1,9 +1,11 @@
 //! The whole product of waits, delayed acknowledgements and phases, drawn as tables.
 
+use core::time::Duration;
+
+use ackwise_tcp::{AckWait, Instant, Wait};
+
 use super::*;
 use Cause::*;
-use ackwise_tcp::{AckWait, Instant, Wait};
-use core::time::Duration;
 
 /// A message whose sender's program is done, while no link is busy with it and nothing of it is
 /// lost: by the sender's wait, the cause while data travels; when it has arrived and its

@@ -1,4 +1,5 @@
-use std::{borrow::Cow, time::Duration};
+use alloc::{borrow::Cow, vec};
+use core::time::Duration;
 
 use ackwise_link::Probability;
 use ackwise_tcp::ByteCount;

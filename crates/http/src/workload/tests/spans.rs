@@ -1,4 +1,5 @@
-use std::time::Duration;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::{super::*, *};
 

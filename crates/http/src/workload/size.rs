@@ -1,6 +1,6 @@
 //! How large a file is.
 
-use std::borrow::Cow;
+use alloc::{borrow::Cow, vec};
 
 use ackwise_link::{Probability, Stream};
 use ackwise_tcp::ByteCount;

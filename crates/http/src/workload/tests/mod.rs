@@ -5,6 +5,8 @@ mod sizes;
 mod spans;
 mod usable;
 
+use alloc::vec::Vec;
+
 use ackwise_link::Seed;
 
 /// So many draws for each comparison.

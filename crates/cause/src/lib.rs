@@ -1,6 +1,11 @@
 //! Why an exchange takes the time it takes: one name for each millisecond, the same in simulations,
 //! captures and reports.
 
+#![no_std]
+
+#[cfg(test)]
+extern crate alloc;
+
 mod moment;
 mod name;
 mod party;

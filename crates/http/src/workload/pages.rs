@@ -1,11 +1,11 @@
 //! A primary file and its inlines.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
-use ackwise_http::page::Page;
 use ackwise_link::Stream;
 
 use super::{Count, Size, Unusable, unusable::at_most};
+use crate::page::Page;
 
 /// What pages consist of: a primary file and the files that it refers to, its inlines.
 ///

@@ -1,12 +1,12 @@
 //! The draws themselves: computed from the published definitions in another language, not with this
 //! code. A change of any of them changes results that have been reported: it has to be meant.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use ackwise_http::page::Page;
 use ackwise_link::{Probability, Seed};
 
 use super::super::*;
+use crate::page::Page;
 
 #[test]
 fn spans_of_a_seed_never_change() {

@@ -1,6 +1,6 @@
 //! How long something takes: think times, delays, interarrival times.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use ackwise_link::Stream;
 
