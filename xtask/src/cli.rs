@@ -6,57 +6,19 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
-use crate::test::fuzz::Search;
-use crate::test::steps::{STEPS, Step};
+use crate::fuzz::{self, Search};
+use crate::mutants;
+use crate::test::{self, steps::STEPS};
 
 /// What was asked for.
 #[derive(Debug)]
 pub(crate) enum Chore {
     Help,
-    Test(TestOptions),
-    Fuzz(FuzzOptions),
-    Mutants(MutantsOptions),
+    Test(test::Options),
+    Fuzz(fuzz::Options),
+    Mutants(mutants::Options),
     ListBenchmarks,
     Bench { name: String, rounds: Option<NonZeroUsize> },
-}
-
-/// How to run the tests.
-#[derive(Debug, Default)]
-pub(crate) struct TestOptions {
-    /// Leave out the steps that are slow by design.
-    pub(crate) fast: bool,
-    /// Report success although something was skipped.
-    pub(crate) allow_skips: bool,
-    /// Names of the steps to run; empty means all.
-    pub(crate) only: Vec<String>,
-}
-
-/// What to fuzz, and how long.
-#[derive(Debug)]
-pub(crate) struct FuzzOptions {
-    /// Names of the targets; empty means all.
-    pub(crate) targets: Vec<String>,
-    pub(crate) search: Search,
-}
-
-/// Which mutants to try.
-#[derive(Debug, Default)]
-pub(crate) struct MutantsOptions {
-    /// The package or its last word; all that have a threshold if there is none.
-    pub(crate) package: Option<String>,
-    /// A part of the mutants: `K/N`, as cargo-mutants counts them.
-    pub(crate) shard: Option<String>,
-}
-
-impl TestOptions {
-    /// Whether the options ask for `step`. A step named by `--only` runs even if it is slow.
-    pub(crate) fn select(&self, step: &Step) -> bool {
-        if self.only.is_empty() {
-            !(self.fast && step.slow)
-        } else {
-            self.only.iter().any(|name| name == step.name)
-        }
-    }
 }
 
 pub(crate) const HELP: &str = "\
@@ -104,7 +66,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
 }
 
 fn parse_test(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
-    let mut options = TestOptions::default();
+    let mut options = test::Options::default();
     while let Some(arg) = parser.next()? {
         match arg {
             Long("fast") => options.fast = true,
@@ -137,11 +99,11 @@ fn parse_fuzz(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(Chore::Fuzz(FuzzOptions { targets, search }))
+    Ok(Chore::Fuzz(fuzz::Options { targets, search }))
 }
 
 fn parse_mutants(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
-    let mut options = MutantsOptions::default();
+    let mut options = mutants::Options::default();
     while let Some(arg) = parser.next()? {
         match arg {
             Long("shard") => options.shard = Some(parser.value()?.string()?),

@@ -6,6 +6,8 @@
 
 mod bench;
 mod cli;
+mod console;
+mod fuzz;
 mod install;
 mod mutants;
 mod process;
@@ -37,7 +39,7 @@ fn run() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Chore::Test(options) => test::run(&options),
-        Chore::Fuzz(options) => test::fuzz::search(&options),
+        Chore::Fuzz(options) => fuzz::search(&options),
         Chore::Mutants(options) => mutants::run(&options),
         Chore::ListBenchmarks => {
             bench::list();

@@ -10,11 +10,10 @@ use std::{env, fs, io};
 
 use anyhow::{Context, bail, ensure};
 
-use crate::cli::MutantsOptions;
+use crate::console::Printer;
 use crate::install;
 use crate::install::needs::{CARGO_MUTANTS, Need};
 use crate::process::{self, End, Ended, Output};
-use crate::test::console::Printer;
 
 /// What a crate's own tests must notice.
 #[derive(Debug)]
@@ -38,12 +37,21 @@ const THRESHOLDS: &[Threshold] = &[
     },
 ];
 
+/// Which mutants to try.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// The package or its last word; all that have a threshold if there is none.
+    pub(crate) package: Option<String>,
+    /// A part of the mutants: `K/N`, as cargo-mutants counts them.
+    pub(crate) shard: Option<String>,
+}
+
 /// Runs what `options` asks for.
 ///
 /// # Errors
 ///
 /// If the crate has no threshold, or cargo-mutants cannot be had or fails itself.
-pub(crate) fn run(options: &MutantsOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = chosen(options.package.as_deref())?;
     install::provide(Need::Tool(&CARGO_MUTANTS))?;
     let arguments: Vec<_> =

@@ -1,7 +1,5 @@
 //! `cargo xtask test`: installs what is missing, runs the steps, and ends with a summary.
 
-pub(crate) mod console;
-pub(crate) mod fuzz;
 mod skips;
 pub(crate) mod steps;
 mod summary;
@@ -14,15 +12,36 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::console::{Console, Printer};
 use self::skips::SkipFile;
 use self::steps::{Action, Lane, STEPS, Step};
 use self::summary::{Row, Summary, Verdict};
 use self::tally::Tally;
-use crate::cli::TestOptions;
+use crate::console::{Console, Printer};
 use crate::install::needs::Need;
 use crate::process::{self, End, Ended, Output};
-use crate::{install, mutants};
+use crate::{fuzz, install, mutants};
+
+/// How to run the tests.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// Leave out the steps that are slow by design.
+    pub(crate) fast: bool,
+    /// Report success although something was skipped.
+    pub(crate) allow_skips: bool,
+    /// Names of the steps to run; empty means all.
+    pub(crate) only: Vec<String>,
+}
+
+impl Options {
+    /// Whether the options ask for `step`. A step named by `--only` runs even if it is slow.
+    pub(crate) fn select(&self, step: &Step) -> bool {
+        if self.only.is_empty() {
+            !(self.fast && step.slow)
+        } else {
+            self.only.iter().any(|name| name == step.name)
+        }
+    }
+}
 
 /// Runs the steps that `options` ask for. A step that fails does not keep the others from running,
 /// except those that have nothing to run without it.
@@ -30,7 +49,7 @@ use crate::{install, mutants};
 /// # Errors
 ///
 /// If the file of skipped tests cannot be made or read; whatever a step does wrong is its verdict.
-pub(crate) fn run(options: &TestOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let skip_file = SkipFile::create()?;
     let steps: Vec<_> = STEPS.iter().filter(|step| options.select(step)).collect();
     let in_lane = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
@@ -105,7 +124,7 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
         Err(error) => Verdict::Failed(format!("{error:#}")),
     };
     let row = row(verdict, cpu, tally);
-    printer.end(&row);
+    printer.end(row.verdict == Verdict::Passed, &row.verdict);
     row
 }
 

@@ -8,10 +8,18 @@ use std::{fs, io};
 
 use anyhow::{Context, bail, ensure};
 
-use super::console::Printer;
+use crate::console::Printer;
+use crate::install;
 use crate::install::needs::{CARGO_FUZZ, Need};
 use crate::process::{self, End, Ended, Output};
-use crate::{cli, install};
+
+/// What to fuzz, and how.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Names of the targets; empty means all.
+    pub(crate) targets: Vec<String>,
+    pub(crate) search: Search,
+}
 
 /// How long, and where to begin.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,7 +41,7 @@ impl Search {
 /// # Errors
 ///
 /// If a target has another name, or what is needed cannot be installed.
-pub(crate) fn search(options: &cli::FuzzOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn search(options: &Options) -> anyhow::Result<ExitCode> {
     for need in [Need::Tool(&CARGO_FUZZ), Need::Nightly] {
         install::provide(need)?;
     }

@@ -1,10 +1,9 @@
 //! What the steps print: at once while one runs at a time, else each whole when it ends, so that lines
 //! of two steps never mix.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
-
-use super::summary::{Row, Verdict};
 
 /// Who else prints.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,12 +57,12 @@ impl Printer {
         }
     }
 
-    /// Prints what was kept, with how the step ended.
-    pub(crate) fn end(self, row: &Row) {
+    /// Prints what was kept, with how the step ended: a few lines less if it `passed`.
+    pub(crate) fn end(self, passed: bool, verdict: &dyn fmt::Display) {
         let Some(kept) = self.kept else { return };
         let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let said = if row.verdict == Verdict::Passed { without_progress(&kept) } else { kept };
-        print(&format!("\n=== {}: {}\n{said}\n", self.step, row.verdict));
+        let said = if passed { without_progress(&kept) } else { kept };
+        print(&format!("\n=== {}: {}\n{said}\n", self.step, verdict));
     }
 }
 
