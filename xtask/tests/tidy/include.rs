@@ -1,6 +1,6 @@
 //! What a file includes lies in its own package: what cargo publishes would not build otherwise.
 
-use crate::repository::{assert_none, files};
+use crate::repository::{File, assert_none, files};
 
 /// Files that reached out of their package when the rule came. The list may only shrink.
 const RATCHET: &[&str] = &[
@@ -17,7 +17,8 @@ fn nothing_is_included_from_outside_its_package() {
         files.iter().filter_map(|file| file.path.strip_suffix("Cargo.toml")).collect();
     let mut complaints = Vec::new();
     let mut known = RATCHET.to_vec();
-    for file in files.iter().filter(|file| file.has_extension("rs")) {
+    let looked_at = |file: &&File| file.has_extension("rs") && !file.path.ends_with("/include.rs");
+    for file in files.iter().filter(looked_at) {
         // The package is the longest folder with a manifest; the workspace's own has no code.
         let package = packages.iter().filter(|folder| file.path.starts_with(**folder));
         let package = package.max_by_key(|folder| folder.len()).copied().unwrap_or_default();

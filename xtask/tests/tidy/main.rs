@@ -13,3 +13,4 @@ mod include;
 mod links;
 mod metadata;
 mod repository;
+mod words;
