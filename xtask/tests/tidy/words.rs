@@ -27,7 +27,7 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("find out", "determine, detect", 7),
     ("by lot", "at random", 5),
     ("dear to", "slow to", 1),
-    ("lives from", "depends on", 2),
+    ("lives from", "depends on", 0),
     ("live from", "depend on", 0),
     ("is listened on", "has a listener", 3),
     ("not spoken", "not supported", 3),
