@@ -17,25 +17,29 @@
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
+//! | `verdict` | the cause of some time, its evidence, and the confidence |
+//! | `stretch` | which time went where, for a report to draw |
 //! | `shares` | what is kept of that, in few bytes |
-//! | `nanos` | spans of time as one number |
 
 mod account;
 mod acknowledgement;
 pub(crate) mod gap;
 mod hold;
-mod nanos;
 mod path;
 mod round_trips;
 pub(crate) mod sender;
 mod shares;
 mod spacing;
+mod stretch;
+mod verdict;
 mod window;
 
-pub use account::{Account, Confidence, Evidence, Share, Verdict};
+pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
+pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use hold::Loss;
-pub(crate) use nanos::Nanos;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};
 pub use shares::{Shares, SharesIter};
+pub use stretch::Stretch;
+pub use verdict::{Confidence, Evidence, Share, Verdict};

@@ -169,13 +169,14 @@ pub(crate) const STEPS: &[Step] = &[
 /// what else the machine does cannot change their verdict. All others run alone.
 pub(crate) const COMPUTES: &[&str] = &[
     "allocation",
-    "check_model",
+    "attribution",
     "cli",
     "conformance",
     "conversation",
     "explain",
     "explain_simulated",
     "heidemann",
+    "model",
     "port_reuse",
     "reading",
     "recordings",
