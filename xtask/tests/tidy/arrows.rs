@@ -32,6 +32,15 @@ fn dependencies_follow_the_arrows() {
 }
 
 #[test]
+fn every_crate_in_the_picture_exists() {
+    let packages = packages();
+    let exists = |name: &str| packages.iter().any(|package| package.name == name);
+    let named = LAYERS.iter().flat_map(|(crates, known)| known.iter().chain([crates]).copied());
+    let gone = named.flatten().filter(|name| !exists(name)).map(|name| (*name).to_owned());
+    assert_none(&gone.collect::<Vec<_>>(), "no such crate:");
+}
+
+#[test]
 fn an_arrow_that_points_up_is_found() {
     let depends = |from: &str, to: &str| {
         let dependency = crate::metadata::Dependency { name: to.to_owned(), ours: true };
