@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
+use xtask::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
 
 /// One thing that must hold.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
     (&["ackwise"], &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim"]]),
     (&["xtask"], &[]),
+    (&["ackwise-bench"], &[&["xtask"]]),
 ];
 
 const PURE: &[&str] = &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause"];
