@@ -118,8 +118,8 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(5),
         )
     },
-    // The traces of the debug build must be those of a release build; and where ports come again,
-    // 100,000 cases instead of a debug build's 2,000.
+    // The debug build and the release build must give the same traces; and port reuse runs 100,000 cases
+    // instead of a debug build's 2,000.
     Step {
         lane: Lane::Beside,
         environment: &[("CARGO_TARGET_DIR", "target/beside")],
@@ -160,7 +160,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
     },
-    // Also alone: a test that is slow because of its neighbours looks like a mutant that hangs.
+    // Also alone: a test slowed down by other steps looks like a mutant that hangs.
     Step {
         action: Action::Mutants,
         lane: Lane::Alone,
@@ -169,8 +169,8 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
-/// Integration tests that compute, or talk to programs of their own over loopback without timing them:
-/// what else the machine does cannot change their verdict. All others run alone.
+/// Integration tests that compute, or use programs over loopback without timing them: load on the machine
+/// cannot change their verdict. All others run alone.
 pub(crate) const COMPUTES: &[&str] = &[
     "allocation",
     "attribution",
