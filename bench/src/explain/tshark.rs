@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::captures::Capture;
 use super::comparison::Measured;
-use crate::bench::{child, verdict};
-use crate::install::{self, needs::Package};
+use crate::{child, verdict};
+use xtask::install::{self, needs::Package};
 
 const PACKAGES: &[Package] =
     &[Package { name: "tshark", purpose: "the other analyser to compare with", service: None }];

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::ours::{Ours, SAME_TCP, measures, whole};
-use crate::bench::peak::Peak;
-use crate::bench::{child, verdict};
+use crate::peak::Peak;
+use crate::{child, verdict};
 
 /// Measures and prints it. `directory` is for what GNU time writes.
 ///

@@ -10,8 +10,8 @@ use anyhow::ensure;
 use super::SCRIPTS;
 use super::simulator::{Simulator, Watch, parse_counts};
 use super::work::{Counts, Seconds, Work};
-use crate::install::needs::Package;
-use crate::process::{self, End, Output};
+use xtask::install::needs::Package;
+use xtask::process::{self, End, Output};
 
 /// The programs, built.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::install::needs::Package;
-use crate::process::{self, End, Output};
+use xtask::install::needs::Package;
+use xtask::process::{self, End, Output};
 
 pub(super) const PACKAGES: &[Package] = &[
     Package { name: "nginx", purpose: "the server that is captured", service: Some("nginx") },
@@ -146,7 +146,7 @@ fn cut(file: &Path, whole: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-const SCRIPT: &str = "xtask/bench/explain/capture.sh";
+const SCRIPT: &str = "bench/explain/capture.sh";
 
 /// With this the script says that the capture is not whole.
 const PACKETS_MISSED: i32 = 3;
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_script_says_with_the_same_number_that_packets_were_missed() {
-        let script = include_str!("../../../bench/explain/capture.sh");
+        let script = include_str!("../../explain/capture.sh");
         assert!(script.contains(&format!("exit {PACKETS_MISSED}\n")));
     }
 

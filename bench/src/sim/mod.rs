@@ -1,7 +1,7 @@
 //! How fast is the simulator, and how small?
 //!
 //! Ours, ns-2 and ns-3 do the same work in turn on one thread, in user time. The scripts for the other
-//! two are ours, in `xtask/bench/sim`, written to be fast. `docs/decisions/sim-speed.md` says what is
+//! two are ours, in `bench/sim`, written to be fast. `docs/decisions/sim-speed.md` says what is
 //! the same in all three and what is not.
 
 mod comparison;
@@ -26,7 +26,7 @@ use self::simulator::Simulator;
 use self::work::Work;
 use super::machine::Load;
 use super::{peak, program, warn_if_busy};
-use crate::{install, process};
+use xtask::{install, process};
 
 /// What `cargo xtask bench NAME` calls it.
 pub(super) const NAME: &str = "sim";
@@ -79,7 +79,7 @@ fn ours() -> anyhow::Result<Ours> {
 }
 
 /// The scripts for the others, seen from the root of the repository.
-const SCRIPTS: &str = "xtask/bench/sim";
+const SCRIPTS: &str = "bench/sim";
 
 /// Where programs for ns-3 are built.
 const DIRECTORY: &str = "target/bench-sim";

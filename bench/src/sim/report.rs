@@ -2,8 +2,8 @@
 
 use super::comparison::Measured;
 use super::work::Work;
-use crate::bench::spread::Spread;
-use crate::bench::verdict;
+use crate::spread::Spread;
+use crate::verdict;
 
 /// Prints what was found; the first simulator is ours.
 pub(super) fn print(work: Work, all: &[Measured]) {

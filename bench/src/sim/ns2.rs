@@ -5,7 +5,7 @@ use std::process::Command;
 use super::SCRIPTS;
 use super::simulator::{Simulator, Watch, parse_counts};
 use super::work::{Counts, Seconds, Work};
-use crate::install::needs::Package;
+use xtask::install::needs::Package;
 
 /// See the module.
 #[derive(Debug)]

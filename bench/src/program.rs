@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use crate::process::{self, End, Output};
+use xtask::process::{self, End, Output};
 
 /// Builds `ackwise` and says where it is.
 ///

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use super::{Benchmark, Side};
-use crate::process;
+use xtask::process;
 
 /// One run of one side.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ fn sample(benchmark: &mut dyn Benchmark, side: Side) -> anyhow::Result<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::install::needs::Package;
+    use xtask::install::needs::Package;
 
     /// Notes the order in which it is asked; the other side takes twice as long.
     #[derive(Default)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
-use crate::process::{self, End, Output};
+use xtask::process::{self, End, Output};
 
 /// What a run left behind.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use crate::process;
+use xtask::process;
 
 /// A share above which a measurement cannot be trusted.
 pub(crate) const BUSY: f64 = 0.1;

@@ -21,7 +21,7 @@ use self::reader::Reader;
 use super::machine::Load;
 use super::peak::Peak;
 use super::{peak, program, warn_if_busy};
-use crate::{install, process};
+use xtask::{install, process};
 
 /// What `cargo xtask bench NAME` calls it.
 pub(super) const NAME: &str = "explain";

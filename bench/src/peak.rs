@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::install::needs::Package;
+use xtask::install::needs::Package;
 
 pub(crate) const PACKAGES: &[Package] =
     &[Package { name: "time", purpose: "the peak memory of one program", service: None }];

@@ -13,8 +13,8 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::{Benchmark, Side, program};
-use crate::install::needs::Package;
-use crate::process::{self, Output};
+use xtask::install::needs::Package;
+use xtask::process::{self, Output};
 
 /// See the module.
 #[derive(Debug, Default)]

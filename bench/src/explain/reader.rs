@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::needs::Package;
+use xtask::install::needs::Package;
 
 pub(super) const PACKAGES: &[Package] =
     &[Package { name: "tcptrace", purpose: "the analyser to compare with", service: None }];

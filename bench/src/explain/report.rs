@@ -2,7 +2,7 @@
 
 use super::captures::Capture;
 use super::comparison::Measured;
-use crate::bench::verdict;
+use crate::verdict;
 
 /// Prints what was found; the first reader is ours, the second the one to compare with.
 pub(super) fn print(capture: &Capture, all: &[Measured]) {

@@ -14,16 +14,19 @@ mod rounds;
 mod sim;
 mod spread;
 
+use std::env;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
+use lexopt::prelude::*;
 
 use self::machine::Load;
 use self::rounds::{Round, Sample};
 use self::spread::Spread;
-use crate::install::{self, needs::Package};
-use crate::process;
+use xtask::install::{self, needs::Package};
+use xtask::process;
 
 /// A comparison that can be repeated.
 pub(crate) trait Benchmark {
@@ -67,8 +70,67 @@ pub(crate) enum Side {
     Other,
 }
 
+fn main() -> ExitCode {
+    match start() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn start() -> anyhow::Result<ExitCode> {
+    let chore = parse(env::args_os().skip(1))?;
+    process::stop_children_on_signal()?;
+    xtask::enter_repository()?;
+    match chore {
+        Chore::Help => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::List => {
+            list();
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::Run { name, rounds } => run(&name, rounds),
+    }
+}
+
+/// What was asked for.
+#[derive(Debug)]
+enum Chore {
+    Help,
+    List,
+    Run { name: String, rounds: Option<NonZeroUsize> },
+}
+
+const HELP: &str = "\
+cargo xtask bench --list
+cargo xtask bench NAME [--rounds N]
+    Run ours and the other side in turn and print the ratio with its spread.
+    Exit: 0 measured, 1 could not measure.
+";
+
+/// Parses everything after `cargo xtask bench`.
+fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let (mut name, mut rounds) = (None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("list") => return Ok(Chore::List),
+            Long("rounds") => rounds = Some(parser.value()?.parse()?),
+            Value(value) if name.is_none() => name = Some(value.string()?),
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
+    Ok(Chore::Run { name, rounds })
+}
+
 /// Prints every benchmark with its question.
-pub(crate) fn list() {
+fn list() {
     for benchmark in all() {
         println!("{:<10} {}", benchmark.name(), benchmark.question());
     }
@@ -81,7 +143,7 @@ pub(crate) fn list() {
 /// # Errors
 ///
 /// If there is no such benchmark, or it could not be measured.
-pub(crate) fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
@@ -156,5 +218,28 @@ fn warn_if_busy(when: &str, others: Option<f64>) {
             100.0 * share
         ),
         Some(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(line: &str) -> anyhow::Result<Chore> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_comparison_has_a_name_and_rounds() {
+        let Chore::Run { name, rounds } = parse_words("page --rounds 3").unwrap() else {
+            panic!("not a comparison");
+        };
+        assert_eq!((name.as_str(), rounds), ("page", NonZeroUsize::new(3)));
+        assert!(parse_words("").is_err());
+    }
+
+    #[test]
+    fn zero_rounds_are_refused() {
+        assert!(parse_words("page --rounds 0").is_err());
     }
 }

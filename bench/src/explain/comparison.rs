@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::captures::Capture;
 use super::reader::Reader;
-use crate::bench::peak::Peak;
-use crate::bench::spread::Spread;
-use crate::bench::{child, rounds};
+use crate::peak::Peak;
+use crate::spread::Spread;
+use crate::{child, rounds};
 
 /// What was measured of one reader.
 #[derive(Clone, Debug)]

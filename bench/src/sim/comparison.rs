@@ -7,8 +7,8 @@ use anyhow::Context;
 
 use super::simulator::{Simulator, Watch};
 use super::work::{Counts, Seconds, Work};
-use crate::bench::spread::Spread;
-use crate::bench::{child, rounds};
+use crate::spread::Spread;
+use crate::{child, rounds};
 
 /// What was measured of one simulator.
 #[derive(Clone, Debug)]
