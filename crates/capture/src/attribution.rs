@@ -17,6 +17,8 @@
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
+//! | `verdict` | the cause of some time, its evidence, and the confidence |
+//! | `stretch` | which time went where, for a report to draw |
 //! | `shares` | what is kept of that, in few bytes |
 
 mod account;
@@ -28,12 +30,16 @@ mod round_trips;
 pub(crate) mod sender;
 mod shares;
 mod spacing;
+mod stretch;
+mod verdict;
 mod window;
 
-pub use account::{Account, Confidence, Evidence, Share, Verdict};
+pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use hold::Loss;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};
 pub use shares::{Shares, SharesIter};
+pub use stretch::Stretch;
+pub use verdict::{Confidence, Evidence, Share, Verdict};

@@ -28,6 +28,7 @@
 //! | `http2` | streams, flow-control windows, and three fields of HPACK |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
+//! | `token` | which bytes are what, for those who ask |
 //! | `span` | bytes that are there, and bytes that are only known to have been sent |
 //!
 //! What is kept of a connection is bounded: 32 KiB of a head, 1024 requests without an answer or
@@ -44,6 +45,7 @@ mod opening;
 mod span;
 mod target;
 mod tls;
+mod token;
 mod turns;
 
 pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight};
@@ -58,7 +60,7 @@ use span::Span;
 use tls::Tls;
 use turns::Turns;
 
-use crate::strip::{Kept, Outline};
+pub(crate) use token::{Alpn, KnownFields, Token, TokenKind};
 
 /// One connection's bytes on their way to exchanges.
 ///
@@ -106,20 +108,18 @@ impl Conversation {
         Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
     }
 
-    /// Collects also what of the bytes has to stay for the conversation to read the same: see
-    /// [`poll_kept`](Self::poll_kept).
-    pub(crate) fn with_outline(outline: Outline) -> Self {
-        Self { log: Log::with_outline(outline), ..Self::new() }
+    /// The same, which also says what the bytes are that it reads: see
+    /// [`poll_token`](Self::poll_token).
+    pub(crate) fn with_tokens() -> Self {
+        Self { log: Log::with_tokens(), ..Self::new() }
     }
 
-    /// What has to stay of the bytes, later ones in the place of earlier ones.
-    pub(crate) fn poll_kept(&mut self) -> Option<Kept> {
-        let mut kept = None;
-        self.log.outline(|outline| kept = outline.pop());
-        kept
+    /// What was read, oldest first.
+    pub(crate) fn poll_token(&mut self) -> Option<Token> {
+        self.log.pop_token()
     }
 
-    /// Up to where it is decided what of a stream has to stay.
+    /// Up to where all tokens of a stream are there.
     pub(crate) fn decided(&mut self, direction: Direction) -> u64 {
         let undecided = match &self.state {
             State::Opening(opening) => opening.undecided(direction),

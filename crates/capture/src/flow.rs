@@ -17,6 +17,6 @@ mod warm_up;
 
 pub(crate) use connection::tell;
 pub(crate) use ends::{Ends, Lost};
-pub(crate) use exchange::Open;
+pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::Reassembly;
 pub(crate) use table::{Pair, Table, roles};

@@ -13,6 +13,7 @@
 //! | `flow` | segments to connections, and each connection's streams |
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
+//! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
@@ -47,6 +48,7 @@ mod messages;
 pub mod pcap;
 mod positions;
 pub mod read;
+mod results;
 mod segments;
 pub mod series;
 pub mod strip;

@@ -4,13 +4,10 @@
 //! bounded, per connection and in all: of a long connection several segments become one [`Point`], and
 //! what is over the bound in all is only counted.
 
-mod stretch;
-
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant};
 
-pub use stretch::Stretch;
-pub(crate) use stretch::Stretches;
+pub use crate::attribution::Stretch;
 
 /// One segment as it was seen, or several of one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::{
     Framing,
-    chunked::{ChunkError, ChunkScanner, ChunkStep},
+    chunked::{ChunkError, ChunkScanner, ChunkStep, ChunkSyntax},
     cursor::Cursor,
 };
 
@@ -43,6 +43,51 @@ impl BodyEnd {
                 BodyStep::Content(_) => {}
                 BodyStep::End => return Ok(true),
                 BodyStep::NeedsMore => return Ok(false),
+            }
+        }
+    }
+
+    /// Does what [`advance`](Self::advance) does, and calls `report` with each run of bytes that is chunk
+    /// framing, what it is, and its offset in `input`. A run may be cut where `input` ends.
+    ///
+    /// ```
+    /// use ackwise_http::{BodyEnd, ChunkSyntax, Framing};
+    ///
+    /// let mut found = Vec::new();
+    /// let mut body = BodyEnd::new(Framing::Chunked);
+    /// body.advance_reporting(&mut &b"5;a=b\r\nhello\r\n"[..], |syntax, offset, bytes| {
+    ///     found.push((syntax, offset, bytes.to_vec()));
+    /// })?;
+    /// assert_eq!(found[..2], [
+    ///     (ChunkSyntax::Size, 0, b"5".to_vec()),
+    ///     (ChunkSyntax::Extension, 1, b";a=b".to_vec()),
+    /// ]);
+    /// assert_eq!(found[2..], [5, 12].map(|at| (ChunkSyntax::LineEnd, at, b"\r\n".to_vec())));
+    /// # Ok::<(), ackwise_http::ChunkError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the chunks are broken: `input` then begins with the wrong byte.
+    pub fn advance_reporting(
+        &mut self,
+        input: &mut &[u8],
+        mut report: impl FnMut(ChunkSyntax, usize, &[u8]),
+    ) -> Result<bool, ChunkError> {
+        let BodyScanner::Chunked(chunks) = &mut self.0 else { return self.advance(input) };
+        let mut cursor = Cursor::new(input, 0);
+        let whole = input.len();
+        loop {
+            let offset = whole - cursor.rest().len();
+            let run = chunks.advance_framing(&mut cursor);
+            *input = cursor.rest();
+            match run? {
+                Some((syntax, bytes)) => report(syntax, offset, bytes),
+                None => match chunks.advance(&mut cursor)? {
+                    ChunkStep::Data(_) => *input = cursor.rest(),
+                    ChunkStep::End => return Ok(true),
+                    ChunkStep::NeedsMore => return Ok(false),
+                },
             }
         }
     }

@@ -43,6 +43,20 @@ pub(crate) enum ChunkStep<'i> {
     NeedsMore,
 }
 
+/// What a byte of chunk framing is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ChunkSyntax {
+    /// A digit of a chunk's size.
+    Size,
+    /// Of a chunk's extensions, or white space before them.
+    Extension,
+    /// Of a trailer field.
+    Trailer,
+    /// The CR or LF of a line.
+    LineEnd,
+}
+
 /// Why a chunked body cannot be read on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -99,6 +113,46 @@ impl ChunkScanner {
             self.state = self.after(byte)?;
             cursor.skip_one();
         }
+    }
+
+    /// Reads the next run of framing bytes that are the same; `None` if data, the end of the body or
+    /// of the input is next. On an error the cursor stands at the byte that is wrong.
+    pub(crate) fn advance_framing<'i>(
+        &mut self,
+        cursor: &mut Cursor<'i>,
+    ) -> Result<Option<(ChunkSyntax, &'i [u8])>, ChunkError> {
+        let bytes = cursor.rest();
+        let mut run = None;
+        let mut length = 0;
+        while let Some(byte) = cursor.peek() {
+            if matches!(self.state, State::Data(_) | State::End) {
+                break;
+            }
+            let before = *self;
+            let state = match self.after(byte) {
+                Ok(state) => state,
+                // What is right before it is a run of its own.
+                Err(error) if run.is_none() => return Err(error),
+                Err(_) => {
+                    *self = before;
+                    break;
+                }
+            };
+            let syntax = match state {
+                State::SizeDigits(_) => ChunkSyntax::Size,
+                State::Extension(_) => ChunkSyntax::Extension,
+                State::TrailerField => ChunkSyntax::Trailer,
+                _ => ChunkSyntax::LineEnd,
+            };
+            if *run.get_or_insert(syntax) != syntax {
+                *self = before;
+                break;
+            }
+            self.state = state;
+            length += 1;
+            cursor.skip_one();
+        }
+        Ok(run.map(|syntax| (syntax, &bytes[..length])))
     }
 
     /// Passes over unseen bytes; `false` if some of them are framing.
@@ -182,6 +236,7 @@ pub const CHUNK_OVERHEAD_LIMIT: usize = 8 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BodyEnd, Framing};
     use alloc::{vec, vec::Vec};
 
     fn decode(body: &[u8]) -> Result<Vec<u8>, (ChunkError, u64)> {
@@ -225,6 +280,46 @@ mod tests {
             ("0\r\n\rx", ChunkError::LineEnd(Trailer), 4),
         ] {
             assert_eq!(decode(body.as_bytes()).unwrap_err(), (error, at), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn framing_is_reported_however_the_body_is_cut_and_ends_at_the_same_byte() {
+        for body in [
+            &b"5;a\r\nhello\r\n1F\r\n0123456789abcdef0123456789abcde\r\n0\r\nA: b\r\n\r\nHTTP"[..],
+            b"5\r\nhello!\r\n",
+            b"5;a\nhello",
+            b"0\r\nA: b\n\r\n",
+            b"2\r\nabx",
+        ] {
+            for size in 1..body.len() {
+                let (mut told, mut plain) = [BodyEnd::new(Framing::Chunked); 2].into();
+                let mut content = Vec::new();
+                for piece in body.chunks(size) {
+                    let (mut one, mut other) = (piece, piece);
+                    let mut next = 0;
+                    let found = told.advance_reporting(&mut one, |syntax, offset, bytes| {
+                        assert_eq!(&piece[offset..][..bytes.len()], bytes);
+                        content.extend_from_slice(&piece[next..offset]);
+                        next = offset + bytes.len();
+                        let is = |right: fn(&u8) -> bool| assert!(bytes.iter().all(right));
+                        match syntax {
+                            ChunkSyntax::Size => is(u8::is_ascii_hexdigit),
+                            ChunkSyntax::LineEnd => is(|byte| b"\r\n".contains(byte)),
+                            ChunkSyntax::Extension => is(|byte| b";a".contains(byte)),
+                            ChunkSyntax::Trailer => is(|byte| b"A: b".contains(byte)),
+                        }
+                    });
+                    assert_eq!(found, plain.advance(&mut other), "{size}");
+                    assert!(found.is_err() || one == other, "{size}");
+                    content.extend_from_slice(&piece[next..piece.len() - one.len()]);
+                    if found != Ok(false) {
+                        break;
+                    }
+                }
+                let whole = b"hello0123456789abcdef0123456789abcde";
+                assert!(whole.starts_with(&content) || content == b"ab", "{content:?}");
+            }
         }
     }
 

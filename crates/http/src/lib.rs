@@ -66,7 +66,7 @@ pub mod workload;
 
 pub use behaviour::Behaviour;
 pub use body::{BodyEnd, Missing};
-pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart};
+pub use chunked::{CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart, ChunkSyntax};
 pub use encode::EncodeError;
 pub use fields::Fields;
 pub use framing::{Framing, FramingError};

@@ -5,88 +5,10 @@ use std::time::Duration;
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use crate::series::{Stretch, Stretches};
-
-/// The packets that show why, by their numbers in the capture, in the order in which they were seen.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Evidence([u64; Self::MAX]);
-
-impl Evidence {
-    /// Enough for what was held, what released it, and what came then.
-    pub const MAX: usize = 3;
-
-    /// Of these packets; a number of 0 is no packet.
-    #[must_use]
-    pub const fn of(numbers: [u64; Self::MAX]) -> Self {
-        Self(numbers)
-    }
-
-    /// All of them, also those that are none.
-    pub(super) const fn numbers(&self) -> [u64; Self::MAX] {
-        self.0
-    }
-
-    /// The numbers.
-    pub fn packets(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter().copied().filter(|&number| number > 0)
-    }
-}
-
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Confidence {
-    /// Something else would look nearly the same.
-    Low,
-    /// What would look the same is rare.
-    Medium,
-    /// The packets show it.
-    #[default]
-    High,
-}
-
-impl Confidence {
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-/// What an exchange owes to one cause in one direction.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Share {
-    /// Why it did not go on.
-    pub cause: Cause,
-    /// Which way the data goes that was waited for.
-    pub direction: Direction,
-    /// How long, in all.
-    pub span: Duration,
-    /// In how many pieces: of a stall, how often.
-    pub times: u32,
-    /// The longest of them.
-    pub longest: Duration,
-    /// Which packets show the longest.
-    pub evidence: Evidence,
-    /// The least of all its pieces.
-    pub confidence: Confidence,
-}
-
-/// A verdict on some time of an exchange.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Verdict {
-    /// Why it did not go on.
-    pub cause: Cause,
-    /// Which way the data goes that was waited for.
-    pub direction: Direction,
-    /// Which packets show it.
-    pub evidence: Evidence,
-    /// How sure it is.
-    pub confidence: Confidence,
-}
+use super::{
+    stretch::{Stretch, Stretches},
+    verdict::{Confidence, Evidence, Share, Verdict},
+};
 
 /// The time of an exchange since its beginning, every nanosecond of it under one cause.
 #[derive(Clone, Debug)]
@@ -230,5 +152,68 @@ mod tests {
             let sum: Duration = account.into_shares().iter().map(|share| share.span).sum();
             prop_assert_eq!(sum, whole);
         }
+    }
+
+    fn sure(confidence: Confidence, packet: u64) -> Verdict {
+        Verdict { confidence, ..verdict(Cause::NagleRtt, packet) }
+    }
+
+    #[test]
+    fn a_share_is_as_sure_as_the_least_sure_of_its_pieces() {
+        use Confidence::{High, Low, Medium};
+        for (pieces, expected) in [
+            (&[High, High][..], High),
+            (&[High, Medium], Medium),
+            (&[Medium, High], Medium),
+            (&[Low, Medium, High], Low),
+            (&[High, Low, Medium], Low),
+        ] {
+            let mut account = Account::new(Instant::EPOCH);
+            account.keep_stretches();
+            for (until, &confidence) in (1..).zip(pieces) {
+                account.add(Instant::from_nanos(until), sure(confidence, until));
+            }
+            let stretches = account.take_stretches();
+            assert_eq!(account.into_shares()[0].confidence, expected, "{pieces:?}");
+            let [stretch] = &stretches[..] else { panic!("one stretch: {stretches:?}") };
+            assert_eq!(stretch.confidence, expected, "{pieces:?}");
+            let whole = Instant::from_nanos(pieces.len() as u64);
+            assert_eq!((stretch.from, stretch.until), (Instant::EPOCH, whole));
+        }
+    }
+
+    #[test]
+    fn directions_are_shares_and_pieces_of_their_own() {
+        let mut account = Account::new(Instant::EPOCH);
+        let other = Verdict { direction: Direction::ToServer, ..verdict(Cause::Pacing, 7) };
+        account.add(Instant::from_nanos(5), verdict(Cause::Pacing, 6));
+        account.add(Instant::from_nanos(15), other);
+        let shares = account.into_shares();
+        assert_eq!(shares.iter().map(|it| it.longest.as_nanos()).collect::<Vec<_>>(), [5, 10]);
+    }
+
+    #[test]
+    fn an_emptied_account_begins_anew_and_keeps_stretches_if_it_did() {
+        let mut account = Account::new(Instant::from_nanos(3));
+        account.add(Instant::from_nanos(5), verdict(Cause::Pacing, 6));
+        let mut plain = account.emptied();
+        assert_eq!((plain.from(), plain.cursor()), (account.from(), account.from()));
+        plain.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
+        assert_eq!((plain.take_stretches().len(), plain.into_shares().len()), (0, 1));
+        account.keep_stretches();
+        let mut drawn = account.emptied();
+        drawn.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
+        assert_eq!(drawn.take_stretches().len(), 1);
+    }
+
+    #[test]
+    fn the_longest_piece_keeps_the_evidence_of_its_kind() {
+        let at = Instant::from_nanos;
+        let mut account = Account::new(at(0));
+        account.add(at(10), verdict(Cause::NagleRtt, 1));
+        account.add(at(20), verdict(Cause::Pacing, 2));
+        account.add(at(30), verdict(Cause::NagleRtt, 3));
+        let shares = account.into_shares();
+        assert_eq!(shares[0].evidence.packets().collect::<Vec<_>>(), [1], "the first of equals");
     }
 }

@@ -19,18 +19,19 @@ pub(super) struct Arrived {
     pub at: Instant,
     /// What was outstanding before it and after it.
     pub flight: [u64; 2],
-    /// What might be sent before it.
-    pub room: Option<u64>,
-    /// The least that the congestion window was before it.
-    pub window: u64,
+    /// How much the receive window let be sent before it.
+    pub usable_window: Option<u64>,
+    /// What the congestion window was before it, at least.
+    pub least_window: u64,
     pub small_acknowledged: bool,
 }
 
 impl Arrived {
-    /// It came with another before it, so nobody knows which of them let something go.
-    pub(super) const fn behind(self, first: &Self) -> Self {
+    /// It arrived together with an earlier one, and either may have released what was sent then.
+    pub(super) const fn merged_with(self, first: &Self) -> Self {
         let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
         let flight = [first.flight[0], self.flight[1]];
-        Self { flight, room: first.room, window: first.window, small_acknowledged, ..self }
+        let &Self { usable_window, least_window, .. } = first;
+        Self { flight, usable_window, least_window, small_acknowledged, ..self }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Gap {
     /// What the sender waited for.
     pub hold: Hold,
     /// The capture has lost something of it.
-    pub blind: bool,
+    pub capture_lost_data: bool,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
@@ -30,7 +30,7 @@ impl Gap {
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
-        if self.blind {
+        if self.capture_lost_data {
             let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
             return account.add(self.until, Verdict { cause, direction, evidence, confidence });
         }
@@ -96,7 +96,7 @@ pub(crate) fn arrive(
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
-        blind: false,
+        capture_lost_data: false,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);

@@ -12,13 +12,13 @@ use super::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distances {
     round_trips: [Option<Nanos>; 2],
-    /// What follows from them, by the direction of the data.
-    ways: [Ways; 2],
+    /// The delays that follow from them, by the direction of the data.
+    path_delays: [PathDelays; 2],
 }
 
 impl Default for Distances {
     fn default() -> Self {
-        Self { round_trips: [None; 2], ways: [Ways::new(Nanos::ZERO, Nanos::ZERO); 2] }
+        Self { round_trips: [None; 2], path_delays: [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2] }
     }
 }
 
@@ -30,9 +30,9 @@ impl Distances {
             return;
         }
         *least = Some(round_trip);
-        // Half of it, as nothing tells the two ways apart.
+        // Half of it: nothing distinguishes the two directions.
         let [server, client] = self.round_trips.map(|it| it.unwrap_or_default() / 2);
-        self.ways = [Ways::new(client, server), Ways::new(server, client)];
+        self.path_delays = [PathDelays::new(client, server), PathDelays::new(server, client)];
     }
 
     /// The least round-trip time to the end that data in `direction` goes to.
@@ -40,12 +40,12 @@ impl Distances {
         self.round_trips[direction as usize]
     }
 
-    /// The ways of data in `direction`.
-    pub(crate) const fn ways(&self, direction: Direction) -> &Ways {
-        &self.ways[direction as usize]
+    /// The delays of data in `direction`.
+    pub(crate) const fn path_delays(&self, direction: Direction) -> &PathDelays {
+        &self.path_delays[direction as usize]
     }
 
-    /// Both ways, both ends.
+    /// The shortest round-trip time between the ends.
     pub(crate) fn whole(&self) -> Nanos {
         self.round_trips.iter().flatten().copied().sum()
     }
@@ -63,26 +63,26 @@ impl Distances {
     }
 }
 
-/// The ways of data from its sender to the vantage point and on, and what may be inexact about them.
+/// One-way delays of one direction's data, and the tolerances that follow from them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ways {
+pub(crate) struct PathDelays {
     /// From the sender to the vantage point.
     pub sender: Nanos,
     /// From there to the receiver.
     pub receiver: Nanos,
-    /// What the sender does no later after something it does at once: a busy host needs as much, and
-    /// the delay of the path varies. Ours.
-    pub at_once: Nanos,
-    /// What arrives at the sender so much later can still be the reason: the way is only the half of a
-    /// round trip, and what the host needed for that is in it. Ours.
-    pub inexact: Nanos,
-    /// An acknowledgement that leaves the receiver no later after its data was not delayed. Ours.
-    pub prompt: Nanos,
-    /// The least round-trip time between the ends.
+    /// A reaction of the sender within this time is immediate: a busy host needs as much, and the
+    /// delay of the path varies. Our choice.
+    pub immediate: Nanos,
+    /// An acknowledgement that seems to arrive this much after a segment left may still have released
+    /// it: the delay is only half of a round trip, which includes the host's own time. Our choice.
+    pub tolerance: Nanos,
+    /// An acknowledgement that leaves the receiver within this time was not delayed. Our choice.
+    pub prompt_ack: Nanos,
+    /// The shortest round-trip time between the ends.
     pub round_trip: Nanos,
 }
 
-impl Ways {
+impl PathDelays {
     const fn new(sender: Nanos, receiver: Nanos) -> Self {
         const BUSY: u64 = 300_000;
         const AWAKE: u64 = 50_000;
@@ -91,9 +91,9 @@ impl Ways {
         Self {
             sender,
             receiver,
-            at_once: Nanos::new(BUSY + to / 4),
-            inexact: Nanos::new(to / 4 + if to < AWAKE { to } else { AWAKE }),
-            prompt: Nanos::new(PROMPT + on / 4),
+            immediate: Nanos::new(BUSY + to / 4),
+            tolerance: Nanos::new(to / 4 + if to < AWAKE { to } else { AWAKE }),
+            prompt_ack: Nanos::new(PROMPT + on / 4),
             round_trip: Nanos::new(2 * (to + on)),
         }
     }

@@ -85,3 +85,76 @@ impl RoundTrips {
         self.timed.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn only_an_acknowledgement_of_the_end_of_a_segment_times_it() {
+        let mut trips = RoundTrips::default();
+        for (number, start) in (1..).zip([0, 100, 200, 300]) {
+            trips.sent(&(start..start + 100), start, at(number));
+        }
+        let answer = |seen, newly, more| Some(Answer { seen: at(seen), newly, more });
+        for (acked, expected) in [
+            (50, None),
+            (100, answer(1, 50, true)),
+            (250, None),
+            (300, answer(3, 50, true)),
+            (300, None),
+            (400, answer(4, 100, false)),
+        ] {
+            assert_eq!(trips.acknowledged(acked), expected, "{acked}");
+        }
+    }
+
+    #[test]
+    fn segments_are_timed_up_to_a_bound() {
+        let mut trips = RoundTrips::default();
+        for start in 0..20 {
+            trips.sent(&(start..start + 1), start, at(start));
+        }
+        let answer = trips.acknowledged(16).unwrap();
+        assert_eq!((answer.seen, answer.more), (at(15), false));
+        assert_eq!(trips.acknowledged(17), None);
+    }
+
+    #[test]
+    fn nothing_that_was_sent_twice_or_that_the_capture_lacks_is_timed() {
+        for forget in [RoundTrips::forget, RoundTrips::skip] {
+            let mut trips = RoundTrips::default();
+            trips.sent(&(0..100), 0, at(1));
+            forget(&mut trips);
+            assert_eq!(trips.acknowledged(100), None);
+        }
+        let mut trips = RoundTrips::default();
+        trips.sent(&(0..100), 0, at(1));
+        trips.forget();
+        assert_eq!(trips.of_burst(100, 100), None);
+    }
+
+    #[test]
+    fn a_burst_is_what_was_sent_before_its_first_acknowledgement() {
+        let mut trips = RoundTrips::default();
+        trips.sent(&(0..100), 0, at(1));
+        trips.sent(&(100..200), 100, at(2));
+        assert_eq!(trips.of_burst(0, 200), None);
+        assert_eq!(trips.of_burst(50, 200), Some((50, at(1))));
+        trips.acknowledged(50);
+        trips.sent(&(200..300), 200, at(3));
+        assert_eq!(trips.of_burst(200, 300), Some((200, at(1))));
+        assert_eq!(trips.of_burst(201, 300), None, "sent after the acknowledgement");
+        trips.acknowledged(300);
+        trips.sent(&(300..400), 300, at(9));
+        assert_eq!(trips.of_burst(400, 400), Some((100, at(9))), "all was acknowledged");
+        trips.acknowledged(350);
+        trips.acknowledged(400);
+        trips.sent(&(450..500), 450, at(10));
+        assert_eq!(trips.of_burst(500, 500), None, "what is before it is outstanding");
+    }
+}

@@ -10,7 +10,7 @@ use super::{
     acknowledgement::Arrived,
     gap::Gap,
     hold::{Facts, Hold, Loss},
-    path::{Bottleneck, Distances, Pace, Ways},
+    path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
     window::{FirstFlight, Window},
@@ -19,9 +19,9 @@ use super::{
 /// What is known of one end as a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sender {
-    /// Acknowledgements that were seen and are not yet there, oldest first.
-    coming: VecDeque<Acknowledgement>,
-    /// The last one that is there and has changed something.
+    /// Acknowledgements that were seen and have not yet reached it, oldest first.
+    acks_in_flight: VecDeque<Acknowledgement>,
+    /// The last one that has arrived.
     latest: Option<Arrived>,
     last: Option<Departure>,
     /// The last one with bytes that were not seen before, and when links were done with it.
@@ -36,14 +36,14 @@ pub(crate) struct Sender {
     full: u64,
     /// Where the last small segment ended.
     small_end: u64,
-    /// Small segments that left while another was outstanding, whatever Nagle's rule says.
-    unheld: u8,
+    /// Small segments that left while another was outstanding, which Nagle's algorithm forbids.
+    sent_despite_nagle: u8,
     window: Window,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
     first_flight: FirstFlight,
     /// The capture has lost data since the last that it has.
-    blind: bool,
+    capture_lost_data: bool,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Departure {
 
 /// A data segment as it was seen.
 #[derive(Clone, Debug)]
-pub(crate) struct Sighting {
+pub(crate) struct SeenData {
     pub packet: u64,
     pub seen: Instant,
     pub bytes: Range<u64>,
@@ -76,19 +76,19 @@ pub(crate) struct Sighting {
     pub new: bool,
 }
 
-impl Sighting {
+impl SeenData {
     const fn len(&self) -> u64 {
         self.bytes.end - self.bytes.start
     }
 }
 
 impl Sender {
-    /// So many acknowledgements on their way are told apart. Ours.
-    const MAX_COMING: usize = 256;
-    /// So many show that a sender has no Nagle: a probe for a loss looks the same. Ours.
-    const PROOFS: u8 = 2;
-    /// If the way to the receiver is so many times as long, the vantage point is the sender's host or
-    /// next to it: whatever leaves is seen there. Ours.
+    /// Acknowledgements in flight that are told apart. Our choice.
+    const MAX_ACKS_IN_FLIGHT: usize = 256;
+    /// Observations needed to conclude that Nagle is off: a loss probe looks like one. Our choice.
+    const NAGLE_OFF_AFTER: u8 = 2;
+    /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
+    /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
 
     /// An acknowledgement of its data, or a new window, was seen.
@@ -105,10 +105,10 @@ impl Sender {
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
             self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
         }
-        if self.coming.len() == Self::MAX_COMING {
-            self.coming.pop_back();
+        if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
+            self.acks_in_flight.pop_back();
         }
-        self.coming.push_back(ack);
+        self.acks_in_flight.push_back(ack);
     }
 
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
@@ -133,18 +133,18 @@ impl Sender {
 
     /// Acknowledgements that have arrived by `now`, or within what is `inexact` of it. All of those
     /// together may be the reason for what is sent then.
-    fn receive(&mut self, now: Instant, inexact: Nanos, ways: &Ways) {
+    fn receive(&mut self, now: Instant, tolerance: Nanos, delays: &PathDelays) {
         let mut together: Option<Arrived> = None;
-        while let Some(ack) = self.coming.front().copied() {
-            let at = ack.seen + ways.sender;
-            if at > now + inexact {
+        while let Some(ack) = self.acks_in_flight.front().copied() {
+            let at = ack.seen + delays.sender;
+            if at > now + tolerance {
                 break;
             }
-            self.coming.pop_front();
-            let left = ack.seen - ways.receiver;
+            self.acks_in_flight.pop_front();
+            let left = ack.seen - delays.receiver;
             let arrived = self.take(&ack, left, at);
-            let first = together.take().filter(|first| first.at + inexact >= now);
-            together = Some(first.map_or(arrived, |first| arrived.behind(&first)));
+            let first = together.take().filter(|first| first.at + tolerance >= now);
+            together = Some(first.map_or(arrived, |first| arrived.merged_with(&first)));
         }
         if together.is_some() {
             self.latest = together;
@@ -154,9 +154,9 @@ impl Sender {
     /// An acknowledgement has arrived.
     fn take(&mut self, ack: &Acknowledgement, left: Instant, at: Instant) -> Arrived {
         let before = self.flight();
-        let room = self.edge.map(|edge| edge.saturating_sub(self.highest));
+        let usable_window = self.edge.map(|edge| edge.saturating_sub(self.highest));
         let newly = ack.acked.saturating_sub(self.acked);
-        let window = self.window.least;
+        let least_window = self.window.least;
         self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
         let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
         self.acked += newly;
@@ -166,32 +166,32 @@ impl Sender {
             self.recover = None;
         }
         let (packet, flight) = (ack.packet, [before, self.flight()]);
-        Arrived { packet, left, at, flight, room, window, small_acknowledged }
+        Arrived { packet, left, at, flight, usable_window, least_window, small_acknowledged }
     }
 
     /// Data was seen; the time since the data before it, if there was any.
-    pub(crate) fn handle_data(&mut self, mut sighting: Sighting, ways: &Ways) -> Option<Gap> {
-        self.full = sighting.full;
-        let on_link = self.bottleneck.before.time(sighting.len());
-        let sent = sighting.seen - (ways.sender + on_link);
+    pub(crate) fn handle_data(&mut self, mut data: SeenData, delays: &PathDelays) -> Option<Gap> {
+        self.full = data.full;
+        let on_link = self.bottleneck.before.time(data.len());
+        let sent = data.seen - (delays.sender + on_link);
         let sent = self.last.as_ref().map_or(sent, |last| sent.max(last.sent));
-        self.receive(sent, ways.inexact + on_link, ways);
-        self.learn_pace(&sighting, ways);
-        self.notice_idle(sent, ways);
-        if sighting.loss.is_none() && self.recover.is_some() {
-            sighting.loss = Some(Loss::Repaired);
+        self.receive(sent, delays.tolerance + on_link, delays);
+        self.learn_pace(&data, delays);
+        self.notice_idle(sent, delays);
+        if data.loss.is_none() && self.recover.is_some() {
+            data.loss = Some(Loss::Repaired);
         }
-        let gap = self.last.as_ref().map(|last| self.gap(last, &sighting, sent, ways));
-        self.blind = false;
+        let gap = self.last.as_ref().map(|last| self.gap(last, &data, sent, delays));
+        self.capture_lost_data = false;
         if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
             self.note_delay(Nanos::between(arrived, until));
         }
-        self.depart(&sighting, sent, gap.as_ref(), ways);
+        self.depart(&data, sent, gap.as_ref(), delays);
         gap
     }
 
     fn note_delay(&mut self, delay: Nanos) {
-        /// So many are remembered. Ours.
+        /// Remembered delays: enough for a median. Our choice.
         const DELAYS: usize = 7;
         if self.delays.len() == DELAYS {
             self.delays.pop_front();
@@ -201,15 +201,15 @@ impl Sender {
 
     /// A segment without PSH was followed by one that was ready: if it need not wait for an
     /// acknowledgement, only the link was between them.
-    fn learn_pace(&mut self, sighting: &Sighting, ways: &Ways) {
+    fn learn_pace(&mut self, data: &SeenData, delays: &PathDelays) {
         let Some(last) = self.last.as_ref().filter(|last| !last.pushed) else { return };
-        let bytes = sighting.len();
-        if sighting.loss.is_some() || bytes < sighting.full || bytes == 0 {
+        let bytes = data.len();
+        if data.loss.is_some() || bytes < data.full || bytes == 0 {
             return;
         }
-        let span = Nanos::between(last.seen, sighting.seen);
+        let span = Nanos::between(last.seen, data.seen);
         let latest = self.latest.as_ref().filter(|it| it.at > last.sent);
-        let after_ack = latest.map(|it| Nanos::between(it.at + ways.sender, sighting.seen));
+        let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
         let spacing = Spacing { bytes, span, after_ack };
         let before = self.spacing.replace(spacing);
         if spacing.is_of_link(before) {
@@ -217,104 +217,99 @@ impl Sender {
         }
     }
 
-    fn gap(&self, last: &Departure, sighting: &Sighting, sent: Instant, ways: &Ways) -> Gap {
-        let latest = self.latest.as_ref().filter(|it| it.at + ways.at_once >= last.sent);
+    fn gap(&self, last: &Departure, data: &SeenData, sent: Instant, delays: &PathDelays) -> Gap {
+        let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
         let facts = Facts {
-            gap,
-            after_ack: latest.map(|it| Nanos::between(it.at, sent)),
-            quiet: latest.map_or(gap, |it| gap.min(Nanos::between(it.at, sent))),
-            at_once: ways.at_once,
-            bytes: sighting.len(),
-            full: sighting.full,
+            since_data: gap,
+            since_ack: latest.map(|it| Nanos::between(it.at, sent)),
+            immediate: delays.immediate,
+            bytes: data.len(),
+            full: data.full,
             flight: latest.map_or([flight, flight], |it| it.flight),
-            room: latest.and_then(|it| it.room),
-            window: latest.map_or(self.window.least, |it| it.window),
+            usable_window: latest.and_then(|it| it.usable_window),
+            least_window: latest.map_or(self.window.least, |it| it.least_window),
             peak_before_idle: self.window.peak_before_idle,
             slow_start: self.window.slow_start,
-            constant: self.window.is_constant(),
+            is_constant: self.window.is_constant(),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             ended: last.ended,
-            from_afar: ways.sender * Self::NEAR > ways.receiver,
-            without_nagle: self.unheld >= Self::PROOFS,
-            loss: sighting.loss,
+            may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
+            nagle_is_off: self.sent_despite_nagle >= Self::NAGLE_OFF_AFTER,
+            loss: data.loss,
         };
-        let hold = Hold::told_by(&facts);
+        let hold = Hold::from_facts(&facts);
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
-            .filter(|&left| Nanos::between(last.arrives, left) > ways.prompt);
+            .filter(|&left| Nanos::between(last.arrives, left) > delays.prompt_ack);
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
             arrived: last.arrives,
             delayed_until,
-            same_burst: self.is_same_burst(gap, sighting, &facts),
+            same_burst: self.is_same_burst(gap, data, &facts),
             hold,
-            blind: self.blind,
-            evidence: Evidence::of([
-                last.packet,
-                latest.map_or(0, |it| it.packet),
-                sighting.packet,
-            ]),
+            capture_lost_data: self.capture_lost_data,
+            evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
     }
 
     /// Whether nothing but the link was between the last data and this.
-    fn is_same_burst(&self, gap: Nanos, sighting: &Sighting, facts: &Facts) -> bool {
-        let on_link = self.bottleneck.before.time(sighting.len());
+    fn is_same_burst(&self, gap: Nanos, data: &SeenData, facts: &Facts) -> bool {
+        let on_link = self.bottleneck.before.time(data.len());
         let ready = !facts.pushed && !facts.is_released();
-        sighting.loss.is_none()
-            && (gap <= facts.at_once.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
+        data.loss.is_none()
+            && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
-    fn depart(&mut self, sighting: &Sighting, sent: Instant, gap: Option<&Gap>, ways: &Ways) {
-        let bytes = sighting.len();
+    fn depart(&mut self, data: &SeenData, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) {
+        let bytes = data.len();
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
-        let way = ways.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
-        let arrives = (sighting.seen + ways.receiver).max(self.bottleneck.free_at() + way);
-        let (packet, seen, pushed) = (sighting.packet, sighting.seen, sighting.pushed);
+        let way = delays.round_trip / 2 - self.bottleneck.time(Pace::HEADERS);
+        let arrives = (data.seen + delays.receiver).max(self.bottleneck.free_at() + way);
+        let (packet, seen, pushed) = (data.packet, data.seen, data.pushed);
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
-        let cut = bytes > sighting.full || self.last.as_ref().is_some_and(|last| !last.pushed);
-        let ended = pushed && !(cut && bytes.is_multiple_of(sighting.full.max(1)));
+        let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
+        let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
         let departure = Departure { packet, seen, sent, arrives, pushed, ended };
         self.last = Some(departure);
-        if sighting.new {
+        if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
-        if sighting.loss == Some(Loss::Repairs) {
+        if data.loss == Some(Loss::Repairs) {
             self.round_trips.forget();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
             return;
         }
-        self.round_trips.sent(&sighting.bytes, self.highest, seen);
-        self.highest = self.highest.max(sighting.bytes.end);
-        let small = sighting.full > 0 && !bytes.is_multiple_of(sighting.full);
+        self.round_trips.sent(&data.bytes, self.highest, seen);
+        self.highest = self.highest.max(data.bytes.end);
+        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
-        let unacknowledged = self.small_end > self.acked && self.coming.is_empty();
-        if small && ready && unacknowledged && sighting.loss.is_none() {
-            self.unheld = self.unheld.saturating_add(1);
+        let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
+        if small && ready && unacknowledged && data.loss.is_none() {
+            self.sent_despite_nagle = self.sent_despite_nagle.saturating_add(1);
         }
         if small {
-            self.small_end = sighting.bytes.end;
+            self.small_end = data.bytes.end;
         }
         let wait = gap.map(|gap| gap.hold.wait);
-        self.first_flight.see(bytes.div_ceil(sighting.full.max(1)), wait);
+        self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
         let flight = self.flight();
-        self.window.send(bytes, sighting.full, flight, wait);
+        self.window.send(bytes, data.full, flight, wait);
     }
 
-    fn notice_idle(&mut self, sent: Instant, ways: &Ways) {
-        /// RFC 5681, section 4.1: idle for more than a retransmission time-out, which is this at
-        /// least.
+    fn notice_idle(&mut self, sent: Instant, delays: &PathDelays) {
+        /// RFC 5681, section 4.1: idle for more than a retransmission timeout, which is at
+        /// least this.
         const IDLE: Nanos = Nanos::from_millis(200);
         let Some(last) = &self.last else { return };
-        if self.flight() == 0 && Nanos::between(last.sent, sent) > IDLE.max(ways.round_trip) {
+        if self.flight() == 0 && Nanos::between(last.sent, sent) > IDLE.max(delays.round_trip) {
             self.window.idle();
         }
     }
@@ -336,7 +331,7 @@ impl Sender {
 
     /// Whether it was ever told how much it may send.
     pub(crate) fn knows_edge(&self) -> bool {
-        self.edge.is_some() || !self.coming.is_empty()
+        self.edge.is_some() || !self.acks_in_flight.is_empty()
     }
 
     /// The last data that it sent.
@@ -381,6 +376,6 @@ impl Sender {
     pub(crate) fn skip(&mut self, position: u64) {
         self.highest = self.highest.max(position);
         self.round_trips.skip();
-        self.blind = true;
+        self.capture_lost_data = true;
     }
 }

@@ -32,3 +32,38 @@ impl Spacing {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spaced(bytes: u64, micros: u64, after_ack: Option<u64>) -> Spacing {
+        let after_ack = after_ack.map(Nanos::from_micros);
+        Spacing { bytes, span: Nanos::from_micros(micros), after_ack }
+    }
+
+    #[test]
+    fn a_slow_link_is_told_from_a_window() {
+        let same = spaced(1_460, 6_400, Some(1_000));
+        for (now, before, is_of_link, why) in [
+            (spaced(1_460, 6_400, None), None, true, "no ACK came between them"),
+            (spaced(1_460, 6_400, Some(1_600)), None, true, "the ACK came long before"),
+            (spaced(1_460, 6_400, Some(1_599)), None, false, "the ACK came just before"),
+            (spaced(1_460, 6_400, Some(0)), Some(same), true, "as far apart, at another time"),
+            (spaced(1_460, 6_500, Some(0)), Some(same), true, "nearly as far apart"),
+            (spaced(1_460, 6_502, Some(0)), Some(same), false, "further apart"),
+            (spaced(1_460, 6_300, Some(0)), Some(same), false, "less far apart"),
+            (spaced(1_000, 6_400, Some(0)), Some(same), false, "of another size"),
+            (spaced(1_460, 6_400, Some(900)), Some(same), false, "the ACKs come at the same time"),
+            (spaced(1_460, 6_400, Some(899)), Some(same), true, "the ACKs come earlier"),
+            (
+                spaced(1_460, 6_400, Some(0)),
+                Some(spaced(1_460, 6_400, None)),
+                true,
+                "no ACK came before",
+            ),
+        ] {
+            assert_eq!(now.is_of_link(before), is_of_link, "{why}");
+        }
+    }
+}

@@ -180,4 +180,126 @@ mod tests {
             assert_eq!(window.is_constant(), is_constant, "{flight}");
         }
     }
+
+    /// Sends a round: what was acknowledged, and what that let go.
+    fn round(window: &mut Window, acked: &mut u64, [bytes, sent]: [u64; 2], flight: u64) {
+        *acked += bytes;
+        window.acknowledged(bytes, 1_000, [*acked, *acked]);
+        window.send(sent, 1_000, flight, Some(Wait::SlowStart));
+    }
+
+    #[test]
+    fn slow_start_is_over_after_two_rounds_that_grow_by_less_than_a_fifth() {
+        for (rounds, slow_start) in [
+            (&[[4_000, 4_799], [4_000, 4_799]][..], false),
+            (&[[4_000, 4_800], [4_000, 4_800], [4_000, 4_800]], true),
+            (&[[4_000, 4_799]], true),
+            (&[[4_000, 4_799], [4_000, 4_800], [4_000, 4_799]], true),
+            (&[[4_000, 4_799], [3_999, 3_999], [4_000, 4_799]], false),
+            (&[[3_999, 3_999], [3_999, 3_999], [3_999, 3_999]], true),
+        ] {
+            let (mut window, mut acked) = (Window::default(), 0);
+            // A round is judged when something is sent in the one after the next.
+            for &acked_and_sent in rounds {
+                round(&mut window, &mut acked, acked_and_sent, 10_000);
+            }
+            for _ in 0..2 {
+                round(&mut window, &mut acked, [1_000, 2_000], 10_000);
+            }
+            assert_eq!(window.slow_start, slow_start, "{rounds:?}");
+        }
+    }
+
+    #[test]
+    fn only_rounds_that_waited_for_a_window_tell_how_it_grows() {
+        for wait in [None, Some(Wait::Application), Some(Wait::Nagle)] {
+            let mut window = Window::default();
+            for acked in (0..10).map(|round| round * 10_000 + 10_000) {
+                window.acknowledged(10_000, 1_000, [acked, acked]);
+                window.send(10_000, 1_000, 10_000, wait);
+            }
+            assert!(window.slow_start && !window.is_constant(), "{wait:?}");
+        }
+        let mut window = Window::default();
+        for acked in (0..10).map(|round| round * 10_000 + 10_000) {
+            window.acknowledged(10_000, 1_000, [acked, acked]);
+            window.send(10_000, 1_000, 10_000, Some(Wait::CongestionWindow));
+        }
+        assert!(!window.slow_start && window.is_constant());
+    }
+
+    #[test]
+    fn the_least_window_is_what_was_outstanding_and_grows_in_slow_start() {
+        let mut window = Window::default();
+        window.send(10_000, 1_000, 10_000, None);
+        assert_eq!(window.least, 10_000);
+        window.send(1_000, 1_000, 5_000, None);
+        assert_eq!(window.least, 10_000);
+        window.acknowledged(2_000, 1_000, [2_000, 10_000]);
+        assert_eq!(window.least, 11_000);
+        window.acknowledged(0, 1_000, [2_000, 10_000]);
+        assert_eq!(window.least, 11_000);
+        window.slow_start = false;
+        window.acknowledged(2_000, 1_000, [4_000, 10_000]);
+        assert_eq!(window.least, 11_000);
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_and_only_a_timeout_begins_slow_start_again() {
+        for (by, slow_start) in [(RepairedBy::Recovery, false), (RepairedBy::Timeout, true)] {
+            let mut window = Window { peak_before_idle: Some(9), ..Window::default() };
+            window.send(10_000, 1_000, 10_000, None);
+            window.lose(by, 8_000);
+            assert_eq!((window.least, window.slow_start), (4_000, slow_start));
+            assert_eq!(window.peak_before_idle, None);
+        }
+    }
+
+    #[test]
+    fn after_a_loss_a_window_may_stay_as_it_is_for_four_rounds() {
+        let (mut window, mut acked) = (Window::default(), 0);
+        window.lose(RepairedBy::Recovery, 20_000);
+        let mut constant = Vec::new();
+        for _ in 0..8 {
+            round(&mut window, &mut acked, [10_000, 10_000], 10_000);
+            constant.push(window.is_constant());
+        }
+        assert_eq!(constant, [false, false, false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn an_idle_time_is_remembered_until_the_window_is_what_it_was() {
+        let mut window = Window::default();
+        window.send(20_000, 1_000, 20_000, None);
+        window.idle();
+        window.send(10_000, 1_000, 10_000, None);
+        window.idle();
+        assert_eq!(window.peak_before_idle, Some(20_000), "the higher of both");
+        window.send(19_999, 1_000, 19_999, None);
+        assert_eq!(window.peak_before_idle, Some(20_000));
+        window.send(1, 1_000, 20_000, None);
+        assert_eq!(window.peak_before_idle, None);
+        window.slow_start = false;
+        window.idle();
+        assert!(window.slow_start, "RFC 5681, section 4.1: it begins with slow start");
+    }
+
+    #[test]
+    fn the_first_flight_is_counted_until_something_is_acknowledged() {
+        for (wait, limited) in [
+            (Some(Wait::SlowStart), true),
+            (Some(Wait::CongestionWindow), true),
+            (Some(Wait::Application), false),
+            (None, false),
+        ] {
+            let mut flight = FirstFlight::default();
+            flight.see(1, None);
+            flight.see(9, wait);
+            assert_eq!((flight.segments, flight.limited), (10, false));
+            flight.acknowledged = true;
+            flight.see(2, wait);
+            flight.see(2, Some(Wait::SlowStart));
+            assert_eq!((flight.segments, flight.limited), (10, limited), "{wait:?}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! HTTP/1: requests in order, responses in the same order.
 
 mod head;
-mod outline;
 mod pipeline;
 mod reader;
 
@@ -10,7 +9,9 @@ use head::{Answers, Expected};
 use pipeline::Pipeline;
 use reader::{Reader, Step};
 
-use super::{Event, ExchangeId, ResponseHead, Switch, guess, log::Log, span::Span, turns::Turns};
+use super::{
+    Event, ExchangeId, ResponseHead, Switch, TokenKind, guess, log::Log, span::Span, turns::Turns,
+};
 
 /// Both directions of an HTTP/1 connection.
 #[derive(Clone, Debug)]
@@ -91,7 +92,7 @@ impl Http1 {
             Direction::ToServer => (&mut self.requests, &mut self.asked_to),
             Direction::ToClient => (&mut self.responses, &mut self.answered_to),
         };
-        let passes = !log.has_outline() && reader.passes(span);
+        let passes = !log.has_tokens() && reader.passes(span);
         if passes {
             *position = span.end();
         }
@@ -100,27 +101,21 @@ impl Http1 {
 
     fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
-            let before = *span;
-            let step = self.requests.advance(span);
-            log.outline(|it| {
-                outline::note(it, Direction::ToServer, &self.requests, before, span.at(), &step);
-            });
-            match step {
+            match self.requests.advance(span, &mut log.tokens(Direction::ToServer)) {
                 Step::NeedsMore => return None,
                 Step::Begins { at, exact } => self.begin_request(at, exact, log),
                 Step::Head { start, end, bytes } => {
                     let Some(asks) = head::request(&bytes, end) else {
-                        log.outline(|it| outline::note_broken(it, Direction::ToServer, start));
+                        log.token(Direction::ToServer, start, || TokenKind::Unreadable(0));
                         return Some(self.give_up(start, log));
                     };
-                    log.outline(|it| it.follow(Direction::ToServer, asks.framing));
                     match asks.framing {
                         Some(framing) => self.requests.follow(framing, end),
                         None => self.requests.follow_turn(end),
                     }
                     self.note_request(asks, log);
                 }
-                Step::CutHead { bytes, .. } => {
+                Step::CutHead { bytes } => {
                     if let Some(asks) = head::cut_request(&bytes) {
                         self.note_request(asks, log);
                     }
@@ -172,25 +167,20 @@ impl Http1 {
 
     fn handle_responses(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
-            let before = *span;
-            let step = self.responses.advance(span);
-            log.outline(|it| {
-                outline::note(it, Direction::ToClient, &self.responses, before, span.at(), &step);
-            });
-            match step {
+            match self.responses.advance(span, &mut log.tokens(Direction::ToClient)) {
                 Step::NeedsMore => return None,
                 Step::Begins { at, exact } => self.reply = Reply::Head { start: at, exact },
                 Step::Head { start, end, bytes } => {
                     let expected = self.expected();
                     let Some(answers) = head::response(&bytes, expected, end) else {
-                        log.outline(|it| outline::note_broken(it, Direction::ToClient, start));
+                        log.token(Direction::ToClient, start, || TokenKind::Unreadable(0));
                         return Some(self.give_up(start, log));
                     };
                     if let Some(switch) = self.note_response(answers, expected, end, log) {
                         return Some(switch);
                     }
                 }
-                Step::CutHead { bytes, .. } => {
+                Step::CutHead { bytes } => {
                     self.note_cut_response(head::cut_response(&bytes), span.end(), log);
                 }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
@@ -237,10 +227,7 @@ impl Http1 {
                 self.abandon(log);
                 return Some(Switch::Tunnel);
             }
-            (_, _, Some(framing)) => {
-                log.outline(|it| it.follow(Direction::ToClient, Some(framing)));
-                self.responses.follow(framing, end);
-            }
+            (_, _, Some(framing)) => self.responses.follow(framing, end),
             (_, _, None) => self.responses.follow_turn(end),
         }
         None

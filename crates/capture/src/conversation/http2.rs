@@ -17,8 +17,10 @@ use hpack::Block;
 use streams::Streams;
 use windows::{Credit, Credits, INITIAL_WINDOW, Window, initial_window_size};
 
-use super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log, span::Span, target};
-use crate::strip::{Outline, mask};
+use super::{
+    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, log::Log, span::Span,
+    target,
+};
 
 /// Both directions of an HTTP/2 connection.
 #[derive(Clone, Debug)]
@@ -66,7 +68,7 @@ impl Http2 {
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
         if direction == Direction::ToServer && self.client.frames.awaits_preface() {
-            log.outline(|it| it.keep(direction, span.at(), CLIENT_PREFACE.to_vec()));
+            log.token(direction, span.at(), || TokenKind::Preface(CLIENT_PREFACE));
         }
         self.half(direction).end = span.end();
         while let Some(found) = self.half(direction).frames.advance(span) {
@@ -124,7 +126,7 @@ impl Http2 {
     }
 
     fn begin_frame(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
-        log.outline(|it| it.keep(direction, frame.start, frame.header()));
+        log.token(direction, frame.start, || frame.token());
         self.half(direction).reads_payload = match frame.kind {
             Kind::Headers | Kind::PushPromise | Kind::Continuation => true,
             Kind::Settings | Kind::WindowUpdate => true,
@@ -155,7 +157,11 @@ impl Http2 {
             Kind::Data => self.take_data(direction, frame, log),
             Kind::Headers | Kind::PushPromise | Kind::Continuation => {
                 let fields = self.half(direction).blocks.handle(frame);
-                log.outline(|it| keep_block(it, direction, frame, fields.as_ref()));
+                log.token(direction, frame.payload(), || TokenKind::FieldBlock {
+                    length: frame.length,
+                    is_promise: frame.kind == Kind::PushPromise,
+                    fields: fields.as_ref().map(Fields::known).unwrap_or_default(),
+                });
                 if let Some(fields) = fields.filter(|fields| fields.first.kind == Kind::Headers) {
                     self.take_fields(direction, fields, frame.end(), log);
                 }
@@ -167,7 +173,7 @@ impl Http2 {
             Kind::Settings => {
                 let payload = self.half(direction).blocks.take_payload();
                 if let Some(bytes) = &payload {
-                    log.outline(|it| it.keep(direction, frame.payload(), mask::settings(bytes)));
+                    log.token(direction, frame.payload(), || TokenKind::Settings(bytes.clone()));
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
                     let direction = direction.opposite();
@@ -199,7 +205,7 @@ impl Http2 {
     fn take_window_update(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let payload = self.half(direction).blocks.take_payload();
         if let Some(increment) = payload.as_ref().and_then(|bytes| bytes.first_chunk::<4>()) {
-            log.outline(|it| it.keep(direction, frame.payload(), increment.to_vec()));
+            log.token(direction, frame.payload(), || TokenKind::WindowUpdate(*increment));
         }
         let increment = payload.as_deref().and_then(<[u8]>::first_chunk);
         // One that was cut counts as large: better to miss a stall than to invent one.
@@ -283,17 +289,12 @@ impl Half {
     }
 }
 
-/// Keeps a frame with a field block, and what the block says if it ends here.
-fn keep_block(outline: &mut Outline, direction: Direction, frame: &Frame, fields: Option<&Fields>) {
-    let known = fields.map_or((None, None, None), |Fields { block, .. }| {
-        let path = block.path.as_deref().map(|target| target::split(target).0);
-        (block.method.as_deref(), path, block.status)
-    });
-    // A promise begins with the stream that is promised.
-    let prefix = if frame.kind == Kind::PushPromise { frame.length.min(4) } else { 0 };
-    let length = (frame.length - prefix) as usize;
-    outline.keep(direction, frame.payload(), vec![0; prefix as usize]);
-    outline.block(direction, frame.payload() + u64::from(prefix), length, known);
+impl Fields {
+    fn known(&self) -> KnownFields {
+        let Block { method, path, status, .. } = &self.block;
+        let path = path.as_deref().map(|target| target::split(target).0.into());
+        KnownFields { method: method.clone(), path, status: *status }
+    }
 }
 
 fn request_head(block: Block, end: u64) -> RequestHead {

@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::{Event, ExchangeId};
-use crate::strip::Outline;
+use ackwise_cause::Direction;
+
+use super::{
+    Event, ExchangeId,
+    token::{Token, TokenKind, Tokens},
+};
 
 /// What was found and not yet told.
 ///
@@ -14,25 +18,37 @@ pub(super) struct Log {
     events: VecDeque<Event>,
     begun: u32,
     passed_over: u64,
-    /// What has to stay of the bytes, if somebody wants to know.
-    outline: Option<Box<Outline>>,
+    /// What the readers have read, if somebody asked for it.
+    tokens: Option<VecDeque<Token>>,
 }
 
 impl Log {
-    pub(super) fn with_outline(outline: Outline) -> Self {
-        Self { outline: Some(outline.into()), ..Self::default() }
+    pub(super) fn with_tokens() -> Self {
+        Self { tokens: Some(VecDeque::new()), ..Self::default() }
     }
 
-    /// Notes what has to stay of the bytes.
-    pub(super) fn outline(&mut self, note: impl FnOnce(&mut Outline)) {
-        if let Some(outline) = &mut self.outline {
-            note(outline);
-        }
+    /// Where readers of one direction put their tokens.
+    pub(super) const fn tokens(&mut self, direction: Direction) -> Tokens<'_> {
+        Tokens::new(direction, self.tokens.as_mut())
     }
 
-    /// Whether somebody wants to know what has to stay of the bytes.
-    pub(super) const fn has_outline(&self) -> bool {
-        self.outline.is_some()
+    /// Notes what the bytes from `at` on are, if somebody asked for that.
+    pub(super) fn token(
+        &mut self,
+        direction: Direction,
+        at: u64,
+        kind: impl FnOnce() -> TokenKind,
+    ) {
+        self.tokens(direction).push(at, kind);
+    }
+
+    pub(super) fn pop_token(&mut self) -> Option<Token> {
+        self.tokens.as_mut()?.pop_front()
+    }
+
+    /// Whether somebody asked for tokens.
+    pub(super) const fn has_tokens(&self) -> bool {
+        self.tokens.is_some()
     }
 
     pub(super) fn push(&mut self, event: Event) {

@@ -11,11 +11,10 @@ mod records;
 
 use ackwise_cause::Direction;
 use handshake::{Handshake, Place};
-use hello::{Hello, Offer};
+use hello::Hello;
 use records::{Found, Kind, Record, Records};
 
-use super::{Event, log::Log, span::Span, turns::Turns};
-use crate::strip::mask::{self, Alpn};
+use super::{Alpn, Event, TokenKind, log::Log, span::Span, turns::Turns};
 
 /// Both directions of a TLS connection.
 #[derive(Clone, Debug)]
@@ -152,10 +151,10 @@ impl Tls {
         }
     }
 
-    /// Notes what of a record has to stay: its header.
+    /// Notes the header of a record.
     fn note_record(&mut self, direction: Direction, record: &Record, log: &mut Log) {
         if let Some(header) = record.header() {
-            log.outline(|it| it.keep(direction, record.start, header));
+            log.token(direction, record.start, || header);
         }
         if self.hello.as_ref().is_some_and(|(whose, it)| *whose == direction && it.is_empty()) {
             self.hello_at = [record.end - record.length(), record.end];
@@ -186,20 +185,23 @@ impl Tls {
         }
         let Some(offer) = hello.extend(bytes) else { return };
         if let Some((kind, length)) = hello.message() {
-            let bytes = mask::hello(kind, length, offer.into());
             let [at, record_end] = self.hello_at;
-            if at + bytes.len() as u64 <= record_end {
-                log.outline(|it| it.keep(direction, at, bytes));
+            if at + hello::HEADER + length as u64 <= record_end {
+                log.token(direction, at, || TokenKind::Hello {
+                    message_type: kind,
+                    length,
+                    alpn: offer,
+                });
             }
         }
         (self.http2, self.hello) = match (direction, offer) {
-            (Direction::ToServer, Offer::Http2) => {
+            (Direction::ToServer, Alpn::Http2) => {
                 (Inside::MayBeHttp2, Some((Direction::ToClient, Hello::default())))
             }
-            (Direction::ToClient, Offer::Http2) => (Inside::Http2, None),
+            (Direction::ToClient, Alpn::Http2) => (Inside::Http2, None),
             // TLS 1.3 encrypts the choice.
-            (Direction::ToClient, Offer::Nothing) => (self.http2, None),
-            (_, Offer::Nothing | Offer::Other) => (Inside::Other, None),
+            (Direction::ToClient, Alpn::Absent) => (self.http2, None),
+            (_, Alpn::Absent | Alpn::Other) => (Inside::Other, None),
         };
     }
 
@@ -316,16 +318,6 @@ impl Tls {
         if let First::Ticket { record, asked: true } = self.first {
             self.first = First::Data;
             self.take_turn(Direction::ToClient, &record, log);
-        }
-    }
-}
-
-impl From<Offer> for Alpn {
-    fn from(offer: Offer) -> Self {
-        match offer {
-            Offer::Nothing => Self::Absent,
-            Offer::Http2 => Self::Http2,
-            Offer::Other => Self::Other,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use ackwise_tcp::{Segment, SeqNumber};
 
-use crate::{analysis::Results, decode::Seen};
+use crate::{decode::Seen, results::Results};
 
 /// What is remembered of it beside its result.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use ackwise_tcp::{Instant, Segment};
 use super::{
     closed::{Closed, Swap},
     ends::{Ends, Lost},
-    exchange::Open,
+    exchange::OpenExchange,
     flow_control::FlowControl,
     lingering::Lingering,
     reassembly::{Piece, Reassembly},
@@ -18,10 +18,10 @@ use super::{
     warm_up::WarmUp,
 };
 use crate::{
-    analysis::{ConnectionResult, Results},
     attribution::gap::Gap,
     conversation::{Conversation, Protocol},
     decode::Seen,
+    results::{ConnectionResult, Results},
     series::{Point, Series},
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     reassembly: [Reassembly; 2],
     conversation: Conversation,
     setup: Setup,
-    open: VecDeque<Open>,
+    open: VecDeque<OpenExchange>,
     protocol: Option<Protocol>,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],

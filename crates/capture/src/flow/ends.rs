@@ -12,7 +12,7 @@ use super::{
 use crate::attribution::{
     Acknowledgement, Distances, Loss, Nanos, Paces,
     gap::Gap,
-    sender::{Sender, Sighting},
+    sender::{SeenData, Sender},
 };
 
 /// Both ends, and the path between them.
@@ -197,9 +197,9 @@ impl Ends {
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
         let new = novelty != Novelty::Again;
-        let sighting =
-            Sighting { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new };
-        let gap = half.sender.handle_data(sighting, self.distances.ways(direction));
+        let seen_data =
+            SeenData { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new };
+        let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
         Some(Data { bytes, gap, repairs, new })
     }
 

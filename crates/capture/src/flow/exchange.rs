@@ -10,17 +10,18 @@ use crate::{
         sender::Departure,
     },
     conversation::{ExchangeId, RequestHead},
+    results::ExchangeResult,
 };
 
 /// An exchange that is not over.
 #[derive(Clone, Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenExchange {
     pub id: ExchangeId,
     pub stream: u32,
     pub account: Account,
     state: State,
     /// The client no longer waits for 100 (Continue), if it ever did.
-    goes_on: bool,
+    continue_settled: bool,
     pub head: Option<Box<RequestHead>>,
     pub status: Option<u16>,
     pub request: [u64; 2],
@@ -43,14 +44,14 @@ enum State {
     Response,
 }
 
-impl Open {
+impl OpenExchange {
     pub(crate) const fn new(id: ExchangeId, stream: u32, account: Account, position: u64) -> Self {
         Self {
             id,
             stream,
             account,
             state: State::Request,
-            goes_on: false,
+            continue_settled: false,
             head: None,
             status: None,
             request: [position, position],
@@ -64,7 +65,9 @@ impl Open {
     /// Data has left in `direction`; what did the exchange wait for until then?
     pub(crate) fn handle_gap(&mut self, gap: &Gap, direction: Direction) {
         match (self.state, direction) {
-            (State::Request, Direction::ToServer) if self.awaits_continue() => self.go_on(gap),
+            (State::Request, Direction::ToServer) if self.awaits_continue() => {
+                self.send_without_continue(gap)
+            }
             (State::Request, Direction::ToServer) => gap.divide(Phase::Request, &mut self.account),
             (State::Response, Direction::ToClient) => {
                 gap.divide(Phase::Response, &mut self.account)
@@ -78,14 +81,14 @@ impl Open {
     }
 
     fn awaits_continue(&self) -> bool {
-        !self.goes_on && self.head.as_ref().is_some_and(|head| head.expects_continue)
+        !self.continue_settled && self.head.as_ref().is_some_and(|head| head.expects_continue)
     }
 
     /// The client sends what follows the head although nobody has asked it to. RFC 9110, section
     /// 10.1.1: to such a head a server "MUST send either" a final status or 100 (Continue).
-    fn go_on(&mut self, gap: &Gap) {
-        self.goes_on = true;
-        if gap.blind || gap.hold.wait != Wait::Application {
+    fn send_without_continue(&mut self, gap: &Gap) {
+        self.continue_settled = true;
+        if gap.capture_lost_data || gap.hold.wait != Wait::Application {
             return gap.divide(Phase::Request, &mut self.account);
         }
         let (free_at, arrived) = (gap.free_at.min(gap.until), gap.arrived.min(gap.until));
@@ -117,7 +120,7 @@ impl Open {
         if !matches!(self.state, State::Request) {
             return;
         }
-        self.goes_on = true;
+        self.continue_settled = true;
         let (free_at, arrives) = (free_at.min(interim.sent), last.arrives.min(interim.sent));
         gap::arrive(Phase::Request, free_at, arrives, last.packet, &mut self.account);
         let evidence = Evidence::of([last.packet, interim.packet, 0]);
@@ -181,6 +184,29 @@ impl Open {
         if let State::Think { free_at, arrives, packet } = self.state {
             let (free_at, arrives) = (free_at.min(limit), arrives.min(limit));
             gap::arrive(Phase::Request, free_at, arrives, packet, &mut self.account);
+        }
+    }
+
+    /// What is known of it, as one of the `connection` with that number.
+    pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
+        let stretches = self.account.take_stretches().into();
+        let request = self.head.as_ref().map(|head| {
+            let method = head.method.as_deref().unwrap_or("?");
+            [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
+        });
+        ExchangeResult {
+            connection,
+            start: self.account.from(),
+            duration: self.account.cursor().since(self.account.from()),
+            request,
+            status: self.status,
+            bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
+            stream: self.stream,
+            packet: self.first_packet,
+            complete,
+            exact: self.exact,
+            shares: self.account.into_shares().into_iter().collect(),
+            stretches,
         }
     }
 

@@ -6,13 +6,13 @@
 use ackwise_cause::Direction;
 use ackwise_tcp::Instant;
 
-use super::Open;
+use super::OpenExchange;
 use crate::attribution::{Nanos, gap::Gap, sender::Departure};
 
 /// An exchange whose response is not yet acknowledged.
 #[derive(Debug)]
 pub(crate) struct Lingering {
-    open: Open,
+    open: OpenExchange,
     /// Where the response ends.
     end: u64,
     /// Its last bytes, and when links were done with them.
@@ -26,7 +26,7 @@ impl Lingering {
     /// So many repairs count. Ours.
     const MAX_REPAIRS: usize = 64;
 
-    pub(crate) const fn new(open: Open, end: u64, sent: (Departure, Instant)) -> Self {
+    pub(crate) const fn new(open: OpenExchange, end: u64, sent: (Departure, Instant)) -> Self {
         Self { open, end, sent, gaps: Vec::new(), again: None }
     }
 
@@ -44,7 +44,7 @@ impl Lingering {
     }
 
     /// The exchange as it went. The acknowledgement was seen at `acked`, if it was.
-    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> Open {
+    pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> OpenExchange {
         let needed = |again: &(Departure, Instant)| {
             acked.is_some_and(|at| Nanos::between(again.0.seen, at) >= round_trip * 3 / 4)
         };

@@ -66,7 +66,7 @@ impl Setup {
         if let Some(account) = &mut self.account {
             let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
             // The client had the answer when it sent this.
-            let sent = seen - distances.ways(Direction::ToClient).receiver;
+            let sent = seen - distances.path_delays(Direction::ToClient).receiver;
             account.add(sent, verdict(Cause::Handshake, Direction::ToServer, evidence));
         }
     }

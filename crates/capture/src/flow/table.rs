@@ -10,7 +10,7 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use super::{closed::Closed, connection::Connection, copies::Copies};
-use crate::{analysis::Results, decode::Seen};
+use crate::{decode::Seen, results::Results};
 
 /// The connections that are alive, and those that are over but may still be heard of.
 #[derive(Debug, Default)]

@@ -2,14 +2,15 @@
 
 use std::{
     io::Read,
-    ops::Range,
     path::{Path, PathBuf},
 };
 
 use ackwise_tcp::Instant;
 
 use super::{
-    Direction, Frame, LinkType, Problem, ReadError, input,
+    Frame, Problem, ReadError,
+    frame::Record,
+    input,
     interfaces::Interfaces,
     pcap::{self, Pcap},
     pcapng::{self, PcapNg},
@@ -23,23 +24,6 @@ pub(super) struct Capture {
     /// Known once the first bytes are there.
     format: Option<Format>,
     current: Option<Record>,
-}
-
-/// A packet that is in the window.
-#[derive(Clone, Debug)]
-pub(super) struct Record {
-    pub(super) at: Instant,
-    pub(super) interface: u32,
-    pub(super) link_type: LinkType,
-    pub(super) original_len: u32,
-    pub(super) direction: Option<Direction>,
-    pub(super) lost_before: u64,
-    /// What has a number of its own before this packet, but is none.
-    pub(super) numbered_before: u64,
-    /// Where in the window the bytes of the packet are.
-    pub(super) packet: Range<usize>,
-    /// How many bytes the record has: what to consume when it is no longer the current one.
-    pub(super) whole: usize,
 }
 
 impl Capture {

@@ -115,10 +115,17 @@ pub enum Problem {
         /// How many the section has described so far.
         described: usize,
     },
-    /// More than [`MOST_INTERFACES`](super::MOST_INTERFACES).
-    #[error("expected at most {} interfaces, found one more", super::MOST_INTERFACES)]
+    /// More than [`MOST_INTERFACES`].
+    #[error("expected at most {MOST_INTERFACES} interfaces, found one more")]
     TooManyInterfaces,
-    /// More than [`MOST_OPEN`](super::MOST_OPEN) files whose times overlap.
-    #[error("expected at most {} captures of the same time, found one more", super::MOST_OPEN)]
+    /// More than [`MOST_OPEN`] files whose times overlap.
+    #[error("expected at most {MOST_OPEN} captures of the same time, found one more")]
     TooManyOpen,
 }
+
+/// The most interfaces of a capture. Our choice.
+pub const MOST_INTERFACES: usize = 4096;
+
+/// The most files with overlapping times that are read at once. Our choice: each takes a buffer and a
+/// file descriptor.
+pub const MOST_OPEN: usize = 64;

@@ -1,5 +1,7 @@
 //! A frame as a capture holds it.
 
+use std::ops::Range;
+
 use ackwise_tcp::Instant;
 
 /// One captured frame, in the buffer it was read into.
@@ -22,6 +24,23 @@ pub struct Frame<'a> {
     /// How many packets the capture itself lost on this interface since the one before, where the
     /// file says so.
     pub lost_before: u64,
+}
+
+/// A packet that is in the window.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) at: Instant,
+    pub(super) interface: u32,
+    pub(super) link_type: LinkType,
+    pub(super) original_len: u32,
+    pub(super) direction: Option<Direction>,
+    pub(super) lost_before: u64,
+    /// What has a number of its own before this packet, but is none.
+    pub(super) numbered_before: u64,
+    /// Where in the window the bytes of the packet are.
+    pub(super) packet: Range<usize>,
+    /// How many bytes the record has: what to consume when it is no longer the current one.
+    pub(super) whole: usize,
 }
 
 /// Which way a packet went, as the capturing host saw it.

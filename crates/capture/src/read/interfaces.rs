@@ -5,7 +5,7 @@ use std::{
     ops::Add,
 };
 
-use super::{LinkType, Problem};
+use super::{LinkType, MOST_INTERFACES, Problem};
 
 /// An interface that packets were captured on.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -107,6 +107,3 @@ impl Interfaces {
         self.drops
     }
 }
-
-/// How many interfaces a capture has at most.
-pub const MOST_INTERFACES: usize = 4096;

@@ -31,7 +31,7 @@ mod pcapng;
 mod source;
 mod window;
 
-pub use error::{Problem, ReadError};
+pub use error::{MOST_INTERFACES, MOST_OPEN, Problem, ReadError};
 pub use frame::{Direction, Frame, LARGEST_PACKET, LinkType};
-pub use interfaces::{Drops, Interface, MOST_INTERFACES};
-pub use source::{MOST_OPEN, Source};
+pub use interfaces::{Drops, Interface};
+pub use source::Source;

@@ -3,7 +3,7 @@
 use ackwise_tcp::Instant;
 
 use super::{
-    LARGEST_PACKET, LinkType, Problem, capture::Record, interfaces::Interfaces, order::ByteOrder,
+    LARGEST_PACKET, LinkType, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder,
     window::Window,
 };
 

@@ -10,7 +10,8 @@ use std::{
 use ackwise_tcp::Instant;
 
 use super::{
-    Drops, Frame, Interface, Problem, ReadError, capture::Capture, input, interfaces::Interfaces,
+    Drops, Frame, Interface, MOST_OPEN, Problem, ReadError, capture::Capture, input,
+    interfaces::Interfaces,
 };
 
 /// One capture out of any number of files and pipes.
@@ -199,6 +200,3 @@ fn first_packet(file: &Path) -> Option<Instant> {
     capture.advance(&mut Interfaces::default()).ok()?;
     capture.at()
 }
-
-/// How many files whose times overlap are read at once: each takes a buffer and a file descriptor.
-pub const MOST_OPEN: usize = 64;

@@ -5,9 +5,9 @@ use std::{collections::VecDeque, hash::RandomState, net::SocketAddr, ops::Range}
 use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment};
 
-use super::{Kept, Outline, held::Held};
+use super::{held::Held, mask::mask};
 use crate::{
-    conversation::Conversation,
+    conversation::{Conversation, Token},
     decode::Seen,
     flow::{Ends, Lost, Reassembly, tell},
 };
@@ -19,6 +19,7 @@ pub(super) struct Connection {
     ends: Ends,
     reassembly: [Reassembly; 2],
     conversation: Conversation,
+    key: RandomState,
     /// Packets of which it is not decided what stays, in their order, and their places.
     waiting: [VecDeque<Waiting>; 2],
     last_seen: Instant,
@@ -36,7 +37,8 @@ impl Connection {
             client,
             ends: Ends::default(),
             reassembly: Default::default(),
-            conversation: Conversation::with_outline(Outline::new(key)),
+            conversation: Conversation::with_tokens(),
+            key,
             waiting: Default::default(),
             last_seen: Instant::EPOCH,
         }
@@ -66,8 +68,8 @@ impl Connection {
             _ => self.handle_data(seen, direction, number, held),
         }
         self.handle_end(&seen.segment, direction);
-        while let Some(kept) = self.conversation.poll_kept() {
-            self.keep(&kept, held);
+        while let Some(token) = self.conversation.poll_token() {
+            self.keep(token, held);
         }
         // What nobody asks for must not pile up.
         while self.conversation.poll_event().is_some() {}
@@ -110,13 +112,14 @@ impl Connection {
         self.ends.reset |= segment.flags.rst;
     }
 
-    /// Puts what stays where it stood.
-    fn keep(&self, kept: &Kept, held: &mut Held) {
-        let end = kept.at + kept.bytes.len() as u64;
-        for Waiting { number, bytes } in &self.waiting[kept.direction as usize] {
-            let (from, to) = (bytes.start.max(kept.at), bytes.end.min(end));
+    /// Puts what stands for a token where that stood.
+    fn keep(&self, Token { direction, at, kind }: Token, held: &mut Held) {
+        let masked = mask(kind, &self.key);
+        let end = at + masked.len() as u64;
+        for Waiting { number, bytes } in &self.waiting[direction as usize] {
+            let (from, to) = (bytes.start.max(at), bytes.end.min(end));
             if from < to {
-                let piece = &kept.bytes[distance(kept.at, from)..distance(kept.at, to)];
+                let piece = &masked[distance(at, from)..distance(at, to)];
                 held.keep(*number, distance(bytes.start, from), piece);
             }
         }

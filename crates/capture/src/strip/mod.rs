@@ -21,8 +21,8 @@
 //!
 //! | file | its one idea |
 //! | --- | --- |
-//! | `outline`, `mask` | what of a connection's bytes has to stay, and how it is made nobody's |
-//! | `connection` | the analyser's own reading of a connection, to ask it what it looks at |
+//! | `connection` | the analyser's own reading of a connection, which tells what it looks at |
+//! | `mask` | what is written in the place of that |
 //! | `held` | packets in order, until it is decided what of them stays |
 //! | `hosts` | numbers for addresses |
 //! | `packet`, `file` | headers of our own, in a pcapng file |
@@ -34,12 +34,10 @@ mod connection;
 mod file;
 mod held;
 mod hosts;
-pub(crate) mod mask;
-mod outline;
+mod mask;
 mod packet;
 
 pub use hosts::Hosts;
-pub(crate) use outline::{Kept, Outline};
 
 use std::{
     fmt,

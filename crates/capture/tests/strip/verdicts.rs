@@ -35,6 +35,30 @@ s end
 c end
 "#;
 
+/// A tab in an extension is right, a bare LF is not; the last extension is cut by a segment.
+const EXTENSIONS: [&str; 3] = [
+    r#"
+    c "GET /a HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 ;\tname=value\r\nhello\r\n0\r\n\r\n"
+    c "GET /b HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
+    "#,
+    r#"
+    c "GET /a HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a\n"
+    s "hello\r\n0\r\n\r\n"
+    c "GET /b HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
+    "#,
+    r#"
+    c "GET /a HTTP/1.1\r\n\r\n"
+    s "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;na"
+    s "me\r\nhello\r\n0\r\nT: v\n"
+    s "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
+    c "GET /b HTTP/1.1\r\n\r\n"
+    "#,
+];
+
 const HTTP2: &str = r#"
 c h2 preface, settings 000300000064, window 0 983041, headers 1 5 828684410161
 s h2 settings 000400001000, ack
@@ -144,6 +168,7 @@ fn say_the_same(text: &str) {
 fn of_http1() {
     say_the_same(PIPELINED);
     say_the_same(CHUNKED);
+    EXTENSIONS.into_iter().for_each(say_the_same);
 }
 
 #[test]

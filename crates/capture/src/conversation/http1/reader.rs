@@ -4,7 +4,11 @@ use std::borrow::Cow;
 
 use ackwise_http::{BodyEnd, Framing};
 
-use super::super::{guess::Guess, span::Span};
+use super::super::{
+    guess::Guess,
+    span::Span,
+    token::{TokenKind, Tokens},
+};
 
 /// Follows one direction of an HTTP/1 connection from message to message.
 ///
@@ -50,8 +54,8 @@ pub(super) enum Step<'a> {
     /// A whole head, from `start` to `end`. Who reads on says what follows, by
     /// [`follow`](Reader::follow).
     Head { start: u64, end: u64, bytes: Cow<'a, [u8]> },
-    /// As much of a head, from `start` on, as was captured.
-    CutHead { start: u64, bytes: Cow<'a, [u8]> },
+    /// As much of a head as was captured.
+    CutHead { bytes: Cow<'a, [u8]> },
     /// The message has ended.
     Ends { at: u64, exact: bool },
     /// These bytes from `start` on are not HTTP.
@@ -127,15 +131,15 @@ impl Reader {
         }
     }
 
-    /// Takes bytes off the front of `span` up to what is worth telling.
-    pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+    /// Takes bytes off the front of `span` up to what is worth telling; what it reads goes to `tokens`.
+    pub(super) fn advance<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
         if span.is_empty() && !matches!(self.stage, Stage::Body(_)) {
             return Step::NeedsMore;
         }
         match &mut self.stage {
-            Stage::Between => self.begin(span),
-            Stage::Head { .. } => self.read_head(span),
-            Stage::Body(_) => self.read_body(span),
+            Stage::Between => self.begin(span, tokens),
+            Stage::Head { .. } => self.read_head(span, tokens),
+            Stage::Body(_) => self.read_body(span, tokens),
             Stage::UntilClose { end } => {
                 span.take_all();
                 *end = span.end();
@@ -148,18 +152,22 @@ impl Reader {
                     self.stage = Stage::Resting;
                     return Step::Ends { at, exact: false };
                 }
-                span.take_all();
+                pass_unreadable(span, tokens);
                 Step::NeedsMore
             }
-            Stage::Resting => self.rest(span),
+            Stage::Resting => self.rest(span, tokens),
         }
     }
 
-    fn begin<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+    fn begin<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
         // RFC 9112, section 2.2: a recipient "SHOULD ignore at least one empty line (CRLF) received
         // prior to the request-line". Some servers send one after a body, too.
         let empty = span.bytes().iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        span.take(empty as u64);
+        let at = span.at();
+        let lines = span.take(empty as u64);
+        if empty > 0 {
+            tokens.push(at, || TokenKind::EmptyLines(lines.to_vec()));
+        }
         if span.is_empty() {
             return Step::NeedsMore;
         }
@@ -168,14 +176,14 @@ impl Reader {
     }
 
     /// A message begins with a segment: one that shows a start line, or shows nothing.
-    fn rest<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+    fn rest<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
         let begins = match (self.start_line)(span.bytes()) {
             Guess::Yes => true,
             Guess::Maybe => span.is_cut(),
             Guess::No => false,
         };
         if !begins || !span.begins_segment() {
-            span.take_all();
+            pass_unreadable(span, tokens);
             return Step::NeedsMore;
         }
         self.stage = Stage::Head { start: span.at(), bytes: Vec::new() };
@@ -186,17 +194,20 @@ impl Reader {
         span.begins_segment() && (self.start_line)(span.bytes()) == Guess::Yes
     }
 
-    fn read_head<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+    fn read_head<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
         let Stage::Head { start, bytes } = &mut self.stage else { return Step::NeedsMore };
         let start = *start;
         let seen = bytes.len();
         if seen == 0 {
             if (self.start_line)(span.bytes()) == Guess::No {
+                tokens.push(start, || TokenKind::Unreadable(0));
                 return Step::Broken { start };
             }
             let shown = &span.bytes()[..HEAD_LIMIT.min(span.bytes().len())];
             if let Some(end) = end_of_head(shown, 0) {
-                let bytes = Cow::Borrowed(span.take(end as u64));
+                let bytes = span.take(end as u64);
+                tokens.push(start, || TokenKind::Head(bytes.to_vec()));
+                let bytes = Cow::Borrowed(bytes);
                 return Step::Head { start, end: span.at(), bytes };
             }
         }
@@ -206,26 +217,36 @@ impl Reader {
         if let Some(end) = end_of_head(bytes, seen.saturating_sub(3)) {
             span.take((end - seen) as u64);
             bytes.truncate(end);
+            tokens.push(start, || TokenKind::Head(bytes.clone()));
             let bytes = Cow::Owned(std::mem::take(bytes));
             return Step::Head { start, end: span.at(), bytes };
         }
         if (self.start_line)(bytes) == Guess::No {
+            tokens.push(start, || TokenKind::Unreadable(0));
             return Step::Broken { start };
         }
         if cut {
+            tokens.push(start, || TokenKind::Head(bytes.clone()));
             let bytes = Cow::Owned(std::mem::take(bytes));
             span.take_all();
             self.stage = Stage::Turn { end: span.end() };
-            return Step::CutHead { start, bytes };
+            return Step::CutHead { bytes };
         }
         span.take_all();
         Step::NeedsMore
     }
 
-    fn read_body<'a>(&mut self, span: &mut Span<'a>) -> Step<'a> {
+    fn read_body<'a>(&mut self, span: &mut Span<'a>, tokens: &mut Tokens<'_>) -> Step<'a> {
         let Stage::Body(body) = &mut self.stage else { return Step::NeedsMore };
         let mut shown = span.bytes();
-        let ended = body.advance(&mut shown);
+        let ended = if tokens.are_wanted() {
+            let at = span.at();
+            body.advance_reporting(&mut shown, |syntax, offset, bytes| {
+                tokens.push(at + offset as u64, || TokenKind::Chunk(syntax, bytes.to_vec()));
+            })
+        } else {
+            body.advance(&mut shown)
+        };
         span.take((span.bytes().len() - shown.len()) as u64);
         let unseen = span.end() - span.at();
         let passed = match ended {
@@ -234,7 +255,7 @@ impl Reader {
             Err(_) => None,
         };
         let Some(passed) = passed else {
-            span.take_all();
+            pass_unreadable(span, tokens);
             self.stage = Stage::Turn { end: span.end() };
             return Step::NeedsMore;
         };
@@ -249,6 +270,14 @@ impl Reader {
         self.stage = Stage::Between;
         Step::Ends { at, exact: true }
     }
+}
+
+/// Takes all of `span`, which nothing in it delimits.
+fn pass_unreadable(span: &mut Span<'_>, tokens: &mut Tokens<'_>) {
+    if let Some(&first) = span.bytes().first() {
+        tokens.push(span.at(), || TokenKind::Unreadable(first));
+    }
+    span.take_all();
 }
 
 /// Where the empty line ends that ends a head, if it is after `from`.

@@ -1,6 +1,6 @@
 //! HTTP/2 frames of one direction: their headers, which say almost everything.
 
-use super::super::span::Span;
+use super::super::{span::Span, token::TokenKind};
 
 /// A frame's header (RFC 9113, section 4.1), and where it stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -204,19 +204,10 @@ impl Frame {
         self.start.saturating_add(HEADER as u64)
     }
 
-    /// The header of a frame like this one, but without padding and priority in a field block; of
-    /// one that means nothing here, the length alone.
-    pub(super) fn header(&self) -> Vec<u8> {
-        let [_, a, b, c] = self.length.to_be_bytes();
-        let (number, flags, stream) = match self.kind {
-            Kind::Headers | Kind::PushPromise => {
-                (self.number, self.flags & !(PADDED | PRIORITY), self.stream)
-            }
-            Kind::Other if self.number == PING => (PING, 0, 0),
-            Kind::Other => (UNKNOWN_TYPE, 0, 0),
-            _ => (self.number, self.flags, self.stream),
-        };
-        [&[a, b, c, number, flags][..], &stream.to_be_bytes()].concat()
+    /// What its header says.
+    pub(super) const fn token(&self) -> TokenKind {
+        let &Self { kind: _, number, flags, stream, length, start: _ } = self;
+        TokenKind::FrameHeader { length, number, flags, stream }
     }
 
     /// Whether bytes where a frame is due are its header. If a capture is wrong about what was sent,
@@ -263,9 +254,6 @@ const LENGTH_LIMIT: u32 = 1 << 20;
 /// A type that begins nothing and ends nothing, and is told from noise.
 const PING: u8 = 6;
 
-/// No frame has this type (IANA, HTTP/2 Frame Type registry).
-const UNKNOWN_TYPE: u8 = 0xff;
-
 /// How far ahead of the last stream another may be, when frames between were not seen.
 const STREAM_STEP: u32 = 2000;
 
@@ -285,10 +273,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_frame_is_not_believed_and_leaves_only_its_length() {
+    fn what_is_no_frame_is_not_believed() {
         let noise = Frame::parse(b"\nHEAD /ab", 0);
         assert!(noise.is_believed(0), "an extension frame may be on any stream");
-        assert_eq!(noise.header(), [b'\n', b'H', b'E', UNKNOWN_TYPE, 0, 0, 0, 0, 0]);
         let far = Frame::parse(&[0, 0, 9, 0, 0, 0, 1, 0, 0], 0);
         assert_eq!([0, 1 << 16].map(|last| far.is_believed(last)), [false, true]);
         let long = Frame::parse(&[0x11, 0, 0, 0, 0, 0, 0, 0, 1], 0);

@@ -1,5 +1,7 @@
 //! Whether HTTP/2 can be inside: the ALPN extension of the hellos (RFC 7301).
 
+use super::super::Alpn;
+
 /// Collects a hello, of which only the extensions are looked at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hello {
@@ -19,24 +21,13 @@ impl Hello {
     }
 
     /// Adds bytes of handshake records; what they say, once all are there.
-    pub(super) fn extend(&mut self, bytes: &[u8]) -> Option<Offer> {
+    pub(super) fn extend(&mut self, bytes: &[u8]) -> Option<Alpn> {
         let room = HELLO_LIMIT.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
         let (kind, length) = self.message()?;
         let message = self.bytes.get(4..4 + length)?;
-        Some(extensions(kind, message).map_or(Offer::Nothing, offer))
+        Some(extensions(kind, message).map_or(Alpn::Absent, offer))
     }
-}
-
-/// What a hello says of the protocol inside.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Offer {
-    /// No protocol at all.
-    Nothing,
-    /// HTTP/2, perhaps with others.
-    Http2,
-    /// Others, without HTTP/2.
-    Other,
 }
 
 /// The extensions of a ClientHello or a ServerHello (RFC 8446, section 4.1).
@@ -54,7 +45,7 @@ fn extensions(kind: u8, message: &[u8]) -> Option<&[u8]> {
     Some(vector(rest, 2)?.0)
 }
 
-fn offer(mut extensions: &[u8]) -> Offer {
+fn offer(mut extensions: &[u8]) -> Alpn {
     const ALPN: [u8; 2] = [0, 16];
     while let [high, low, rest @ ..] = extensions {
         let Some((data, rest)) = vector(rest, 2) else { break };
@@ -63,18 +54,18 @@ fn offer(mut extensions: &[u8]) -> Offer {
         }
         extensions = rest;
     }
-    Offer::Nothing
+    Alpn::Absent
 }
 
-fn protocols(data: &[u8]) -> Offer {
+fn protocols(data: &[u8]) -> Alpn {
     let mut names = vector(data, 2).map_or(&[][..], |(names, _)| names);
     while let Some((name, rest)) = vector(names, 1) {
         if name == b"h2" {
-            return Offer::Http2;
+            return Alpn::Http2;
         }
         names = rest;
     }
-    Offer::Other
+    Alpn::Other
 }
 
 /// A vector whose length stands before it in `width` bytes, and what comes after it.
@@ -89,3 +80,6 @@ fn number(bytes: &[u8]) -> u64 {
 
 /// Longest hello that is read. With post-quantum key shares they have about 1800 bytes.
 const HELLO_LIMIT: usize = 4096;
+
+/// Bytes of a handshake message's header (RFC 8446, section 4).
+pub(super) const HEADER: u64 = 4;

@@ -3,6 +3,7 @@
 use super::super::{
     guess::{self, Guess},
     span::Span,
+    token::TokenKind,
 };
 
 /// A record, or bytes that nobody can tell records in.
@@ -27,17 +28,17 @@ pub(super) enum Kind {
 }
 
 impl Record {
-    /// A header like its own; `None` if that was not captured.
-    pub(super) fn header(&self) -> Option<Vec<u8>> {
-        let kind = match self.kind {
+    /// What its header says; `None` if that was not captured.
+    pub(super) fn header(&self) -> Option<TokenKind> {
+        let content_type = match self.kind {
             Kind::ChangeCipherSpec => 20,
             Kind::Alert => 21,
             Kind::Handshake => 22,
             Kind::ApplicationData => 23,
             Kind::Unknown => return None,
         };
-        let [high, low] = u16::try_from(self.length()).ok()?.to_be_bytes();
-        Some(vec![kind, 3, 3, high, low])
+        let length = u16::try_from(self.length()).ok()?;
+        Some(TokenKind::RecordHeader { content_type, length })
     }
 
     /// Bytes after the header.

@@ -5,10 +5,10 @@ use ackwise_tcp::Instant;
 
 use super::Connection;
 use crate::{
-    analysis::{ExchangeResult, Results},
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
-    flow::{exchange::Open, flow_control::FlowControl, lingering::Lingering},
+    flow::{exchange::OpenExchange, flow_control::FlowControl, lingering::Lingering},
+    results::Results,
 };
 
 impl Connection {
@@ -34,7 +34,7 @@ impl Connection {
                     None => self.setup.new_account(now),
                 };
                 self.exchanges += 1;
-                let mut open = Open::new(exchange, stream, account, position);
+                let mut open = OpenExchange::new(exchange, stream, account, position);
                 (open.exact, open.first_packet) = (exact, packet);
                 self.open.push_back(open);
             }
@@ -122,7 +122,7 @@ impl Connection {
     }
 
     /// The last of a response that can still get lost behind the vantage point, if it is the only one.
-    fn may_be_lost(&self, open: &Open) -> Option<(Departure, Instant)> {
+    fn may_be_lost(&self, open: &OpenExchange) -> Option<(Departure, Instant)> {
         let half = self.ends.half(Direction::ToClient);
         let behind =
             matches!(self.ends.distances.vantage(), Vantage::At(Party::Server) | Vantage::Between);
@@ -136,20 +136,25 @@ impl Connection {
         self.exchange_over(open, true, results);
     }
 
-    pub(super) fn exchange_over(&self, mut open: Open, complete: bool, results: &mut Results) {
+    pub(super) fn exchange_over(
+        &self,
+        mut open: OpenExchange,
+        complete: bool,
+        results: &mut Results,
+    ) {
         if open.multiplexed {
             open.forget_causes();
         }
-        results.add_exchange(ExchangeResult::new(self.id, open, complete));
+        results.add_exchange(open.into_result(self.id, complete));
     }
 
-    fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut Open)) {
+    fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
         if let Some(open) = self.open.iter_mut().find(|it| it.id == id) {
             change(open);
         }
     }
 
-    fn take(&mut self, id: ExchangeId) -> Option<Open> {
+    fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let place = self.open.iter().position(|it| it.id == id)?;
         self.open.remove(place)
     }

@@ -84,6 +84,15 @@ impl Block {
     }
 }
 
+/// The first `N` bytes of the body of a `what`.
+pub(super) fn fixed<'a, const N: usize>(
+    body: &'a [u8],
+    what: &'static str,
+) -> Result<(&'a [u8; N], &'a [u8]), Problem> {
+    let (claimed, least, most) = (body.len() as u64, N as u64, LARGEST_PACKET as u64);
+    body.split_first_chunk().ok_or(Problem::Length { what, claimed, least, most })
+}
+
 /// Bytes of a block before its body: type and length.
 pub(super) const HEADER: usize = 8;
 /// Bytes behind the body: the length again.

@@ -2,9 +2,9 @@
 
 use super::{
     super::{Drops, LinkType, Problem, interfaces::Interfaces, order::ByteOrder},
+    block::fixed,
     clock::Clock,
     options::Options,
-    packet::fixed,
 };
 
 /// An interface as its description block has it (section 4.2).

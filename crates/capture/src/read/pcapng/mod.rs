@@ -3,7 +3,7 @@
 use ackwise_tcp::Instant;
 
 use super::{
-    Drops, Problem, capture::Record, interfaces::Interfaces, order::ByteOrder, window::Window,
+    Drops, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder, window::Window,
 };
 
 mod block;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     super::{Direction, LARGEST_PACKET, Problem, order::ByteOrder},
+    block::fixed,
     interface::Described,
     options::Options,
 };
@@ -78,15 +79,6 @@ pub(super) fn obsolete(body: &[u8], order: ByteOrder, _: &[Described]) -> Result
         direction: None,
         lost_before,
     })
-}
-
-/// The first `N` bytes of the body of a `what`.
-pub(super) fn fixed<'a, const N: usize>(
-    body: &'a [u8],
-    what: &'static str,
-) -> Result<(&'a [u8; N], &'a [u8]), Problem> {
-    let (claimed, least, most) = (body.len() as u64, N as u64, LARGEST_PACKET as u64);
-    body.split_first_chunk().ok_or(Problem::Length { what, claimed, least, most })
 }
 
 /// How many bytes of a packet are in the `room` behind the header.

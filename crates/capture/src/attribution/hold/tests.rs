@@ -1,0 +1,374 @@
+//! Facts in, verdict out.
+
+use super::*;
+
+/// A full segment, 80 ms after the data before it and 60 ms after an acknowledgement of all of that.
+const LATE: Facts = Facts {
+    since_data: Nanos::from_millis(80),
+    since_ack: Some(Nanos::from_millis(60)),
+    immediate: Nanos::from_millis(1),
+    bytes: FULL,
+    full: FULL,
+    flight: [FULL, 0],
+    usable_window: Some(60_000),
+    least_window: 10 * FULL,
+    peak_before_idle: None,
+    slow_start: true,
+    is_constant: false,
+    small_acknowledged: false,
+    pushed: false,
+    ended: false,
+    may_miss_losses: true,
+    nagle_is_off: false,
+    loss: None,
+};
+
+/// A small segment, right after an acknowledgement of all that was outstanding.
+const SMALL: Facts = Facts { since_ack: Some(Nanos::ZERO), bytes: 500, flight: [90, 0], ..LATE };
+
+/// A full segment, right after an acknowledgement of a part of a full window.
+const BULK: Facts = Facts { since_ack: Some(Nanos::ZERO), flight: [10 * FULL, 8 * FULL], ..LATE };
+
+/// A small segment without PSH before it, 200 ms after anything happened.
+const CORKED: Facts = Facts {
+    since_data: Nanos::from_millis(240),
+    since_ack: Some(Nanos::from_millis(200)),
+    bytes: 500,
+    may_miss_losses: false,
+    ..LATE
+};
+
+/// A repair, 8 ms after anything happened.
+const REPAIR: Facts = Facts {
+    since_data: Nanos::from_millis(20),
+    since_ack: Some(Nanos::from_millis(8)),
+    loss: Some(Loss::Repairs),
+    ..BULK
+};
+
+const FULL: u64 = 1_448;
+
+const fn micros(micros: u64) -> Option<Nanos> {
+    Some(Nanos::from_micros(micros))
+}
+
+type Row = (&'static str, Facts, Wait, Confidence);
+
+#[track_caller]
+fn check(rows: &[Row]) {
+    for (why, facts, wait, confidence) in rows {
+        let hold = Hold::from_facts(facts);
+        assert_eq!((hold.wait, hold.confidence), (*wait, *confidence), "{why}");
+    }
+}
+
+use Confidence::{High, Low, Medium};
+
+const RECEIVE_WINDOW: Wait = Wait::ReceiveWindow { probing: false };
+
+#[test]
+fn a_delayed_acknowledgement_is_told_from_think_time() {
+    check(&[
+        ("right after the ACK", SMALL, Wait::Nagle, High),
+        (
+            "as late as the path varies",
+            Facts { since_ack: micros(1_000), ..SMALL },
+            Wait::Nagle,
+            High,
+        ),
+        (
+            "later than that",
+            Facts { since_ack: micros(1_001), pushed: true, ended: true, ..SMALL },
+            Wait::Application,
+            High,
+        ),
+        (
+            "no ACK at all",
+            Facts { since_ack: None, pushed: true, ended: true, ..SMALL },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn nagle_is_told_from_a_full_congestion_window() {
+    let held = Facts { flight: [2_000, 0], least_window: 2_500, ..SMALL };
+    let of_full_segments = Facts { bytes: 2 * FULL, flight: [FULL, 0], ..SMALL };
+    check(&[
+        ("the window had room for it", held, Wait::Nagle, High),
+        ("one byte too many", Facts { bytes: 501, ..held }, Wait::SlowStart, High),
+        (
+            "a window is one segment at least",
+            Facts { least_window: 0, flight: [FULL - 500, 0], ..held },
+            Wait::Nagle,
+            High,
+        ),
+        (
+            "and no more",
+            Facts { least_window: 0, flight: [FULL - 499, 0], ..held },
+            Wait::SlowStart,
+            High,
+        ),
+        ("full segments are not held", of_full_segments, Wait::SlowStart, High),
+        (
+            "a size that nobody knows is not small",
+            Facts { full: 0, ..SMALL },
+            Wait::SlowStart,
+            High,
+        ),
+        ("its sender has no Nagle", Facts { nagle_is_off: true, ..SMALL }, Wait::SlowStart, High),
+        ("nothing was outstanding", Facts { flight: [0, 0], ..SMALL }, Wait::Application, Medium),
+        (
+            "more is outstanding: not by RFC 896",
+            Facts { flight: [2_000, 500], ..held },
+            Wait::SlowStart,
+            High,
+        ),
+        (
+            "but by Minshall, if a small one was acknowledged",
+            Facts { flight: [2_000, 500], small_acknowledged: true, ..held },
+            Wait::Nagle,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn a_cork_timer_is_told_from_think_time() {
+    let quiet = |since| Facts { since_ack: micros(since), ..CORKED };
+    check(&[
+        ("after 200 ms", CORKED, Wait::Cork, Medium),
+        ("the earliest", quiet(195_000), Wait::Cork, Medium),
+        ("earlier", quiet(194_999), Wait::Application, High),
+        (
+            "the latest",
+            Facts { since_data: Nanos::from_millis(300), ..quiet(240_000) },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "later",
+            Facts { since_data: Nanos::from_millis(300), ..quiet(240_001) },
+            Wait::Application,
+            High,
+        ),
+        (
+            "the timer runs since the data",
+            Facts { since_data: Nanos::from_millis(200), ..quiet(300_000) },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "without an ACK",
+            Facts { since_data: Nanos::from_millis(200), since_ack: None, ..CORKED },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "the write before it had ended",
+            Facts { pushed: true, ended: true, ..CORKED },
+            Wait::Application,
+            High,
+        ),
+        ("PSH is of a network card", Facts { pushed: true, ..CORKED }, Wait::Cork, Medium),
+        ("a full segment is not corked", Facts { bytes: FULL, ..CORKED }, Wait::Application, High),
+        (
+            "something was outstanding",
+            Facts { flight: [FULL, 1], ..CORKED },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
+    let shut = Facts { usable_window: Some(0), ..BULK };
+    let late = Facts { since_ack: micros(20_000), ..shut };
+    check(&[
+        ("no room for a segment", shut, RECEIVE_WINDOW, High),
+        (
+            "no room for all of it",
+            Facts { usable_window: Some(FULL - 1), ..BULK },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        ("room for it", Facts { usable_window: Some(FULL), ..BULK }, Wait::SlowStart, High),
+        (
+            "room for all of a small one",
+            Facts { usable_window: Some(500), ..SMALL },
+            Wait::Nagle,
+            High,
+        ),
+        (
+            "room for a part of a small one",
+            Facts { usable_window: Some(499), ..SMALL },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
+            "room for one of several",
+            Facts { bytes: 3 * FULL, usable_window: Some(FULL), ..BULK },
+            Wait::SlowStart,
+            High,
+        ),
+        ("never told", Facts { usable_window: None, ..BULK }, Wait::SlowStart, High),
+        ("the sender took a quarter of the time", late, RECEIVE_WINDOW, High),
+        (
+            "it took longer",
+            Facts { since_ack: micros(20_001), pushed: true, ..late },
+            Wait::Application,
+            High,
+        ),
+        (
+            "it was never told",
+            Facts { usable_window: None, pushed: true, ..late },
+            Wait::Application,
+            High,
+        ),
+        (
+            "it had room",
+            Facts { usable_window: Some(FULL), pushed: true, ..late },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
+    let constant = Facts { is_constant: true, ..BULK };
+    check(&[
+        ("slow start", BULK, Wait::SlowStart, High),
+        ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
+        ("does not grow", constant, Wait::Application, Medium),
+        ("nothing was outstanding", Facts { flight: [0, 0], ..BULK }, Wait::Application, Medium),
+        ("one segment is a window", Facts { flight: [FULL, 0], ..BULK }, Wait::SlowStart, High),
+    ]);
+    for (facts, writer) in [
+        (constant, Writer::SendBufferFull),
+        (Facts { flight: [2 * FULL, 0], ..constant }, Writer::SendBufferFull),
+        (Facts { flight: [2 * FULL - 1, 0], ..constant }, Writer::Working),
+        (Facts { flight: [0, 0], ..BULK }, Writer::Working),
+    ] {
+        assert_eq!(Hold::from_facts(&facts).writer, writer, "{facts:?}");
+    }
+}
+
+#[test]
+fn a_window_is_cut_by_an_idle_time_until_it_is_what_it_was() {
+    for (peak, cut) in [(None, false), (Some(10 * FULL), false), (Some(10 * FULL + 1), true)] {
+        let hold = Hold::from_facts(&Facts { peak_before_idle: peak, ..BULK });
+        assert_eq!((hold.wait, hold.cut_by_idle), (Wait::SlowStart, cut), "{peak:?}");
+    }
+}
+
+#[test]
+fn a_timeout_is_told_from_a_recovery() {
+    let after = |micros_late| Facts { since_ack: micros(micros_late), ..REPAIR };
+    check(&[
+        ("by nothing but a timer", REPAIR, Wait::RetransmissionTimeout, High),
+        ("the shortest timeout", after(5_000), Wait::RetransmissionTimeout, High),
+        ("too soon for a timeout", after(4_999), Wait::Recovery, High),
+        ("right after an ACK", after(1_000), Wait::Recovery, High),
+        (
+            "as late as RACK",
+            Facts { immediate: Nanos::from_millis(4), ..REPAIR },
+            Wait::Recovery,
+            High,
+        ),
+        (
+            "later",
+            Facts { immediate: Nanos::from_micros(3_999), ..REPAIR },
+            Wait::RetransmissionTimeout,
+            High,
+        ),
+        ("without an ACK", Facts { since_ack: None, ..REPAIR }, Wait::RetransmissionTimeout, High),
+        ("behind a repair", Facts { loss: Some(Loss::Repaired), ..BULK }, Wait::Recovery, Medium),
+        (
+            "behind a repair, and late",
+            Facts { loss: Some(Loss::Repaired), pushed: true, ..LATE },
+            Wait::Application,
+            High,
+        ),
+        ("behind a hole", Facts { loss: Some(Loss::Missing), ..BULK }, Wait::SlowStart, High),
+    ]);
+    for (facts, lost) in [
+        (REPAIR, Some(RepairedBy::Timeout)),
+        (after(0), Some(RepairedBy::Recovery)),
+        (Facts { loss: Some(Loss::Missing), ..BULK }, Some(RepairedBy::Recovery)),
+        (Facts { loss: Some(Loss::Repaired), ..BULK }, None),
+        (BULK, None),
+    ] {
+        assert_eq!(Hold::from_facts(&facts).lost, lost, "{facts:?}");
+    }
+}
+
+#[test]
+fn what_was_lost_before_it_could_be_seen_is_told_from_what_was_written_late() {
+    let (lost, late) = (Wait::RetransmissionTimeout, Wait::Application);
+    check(&[
+        ("followed by more, so it was ready", LATE, lost, Medium),
+        ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, lost, Medium),
+        ("sooner", Facts { since_ack: micros(4_999), ..LATE }, late, High),
+        (
+            "its sender's host would have seen it",
+            Facts { may_miss_losses: false, ..LATE },
+            late,
+            High,
+        ),
+        ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, late, High),
+        (
+            "a last piece behind a card's PSH",
+            Facts { pushed: true, bytes: 500, ..LATE },
+            lost,
+            Medium,
+        ),
+        (
+            "the program had written no more",
+            Facts { pushed: true, ended: true, ..LATE },
+            late,
+            High,
+        ),
+        ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, late, High),
+        ("more is under way", Facts { flight: [2 * FULL, FULL], pushed: true, ..LATE }, late, High),
+    ]);
+    assert_eq!(Hold::from_facts(&LATE).lost, Some(RepairedBy::Timeout));
+}
+
+#[test]
+fn pacing_is_told_from_what_is_written_late() {
+    let paced = Facts { flight: [2 * FULL, FULL], ..LATE };
+    for (why, facts, is_paced) in [
+        ("it was ready, and no window held it", paced, true),
+        ("PSH", Facts { pushed: true, ..paced }, false),
+        ("a small one", Facts { bytes: 500, ..paced }, false),
+        (
+            "nothing is outstanding",
+            Facts { flight: [FULL, 0], may_miss_losses: false, ..paced },
+            false,
+        ),
+    ] {
+        let hold = Hold::from_facts(&facts);
+        assert_eq!((hold.wait, hold.paced), (Wait::Application, is_paced), "{why}");
+        assert_eq!(hold.confidence, if is_paced { Low } else { High }, "{why}");
+    }
+}
+
+#[test]
+fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
+    let small = Facts { is_constant: true, nagle_is_off: true, ..SMALL };
+    let full = Facts { flight: [3 * FULL, FULL], ..small };
+    for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
+        let hold = Hold::from_facts(&facts);
+        assert_eq!((hold.wait, hold.writer), (Wait::Application, writer));
+    }
+}
+
+#[test]
+fn who_has_sent_everything_waits_for_nothing() {
+    let done = Hold::done();
+    assert_eq!((done.wait, done.writer), (Wait::Application, Writer::Done));
+    assert_eq!((done.confidence, done.lost, done.paced), (High, None, false));
+}

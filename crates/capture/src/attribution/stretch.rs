@@ -1,0 +1,109 @@
+//! What an exchange waited for, when.
+
+use std::time::Duration;
+
+use ackwise_cause::{Cause, Direction};
+use ackwise_tcp::Instant;
+
+use super::verdict::{Confidence, Evidence, Verdict};
+
+/// Some time of an exchange, all of it under one cause.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Stretch {
+    /// Since when, at the ends: a packet is seen later than it leaves by its way to the vantage point.
+    pub from: Instant,
+    /// Until when.
+    pub until: Instant,
+    /// Why it did not go on.
+    pub cause: Cause,
+    /// Which way the data goes that was waited for.
+    pub direction: Direction,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// Which packets show it.
+    pub evidence: Evidence,
+}
+
+impl Stretch {
+    fn length(&self) -> Duration {
+        self.until.since(self.from)
+    }
+}
+
+/// The stretches of one exchange, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretches(Vec<Stretch>);
+
+impl Stretches {
+    /// Of more than this the shorter half is dropped: what nobody could see beside the others. Ours.
+    const MAX: usize = 1 << 10;
+
+    /// The exchange went on at `until`; under the same verdict since `from`.
+    pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
+        let Verdict { cause, direction, evidence, confidence } = verdict;
+        let stretch = Stretch { from, until, cause, direction, confidence, evidence };
+        if let Some(last) = self.0.last_mut().filter(|last| last.from == from) {
+            *last = Stretch { confidence: confidence.min(last.confidence), ..stretch };
+            return;
+        }
+        if self.0.len() == Self::MAX {
+            self.drop_shorter_half();
+        }
+        self.0.push(stretch);
+    }
+
+    pub(crate) fn into_inner(self) -> Vec<Stretch> {
+        self.0
+    }
+
+    fn drop_shorter_half(&mut self) {
+        self.0.sort_by_key(|it| std::cmp::Reverse(it.length()));
+        self.0.truncate(Self::MAX / 2);
+        self.0.sort_by_key(|it| it.from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_stretches_the_long_ones_stay() {
+        let mut stretches = Stretches::default();
+        let mut from = Instant::EPOCH;
+        for number in 0..10_000_u32 {
+            let length =
+                if number == 77 { Duration::from_secs(1) } else { Duration::from_nanos(5) };
+            let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
+            let (direction, evidence) = (Direction::ToClient, Evidence::default());
+            let confidence = Confidence::High;
+            let verdict = Verdict { cause, direction, evidence, confidence };
+            stretches.add(from, from + length, verdict);
+            from = from + length;
+        }
+        let kept = stretches.into_inner();
+        assert!(kept.len() <= Stretches::MAX);
+        assert!(kept.is_sorted_by_key(|it| it.from));
+        assert!(kept.iter().any(|it| it.length() == Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
+        use Confidence::{High, Low};
+        let verdict = |confidence| Verdict {
+            cause: Cause::Propagation,
+            direction: Direction::ToClient,
+            evidence: Evidence::default(),
+            confidence,
+        };
+        let at = Instant::from_nanos;
+        let mut stretches = Stretches::default();
+        stretches.add(at(0), at(5), verdict(Low));
+        stretches.add(at(0), at(9), verdict(High));
+        stretches.add(at(9), at(10), verdict(High));
+        let kept = stretches.into_inner();
+        let found: Vec<_> = kept.iter().map(|it| (it.until.as_nanos(), it.confidence)).collect();
+        assert_eq!(found, [(9, Low), (10, High)]);
+    }
+}

@@ -1,0 +1,106 @@
+//! A verdict on some time of an exchange: the cause, the packets that show it, how sure it is.
+
+use std::time::Duration;
+
+use ackwise_cause::{Cause, Direction};
+
+/// The packets that show why, by their numbers in the capture, in the order in which they were seen.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Evidence([u64; Self::MAX]);
+
+impl Evidence {
+    /// Enough for what was held, what released it, and what came then.
+    pub const MAX: usize = 3;
+
+    /// Of these packets; a number of 0 is no packet.
+    #[must_use]
+    pub const fn of(numbers: [u64; Self::MAX]) -> Self {
+        Self(numbers)
+    }
+
+    /// All of them, also those that are none.
+    pub(super) const fn numbers(&self) -> [u64; Self::MAX] {
+        self.0
+    }
+
+    /// The numbers.
+    pub fn packets(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().copied().filter(|&number| number > 0)
+    }
+}
+
+/// How sure a verdict is.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Confidence {
+    /// Something else would look nearly the same.
+    Low,
+    /// What would look the same is rare.
+    Medium,
+    /// The packets show it.
+    #[default]
+    High,
+}
+
+impl Confidence {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What an exchange owes to one cause in one direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// Why it did not go on.
+    pub cause: Cause,
+    /// Which way the data goes that was waited for.
+    pub direction: Direction,
+    /// How long, in all.
+    pub span: Duration,
+    /// In how many pieces: of a stall, how often.
+    pub times: u32,
+    /// The longest of them.
+    pub longest: Duration,
+    /// Which packets show the longest.
+    pub evidence: Evidence,
+    /// The least of all its pieces.
+    pub confidence: Confidence,
+}
+
+/// A verdict on some time of an exchange.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Verdict {
+    /// Why it did not go on.
+    pub cause: Cause,
+    /// Which way the data goes that was waited for.
+    pub direction: Direction,
+    /// Which packets show it.
+    pub evidence: Evidence,
+    /// How sure it is.
+    pub confidence: Confidence,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_has_an_order_and_names() {
+        use Confidence::{High, Low, Medium};
+        assert!(Low < Medium && Medium < High);
+        assert_eq!([Low, Medium, High].map(Confidence::name), ["low", "medium", "high"]);
+        assert_eq!(Confidence::default(), High);
+    }
+
+    #[test]
+    fn evidence_skips_what_is_no_packet() {
+        let evidence = Evidence::of([7, 0, 9]);
+        assert_eq!(evidence.packets().collect::<Vec<_>>(), [7, 9]);
+        assert_eq!(evidence.numbers(), [7, 0, 9]);
+    }
+}

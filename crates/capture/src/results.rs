@@ -1,0 +1,171 @@
+//! What a capture has shown of its connections and exchanges so far.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use ackwise_cause::{Cause, Party};
+use ackwise_tcp::Instant;
+use hashbrown::HashMap;
+
+use crate::{
+    attribution::{Paces, Shares, Stretch, Vantage},
+    conversation::Protocol,
+    series::{Budget, Series},
+};
+
+/// A connection, as far as it was seen.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConnectionResult {
+    /// Counted from 0.
+    pub id: u32,
+    /// Who opened it, or seems to have.
+    pub client: SocketAddr,
+    /// The other end.
+    pub server: SocketAddr,
+    /// What they spoke; `None` if nothing was said.
+    pub protocol: Option<Protocol>,
+    /// Exchanges on it.
+    pub exchanges: u32,
+    /// Who sent the first FIN or RST.
+    pub closed_first: Option<Party>,
+    /// It was broken off by an RST.
+    pub reset: bool,
+    /// Who held TIME-WAIT after it: who closed first, or the other end if that took it over by an RST
+    /// after both had closed. `None` if it was broken off or did not end.
+    pub time_wait: Option<Party>,
+    /// Segments that the server sent before any was acknowledged, if the window kept it from more.
+    pub initial_window: Option<u32>,
+    /// By how much the client delayed acknowledgements for which the server had to wait.
+    pub delayed_ack: Option<Duration>,
+    /// Where the capture was taken.
+    pub vantage: Vantage,
+    /// The least round-trip time that was seen.
+    pub round_trip: Duration,
+    /// Segments sent again, by direction: to the server, to the client.
+    pub repeated: [u32; 2],
+    /// Times that something was acknowledged which the capture does not have.
+    pub lost_by_capture: u64,
+    /// Segments, by direction.
+    pub packets: [u64; 2],
+    /// Bytes, by direction.
+    pub bytes: [u64; 2],
+    /// When its first segment was seen.
+    pub first_seen: Instant,
+    /// When its last one was.
+    pub last_seen: Instant,
+    /// Its segments over time, if asked for.
+    pub series: Option<Box<Series>>,
+}
+
+/// An exchange, as far as it was seen.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExchangeResult {
+    /// The [`ConnectionResult::id`].
+    pub connection: u32,
+    /// Of its request, or of the connection's SYN if it is the first and the set-up is part of it.
+    pub start: Instant,
+    /// From the start to the last byte of the response.
+    pub duration: Duration,
+    /// `GET /path`, as far as known.
+    pub request: Option<Box<str>>,
+    /// The response's.
+    pub status: Option<u16>,
+    /// Bytes of the request and of the response.
+    pub bytes: [u64; 2],
+    /// The HTTP/2 stream, or 0.
+    pub stream: u32,
+    /// The packet in which the request begins.
+    pub packet: u64,
+    /// The response was complete.
+    pub complete: bool,
+    /// The protocol's framing gives its ends, not the turns of data.
+    pub exact: bool,
+    /// Where the time went; adds up to the duration.
+    pub shares: Shares,
+    /// Which time went where, if asked for: in order, without the shortest if there are too many.
+    pub stretches: Box<[Stretch]>,
+}
+
+impl ExchangeResult {
+    /// What it owes to a cause, whatever the direction.
+    #[must_use]
+    pub fn owed_to(&self, cause: Cause) -> Duration {
+        self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
+    }
+}
+
+/// What is known so far.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    connections: Vec<ConnectionResult>,
+    exchanges: Vec<ExchangeResult>,
+    copies: u64,
+    /// What may still be kept for a report; `None` if nobody wants one.
+    pub(crate) budget: Option<Budget>,
+    // Looked up, never walked: the order of a hash table shows nowhere.
+    paces: HashMap<[IpAddr; 2], Paces>,
+}
+
+impl Results {
+    /// So many pairs of hosts are remembered. Ours.
+    const MAX_PAIRS: usize = 1 << 14;
+
+    /// The paces between a client and a server that were seen so far.
+    pub(crate) fn paces(&mut self, hosts: [IpAddr; 2]) -> &mut Paces {
+        if self.paces.len() >= Self::MAX_PAIRS && !self.paces.contains_key(&hosts) {
+            self.paces.clear();
+        }
+        self.paces.entry(hosts).or_default()
+    }
+
+    /// Keeps what a report draws, too, from now on.
+    pub(crate) fn keep_series(&mut self) {
+        self.budget.get_or_insert_default();
+    }
+
+    pub(crate) const fn copies(&self) -> u64 {
+        self.copies
+    }
+
+    /// Connections in the order in which they were first seen, exchanges in that in which they began.
+    pub(crate) fn into_sorted(self) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
+        let Self { mut connections, mut exchanges, .. } = self;
+        connections.sort_unstable_by_key(|it| it.id);
+        exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
+        (connections, exchanges)
+    }
+
+    pub(crate) fn set_copies(&mut self, copies: u64) {
+        self.copies = copies;
+    }
+
+    /// Remembers it; where, for as long as connections are not sorted.
+    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) -> usize {
+        self.connections.push(connection);
+        self.connections.len() - 1
+    }
+
+    /// The other end holds TIME-WAIT.
+    pub(crate) fn swap_time_wait(&mut self, connection: usize) {
+        let holder = &mut self.connections[connection].time_wait;
+        *holder = holder.map(|it| match it {
+            Party::Client => Party::Server,
+            Party::Server | Party::Path => Party::Client,
+        });
+    }
+
+    pub(crate) const fn keeps_series(&self) -> bool {
+        self.budget.is_some()
+    }
+
+    pub(crate) fn add_exchange(&mut self, mut exchange: ExchangeResult) {
+        if let Some(budget) = &mut self.budget {
+            exchange.stretches = budget.admit(exchange.stretches);
+        }
+        self.exchanges.push(exchange);
+    }
+}

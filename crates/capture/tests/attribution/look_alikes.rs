@@ -1,0 +1,441 @@
+//! A pair of captures for each line of the table of look-alikes in `docs/explain.md`.
+
+use crate::{shows, wire::Streams};
+
+#[test]
+fn a_segment_right_after_a_delayed_ack_waited_for_it_seen_at_the_client() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41     < 0:100 psh ack 100
+        81     > ack 100
+        101.05 < 100:600 psh ack 100
+        101.1  > ack 600
+        "#,
+        r#"
+        handshake to-server 20.075 (1, 20.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        nagle-rtt to-client 20.100 (2, 10.075) high: 5 6 7
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 5 6 7
+        propagation to-client 10.000 (1, 10.000) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_segment_right_after_a_delayed_ack_waited_for_it_seen_at_the_server() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21    < 0:100 psh ack 100
+        81    > ack 100
+        81.05 < 100:600 psh ack 100
+        101.1 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        nagle-rtt to-client 20.100 (2, 10.050) high: 5 6 7
+        nagle-delayed-ack to-client 39.950 (1, 39.950) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_segment_later_than_the_round_trip_after_the_ack_was_written_then() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41   < 0:100 psh ack 100
+        81   > ack 100
+        105  < 100:600 psh ack 100
+        105.1 > ack 600
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        application-limited to-client 64.000 (1, 64.000) high: 5 6 7
+        propagation to-client 10.000 (1, 10.000) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_segment_before_the_ack_was_written_then() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41   < 0:100 psh ack 100
+        79   < 100:600 psh ack 100
+        79.1 > ack 600
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        application-limited to-client 38.000 (1, 38.000) high: 5 3 6
+        propagation to-client 10.000 (1, 10.000) high: 6
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_with_room_in_the_window_was_held_by_nagle() {
+    shows(
+        &Streams::of_bodies(&[2000]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21     < 0:1460 ack 100
+        241    > ack 1460
+        241.05 < 1460:2100 psh ack 100
+        261.1  > ack 2100
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        nagle-rtt to-client 20.100 (2, 10.050) high: 5 6 7
+        nagle-delayed-ack to-client 199.950 (1, 199.950) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_without_room_in_the_window_was_held_by_the_window() {
+    shows(
+        &Streams::of_bodies(&[2000]),
+        r#"
+        0    > syn old
+        0.05 < syn old
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21     < 0:1460 ack 100
+        241    > ack 1460
+        241.05 < 1460:2100 psh ack 100
+        261.1  > ack 2100
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        slow-start to-client 20.100 (2, 10.050) high: 5 6 7
+        short-initial-segment to-client 199.950 (1, 199.950) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_at_the_earliest_time_of_the_cork_timer_was_corked() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21 < 0:100 ack 100
+        41 > ack 100
+        236.06 < 100:600 psh ack 100
+        300 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.100 (1, 10.100) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        cork-timer to-client 215.060 (1, 215.060) medium: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_at_the_latest_time_of_the_cork_timer_was_corked() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21 < 0:100 ack 100
+        41 > ack 100
+        281.04 < 100:600 psh ack 100
+        300 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.620 (1, 10.620) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 9.505 (1, 9.505) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        cork-timer to-client 260.040 (1, 260.040) medium: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_before_the_cork_timer_was_written_late() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21 < 0:100 ack 100
+        41 > ack 100
+        236.04 < 100:600 psh ack 100
+        300 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.100 (1, 10.100) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        application-limited to-client 215.040 (1, 215.040) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_after_the_cork_timer_was_written_late() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21 < 0:100 ack 100
+        41 > ack 100
+        281.06 < 100:600 psh ack 100
+        300 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.630 (1, 10.630) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 9.495 (1, 9.495) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        application-limited to-client 260.060 (1, 260.060) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn what_follows_psh_was_not_corked() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21     < 0:100 psh ack 100
+        41     > ack 100
+        241 < 100:600 psh ack 100
+        300 > ack 600
+        "#,
+        r#"
+        handshake to-server 10.100 (1, 10.100) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        application-limited to-client 220.000 (1, 220.000) high: 5 6 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn what_follows_psh_on_a_full_segment_that_a_network_card_cut_may_have_been_corked() {
+    shows(
+        &Streams::of_bodies(&[3320]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21  < 0:2920 psh ack 100
+        41  > ack 2920
+        241 < 2920:3420 psh ack 100
+        300 > ack 3420
+        "#,
+        r#"
+        handshake to-server 10.105 (1, 10.105) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.020 (1, 10.020) high: 4
+        server-think to-client 0.740 (1, 0.740) high: 4 5
+        transmission to-client 0.024 (2, 0.020) low: 6 7 8
+        cork-timer to-client 219.986 (1, 219.986) medium: 6 7 8
+        propagation to-client 0.025 (1, 0.025) high: 8
+        "#,
+    );
+}
+
+#[test]
+fn segments_equally_far_apart_whatever_the_acks_do_were_spaced_by_a_link() {
+    shows(
+        &Streams::of_bodies(&[17420]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41 < 0:1460 ack 100
+        42.3 > ack 1460
+        46 < 1460:2920 ack 100
+        46.05 > ack 2920
+        51 < 2920:4380 ack 100
+        52.3 > ack 4380
+        56 < 4380:5840 ack 100
+        56.05 > ack 5840
+        61 < 5840:7300 ack 100
+        62.3 > ack 7300
+        66 < 7300:8760 ack 100
+        66.05 > ack 8760
+        71 < 8760:10220 ack 100
+        72.3 > ack 10220
+        76 < 10220:11680 ack 100
+        76.05 > ack 11680
+        81 < 11680:13140 ack 100
+        82.3 > ack 13140
+        86 < 13140:14600 ack 100
+        86.05 > ack 14600
+        91 < 14600:16060 ack 100
+        92.3 > ack 16060
+        96 < 16060:17520 psh ack 100
+        96.05 > ack 17520
+        "#,
+        r#"
+        handshake to-server 20.075 (1, 20.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.467 (1, 0.467) high: 4
+        propagation to-server 5.492 (1, 5.492) high: 4
+        transmission to-client 60.000 (1, 60.000) low: 27
+        propagation to-client 9.867 (1, 9.867) high: 27
+        "#,
+    );
+}
+
+#[test]
+fn segments_equally_far_apart_that_follow_acks_waited_for_a_window() {
+    shows(
+        &Streams::of_bodies(&[5740]),
+        r#"
+        0    > syn old
+        0.05 < syn old
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21.00 < 0:1460 ack 100
+        41.00 > ack 1460
+        41.05 < 1460:2920 ack 100
+        61.05 > ack 2920
+        61.10 < 2920:4380 ack 100
+        81.10 > ack 4380
+        81.15 < 4380:5840 psh ack 100
+        101.15 > ack 5840
+        "#,
+        r#"
+        handshake to-server 10.100 (1, 10.100) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 0.750 (1, 0.750) high: 4 5
+        slow-start to-client 60.150 (1, 60.150) high: 9 10 11
+        propagation to-client 0.025 (1, 0.025) high: 11
+        "#,
+    );
+}
+
+#[test]
+fn what_fills_a_hole_within_three_quarters_of_a_round_trip_was_overtaken() {
+    shows(
+        &Streams::of_bodies(&[5000]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        60.2 > 0:100 psh ack 0
+        81    < 0:1460 ack 100
+        81.05 < 2920:4380 ack 100
+        81.1  > ack 1460
+        96.05 < 1460:2920 ack 100
+        96.1  < 4380:5100 psh ack 100
+        96.2  > ack 5100
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 40.100 (1, 40.100) high: 4
+        request-upload to-server 0.005 (1, 0.005) high: 4
+        propagation to-server 10.049 (1, 10.049) high: 4
+        server-think to-client 0.748 (1, 0.748) high: 4 5
+        transmission to-client 0.200 (2, 0.100) low: 9
+        pacing to-client 14.950 (1, 14.950) low: 6 8
+        propagation to-client 9.999 (1, 9.999) high: 9
+        "#,
+    );
+}
+
+#[test]
+fn what_fills_a_hole_later_was_sent_again() {
+    shows(
+        &Streams::of_bodies(&[5000]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        60.2 > 0:100 psh ack 0
+        81    < 0:1460 ack 100
+        81.05 < 2920:4380 ack 100
+        81.1  > ack 1460
+        96.2  < 1460:2920 ack 100
+        96.25 < 4380:5100 psh ack 100
+        96.3  > ack 5100
+        "#,
+        r#"
+        handshake to-server 20.075 (1, 20.075) high: 1 2 3
+        application-limited to-server 40.100 (1, 40.100) high: 4
+        request-upload to-server 0.005 (1, 0.005) high: 4
+        propagation to-server 10.024 (1, 10.024) high: 4
+        server-think to-client 0.748 (1, 0.748) high: 4 5
+        transmission to-client 0.175 (3, 0.100) low: 6 8
+        retransmission-timeout to-client 15.100 (1, 15.100) high: 6 8
+        application-limited to-client 0.025 (1, 0.025) high: 8 9
+        propagation to-client 9.999 (1, 9.999) high: 9
+        "#,
+    );
+}

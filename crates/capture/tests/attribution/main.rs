@@ -1,0 +1,37 @@
+//! What the analyser concludes from captures that are written here packet by packet.
+
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
+
+mod causes;
+mod look_alikes;
+mod wire;
+
+use ackwise_capture::attribution::Share;
+
+use wire::Streams;
+
+/// Fails unless the exchanges of a capture owe their time to what `expected` says: a line for each
+/// cause, `cause direction milliseconds (times, longest) confidence: packets`.
+#[track_caller]
+fn shows(streams: &Streams, capture: &str, expected: &str) {
+    let analysis = streams.seen_as(capture);
+    let shares = analysis.exchanges.iter().flat_map(|it| &it.shares);
+    let found: Vec<String> = shares.map(|share| line(&share)).collect();
+    let expected: Vec<_> = expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+    assert_eq!(found, expected, "found:\n{}", found.join("\n"));
+    for exchange in &analysis.exchanges {
+        let sum: std::time::Duration = exchange.shares.iter().map(|share| share.span).sum();
+        assert_eq!(sum, exchange.duration);
+    }
+}
+
+fn line(share: &Share) -> String {
+    let [span, longest] = [share.span, share.longest].map(|it| it.as_secs_f64() * 1e3);
+    let packets: Vec<_> = share.evidence.packets().map(|it| it.to_string()).collect();
+    let (cause, direction) = (share.cause.name(), share.direction.name());
+    let (times, confidence) = (share.times, share.confidence.name());
+    let packets = packets.join(" ");
+    let line =
+        format!("{cause} {direction} {span:.3} ({times}, {longest:.3}) {confidence}: {packets}");
+    line.trim_end().to_owned()
+}
