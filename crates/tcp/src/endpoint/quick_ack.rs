@@ -1,4 +1,4 @@
-//! Linux's estimates of when to acknowledge: quick-ACK, "ping-pong" and the adaptive time-out
+//! Linux's estimates of when to acknowledge: quick-ACK, "ping-pong" and the adaptive timeout
 //! (`icsk_ack` in `include/net/inet_connection_sock.h`, as of Linux 6).
 //!
 //! Not here: compressed ACKs of out-of-order data (`tcp_comp_sack_*`), and a `rcv_mss` that shrinks.
@@ -81,7 +81,7 @@ impl QuickAck {
         }
     }
 
-    /// The time-out was over before an answer left (`tcp_delack_timer_handler`).
+    /// The timeout was over before an answer left (`tcp_delack_timer_handler`).
     pub(super) fn timed_out(&mut self, rto: Duration) {
         if self.interactive {
             self.interactive = false;
@@ -101,7 +101,7 @@ impl QuickAck {
         self.small_segments >= if self.interactive { 2 } else { 1 }
     }
 
-    /// How long an ACK is delayed (`tcp_send_delayed_ack`): the time-out, at most the round-trip time.
+    /// How long an ACK is delayed (`tcp_send_delayed_ack`): the timeout, at most the round-trip time.
     pub(super) fn time_out(&self, srtt: Option<Duration>) -> Duration {
         let longest = srtt.map_or(MAX_US, |srtt| microseconds(srtt).clamp(MIN_US, MAX_US));
         Duration::from_micros(self.time_out_us.min(longest).into())
