@@ -188,4 +188,20 @@ mod tests {
         assert!(estimates.is_quick());
         assert_eq!(estimates.time_out(None), ms(40));
     }
+
+    #[test]
+    fn a_gap_longer_than_the_rto_renews_the_credit() {
+        let credit = Credit { window: 64_000, full_segment: 1_000 };
+        let rto = Duration::from_secs(2);
+        let mut quick_ack = QuickAck::NEW;
+        quick_ack.data_arrived(None, credit, || rto);
+        for _ in 0..MAX_CREDIT {
+            assert!(quick_ack.is_quick());
+            quick_ack.ack_sent(true);
+        }
+        for (gap, quick) in [(1_000, false), (2_000, false), (2_001, true)] {
+            quick_ack.data_arrived(Some(Duration::from_millis(gap)), credit, || rto);
+            assert_eq!(quick_ack.is_quick(), quick, "{gap} ms");
+        }
+    }
 }
