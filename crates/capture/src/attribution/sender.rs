@@ -379,3 +379,6 @@ impl Sender {
         self.capture_lost_data = true;
     }
 }
+
+#[cfg(test)]
+mod tests;
