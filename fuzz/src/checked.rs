@@ -79,7 +79,7 @@ impl Checked {
         let held = endpoint.written() - acknowledged;
         assert!(held <= self.config.send_buffer.into(), "more held than fits: {endpoint:?}");
         (self.received, self.acknowledged) = (received, acknowledged);
-        let _ = (endpoint.wait(now), endpoint.ack_wait(), endpoint.windows());
+        let _ = (endpoint.wait(), endpoint.ack_wait(), endpoint.windows());
     }
 
     fn check_segment(&mut self, leaving: &Transmit) {

@@ -3,8 +3,8 @@
 use core::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Flags, Hold as Holder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
-    Timestamps,
+    Config, Flags, TimeWaitHolder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
+    Timestamps, WindowShift,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,
     },
@@ -134,7 +134,7 @@ impl Crafted {
             window: self.window,
             options: Options {
                 mss: self.mss,
-                window_scale: self.window_scale,
+                window_scale: self.window_scale.map(WindowShift::new),
                 sack_permitted: self.sack_permitted,
                 timestamps: self.timestamps.map(|(value, echo)| Timestamps {
                     value: clock.wrapping_add_signed(value.into()),
@@ -166,8 +166,8 @@ impl Setup {
         let close = [
             ClosePolicy::Ordinary,
             ClosePolicy::Swap,
-            ClosePolicy::Negotiated(Holder::Mine),
-            ClosePolicy::Negotiated(Holder::Yours),
+            ClosePolicy::Negotiated(TimeWaitHolder::Mine),
+            ClosePolicy::Negotiated(TimeWaitHolder::Yours),
         ];
         let resets = [ResetInTimeWait::Ends, ResetInTimeWait::Ignored];
         let policies = Policies {
@@ -202,7 +202,7 @@ impl Hold {
             Self::Nagle => HoldPolicy::Nagle,
             Self::Bsd => HoldPolicy::BsdNagle,
             Self::Minshall => HoldPolicy::Minshall,
-            Self::Cork => HoldPolicy::Cork { release: Duration::from_millis(200) },
+            Self::Cork => HoldPolicy::LINUX_CORK,
         }
     }
 }
@@ -228,8 +228,8 @@ impl Ack {
     }
 }
 
-fn holder(mine: bool) -> Holder {
-    if mine { Holder::Mine } else { Holder::Yours }
+fn holder(mine: bool) -> TimeWaitHolder {
+    if mine { TimeWaitHolder::Mine } else { TimeWaitHolder::Yours }
 }
 
 fn shifted(number: SeqNumber, by: i32) -> SeqNumber {

@@ -54,18 +54,18 @@ impl World {
         match *operation {
             Operation::Segment(_) => {}
             Operation::Write(end, bytes) => {
-                self.end(end).endpoint.write(bytes.into(), now);
+                self.end(end).endpoint.write(bytes.into());
             }
             Operation::Read(end, bytes) => {
-                self.end(end).endpoint.read(bytes.into(), now);
+                self.end(end).endpoint.read(bytes.into());
             }
-            Operation::Close(end) => self.end(end).endpoint.close(now),
+            Operation::Close(end) => self.end(end).endpoint.close(),
             Operation::Abort(end) => {
                 self.aborted = true;
-                self.end(end).endpoint.abort(now);
+                self.end(end).endpoint.abort();
             }
-            Operation::Hold(end, hold) => self.end(end).endpoint.set_hold(hold.policy(), now),
-            Operation::Ack(end, ack) => self.end(end).endpoint.set_ack(ack.policy(), now),
+            Operation::Hold(end, hold) => self.end(end).endpoint.set_hold(hold.policy()),
+            Operation::Ack(end, ack) => self.end(end).endpoint.set_ack(ack.policy()),
             Operation::AcknowledgeNow(end) => self.end(end).endpoint.acknowledge_now(),
             Operation::Pass(tenths) => {
                 self.advance(now + Duration::from_micros(100 * u64::from(tenths)));
@@ -131,11 +131,11 @@ impl World {
                 for _ in 0..self.links[index(end)].len() {
                     self.deliver(end, 0);
                     let now = self.now;
-                    self.end(end).endpoint.read(u32::MAX, now);
+                    self.end(end).endpoint.read(u32::MAX);
                     self.settle();
                 }
                 let now = self.now;
-                self.end(end).endpoint.read(u32::MAX, now);
+                self.end(end).endpoint.read(u32::MAX);
             }
             self.settle();
             if self.links.iter().any(|link| !link.is_empty()) {

@@ -45,13 +45,13 @@ fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
             let _ = (endpoint.reopens(&segment), ackwise_tcp::endpoint::refuse(&segment));
         }
         Operation::Write(_, bytes) => {
-            assert!(endpoint.write(bytes.into(), now) <= bytes.into());
+            assert!(endpoint.write(bytes.into()) <= bytes.into());
         }
-        Operation::Read(_, bytes) => assert!(endpoint.read(bytes.into(), now) <= bytes.into()),
-        Operation::Close(_) => endpoint.close(now),
-        Operation::Abort(_) => endpoint.abort(now),
-        Operation::Hold(_, hold) => endpoint.set_hold(hold.policy(), now),
-        Operation::Ack(_, ack) => endpoint.set_ack(ack.policy(), now),
+        Operation::Read(_, bytes) => assert!(endpoint.read(bytes.into()) <= bytes.into()),
+        Operation::Close(_) => endpoint.close(),
+        Operation::Abort(_) => endpoint.abort(),
+        Operation::Hold(_, hold) => endpoint.set_hold(hold.policy()),
+        Operation::Ack(_, ack) => endpoint.set_ack(ack.policy()),
         Operation::AcknowledgeNow(_) => endpoint.acknowledge_now(),
         Operation::Pass(tenths) => {
             let later = now + Duration::from_micros(100 * u64::from(tenths));

@@ -1,7 +1,7 @@
 //! Connections as a vantage point may see them, made up from a fuzzer's bytes: two hosts, a few
 //! ports, sequence numbers near one another, and streams that begin as HTTP, TLS and others do.
 
-use ackwise_tcp::{Flags, Instant, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use ackwise_tcp::{Flags, Instant, Options, SackBlocks, Segment, SeqNumber, Timestamps, WindowShift};
 use arbitrary::Arbitrary;
 use std::net::SocketAddr;
 
@@ -206,7 +206,7 @@ impl Half {
         let seq = self.next - 1;
         let options = Options {
             mss: Some(1460),
-            window_scale: Some(7),
+            window_scale: Some(WindowShift::new(7)),
             sack_permitted: true,
             ..plain.options
         };

@@ -4,7 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-use ackwise::check::report::printable;
+use ackwise_report::printable;
 
 fn main() -> ExitCode {
     match cli::run() {

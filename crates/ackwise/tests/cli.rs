@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise::check::card::FindingId;
+use ackwise_check::card::FindingId;
 use ackwise_http::{
     Behaviour,
     behaviour::{Answer, HeadFlush, Nagle},

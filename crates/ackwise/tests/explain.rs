@@ -29,7 +29,7 @@ impl Directory {
         fs::create_dir(&path).unwrap();
         let directory = Self(path);
         let experiment =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/heidemann_table_1.toml");
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/experiments/heidemann_table_1.toml");
         let experiment = experiment.to_str().unwrap();
         let made = directory.run(&["run", experiment, "--case", "2", "--pcap", "stalls.pcap"]);
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -20,13 +20,11 @@
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
 //! | `stretch` | which time went where, for a report to draw |
 //! | `shares` | what is kept of that, in few bytes |
-//! | `nanos` | spans of time as one number |
 
 mod account;
 mod acknowledgement;
 pub(crate) mod gap;
 mod hold;
-mod nanos;
 mod path;
 mod round_trips;
 pub(crate) mod sender;
@@ -38,8 +36,8 @@ mod window;
 
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
+pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use hold::Loss;
-pub(crate) use nanos::Nanos;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};
 pub use shares::{Shares, SharesIter};

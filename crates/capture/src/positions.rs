@@ -32,13 +32,7 @@ impl Positions {
     /// The position of `number`: the one nearest to the highest seen so far, half a circle away at
     /// most. `None` for what lies before position 0, as the SYN itself does.
     pub fn position(&mut self, number: SeqNumber) -> Option<u64> {
-        #[expect(clippy::cast_possible_truncation, reason = "the circle is modulo 2^32")]
-        let nearest = self.first + self.highest as u32;
-        let position = if nearest.at_or_before(number) {
-            self.highest.saturating_add(u64::from(number.distance_from(nearest)))
-        } else {
-            self.highest.checked_sub(u64::from(nearest.distance_from(number)))?
-        };
+        let position = u64::try_from(number.position(self.first, self.highest)).ok()?;
         self.highest = self.highest.max(position);
         Some(position)
     }

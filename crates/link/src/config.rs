@@ -56,7 +56,7 @@ impl Queue {
     /// Drop-tail of so many bytes. A packet that is larger never passes.
     #[must_use]
     pub const fn bytes(limit: u64) -> Self {
-        Self::DropTail(Limit::ByteCount(ByteCount(limit)))
+        Self::DropTail(Limit::Bytes(ByteCount(limit)))
     }
 }
 
@@ -67,7 +67,7 @@ pub enum Limit {
     /// In packets, whatever their size.
     Packets(NonZeroU32),
     /// In bytes, whatever their number.
-    ByteCount(ByteCount),
+    Bytes(ByteCount),
 }
 
 /// What goes wrong on purpose. Each fault picks by a stream and a count of its own.

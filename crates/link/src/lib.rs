@@ -1,7 +1,6 @@
-//! One direction of a link, sans-IO: rate, propagation delay, a bounded queue, and faults.
+#![doc = include_str!("../README.md")]
 //!
-//! The simulator advances `now` as it likes, the emulator takes it from the clock; the model is the
-//! same. A [`Link`] does not look into its packets and does not care what they are.
+//! ## Modules
 //!
 //! | module | one idea |
 //! | --- | --- |
@@ -14,24 +13,6 @@
 //! | `pick` | which packets a fault hits: none, some at random, or the nth |
 //! | `seed` | a stream of random numbers for each purpose, by name |
 //! | `verdict` | what becomes of packets, one by one and in all |
-//!
-//! ```
-//! use core::time::Duration;
-//! use ackwise_link::{Link, LinkConfig, Queue, Rate, Verdict};
-//! use ackwise_tcp::{Instant, Bytes};
-//!
-//! // The bottleneck of the thesis: 1.5 Mb/s, 50 ms, 25 packets.
-//! let mut link = Link::new(LinkConfig {
-//!     rate: Rate::bits_per_second(1_500_000),
-//!     delay: Duration::from_millis(50),
-//!     queue: Queue::packets(25).expect("25 is not 0"),
-//!     ..LinkConfig::IDEAL
-//! });
-//! assert_eq!(link.push("segment", Bytes(1_500), Instant::EPOCH), Verdict::Queued);
-//! let due = link.poll_timeout().expect("one is under way"); // 8 ms to send, 50 ms to arrive
-//! assert_eq!(due, Instant::EPOCH + Duration::from_millis(58));
-//! assert_eq!(link.poll(due), Some("segment"));
-//! ```
 
 #![no_std]
 

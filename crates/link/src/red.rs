@@ -272,9 +272,15 @@ mod tests {
         assert_eq!(let_in_between_drops(odd, 7, 100).len(), 100);
         let zero = Red { min_threshold: 0, max_threshold: 0, ..red(BeyondMax::Gentle) };
         assert_eq!(let_in_between_drops(zero, 1, 100).len(), 100);
+        assert_eq!(zero.probability(0.0), 1.0);
         // Without a rate nothing ever waits.
         let mut queue = EarlyDetection::new(red(BeyondMax::DropAll), None, Seed(1));
         assert_eq!(queue.admit(0, us(0), us(5)), Ok(()));
+        assert_eq!(queue.average, 0.0);
+        // Packets without size: while idle the link could have sent any number of them.
+        let mut queue = at_work(Red { mean_packet: ByteCount(0), ..red(BeyondMax::DropAll) });
+        assert_eq!(queue.admit(4, us(0), us(5)), Ok(()));
+        assert_eq!(queue.admit(0, us(5), us(5)), Ok(()));
         assert_eq!(queue.average, 0.0);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Transmitter {
 #[derive(Clone, Debug)]
 enum Discipline {
     Packets(usize),
-    ByteCount(Box<WaitingBytes>),
+    Bytes(Box<WaitingBytes>),
     Red(Box<EarlyDetection>),
 }
 
@@ -51,13 +51,11 @@ impl Transmitter {
             Queue::DropTail(Limit::Packets(limit)) => {
                 Discipline::Packets(usize::try_from(limit.get()).unwrap_or(usize::MAX))
             }
-            Queue::DropTail(Limit::ByteCount(limit)) => {
-                Discipline::ByteCount(Box::new(WaitingBytes {
-                    limit: limit.0,
-                    total: 0,
-                    sizes: VecDeque::new(),
-                }))
-            }
+            Queue::DropTail(Limit::Bytes(limit)) => Discipline::Bytes(Box::new(WaitingBytes {
+                limit: limit.0,
+                total: 0,
+                sizes: VecDeque::new(),
+            })),
             Queue::Red(red) => Discipline::Red(Box::new(EarlyDetection::new(red, rate, seed))),
         };
         Self {
@@ -86,7 +84,7 @@ impl Transmitter {
             self.before.push_back(self.free_at);
         }
         self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
-        if let Discipline::ByteCount(bytes) = &mut self.discipline {
+        if let Discipline::Bytes(bytes) = &mut self.discipline {
             bytes.push(size.0);
         }
         Ok(self.free_at)
@@ -101,7 +99,7 @@ impl Transmitter {
     fn admit(&mut self, waiting: usize, size: ByteCount, now: Instant) -> Result<(), DropReason> {
         let has_room = match &mut self.discipline {
             Discipline::Packets(limit) => waiting < *limit,
-            Discipline::ByteCount(bytes) => bytes.has_room(size),
+            Discipline::Bytes(bytes) => bytes.has_room(size),
             Discipline::Red(red) => return red.admit(waiting, self.free_at, now),
         };
         if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
@@ -111,7 +109,7 @@ impl Transmitter {
     #[inline]
     fn none_waits(&mut self) -> usize {
         self.before.clear();
-        if let Discipline::ByteCount(bytes) = &mut self.discipline {
+        if let Discipline::Bytes(bytes) = &mut self.discipline {
             bytes.clear();
         }
         0
@@ -121,7 +119,7 @@ impl Transmitter {
     #[inline]
     fn waiting(&mut self, now: Instant) -> usize {
         while self.before.pop_front_if(|departs| *departs <= now).is_some() {
-            if let Discipline::ByteCount(bytes) = &mut self.discipline {
+            if let Discipline::Bytes(bytes) = &mut self.discipline {
                 bytes.pop();
             }
         }
@@ -193,7 +191,9 @@ mod tests {
             (    0,   500, Some(1_500)),
             (    0,     1, None),
             (1_000, 1_000, Some(2_500)),
+            (1_000,     1, None),          // one of 500 waits beside it
             (1_000, u64::MAX, None),
+            (5_000, 1_500, Some(6_500)),   // all have left
         ]);
     }
 

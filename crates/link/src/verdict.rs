@@ -74,3 +74,33 @@ impl Counters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_to_drop_is_counted_apart_and_in_all() {
+        let mut counters = Counters { queued: 100, ..Counters::default() };
+        let reasons = [
+            DropReason::QueueFull,
+            DropReason::EarlyDrop,
+            DropReason::Loss,
+            DropReason::UnderWayFull,
+        ];
+        for (times, reason) in (1..).zip(reasons) {
+            for _ in 0..times {
+                counters.count_drop(reason);
+            }
+        }
+        let expected = Counters {
+            queued: 100,
+            dropped_queue_full: 1,
+            dropped_red: 2,
+            dropped_loss: 3,
+            dropped_under_way_full: 4,
+            ..Counters::default()
+        };
+        assert_eq!((counters, counters.dropped(), counters.offered()), (expected, 10, 110));
+    }
+}

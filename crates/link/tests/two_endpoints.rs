@@ -62,7 +62,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(HoldPolicy::Nagle),
         Just(HoldPolicy::BsdNagle),
         Just(HoldPolicy::Minshall),
-        Just(HoldPolicy::Cork { release: Duration::from_millis(200) }),
+        Just(HoldPolicy::LINUX_CORK),
     ];
     let congestion = prop_oneof![
         Just(CongestionPolicy::Tahoe),

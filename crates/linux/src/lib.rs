@@ -9,6 +9,7 @@
 //! | [`packet_socket`] | a live interface: packets as they pass, with the kernel's times |
 //! | [`host_changes`] | what must be changed outside a namespace, announced, and undone whatever happens |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
+//! | [`wire`] | how a server is reached from a TUN device of ours |
 //! | [`testing`] | how a test says that it could not run here |
 //!
 //! Everything is undone by the kernel when the process ends, however it ends: namespaces have no name,
@@ -27,6 +28,7 @@ pub mod packet_socket;
 pub mod sockets;
 pub mod stack;
 pub mod testing;
+pub mod wire;
 
 mod clock;
 mod netlink;

@@ -11,7 +11,9 @@ mod host;
 use std::{fs, net::TcpListener, thread};
 
 use ackwise_linux::{ConnectionId, stack::Tap};
-use ackwise_tcp::{Config, Event, Hold, Policies, State, TimeWaitReason, policy::ClosePolicy};
+use ackwise_tcp::{
+    Config, Event, Policies, State, TimeWaitHolder, TimeWaitReason, policy::ClosePolicy,
+};
 use host::Host;
 
 /// Fewer than the kernel's backlog holds.
@@ -67,7 +69,7 @@ fn a_kernel_that_follows_rfc_1337_waits_all_the_same() {
 #[test]
 fn a_kernel_that_does_not_know_the_option_closes_as_ever() {
     Host::with("a_kernel_that_does_not_know_the_option_closes_as_ever", |mut host| {
-        let reasons = serve(ClosePolicy::Negotiated(Hold::Mine), &mut host);
+        let reasons = serve(ClosePolicy::Negotiated(TimeWaitHolder::Mine), &mut host);
         assert_eq!((time_wait(), reasons.len()), (connections(), 0));
     });
 }

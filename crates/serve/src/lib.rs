@@ -9,7 +9,6 @@
 //! | `send` | carries a plan of writes out on a socket |
 //! | `close` | closes without an RST that would destroy what was sent |
 //! | `limits` | every bound a hostile client meets |
-//! | [`load`] | the other side: a load generator |
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -42,7 +41,6 @@ mod close;
 mod connection;
 mod document;
 mod limits;
-pub mod load;
 mod reply;
 mod send;
 mod server;

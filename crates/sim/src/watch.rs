@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction, Moment, RepairedBy, UnderWay, cause};
-use ackwise_tcp::{Instant, SeqNumber, Transmit};
+use ackwise_tcp::{Instant, SeqNumber, Transmit, congestion::DUPLICATE_THRESHOLD};
 
 use crate::observe::Side;
 
@@ -124,11 +124,11 @@ impl Watched {
 
     /// A segment was dropped; its sender has sent up to `sent_end`, in segments of `mss`.
     pub(crate) fn dropped(&mut self, from: Side, transmit: &Transmit, sent_end: u64, mss: u32) {
-        /// So many later segments make a loss known by duplicate ACKs (RFC 5681, section 3.2).
-        const DUPLICATES: u64 = 3;
         let Some((start, end)) = range(transmit) else { return };
         let later = sent_end.saturating_sub(end) / u64::from(mss.max(1));
-        let by = if later >= DUPLICATES { RepairedBy::Recovery } else { RepairedBy::Timeout };
+        // Each later segment makes a duplicate ACK (RFC 5681, section 3.2).
+        let announced = later >= u64::from(DUPLICATE_THRESHOLD);
+        let by = if announced { RepairedBy::Recovery } else { RepairedBy::Timeout };
         let sender = &mut self.senders[from as usize];
         sender.under_way = sender.under_way.saturating_sub(1);
         sender.lost.push(Lost { start, end, by });

@@ -24,7 +24,7 @@ use ackwise_sim::{
     scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, CostModel, Web},
 };
 use ackwise_tcp::{
-    ByteCount, Hold, Instant, Policies,
+    ByteCount, Instant, Policies, TimeWaitHolder,
     policy::{AckPolicy, ClosePolicy},
 };
 use proptest::prelude::*;
@@ -110,7 +110,7 @@ fn nobody_waits_after_a_reset() {
 /// one at a time; with an agreement for none.
 #[test]
 fn time_wait_moves_to_the_client_by_swap_and_by_agreement() {
-    let [mine, yours] = [Hold::Mine, Hold::Yours].map(ClosePolicy::Negotiated);
+    let [mine, yours] = [TimeWaitHolder::Mine, TimeWaitHolder::Yours].map(ClosePolicy::Negotiated);
     for (close, server) in [([ClosePolicy::Swap; 2], 1), ([mine, yours], 0)] {
         let mut scenario = ethernet(Transfer::Serial, Behaviour::FIXED);
         for (node, close) in scenario.nodes.iter_mut().zip(close) {

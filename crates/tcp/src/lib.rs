@@ -1,18 +1,18 @@
-//! One end of a TCP connection, sans-IO.
+#![doc = include_str!("../README.md")]
 //!
-//! The world enters an [`Endpoint`] by `handle_*`, effects leave it by `poll_*`, and `now` is always
-//! an argument. The endpoint handles *ranges* of the stream, never bytes: its driver keeps the
-//! payload, if there is one. Every deadline says which [`Timer`] asks; every refusal to send is a
-//! [`Wait`], every refusal to acknowledge an [`AckWait`].
+//! ## Modules
+//!
+//! The endpoint handles *ranges* of the stream, never bytes: its driver keeps the payload, if there is
+//! one. Every deadline names its [`Timer`].
 //!
 //! | module | one idea |
 //! | --- | --- |
-//! | [`units`], [`seq`] | points in time, bytes, points on the circle of sequence numbers |
+//! | [`units`], [`seq`] | points in time, spans, bytes, points on the circle of sequence numbers |
 //! | [`segment`] | a segment as the endpoint sees it: no bytes, no ports |
 //! | [`wire`] | bytes to segments and back |
 //! | [`notation`] | segments, traces and what is waited for as lines of text |
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
-//! | [`congestion`] | congestion controls: small structs behind one trait |
+//! | [`congestion`] | congestion controls: small structs in one enum |
 //! | [`round_trip`] | the round-trip time and the retransmission time-out |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
@@ -36,7 +36,7 @@ pub mod wire;
 
 pub use endpoint::{Config, Endpoint, Event, State, Transmit};
 pub use policy::Policies;
-pub use segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps, WindowShift};
 pub use seq::SeqNumber;
-pub use units::{ByteCount, Instant};
+pub use units::{ByteCount, Instant, Nanos};
 pub use wait::{AckWait, Deadline, TimeWaitReason, Timer, Wait};

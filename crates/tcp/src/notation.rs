@@ -126,7 +126,7 @@ fn write_options(
         list.item(format_args!("TS val {} ecr {}", timestamps.value, timestamps.echo))?;
     }
     if let Some(shift) = window_scale {
-        list.item(format_args!("wscale {shift}"))?;
+        list.item(format_args!("wscale {}", shift.get()))?;
     }
     if let Some(hold) = time_wait {
         list.item(format_args!("TW {}", hold.name()))?;

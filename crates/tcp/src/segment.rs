@@ -39,6 +39,42 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+impl Timestamps {
+    /// What the option takes of each segment, padding included (RFC 7323, appendix A).
+    pub const WIRE_BYTES: u16 = 12;
+}
+
+/// By how many bits the windows of an end are shifted (RFC 7323, section 2): 14 at most.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct WindowShift(u8);
+
+impl WindowShift {
+    /// Windows count bytes.
+    pub const NONE: Self = Self(0);
+    /// The largest shift.
+    pub const MAX: Self = Self(14);
+
+    /// The shift that an option with the value `shift` means. RFC 7323, section 2.3: "If a Window
+    /// Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error but
+    /// MUST use 14 instead of the specified value."
+    #[must_use]
+    pub const fn new(shift: u8) -> Self {
+        if shift > Self::MAX.0 { Self::MAX } else { Self(shift) }
+    }
+
+    /// Bits, 0 to 14.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The bytes that `window` means in a header.
+    #[must_use]
+    pub const fn bytes(self, window: u16) -> u32 {
+        (window as u32) << self.0
+    }
+}
+
 /// Up to four SACK blocks (RFC 2018, section 3), most recent first.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct SackBlocks {
@@ -80,14 +116,14 @@ impl SackBlocks {
 /// [`ClosePolicy::Negotiated`](crate::policy::ClosePolicy::Negotiated) offer in their SYNs, and the
 /// holder repeats in its FIN.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Hold {
+pub enum TimeWaitHolder {
     /// I hold it, whoever closes first.
     Mine,
     /// You do.
     Yours,
 }
 
-impl Hold {
+impl TimeWaitHolder {
     /// The same end, as the other one sees it.
     #[must_use]
     pub const fn seen_from_the_peer(self) -> Self {
@@ -104,7 +140,7 @@ pub struct Options {
     /// Maximum segment size (RFC 9293, section 3.7.1); on SYN only.
     pub mss: Option<u16>,
     /// Window scale shift (RFC 7323, section 2); on SYN only.
-    pub window_scale: Option<u8>,
+    pub window_scale: Option<WindowShift>,
     /// SACK-permitted (RFC 2018, section 2); on SYN only.
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323, section 3).
@@ -113,7 +149,7 @@ pub struct Options {
     pub sack: SackBlocks,
     /// Who holds TIME-WAIT (an experiment of ours, [`wire::TcpOption`](crate::wire::TcpOption) has its
     /// layout); on SYN and FIN only.
-    pub time_wait: Option<Hold>,
+    pub time_wait: Option<TimeWaitHolder>,
 }
 
 impl Options {
@@ -141,7 +177,7 @@ impl Options {
             + match (sack_permitted, timestamps.is_some()) {
                 (false, false) => 0,
                 (true, false) => 4,
-                (_, true) => 12,
+                (_, true) => Timestamps::WIRE_BYTES as u32,
             };
         let fitting = (36 - fixed) / 8;
         let blocks = if (sack.len as u32) < fitting { sack.len as u32 } else { fitting };

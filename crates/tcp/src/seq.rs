@@ -28,6 +28,30 @@ impl SeqNumber {
         self.0.wrapping_sub(earlier.0)
     }
 
+    /// The number of `position` in a stream whose position 0 has the number `self`.
+    #[must_use]
+    pub const fn at(self, position: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the circle has 2^32 points")]
+        Self(self.0.wrapping_add(position as u32))
+    }
+
+    /// The position that `self` has in a stream whose position 0 has the number `first`: of all the
+    /// positions with this number, the one nearest to `near` (of two equally near, the lower one).
+    /// Negative if it lies before `first`.
+    ///
+    /// ```
+    /// use ackwise_tcp::SeqNumber;
+    /// let first = SeqNumber(u32::MAX);
+    /// assert_eq!(SeqNumber(4).position(first, 0), 5);
+    /// assert_eq!(SeqNumber(4).position(first, 1 << 40), (1 << 40) + 5);
+    /// assert_eq!((first - 3).position(first, 0), -3);
+    /// ```
+    #[must_use]
+    pub fn position(self, first: Self, near: u64) -> i64 {
+        let offset = self.distance_from(first.at(near)).cast_signed();
+        i64::try_from(near).unwrap_or(i64::MAX).saturating_add(i64::from(offset))
+    }
+
     /// Whether `self` lies in the `length` numbers that begin at `start` (RFC 9293, section 3.4).
     #[must_use]
     pub const fn within(self, start: Self, length: u32) -> bool {
@@ -73,5 +97,21 @@ mod tests {
         assert_eq!(after_wrap.distance_from(before_wrap), 5);
         assert!(after_wrap.within(before_wrap, 6) && !after_wrap.within(before_wrap, 5));
         assert_eq!(after_wrap.later(before_wrap), after_wrap);
+    }
+
+    #[test]
+    fn a_position_is_the_nearest_of_those_that_share_a_number() {
+        let first = SeqNumber(u32::MAX - 2);
+        assert_eq!(first.at(5), SeqNumber(2));
+        let half = 1 << 31;
+        for near in [0, 5, 3 << 32, u64::from(u32::MAX) + 9] {
+            let base = i64::try_from(near).unwrap();
+            for offset in [-half, -7, -1, 0, 1, 7, half - 1] {
+                let position = base + offset;
+                let number = first.at(near.wrapping_add_signed(offset));
+                assert_eq!(number.position(first, near), position, "{offset} from {near}");
+            }
+            assert_eq!(first.at(near.wrapping_add_signed(half)).position(first, near), base - half);
+        }
     }
 }

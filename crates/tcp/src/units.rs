@@ -2,7 +2,8 @@
 
 use core::{
     fmt,
-    ops::{Add, Sub},
+    iter::Sum,
+    ops::{Add, Div, Mul, Sub},
     time::Duration,
 };
 
@@ -95,3 +96,181 @@ impl fmt::Debug for Instant {
 /// A number of bytes. (Not `Bytes`, which in this ecosystem is a buffer.)
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ByteCount(pub u64);
+
+/// A span of time in nanoseconds; it saturates at both ends.
+///
+/// For code that adds and compares many spans for each segment: `Duration` keeps seconds and
+/// nanoseconds apart, and its arithmetic took 6 % of all instructions of one function of the capture
+/// analyser. Public functions take and return `Duration`.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Nanos(u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `nanos` nanoseconds.
+    #[must_use]
+    pub const fn new(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// `micros` microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// `millis` milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// From `earlier` to `later`; zero if they are the other way round, as estimated times may be.
+    #[must_use]
+    pub const fn between(earlier: Instant, later: Instant) -> Self {
+        Self(later.as_nanos().saturating_sub(earlier.as_nanos()))
+    }
+
+    /// The number of nanoseconds.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Whether it is [`Nanos::ZERO`].
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The difference, whichever of the two is longer.
+    #[must_use]
+    pub const fn abs_diff(self, other: Self) -> Self {
+        Self(self.0.abs_diff(other.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Mul<u64> for Nanos {
+    type Output = Self;
+
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+
+impl Div<u64> for Nanos {
+    type Output = Self;
+
+    fn div(self, divisor: u64) -> Self {
+        Self(self.0 / divisor)
+    }
+}
+
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl Add<Nanos> for Instant {
+    type Output = Self;
+
+    fn add(self, span: Nanos) -> Self {
+        Self::from_nanos(self.as_nanos().saturating_add(span.0))
+    }
+}
+
+impl Sub<Nanos> for Instant {
+    type Output = Self;
+
+    /// [`Instant::EPOCH`] at the earliest.
+    fn sub(self, span: Nanos) -> Self {
+        Self::from_nanos(self.as_nanos().saturating_sub(span.0))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(span: Nanos) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_saturate_at_both_ends() {
+        let (short, long) = (Nanos::from_micros(2), Nanos::from_millis(3));
+        assert_eq!((short + long, long - short), (Nanos::new(3_002_000), Nanos::new(2_998_000)));
+        assert_eq!((short - long, short.abs_diff(long)), (Nanos::ZERO, Nanos::new(2_998_000)));
+        assert_eq!((long * 2, long / 2), (Nanos::new(6_000_000), Nanos::new(1_500_000)));
+        let longest = Nanos::new(u64::MAX);
+        assert_eq!((longest + short, longest * 2), (longest, longest));
+        assert_eq!([short, long, short].into_iter().sum::<Nanos>(), Nanos::new(3_004_000));
+        assert_eq!([longest, short].into_iter().sum::<Nanos>(), longest);
+        assert!(Nanos::ZERO.is_zero() && !short.is_zero());
+        assert_eq!((short.get(), Duration::from(long)), (2_000, Duration::from_millis(3)));
+    }
+
+    #[test]
+    fn instants_saturate_at_both_ends() {
+        let at = Instant::from_nanos(5_000);
+        let (micro, milli) = (Nanos::from_micros(1), Nanos::from_millis(1));
+        assert_eq!(
+            (at + micro, at - micro),
+            (Instant::from_nanos(6_000), Instant::from_nanos(4_000))
+        );
+        assert_eq!(
+            (at - milli, Instant::FAR_FUTURE + micro),
+            (Instant::EPOCH, Instant::FAR_FUTURE)
+        );
+        assert_eq!(Nanos::between(at, at + micro), micro);
+        assert_eq!(Nanos::between(at + micro, at), Nanos::ZERO);
+        let (span, long) = (Duration::from_micros(1), Duration::from_secs(2));
+        assert_eq!(
+            (at.saturating_sub(span), at.saturating_sub(long)),
+            (at - micro, Instant::EPOCH)
+        );
+        assert_eq!((at + long).as_nanos(), 2_000_005_000);
+        assert_eq!(at + Duration::MAX, Instant::FAR_FUTURE);
+        assert_eq!(
+            ((at + span).saturating_since(at), at.saturating_since(at + span)),
+            (span, Duration::ZERO)
+        );
+        assert_eq!((at + span) - at, span);
+    }
+
+    #[test]
+    #[should_panic(expected = "time ran backwards")]
+    fn time_does_not_run_backwards() {
+        let _ = Instant::EPOCH.since(Instant::from_nanos(1));
+    }
+
+    #[test]
+    fn instants_print_as_packet_traces_do() {
+        let at = Instant::from_nanos(12_003_004_005);
+        assert_eq!(
+            (std::format!("{at}"), std::format!("{at:?}")),
+            ("12.003004".into(), "12.003004005s".into())
+        );
+    }
+}

@@ -150,6 +150,7 @@ shown_by! {
     }
     fn one_segment_per_round_trip_is_timed() {
         "retransmission/karn_does_not_measure_what_was_sent_twice"
+        "retransmission/karn_does_not_measure_what_a_fast_retransmit_sent_twice"
         "timestamps/a_retransmission_can_be_measured"
     }
     fn ssthresh_is_held_for_the_same_segment_alone() {
@@ -202,7 +203,10 @@ shown_by! {
         "timestamps/a_syn_without_one_is_challenged"
         "reset/it_carries_the_timestamp"
     }
-    fn old_timestamps_are_dropped() { "timestamps/an_older_one_is_dropped_and_answered" }
+    fn old_timestamps_are_dropped() {
+        "timestamps/an_older_one_is_dropped_and_answered"
+        "timestamps/after_24_days_an_older_one_counts"
+    }
     fn scaling_hides_bytes_but_takes_none_back() {
         "window_scale/what_rounding_hides_is_still_accepted"
         "window_scale/more_than_14_counts_as_14"

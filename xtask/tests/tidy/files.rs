@@ -22,7 +22,7 @@ fn nothing_is_left_unfinished() {
 }
 
 /// What others wrote, as they publish it.
-const VENDORED: &[&str] = &["crates/ackwise/assets/uplot/"];
+const VENDORED: &[&str] = &["crates/report/assets/uplot/"];
 
 #[test]
 fn lines_fit_on_a_screen() {

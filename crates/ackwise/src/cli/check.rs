@@ -2,13 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use ackwise::check::{
-    Options, Progress, StackChoice, Target,
+use ackwise_check::{
+    Options, Progress, StackChoice,
     builtin::{BuiltInProgress, Network, check_built_in},
     card::{FindingId, Verdict},
     check,
-    report::{Exporter, Json, Markdown, Name, Report, Text},
+    report::{Exporter, Json, Markdown, Report, Text},
 };
+use ackwise_report::{Name, Target};
 use clap::{Args, ValueEnum};
 
 use super::{

@@ -11,9 +11,9 @@ use std::{
     time::Duration,
 };
 
-use ackwise::explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
 use ackwise_capture::read::Source;
 use ackwise_cause::Cause;
+use ackwise_explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
 use clap::Args;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -160,7 +160,7 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     #[cfg(feature = "parquet")]
     if let Some(path) = &explain.parquet {
-        let bytes = ackwise::explain::parquet(&explained);
+        let bytes = ackwise_explain::parquet(&explained);
         rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let report = match (explain.json, explain.markdown) {

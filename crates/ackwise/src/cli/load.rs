@@ -6,13 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ackwise::{
-    check::Target,
-    load::{
-        CloseMode, Drain, LoadOptions, Progress, Sample, SourceNet, StackMode, load,
-        report::{json, text},
-    },
+use ackwise_load::{
+    CloseMode, Drain, LoadOptions, Progress, Sample, SourceNet, StackMode, load,
+    report::{json, text},
 };
+use ackwise_report::Target;
 use clap::{Args, ValueEnum};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ackwise::run::{
+use ackwise_lab::run::{
     export::{About, Shown},
     measures::matches,
     merge,

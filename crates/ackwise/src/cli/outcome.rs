@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf, process::ExitCode};
 
-use ackwise::{
-    check::{CheckError, builtin::BuiltInError},
+use ackwise_check::{CheckError, builtin::BuiltInError};
+use ackwise_lab::{
     experiment::{ExperimentError, LoadError},
     reproduce::ReproduceError,
     run::{MergeError, RunAllError, record::RecordError},
@@ -39,7 +39,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
-    Generator(#[from] ackwise::load::LoadError),
+    Generator(#[from] ackwise_load::LoadError),
     #[error(transparent)]
     Run(#[from] RunAllError),
     #[error(transparent)]

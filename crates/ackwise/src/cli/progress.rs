@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use ackwise::check::report::printable;
+use ackwise_report::printable;
 
 /// Rewrites its line with every message; erases it when dropped. Silent unless somebody watches.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use ackwise::{
+use ackwise_explain::Explained;
+use ackwise_lab::{
     experiment::Experiment,
-    explain::Explained,
     run::{
         Row,
         record::{Recorder, Recording},

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use ackwise::reproduce::{
+use ackwise_lab::reproduce::{
     Effort, ReproduceError,
     paper::Paper,
     report::{html, json, markdown, text},
     reproduce,
 };
-use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::{
     interrupt::until_interrupted,

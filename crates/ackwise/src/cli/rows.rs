@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ackwise::run::{
+use ackwise_lab::run::{
     Row,
     export::{self, About, Shown},
 };

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use ackwise::{
+use ackwise_lab::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{
         Options, Row, RunAllError, Shard, Step,

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use ackwise::explain::{Live, Reading};
 use ackwise_capture::{analysis::Analysis, read::Source};
 use ackwise_cause::Cause;
+use ackwise_explain::{Live, Reading};
 use ackwise_linux::testing::skip;
 
 use crate::{

@@ -15,11 +15,11 @@ use std::{
     path::PathBuf,
 };
 
-use ackwise::run::{
+use ackwise_http::page::Transfer;
+use ackwise_lab::run::{
     pcap::Capture,
     record::{RecordError, Recorder, Recording},
 };
-use ackwise_http::page::Transfer;
 use ackwise_linux::testing::skip;
 use ackwise_sim::{Scenario, observe::Side, run, scenario::NodeId};
 use ackwise_tcp::Policies;

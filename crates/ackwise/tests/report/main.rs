@@ -109,7 +109,7 @@ fn open(test: &str, run: &[&str]) -> Option<Browser> {
     let browser = started(test)?;
     let directory = directory(test);
     let capture = directory.join("capture.pcap");
-    let experiment = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/stalls.toml");
+    let experiment = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/experiments/stalls.toml");
     ackwise(Command::new(ACKWISE).args(["run", experiment, "--pcap"]).arg(&capture).args(run));
     page(&browser, &directory, |command| command.arg("explain").arg(&capture));
     Some(browser)

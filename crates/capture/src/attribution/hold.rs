@@ -5,7 +5,7 @@
 //! follows nothing was released by a timer or by its program.
 
 use ackwise_cause::{RepairedBy, Writer};
-use ackwise_tcp::Wait;
+use ackwise_tcp::{Wait, policy::HoldPolicy};
 
 use super::{Confidence, Nanos};
 
@@ -155,10 +155,12 @@ impl Hold {
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
-    /// Linux releases what MSG_MORE or TCP_CORK hold after its least retransmission time-out of
-    /// 200 ms, at most a tick and the variance of the round trip later.
-    const CORK_TIMER: std::ops::RangeInclusive<Nanos> =
-        Nanos::from_millis(195)..=Nanos::from_millis(240);
+    /// Linux releases what MSG_MORE or TCP_CORK hold after its shortest retransmission timeout, at
+    /// most a tick and the variance of the round trip later: 195 to 240 ms.
+    const CORK_TIMER: std::ops::RangeInclusive<Nanos> = {
+        let release = HoldPolicy::LINUX_CORK_RELEASE.as_micros() as u64;
+        Nanos::from_micros(release - 5_000)..=Nanos::from_micros(release + 40_000)
+    };
 }
 
 impl Facts {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ackwise_cause::Direction;
-use ackwise_tcp::{Instant, Segment, SeqNumber};
+use ackwise_tcp::{Instant, Segment, SeqNumber, Timestamps};
 
 use super::{
     stream::{Novelty, Stream},
@@ -122,8 +122,6 @@ impl Ends {
     }
 
     fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
-        /// RFC 7323, appendix A: the MSS option counts no options; timestamps take 12 bytes.
-        const TIMESTAMPS: u16 = 12;
         /// Who offers SACK begins with 10 segments (RFC 6928): ours, but so do all stacks in use.
         const MODERN: u64 = 10;
         let half = &mut self.halves[direction as usize];
@@ -133,7 +131,9 @@ impl Ends {
         half.sack = segment.options.sack_permitted;
         let [one, other] = &mut self.halves;
         if let (Some(a), Some(b)) = (one.mss, other.mss) {
-            let options = if one.timestamps && other.timestamps { TIMESTAMPS } else { 0 };
+            // RFC 7323, appendix A: the MSS option counts no options.
+            let both = one.timestamps && other.timestamps;
+            let options = if both { Timestamps::WIRE_BYTES } else { 0 };
             let full = u32::from(a.min(b).saturating_sub(options));
             one.stream.agree(full);
             other.stream.agree(full);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ackwise_tcp::{Instant, Segment, SeqNumber};
+use ackwise_tcp::{Instant, Segment, SeqNumber, WindowShift};
 
 use crate::{Positions, attribution::Nanos};
 
@@ -20,7 +20,7 @@ pub(crate) struct Stream {
     edge: Option<u64>,
     /// The shift of the windows that this end advertises (RFC 7323, section 2.2): `None` before its
     /// SYN was seen.
-    shift: Option<u8>,
+    shift: Option<WindowShift>,
     /// The largest data segment so far, or what the SYNs agreed on.
     segment_size: u32,
     agreed: bool,
@@ -60,8 +60,6 @@ pub(crate) struct Progress {
 impl Stream {
     /// More holes than this are taken together: as many as no reordering leaves. Ours.
     const MAX_HOLES: usize = 32;
-    /// RFC 7323, section 2.3: larger shifts count as this one.
-    const MAX_SHIFT: u8 = 14;
     /// The position of the first byte seen of a stream that is seen from its middle: what is before
     /// it is a gap of unknown length.
     const MIDDLE: u64 = 1;
@@ -72,7 +70,7 @@ impl Stream {
     pub(crate) fn place(&mut self, segment: &Segment) -> Option<Range<u64>> {
         if segment.flags.syn {
             self.positions = Some(Positions::after_syn(segment.seq));
-            self.shift = Some(segment.options.window_scale.unwrap_or(0).min(Self::MAX_SHIFT));
+            self.shift = Some(segment.options.window_scale.unwrap_or_default());
             return Some(0..u64::from(segment.len));
         }
         let start = self.positions(segment.seq).position(segment.seq)?;
@@ -162,14 +160,18 @@ impl Stream {
 
     /// Takes note of what the other end acknowledges; `None` if there is no acknowledgement. `shift`
     /// is the other end's, `None` if its SYN was not seen.
-    pub(crate) fn acknowledge(&mut self, segment: &Segment, shift: Option<u8>) -> Option<Progress> {
+    pub(crate) fn acknowledge(
+        &mut self,
+        segment: &Segment,
+        shift: Option<WindowShift>,
+    ) -> Option<Progress> {
         let number = segment.ack?;
         // The SYN's own acknowledgement has position 0; what is before it is of another connection.
         let position = self.positions(number).position(number)?;
         let newly = position.saturating_sub(self.acked);
         // A window in a SYN is never scaled (RFC 7323, section 2.2).
-        let shift = if segment.flags.syn { Some(0) } else { shift };
-        let edge = shift.map(|shift| position + (u64::from(segment.window) << shift));
+        let shift = if segment.flags.syn { Some(WindowShift::NONE) } else { shift };
+        let edge = shift.map(|shift| position + u64::from(shift.bytes(segment.window)));
         let opened = match (self.edge, edge) {
             (Some(before), Some(now)) => now.saturating_sub(before),
             _ => 0,
@@ -201,7 +203,7 @@ impl Stream {
         self.edge
     }
 
-    pub(crate) const fn shift(&self) -> Option<u8> {
+    pub(crate) const fn shift(&self) -> Option<WindowShift> {
         self.shift
     }
 
@@ -272,9 +274,9 @@ mod tests {
         stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
         stream.acknowledge(&ack(10), None);
         assert_eq!(stream.edge(), None);
-        stream.acknowledge(&ack(10), Some(7));
+        stream.acknowledge(&ack(10), Some(WindowShift::new(7)));
         assert_eq!(stream.edge(), Some(1_280));
-        let progress = stream.acknowledge(&ack(20), Some(7)).unwrap();
+        let progress = stream.acknowledge(&ack(20), Some(WindowShift::new(7))).unwrap();
         assert_eq!((progress.newly, progress.opened), (0, 1_280));
     }
 

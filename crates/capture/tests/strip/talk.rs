@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use ackwise_capture::{PcapWriter, WHOLE_FRAMES, frame};
 use ackwise_cause::Direction;
-use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber};
+use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, WindowShift};
 
 use crate::script::{Line, script};
 
@@ -62,7 +62,8 @@ pub(crate) fn capture(text: &str, path: Path) -> Vec<u8> {
 
 impl Talk {
     fn open(&mut self) {
-        let options = Options { mss: Some(1460), window_scale: Some(7), ..Options::NONE };
+        let options =
+            Options { mss: Some(1460), window_scale: Some(WindowShift::new(7)), ..Options::NONE };
         self.header(Direction::ToServer, Flags::SYN, options);
         self.pass(10_000);
         self.header(Direction::ToClient, Flags::SYN, options);

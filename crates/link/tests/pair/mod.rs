@@ -50,21 +50,21 @@ impl Side {
         }
     }
 
-    /// Writes, reads and closes as much as the endpoint takes; true if it did anything.
-    fn act(&mut self, now: Instant) {
+    /// Writes, reads and closes as much as the endpoint takes.
+    fn act(&mut self) {
         let left = self.to_send.len() - self.written;
         if left > 0 {
             let bytes = u32::try_from(left.min(1 << 20)).unwrap();
-            self.written += usize::try_from(self.endpoint.write(bytes, now)).unwrap();
+            self.written += usize::try_from(self.endpoint.write(bytes)).unwrap();
         }
         let readable = u32::try_from(self.endpoint.readable()).unwrap();
         if readable > 0 {
-            assert_eq!(self.endpoint.read(readable, now), readable);
+            assert_eq!(self.endpoint.read(readable), readable);
         }
         let writable = !matches!(self.endpoint.state(), State::Listen | State::SynSent);
         if self.closes && !self.closed && writable && self.written == self.to_send.len() {
             self.closed = true;
-            self.endpoint.close(now);
+            self.endpoint.close();
         }
     }
 
@@ -170,7 +170,7 @@ impl Pair {
 
     fn settle(&mut self) {
         for index in [0, 1] {
-            self.sides[index].act(self.now);
+            self.sides[index].act();
             while let Some(packet) = self.sides[index].next_packet(self.now) {
                 self.send(index, packet);
             }

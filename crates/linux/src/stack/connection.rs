@@ -93,7 +93,7 @@ impl Connection {
         if self.owner == Owner::Nobody {
             // RFC 1122, section 4.2.2.13: data that arrives for a closed application SHOULD be
             // answered by an RST, so that the peer learns that it was lost.
-            endpoint.abort(now);
+            endpoint.abort();
             return;
         }
         let from = placement.skip as usize;
@@ -120,19 +120,19 @@ impl Connection {
     }
 
     /// Takes as many of `bytes` as the send buffer has room for.
-    pub(super) fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
         let Some(endpoint) = &mut self.endpoint else { return 0 };
         let offered = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let accepted = endpoint.write(offered, now) as usize;
+        let accepted = endpoint.write(offered) as usize;
         self.sending.push(&bytes[..accepted]);
         accepted
     }
 
     /// Fills `out` with the bytes that arrived in order.
-    pub(super) fn read(&mut self, out: &mut [u8], now: Instant) -> usize {
+    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         let Some(endpoint) = &mut self.endpoint else { return 0 };
         let len = self.receiving.take(out, endpoint.readable());
-        let taken = endpoint.read(u32::try_from(len).expect("a window has 30 bits"), now);
+        let taken = endpoint.read(u32::try_from(len).expect("a window has 30 bits"));
         assert_eq!(taken as usize, len, "endpoint and reassembly disagree on what is readable");
         len
     }

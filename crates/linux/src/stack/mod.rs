@@ -210,37 +210,37 @@ impl TunStack {
     /// Writes `bytes`; returns how many the send buffer takes. [`Event::Writable`] says when it has
     /// room again.
     pub fn write(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
-        self.act(id, |connection, now| connection.write(bytes, now)).unwrap_or(0)
+        self.act(id, |connection, _| connection.write(bytes)).unwrap_or(0)
     }
 
     /// Fills `out` with bytes that arrived in order; returns how many.
     pub fn read(&mut self, id: ConnectionId, out: &mut [u8]) -> usize {
-        self.act(id, |connection, now| connection.read(out, now)).unwrap_or(0)
+        self.act(id, |connection, _| connection.read(out)).unwrap_or(0)
     }
 
     /// Closes our sending direction: a FIN after all that was written. Reading goes on.
     pub fn close(&mut self, id: ConnectionId) {
-        self.with_endpoint(id, Endpoint::close);
+        self.with_endpoint(id, |endpoint, _| endpoint.close());
     }
 
     /// Gives the connection up with an RST.
     pub fn abort(&mut self, id: ConnectionId) {
-        self.with_endpoint(id, Endpoint::abort);
+        self.with_endpoint(id, |endpoint, _| endpoint.abort());
     }
 
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
     pub fn set_hold(&mut self, id: ConnectionId, hold: HoldPolicy) {
-        self.with_endpoint(id, |endpoint, now| endpoint.set_hold(hold, now));
+        self.with_endpoint(id, |endpoint, _| endpoint.set_hold(hold));
     }
 
     /// Changes when data is acknowledged, from the next segment on.
     pub fn set_ack(&mut self, id: ConnectionId, ack: AckPolicy) {
-        self.with_endpoint(id, |endpoint, now| endpoint.set_ack(ack, now));
+        self.with_endpoint(id, |endpoint, _| endpoint.set_ack(ack));
     }
 
     /// Changes how this connection is closed, whatever its host does: who waits in TIME-WAIT.
     pub fn set_close(&mut self, id: ConnectionId, close: ClosePolicy) {
-        self.with_endpoint(id, |endpoint, now| endpoint.set_close(close, now));
+        self.with_endpoint(id, |endpoint, _| endpoint.set_close(close));
     }
 
     /// Acknowledges at once what was received and not yet acknowledged.
@@ -251,10 +251,10 @@ impl TunStack {
     /// Gives the connection back: it is closed if it was not, runs to its end by itself, TIME-WAIT
     /// included, and is forgotten then. Data that still arrives is answered by an RST.
     pub fn release(&mut self, id: ConnectionId) {
-        self.act(id, |connection, now| {
+        self.act(id, |connection, _| {
             connection.owner = Owner::Nobody;
             if let Some(endpoint) = &mut connection.endpoint {
-                endpoint.close(now);
+                endpoint.close();
             }
         });
     }
@@ -427,7 +427,7 @@ impl Drop for TunStack {
         for slot in self.table.occupied() {
             let Some(connection) = self.table.at_mut(slot) else { continue };
             if let Some(endpoint) = &mut connection.endpoint {
-                endpoint.abort(now);
+                endpoint.abort();
             }
             self.settle(slot, now);
         }

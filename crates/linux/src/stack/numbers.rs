@@ -48,9 +48,7 @@ impl Numbers {
 /// Of all offsets that `number` may stand for, the one nearest to `reference`, unless it lies before the
 /// first byte, `start`.
 fn nearest(start: SeqNumber, reference: u64, number: SeqNumber) -> Option<u64> {
-    let low = u32::try_from(reference & u64::from(u32::MAX)).expect("32 bits are left");
-    let distance = number.distance_from(start + low).cast_signed();
-    reference.checked_add_signed(distance.into())
+    u64::try_from(number.position(start, reference)).ok()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl<O: Observer> World<'_, O> {
     fn watch_on(&mut self, place: u32) {
         self.change_watched(place, |_| {});
         let connection = &mut self.connections[place as usize];
-        let moment = connection.exchanges.front().map(|it| moment(connection, it, self.now));
+        let moment = connection.exchanges.front().map(|it| moment(connection, it));
         if let Some(watched) = &mut connection.watched {
             watched.now_is(moment);
         }
@@ -71,13 +71,13 @@ impl<O: Observer> World<'_, O> {
     }
 }
 
-fn moment(connection: &Connection, exchange: &Exchange, now: Instant) -> Moment {
+fn moment(connection: &Connection, exchange: &Exchange) -> Moment {
     let phase = phase(connection, exchange);
     let sender = match phase {
         Phase::Handshake | Phase::Request => Side::Client,
         _ => Side::Server,
     };
-    let wait = connection.end(sender).endpoint.wait(now).unwrap_or(Wait::Application);
+    let wait = connection.end(sender).endpoint.wait().unwrap_or(Wait::Application);
     // The window waits for what is on its way already, not for what is still delayed.
     let opens = matches!(wait, Wait::SlowStart | Wait::CongestionWindow)
         && acknowledgement_is_coming(connection, sender);

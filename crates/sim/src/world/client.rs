@@ -108,7 +108,7 @@ impl<O: Observer> World<'_, O> {
         let left = u32::try_from(connection.client.to_write).unwrap_or(u32::MAX);
         let endpoint = &mut connection.ends[Side::Client as usize].endpoint;
         if left > 0 {
-            connection.client.to_write -= u64::from(endpoint.write(left, self.now));
+            connection.client.to_write -= u64::from(endpoint.write(left));
             self.settle(place, Side::Client);
         }
         let client = &self.connections[place as usize].client;
@@ -121,13 +121,13 @@ impl<O: Observer> World<'_, O> {
     /// comes next, as far as the send buffer takes it.
     pub(super) fn client_says(&mut self, place: u32, ByteCount(bytes): ByteCount) {
         let endpoint = &mut self.connections[place as usize].end_mut(Side::Client).endpoint;
-        endpoint.write(u32::try_from(bytes).unwrap_or(u32::MAX), self.now);
+        endpoint.write(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
     /// Closes the client's end now.
     pub(super) fn client_closes(&mut self, place: u32) {
         let connection = &mut self.connections[place as usize];
-        connection.end_mut(Side::Client).endpoint.close(self.now);
+        connection.end_mut(Side::Client).endpoint.close();
         self.settle(place, Side::Client);
     }
 
@@ -135,7 +135,7 @@ impl<O: Observer> World<'_, O> {
     pub(super) fn client_aborts(&mut self, place: u32) {
         let connection = &mut self.connections[place as usize];
         connection.client.abandoned = true;
-        connection.end_mut(Side::Client).endpoint.abort(self.now);
+        connection.end_mut(Side::Client).endpoint.abort();
         self.settle(place, Side::Client);
     }
 
@@ -178,7 +178,7 @@ impl<O: Observer> World<'_, O> {
             self.client_gives_up(place);
         }
         let connection = &mut self.connections[place as usize];
-        connection.end_mut(Side::Client).endpoint.close(self.now);
+        connection.end_mut(Side::Client).endpoint.close();
     }
 
     /// The connection failed, or ended too early.

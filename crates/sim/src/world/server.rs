@@ -1,7 +1,5 @@
 //! The server: answers requests in order, each by its behaviour's plan of writes.
 
-use std::time::Duration;
-
 use ackwise_http::behaviour::{Behaviour, Gather, Tail, Write, WritePlan};
 use ackwise_tcp::policy::HoldPolicy;
 
@@ -10,9 +8,6 @@ use crate::{
     connection::{Closing, Exchange, Thought},
     observe::{Message, Observer, Side},
 };
-
-/// How long Linux holds what is corked (`tcp_output.c`).
-const CORK_RELEASE: Duration = Duration::from_millis(200);
 
 /// How much of what was to be written the send buffer took.
 enum Written {
@@ -79,8 +74,8 @@ impl<'a, O: Observer> World<'a, O> {
     fn server_has_written(&mut self, place: u32, thought: Thought) {
         let connection = &mut self.connections[place as usize];
         if thought.corked {
-            let cork = HoldPolicy::Cork { release: CORK_RELEASE };
-            connection.end_mut(Side::Server).endpoint.set_hold(cork, self.now);
+            let endpoint = &mut connection.end_mut(Side::Server).endpoint;
+            endpoint.set_hold(HoldPolicy::LINUX_CORK);
         }
         connection.server.blocked = thought.bytes;
         self.server_writes(place);
@@ -91,7 +86,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn server_writes(&mut self, place: u32) -> Written {
         let connection = &mut self.connections[place as usize];
         let blocked = u32::try_from(connection.server.blocked).unwrap_or(u32::MAX);
-        let taken = connection.end_mut(Side::Server).endpoint.write(blocked, self.now);
+        let taken = connection.end_mut(Side::Server).endpoint.write(blocked);
         connection.server.blocked -= u64::from(taken);
         let left = connection.server.blocked;
         if taken == 0 {
@@ -164,7 +159,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn uncork(&mut self, place: u32, behaviour: &Behaviour) {
         let application = self.connections[place as usize].application;
         let hold = self.server_hold(application, behaviour);
-        self.connections[place as usize].end_mut(Side::Server).endpoint.set_hold(hold, self.now);
+        self.connections[place as usize].end_mut(Side::Server).endpoint.set_hold(hold);
         self.settle(place, Side::Server);
     }
 
@@ -179,7 +174,7 @@ impl<'a, O: Observer> World<'a, O> {
             Closing::PeerGone => true,
         };
         if closes && all_begun {
-            connection.end_mut(Side::Server).endpoint.close(self.now);
+            connection.end_mut(Side::Server).endpoint.close();
         }
     }
 

@@ -123,7 +123,7 @@ impl<O: Observer> World<'_, O> {
         // The reader takes what is there: what is read late is a receive window, not an application.
         let readable = u32::try_from(end.endpoint.readable()).unwrap_or(u32::MAX);
         if readable > 0 {
-            end.endpoint.read(readable, self.now);
+            end.endpoint.read(readable);
             self.collector.received(&self.connections[place as usize], side, readable);
         }
         while let Some(heard) = self.connections[place as usize].end_mut(side).endpoint.poll_event()

@@ -1,7 +1,7 @@
 //! The window rules that 4.3BSD-Tahoe, 4.3BSD-Reno and 4.4BSD have in common (`tcp_input.c`,
 //! `tcp_timer.c`). They count ACKs, not bytes, and do not ask whether the window was used.
 
-use super::window::Window;
+use super::Window;
 
 /// Opens cwnd for one ACK: by a segment up to ssthresh, then by `mss * mss / cwnd`.
 ///
@@ -24,4 +24,16 @@ pub(super) fn open(window: &mut Window) {
 pub(super) fn threshold(window: &Window, flight: u32) -> u32 {
     let segments = window.congestion.min(flight) / 2 / window.mss;
     segments.max(2) * window.mss
+}
+
+/// A loss or a retransmission timeout: back to one segment.
+pub(super) fn collapse(window: &mut Window, flight: u32) {
+    window.threshold = threshold(window, flight);
+    window.collapse();
+}
+
+/// RFC 5681, section 3.2, step 6: "set cwnd to ssthresh". That may release a burst; RFC 6582 has the
+/// cure, BSD has not.
+pub(super) fn leave_recovery(window: &mut Window) {
+    window.congestion = window.congestion.min(window.threshold);
 }

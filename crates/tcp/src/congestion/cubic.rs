@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use super::{
-    Acked, CongestionControl, Repair, Windows,
+    Acked, Windows,
     cubic_curve::{self, Curve},
     window::{LARGEST, Window},
 };
@@ -14,8 +14,8 @@ use crate::units::Instant;
 
 /// CUBIC's congestion control.
 #[derive(Clone, Copy, Debug)]
-pub struct Cubic {
-    window: Window,
+pub(crate) struct Cubic {
+    pub(super) window: Window,
     /// W_max; zero while there is none, which starts an epoch at its plateau (K = 0).
     w_max: u32,
     /// cwnd before the last reduction.
@@ -37,8 +37,7 @@ struct Epoch {
 
 impl Cubic {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    #[must_use]
-    pub fn new(windows: Windows, mss: u32) -> Self {
+    pub(crate) fn new(windows: Windows, mss: u32) -> Self {
         Self {
             window: Window::new(windows, mss),
             w_max: 0,
@@ -101,22 +100,8 @@ impl Cubic {
     fn reduced(&self, flight: u32) -> u32 {
         cubic_curve::fraction(flight, 7, 10).max(2 * self.window.mss)
     }
-}
 
-impl CongestionControl for Cubic {
-    fn window(&self) -> u32 {
-        self.window.congestion
-    }
-
-    fn threshold(&self) -> u32 {
-        self.window.threshold
-    }
-
-    fn repair(&self) -> Repair {
-        Repair::Scoreboard
-    }
-
-    fn on_ack(&mut self, acked: Acked, now: Instant) {
+    pub(super) fn on_ack(&mut self, acked: Acked, now: Instant) {
         self.leave_out_idle_time(acked, now);
         if !self.window.was_used(acked) {
             return;
@@ -128,28 +113,16 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_loss(&mut self, flight: u32, scoreboard: bool, _now: Instant) {
+    pub(super) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
         self.remember_window();
         let threshold = self.reduced(self.window.flight_at_loss(flight));
         self.window.enter_recovery(threshold, scoreboard);
     }
 
-    fn on_duplicate_ack(&mut self) {
-        self.window.inflate();
-    }
-
-    fn on_partial_ack(&mut self, bytes: u32) {
-        self.window.deflate_partially(bytes);
-    }
-
-    fn on_recovered(&mut self, flight: u32, _now: Instant) {
-        self.window.leave_recovery(flight);
-    }
-
     /// Section 4.8: after a time-out "K is set to 0, and W_max is set to the congestion window size
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
     /// that has expired before (RFC 5681, section 3.1).
-    fn on_timeout(&mut self, flight: u32, first: bool, _now: Instant) {
+    pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {
         if first {
             self.remember_window();
             self.window.threshold = self.reduced(flight);
@@ -160,7 +133,7 @@ impl CongestionControl for Cubic {
     }
 
     /// The curve belongs to a window that is gone: the next congestion avoidance begins a new one.
-    fn on_restart(&mut self, windows: Windows, _now: Instant) {
+    pub(super) fn on_restart(&mut self, windows: Windows) {
         self.window.set(windows);
         self.epoch = None;
     }

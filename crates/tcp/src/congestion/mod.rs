@@ -1,31 +1,29 @@
 //! Congestion controls: how large the window is. *What* is retransmitted is the endpoint's business,
-//! by the [`Repair`] that the control asks for.
+//! by the `Repair` that the control asks for.
 
 mod bsd;
 mod cubic;
 mod cubic_curve;
 mod new_reno;
-mod reno;
-mod sack;
-mod tahoe;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use cubic::Cubic;
-pub use new_reno::NewReno;
-pub use reno::Reno;
-pub use sack::SackReno;
-pub use tahoe::Tahoe;
+pub(crate) use cubic::Cubic;
+pub(crate) use new_reno::NewReno;
+pub(crate) use window::Window;
 
 use core::time::Duration;
 
 use crate::units::Instant;
 
+/// Duplicate ACKs that announce a loss (RFC 5681, section 3.2; DupThresh of RFC 6675).
+pub const DUPLICATE_THRESHOLD: u16 = 3;
+
 /// How the endpoint repairs a loss that duplicate ACKs announced.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Repair {
+pub(crate) enum Repair {
     /// Go back to the segment and start again from there, as after a time-out: Tahoe as ns-2 has it.
     /// (4.3BSD-Tahoe retransmits that segment and goes on where it was.)
     GoBack,
@@ -40,7 +38,7 @@ pub enum Repair {
 
 /// An ACK for new data, as a congestion control sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Acked {
+pub(crate) struct Acked {
     /// Bytes newly acknowledged.
     pub bytes: u32,
     /// Bytes outstanding before this ACK.
@@ -77,106 +75,120 @@ impl Inherited {
     pub const NOTHING: Self = Self { windows: None, srtt: None, rttvar: None };
 }
 
-/// A congestion control. All windows are in bytes.
-pub trait CongestionControl {
-    /// cwnd: bytes that may be outstanding.
-    fn window(&self) -> u32;
-
-    /// ssthresh.
-    fn threshold(&self) -> u32;
-
-    /// How a loss that duplicate ACKs announce is to be repaired.
-    fn repair(&self) -> Repair;
-
-    /// New data was acknowledged outside of a recovery.
-    fn on_ack(&mut self, acked: Acked, now: Instant);
-
-    /// The third duplicate ACK, or the scoreboard, says that something is lost: a recovery begins.
-    /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated.
-    fn on_loss(&mut self, flight: u32, scoreboard: bool, now: Instant);
-
-    /// One more duplicate ACK during a recovery without scoreboard.
-    fn on_duplicate_ack(&mut self);
-
-    /// A partial ACK for `bytes` during a recovery without scoreboard (RFC 6582, section 3.2).
-    fn on_partial_ack(&mut self, bytes: u32);
-
-    /// The recovery is over, `flight` bytes are outstanding.
-    fn on_recovered(&mut self, flight: u32, now: Instant);
-
-    /// The retransmission timer expired. `first` unless the same segment expired before.
-    fn on_timeout(&mut self, flight: u32, first: bool, now: Instant);
-
-    /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]).
-    fn on_restart(&mut self, windows: Windows, now: Instant);
-}
-
-/// The controls, held by value so that an endpoint stays `Clone`.
+/// A congestion control with its state, held by value so that an endpoint stays `Clone`.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Controller {
-    /// 4.3BSD-Tahoe.
-    Tahoe(Tahoe),
-    /// 4.3BSD-Reno, RFC 5681 without 6582.
-    Reno(Reno),
+pub(crate) enum Controller {
+    /// 4.3BSD-Tahoe: every loss, however it shows, goes back to one segment and slow start.
+    Tahoe(Window),
+    /// 4.3BSD-Reno: fast recovery, ended by the first ACK for new data.
+    Reno(Window),
     /// RFC 6582.
     NewReno(NewReno),
-    /// RFC 5681's windows with RFC 6675's repair.
-    Sack(SackReno),
+    /// RFC 5681's windows with RFC 6675's repair; where SACK was not negotiated, RFC 6582's.
+    Sack(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
 }
 
-macro_rules! each {
-    ($self:expr, $control:ident => $call:expr) => {
-        match $self {
-            Self::Tahoe($control) => $call,
-            Self::Reno($control) => $call,
-            Self::NewReno($control) => $call,
-            Self::Sack($control) => $call,
-            Self::Cubic($control) => $call,
+impl Controller {
+    /// cwnd: bytes that may be outstanding.
+    pub(crate) const fn window(&self) -> u32 {
+        self.windows().congestion
+    }
+
+    /// ssthresh, in bytes.
+    pub(crate) const fn threshold(&self) -> u32 {
+        self.windows().threshold
+    }
+
+    const fn windows(&self) -> &Window {
+        match self {
+            Self::Tahoe(window) | Self::Reno(window) => window,
+            Self::NewReno(control) | Self::Sack(control) => &control.window,
+            Self::Cubic(control) => &control.window,
         }
-    };
-}
-
-impl CongestionControl for Controller {
-    fn window(&self) -> u32 {
-        each!(self, control => control.window())
     }
 
-    fn threshold(&self) -> u32 {
-        each!(self, control => control.threshold())
+    /// How a loss that duplicate ACKs announce is to be repaired.
+    pub(crate) const fn repair(&self) -> Repair {
+        match self {
+            Self::Tahoe(_) => Repair::GoBack,
+            Self::Reno(_) => Repair::OneSegment,
+            Self::NewReno(_) => Repair::PartialAcks,
+            Self::Sack(_) | Self::Cubic(_) => Repair::Scoreboard,
+        }
     }
 
-    fn repair(&self) -> Repair {
-        each!(self, control => control.repair())
+    /// New data was acknowledged outside of a recovery.
+    pub(crate) fn on_ack(&mut self, acked: Acked, now: Instant) {
+        match self {
+            Self::Tahoe(window) | Self::Reno(window) => bsd::open(window),
+            Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
+            Self::Cubic(control) => control.on_ack(acked, now),
+        }
     }
 
-    fn on_ack(&mut self, acked: Acked, now: Instant) {
-        each!(self, control => control.on_ack(acked, now));
+    /// The third duplicate ACK, or the scoreboard, says that something is lost: a recovery begins.
+    /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated; the
+    /// controls of BSD are older than SACK and ignore it.
+    pub(crate) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
+        match self {
+            Self::Tahoe(window) => bsd::collapse(window, flight),
+            Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
+            Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
+            Self::Cubic(control) => control.on_loss(flight, scoreboard),
+        }
     }
 
-    fn on_loss(&mut self, flight: u32, scoreboard: bool, now: Instant) {
-        each!(self, control => control.on_loss(flight, scoreboard, now));
+    /// One more duplicate ACK during a recovery without scoreboard. Tahoe has no fast recovery whose
+    /// window could be inflated.
+    pub(crate) fn on_duplicate_ack(&mut self) {
+        match self {
+            Self::Tahoe(_) => {}
+            Self::Reno(window) => window.inflate(),
+            Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
+            Self::Cubic(control) => control.window.inflate(),
+        }
     }
 
-    fn on_duplicate_ack(&mut self) {
-        each!(self, control => control.on_duplicate_ack());
+    /// A partial ACK for `bytes` during a recovery without scoreboard (RFC 6582, section 3.2). With the
+    /// controls of BSD any ACK for new data ends the recovery.
+    pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
+        match self {
+            Self::Tahoe(_) | Self::Reno(_) => {}
+            Self::NewReno(control) | Self::Sack(control) => {
+                control.window.deflate_partially(bytes);
+            }
+            Self::Cubic(control) => control.window.deflate_partially(bytes),
+        }
     }
 
-    fn on_partial_ack(&mut self, bytes: u32) {
-        each!(self, control => control.on_partial_ack(bytes));
+    /// The recovery is over, `flight` bytes are outstanding.
+    pub(crate) fn on_recovered(&mut self, flight: u32) {
+        match self {
+            Self::Tahoe(_) => {}
+            Self::Reno(window) => bsd::leave_recovery(window),
+            Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
+            Self::Cubic(control) => control.window.leave_recovery(flight),
+        }
     }
 
-    fn on_recovered(&mut self, flight: u32, now: Instant) {
-        each!(self, control => control.on_recovered(flight, now));
+    /// The retransmission timer expired. `first` unless the same segment expired before: BSD halves
+    /// ssthresh each time, `first` is RFC 5681's rule.
+    pub(crate) fn on_timeout(&mut self, flight: u32, first: bool) {
+        match self {
+            Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
+            Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
+            Self::Cubic(control) => control.on_timeout(flight, first),
+        }
     }
 
-    fn on_timeout(&mut self, flight: u32, first: bool, now: Instant) {
-        each!(self, control => control.on_timeout(flight, first, now));
-    }
-
-    fn on_restart(&mut self, windows: Windows, now: Instant) {
-        each!(self, control => control.on_restart(windows, now));
+    /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]).
+    pub(crate) fn on_restart(&mut self, windows: Windows) {
+        match self {
+            Self::Tahoe(window) | Self::Reno(window) => window.set(windows),
+            Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
+            Self::Cubic(control) => control.on_restart(windows),
+        }
     }
 }

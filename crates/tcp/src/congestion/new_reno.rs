@@ -3,21 +3,19 @@
 //! Appropriate byte counting (RFC 3465) only as far as RFC 5681 has taken it over: at most one
 //! segment per ACK in slow start (L = 1), bytes in congestion avoidance. L = 2 is experimental.
 
-use super::{Acked, CongestionControl, Repair, Windows, window::Window};
-use crate::units::Instant;
+use super::{Acked, Windows, window::Window};
 
 /// RFC 6582's congestion control.
 #[derive(Clone, Copy, Debug)]
-pub struct NewReno {
-    window: Window,
+pub(crate) struct NewReno {
+    pub(super) window: Window,
     /// Bytes acknowledged in congestion avoidance since cwnd last grew.
     acked: u32,
 }
 
 impl NewReno {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    #[must_use]
-    pub fn new(windows: Windows, mss: u32) -> Self {
+    pub(crate) fn new(windows: Windows, mss: u32) -> Self {
         Self { window: Window::new(windows, mss), acked: 0 }
     }
 
@@ -30,22 +28,8 @@ impl NewReno {
             self.window.grow(self.window.mss);
         }
     }
-}
 
-impl CongestionControl for NewReno {
-    fn window(&self) -> u32 {
-        self.window.congestion
-    }
-
-    fn threshold(&self) -> u32 {
-        self.window.threshold
-    }
-
-    fn repair(&self) -> Repair {
-        Repair::PartialAcks
-    }
-
-    fn on_ack(&mut self, acked: Acked, _now: Instant) {
+    pub(super) fn on_ack(&mut self, acked: Acked) {
         if !self.window.was_used(acked) {
             return;
         }
@@ -57,27 +41,15 @@ impl CongestionControl for NewReno {
         }
     }
 
-    fn on_loss(&mut self, flight: u32, scoreboard: bool, _now: Instant) {
+    pub(super) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
         let threshold = self.window.half_of(self.window.flight_at_loss(flight));
         self.window.enter_recovery(threshold, scoreboard);
         self.acked = 0;
     }
 
-    fn on_duplicate_ack(&mut self) {
-        self.window.inflate();
-    }
-
-    fn on_partial_ack(&mut self, bytes: u32) {
-        self.window.deflate_partially(bytes);
-    }
-
-    fn on_recovered(&mut self, flight: u32, _now: Instant) {
-        self.window.leave_recovery(flight);
-    }
-
     /// RFC 5681, section 3.1: for a segment retransmitted by the timer before, "the value of
     /// ssthresh is held constant".
-    fn on_timeout(&mut self, flight: u32, first: bool, _now: Instant) {
+    pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {
         if first {
             self.window.threshold = self.window.half_of(flight);
         }
@@ -85,7 +57,7 @@ impl CongestionControl for NewReno {
         self.acked = 0;
     }
 
-    fn on_restart(&mut self, windows: Windows, _now: Instant) {
+    pub(super) fn on_restart(&mut self, windows: Windows) {
         self.window.set(windows);
         self.acked = 0;
     }

@@ -43,15 +43,15 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
         Unused(bytes, flight) => control.on_ack(acked(bytes, flight, false), now),
-        Loss(flight) => control.on_loss(flight, false, now),
-        SackLoss(flight) => control.on_loss(flight, true, now),
+        Loss(flight) => control.on_loss(flight, false),
+        SackLoss(flight) => control.on_loss(flight, true),
         Duplicate => control.on_duplicate_ack(),
         Partial(bytes) => control.on_partial_ack(bytes),
-        Recovered(flight) => control.on_recovered(flight, now),
-        Timeout(flight) => control.on_timeout(flight, true, now),
-        TimeoutAgain(flight) => control.on_timeout(flight, false, now),
+        Recovered(flight) => control.on_recovered(flight),
+        Timeout(flight) => control.on_timeout(flight, true),
+        TimeoutAgain(flight) => control.on_timeout(flight, false),
         Restart(congestion, threshold) => {
-            control.on_restart(Windows { congestion, threshold }, now);
+            control.on_restart(Windows { congestion, threshold });
         }
     }
 }
@@ -259,10 +259,10 @@ impl Rfc9438 {
 /// Loses at `segments`, then acknowledges whole windows, a segment per ACK, for `rounds` round trips:
 /// ours and the reference after each, in segments.
 fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64)> {
-    let mut control = Cubic::new(Windows { congestion: segments * MSS, threshold: HIGH }, MSS);
+    let mut control = start(CongestionPolicy::Cubic, segments * MSS, HIGH);
     let mut reference = Rfc9438::after_loss_at(f64::from(segments));
-    control.on_loss(segments * MSS, true, Instant::EPOCH);
-    control.on_recovered(0, Instant::EPOCH);
+    control.on_loss(segments * MSS, true);
+    control.on_recovered(0);
     let mut began = None;
     let mut windows = Vec::new();
     for round in 1..=rounds {
@@ -312,15 +312,15 @@ fn cubic_is_back_at_its_window_after_k() {
 }
 
 /// A CUBIC in congestion avoidance since 0, after a loss at 1,000 segments.
-fn avoiding() -> Cubic {
-    let mut control = Cubic::new(Windows { congestion: 1_000 * MSS, threshold: HIGH }, MSS);
-    control.on_loss(1_000 * MSS, true, Instant::EPOCH);
-    control.on_recovered(0, Instant::EPOCH);
+fn avoiding() -> Controller {
+    let mut control = start(CongestionPolicy::Cubic, 1_000 * MSS, HIGH);
+    control.on_loss(1_000 * MSS, true);
+    control.on_recovered(0);
     ack_window(&mut control, Instant::EPOCH, true);
     control
 }
 
-fn ack_window(control: &mut Cubic, now: Instant, window_limited: bool) {
+fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };
     control.on_ack(Acked { bytes, flight, window_limited, srtt: Some(RTT) }, now);
@@ -357,8 +357,8 @@ fn cubic_gives_way_faster_when_it_did_not_come_back() {
     // A second loss at 700 of 1,000 segments: W_max is 700 * 0.85, so the plateau comes at 595 and
     // after K = cbrt(105 / 0.4) = 6.4 s.
     let mut control = avoiding();
-    control.on_loss(700 * MSS, true, Instant::EPOCH + RTT);
-    control.on_recovered(0, Instant::EPOCH + RTT);
+    control.on_loss(700 * MSS, true);
+    control.on_recovered(0);
     assert_eq!(control.threshold(), 490 * MSS);
     for round in 2..=66 {
         ack_window(&mut control, Instant::EPOCH + RTT * round, true);

@@ -7,7 +7,7 @@ pub(super) const LARGEST: u32 = 65_535 << 14;
 
 /// cwnd and ssthresh in bytes. cwnd stays between one segment and [`LARGEST`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     pub(super) congestion: u32,
     pub(super) threshold: u32,
     pub(super) mss: u32,
@@ -17,7 +17,7 @@ pub(super) struct Window {
 
 impl Window {
     /// An MSS of zero counts as one: it comes from a peer, and everything divides by it.
-    pub(super) fn new(windows: Windows, mss: u32) -> Self {
+    pub(crate) fn new(windows: Windows, mss: u32) -> Self {
         let mss = mss.clamp(1, LARGEST / 4);
         let mut window = Self { congestion: mss, threshold: 0, mss, by_scoreboard: false };
         window.set(windows);

@@ -21,9 +21,9 @@ impl Endpoint {
         }
         if ack > self.sender.una {
             self.take_new_ack(ack, segment, now);
-            self.take_news(news, now);
+            self.take_news(news);
         } else if self.is_duplicate(ack, segment, window_before, news) {
-            self.take_duplicate_ack(now);
+            self.take_duplicate_ack();
         }
     }
 
@@ -78,17 +78,15 @@ impl Endpoint {
         }
     }
 
-    /// SND.WND, SND.WL1, SND.WL2 (RFC 9293, section 3.10.7.4).
+    /// SND.WND and SND.WL1 (RFC 9293, section 3.10.7.4). SND.WL2 is not kept: it never exceeds SND.UNA,
+    /// so an ACK from SND.UNA on passes its check.
     fn update_window(&mut self, ack: u64, segment: &Segment) {
         let sender = &mut self.sender;
         let seq = u64::try_from(self.receiver.position(segment.seq)).unwrap_or(0);
-        let newer = sender.window_from_seq < seq
-            || sender.window_from_seq == seq && sender.window_from_ack <= ack;
-        if newer && sender.una <= ack && !segment.flags.syn {
-            sender.window = u32::from(segment.window) << sender.window_shift;
+        if sender.window_from_seq <= seq && sender.una <= ack && !segment.flags.syn {
+            sender.window = sender.window_shift.bytes(segment.window);
             sender.max_window = sender.max_window.max(sender.window);
             sender.window_from_seq = seq;
-            sender.window_from_ack = ack;
         }
     }
 

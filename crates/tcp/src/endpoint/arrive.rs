@@ -5,7 +5,7 @@ use core::num::NonZeroU64;
 use super::{Endpoint, Event, Input, State, alarm::Alarm, output::PendingReset};
 use crate::{
     policy::Offer,
-    segment::{Flags, Options, Segment},
+    segment::{Flags, Options, Segment, Timestamps},
     units::Instant,
 };
 
@@ -286,14 +286,13 @@ impl Endpoint {
             self.receiver.ts_recent_at = now;
         }
         if let Some(shift) = peer_shift.filter(|_| window_scale) {
-            // RFC 7323, section 2.3: a shift above 14 is used as 14.
-            self.sender.window_shift = shift.min(14);
+            self.sender.window_shift = shift;
             self.receiver.scaling = true;
             self.receiver.window_shift = self.receiver.wanted_shift();
         }
         // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
         let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
-        let overhead = if self.receiver.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES.into() } else { 0 };
         self.sender.mss = peer_mss.min(u32::from(self.config.mss)).saturating_sub(overhead).max(1);
         self.acknowledger.begin(self.sender.mss);
         self.set_window_of_syn(segment);
@@ -304,7 +303,6 @@ impl Endpoint {
         self.sender.window = segment.window as u32;
         self.sender.max_window = self.sender.window;
         self.sender.window_from_seq = 0;
-        self.sender.window_from_ack = self.sender.una;
     }
 
     /// The handshake is over: the first window, and the application hears of it.
@@ -312,7 +310,7 @@ impl Endpoint {
         self.round_trip.on_established();
         self.begin_congestion_control();
         if !segment.flags.syn {
-            self.sender.window = u32::from(segment.window) << self.sender.window_shift;
+            self.sender.window = self.sender.window_shift.bytes(segment.window);
             self.sender.max_window = self.sender.max_window.max(self.sender.window);
         }
         // Linux `tcp_finish_connect`: the pause before the first data counts from here.
@@ -363,8 +361,6 @@ impl Endpoint {
 
 /// A smaller MSS than this is taken as this (ours): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
-/// Timestamps with their padding.
-const TIMESTAMPS_BYTES: u32 = 12;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
 

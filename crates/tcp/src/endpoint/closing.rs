@@ -9,7 +9,7 @@
 use super::{Endpoint, Event, Input, State, alarm::Alarm};
 use crate::{
     policy::{ClosePolicy, ResetInTimeWait},
-    segment::{Hold, Segment},
+    segment::{Segment, TimeWaitHolder},
     units::Instant,
     wait::{TimeWaitReason, Timer},
 };
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     /// What the SYNs agreed on.
-    agreed: Option<Hold>,
+    agreed: Option<TimeWaitHolder>,
     /// The peer's FIN has repeated that the peer holds TIME-WAIT.
     confirmed: bool,
     /// Why we are in TIME-WAIT.
@@ -41,28 +41,28 @@ impl Closing {
     /// A peer whose SYN-ACK, or ours, lost the option on its way does not know that it is the holder.
     /// So no promise is relied on that its FIN does not repeat.
     pub(super) fn note_fin(&mut self, segment: &Segment) {
-        self.confirmed |= segment.options.time_wait == Some(Hold::Mine);
+        self.confirmed |= segment.options.time_wait == Some(TimeWaitHolder::Mine);
     }
 
     /// What our SYN-ACK says.
-    pub(super) const fn agreed(&self) -> Option<Hold> {
+    pub(super) const fn agreed(&self) -> Option<TimeWaitHolder> {
         self.agreed
     }
 
     /// What our FIN says: that we hold TIME-WAIT, if so.
-    pub(super) fn promise(&self) -> Option<Hold> {
-        self.agreed.filter(|hold| *hold == Hold::Mine)
+    pub(super) fn promise(&self) -> Option<TimeWaitHolder> {
+        self.agreed.filter(|hold| *hold == TimeWaitHolder::Mine)
     }
 
     /// What can be relied on.
-    fn settled(&self) -> Option<Hold> {
-        self.agreed.filter(|hold| *hold == Hold::Mine || self.confirmed)
+    fn settled(&self) -> Option<TimeWaitHolder> {
+        self.agreed.filter(|hold| *hold == TimeWaitHolder::Mine || self.confirmed)
     }
 
     fn reason(&self, from: State) -> TimeWaitReason {
         match from {
             State::LastAckSwap => TimeWaitReason::Swapped,
-            _ if self.settled() == Some(Hold::Mine) => TimeWaitReason::Agreed,
+            _ if self.settled() == Some(TimeWaitHolder::Mine) => TimeWaitReason::Agreed,
             State::Closing => TimeWaitReason::BothClosed,
             _ => TimeWaitReason::ClosedFirst,
         }
@@ -71,7 +71,7 @@ impl Closing {
 
 impl Endpoint {
     /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
-    pub fn close(&mut self, _now: Instant) {
+    pub fn close(&mut self) {
         self.begin_call();
         let input = match self.config.policies.close {
             ClosePolicy::Swap => Input::CloseSwap,
@@ -92,7 +92,7 @@ impl Endpoint {
     ///
     /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
     /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
-    pub const fn set_close(&mut self, close: ClosePolicy, _now: Instant) {
+    pub const fn set_close(&mut self, close: ClosePolicy) {
         self.config.policies.close = close;
     }
 
@@ -100,12 +100,6 @@ impl Endpoint {
     #[must_use]
     pub fn time_wait_reason(&self) -> Option<TimeWaitReason> {
         self.sender.closing.reason.filter(|_| self.state == State::TimeWait)
-    }
-
-    /// Who holds TIME-WAIT, if both ends have agreed on that.
-    #[must_use]
-    pub const fn agreed_hold(&self) -> Option<Hold> {
-        self.sender.closing.agreed()
     }
 
     /// Follows the arrow of the state machine, if there is one.

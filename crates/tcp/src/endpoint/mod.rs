@@ -44,8 +44,6 @@ pub use events::Event;
 pub use output::Transmit;
 pub use state::{Input, State};
 
-use core::time::Duration;
-
 use crate::{
     congestion::{Controller, Windows},
     policy::{AckPolicy, HoldPolicy},
@@ -120,22 +118,13 @@ impl Endpoint {
         endpoint
     }
 
-    /// Waits for a connection. A driver that serves many clones it, by
-    /// [`with_initial_sequence`](Self::with_initial_sequence), for each SYN.
+    /// Waits for a connection. A driver that serves many creates one for each SYN.
     #[must_use]
     pub fn listen(config: &Config, iss: SeqNumber) -> Self {
         let mut endpoint = Self::closed(config, iss);
         endpoint.step(Input::PassiveOpen);
         endpoint.passive = true;
         endpoint
-    }
-
-    /// A copy of a listening endpoint with an initial send sequence number of its own.
-    #[must_use]
-    pub fn with_initial_sequence(&self, iss: SeqNumber) -> Self {
-        let mut copy = self.clone();
-        copy.sender.iss = iss;
-        copy
     }
 
     fn closed(config: &Config, iss: SeqNumber) -> Self {
@@ -174,7 +163,7 @@ impl Endpoint {
     }
 
     /// Gives `bytes` to send; returns how many the send buffer takes.
-    pub fn write(&mut self, bytes: u32, _now: Instant) -> u32 {
+    pub fn write(&mut self, bytes: u32) -> u32 {
         self.begin_call();
         let open = matches!(
             self.state,
@@ -184,7 +173,7 @@ impl Endpoint {
     }
 
     /// Takes `bytes` of the received stream; returns how many there were.
-    pub fn read(&mut self, bytes: u32, _now: Instant) -> u32 {
+    pub fn read(&mut self, bytes: u32) -> u32 {
         self.begin_call();
         let taken = self.receiver.read(bytes);
         self.after_read(taken);
@@ -193,7 +182,7 @@ impl Endpoint {
 
     /// Gives the connection up, with an RST where one end may still send (RFC 9293, section 3.10.5). A
     /// reader who is gone before the peer has finished is such a case (section 3.6.1, SHLD-3).
-    pub fn abort(&mut self, _now: Instant) {
+    pub fn abort(&mut self) {
         self.begin_call();
         if self.state == State::Closed {
             return;
@@ -206,7 +195,7 @@ impl Endpoint {
     }
 
     /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
-    pub fn set_hold(&mut self, hold: HoldPolicy, _now: Instant) {
+    pub fn set_hold(&mut self, hold: HoldPolicy) {
         self.begin_call();
         self.config.policies.hold = hold;
         if self.timers.runs(Timer::Cork) {
@@ -216,7 +205,7 @@ impl Endpoint {
     }
 
     /// Changes when data is acknowledged, from the next segment on.
-    pub fn set_ack(&mut self, ack: AckPolicy, _now: Instant) {
+    pub fn set_ack(&mut self, ack: AckPolicy) {
         self.config.policies.ack = ack;
     }
 
@@ -240,7 +229,7 @@ impl Endpoint {
         self.timers.earliest(&self.acknowledger)
     }
 
-    /// The state of RFC 9293, section 3.3.2; monitors are told [`State::reported`].
+    /// The state of RFC 9293, section 3.3.2.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
@@ -276,12 +265,6 @@ impl Endpoint {
         self.sender.flight()
     }
 
-    /// The smoothed round-trip time, once there is a sample.
-    #[must_use]
-    pub fn smoothed_round_trip(&self) -> Option<Duration> {
-        self.round_trip.srtt()
-    }
-
     /// Data bytes of a full segment to this peer.
     #[must_use]
     pub const fn segment_size(&self) -> u32 {
@@ -314,7 +297,7 @@ impl Endpoint {
 
     /// Why nothing (more) is sent now; `None` if something would be.
     #[must_use]
-    pub fn wait(&self, _now: Instant) -> Option<Wait> {
+    pub fn wait(&self) -> Option<Wait> {
         self.next_data().err()
     }
 

@@ -4,7 +4,7 @@ use super::{
     Endpoint, State, alarm::Alarm, receiver::Receiver, recovery::Phase, timers::timestamp,
 };
 use crate::{
-    congestion::{CongestionControl, Repair},
+    congestion::Repair,
     policy::{HoldDecision, Idle, Pending},
     segment::{Flags, Options, SackBlocks, Segment, Timestamps},
     seq::SeqNumber,
@@ -286,7 +286,7 @@ impl Endpoint {
         };
         let restarted = self.config.policies.idle_restart.decide(idle);
         if let Some(windows) = restarted {
-            self.congestion.on_restart(windows, now);
+            self.congestion.on_restart(windows);
         }
         restarted.is_some()
     }

@@ -2,11 +2,8 @@
 
 use core::{cmp::Ordering, num::NonZeroU64};
 
-use super::{
-    ranges::RangeSet,
-    sender::{unwrap, wrap},
-};
-use crate::{policy::AckPolicy, seq::SeqNumber, units::Instant};
+use super::ranges::RangeSet;
+use crate::{policy::AckPolicy, segment::WindowShift, seq::SeqNumber, units::Instant};
 
 /// The receive side: what has arrived, what was read, what may come.
 #[derive(Clone, Debug)]
@@ -24,7 +21,7 @@ pub(super) struct Receiver {
     /// Both offered window scaling.
     pub(super) scaling: bool,
     /// Our window shift (RFC 7323); 0 unless both offered.
-    pub(super) window_shift: u8,
+    pub(super) window_shift: WindowShift,
     /// What arrived beyond RCV.NXT.
     pub(super) out_of_order: RangeSet,
     /// Segments that arrived out of order while something was missing: dates the ranges for SACK.
@@ -62,7 +59,7 @@ impl Receiver {
             edge: 0,
             buffer,
             scaling: false,
-            window_shift: 0,
+            window_shift: WindowShift::NONE,
             out_of_order: RangeSet::NONE,
             out_of_order_arrivals: 0,
             fin: None,
@@ -85,20 +82,20 @@ impl Receiver {
         u16::try_from(self.buffer).unwrap_or(u16::MAX)
     }
 
-    /// The smallest shift with which the whole buffer can be offered (RFC 7323, section 2.3: at most
-    /// 14).
-    pub(super) fn wanted_shift(&self) -> u8 {
-        (0..14).find(|shift| self.buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14)
+    /// The smallest shift with which the whole buffer can be offered, if there is one.
+    pub(super) fn wanted_shift(&self) -> WindowShift {
+        let fits = |shift: &u8| self.buffer >> shift <= u32::from(u16::MAX);
+        (0..WindowShift::MAX.get()).find(fits).map_or(WindowShift::MAX, WindowShift::new)
     }
 
     /// The number on the wire of a position.
     pub(super) fn number(&self, position: u64) -> SeqNumber {
-        self.irs + wrap(position)
+        self.irs.at(position)
     }
 
     /// The position of a sequence number, as near to RCV.NXT as the circle allows.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        unwrap(self.next, self.number(self.next), number)
+        number.position(self.irs, self.next)
     }
 
     /// Bytes of the stream that have arrived in order, SYN and FIN not counted.
@@ -155,7 +152,7 @@ impl Receiver {
     /// Where the right edge would be if it were advertised now: as far as the buffer and the header's
     /// 16 bits reach.
     fn possible_edge(&self) -> u64 {
-        let header = u64::from(u16::MAX) << self.window_shift;
+        let header = u64::from(self.window_shift.bytes(u16::MAX));
         (self.read_end + u64::from(self.buffer)).min(self.next + header)
     }
 
@@ -168,7 +165,7 @@ impl Receiver {
     /// rounds off stays acceptable: RFC 7323, section 2.4, "The receiver MUST honor, as in window, any
     /// segment that would have been in window for any \<ACK\> sent by the receiver".
     pub(super) fn advertise(&mut self, policy: AckPolicy, mss: u32) -> u16 {
-        let shift = u32::from(self.window_shift);
+        let shift = self.window_shift.get();
         let window = self.possible_edge().saturating_sub(self.next);
         if policy.advances_edge(self.window_gain(), window, mss, self.buffer) {
             self.edge = self.edge.max(self.next + (window >> shift << shift));

@@ -2,13 +2,10 @@
 
 use super::{Endpoint, alarm::Alarm, ranges::RangeSet};
 use crate::{
-    congestion::{Acked, CongestionControl, Repair},
+    congestion::{Acked, DUPLICATE_THRESHOLD, Repair},
     segment::Segment,
     units::Instant,
 };
-
-/// RFC 5681, section 3.2: three duplicate ACKs announce a loss.
-pub(super) const DUPLICATE_THRESHOLD: u16 = 3;
 
 /// Where the repair stands.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -82,13 +79,13 @@ impl Endpoint {
 
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
-    pub(super) fn take_news(&mut self, news: bool, now: Instant) {
+    pub(super) fn take_news(&mut self, news: bool) {
         if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
-            self.take_duplicate_ack(now);
+            self.take_duplicate_ack();
         }
     }
 
-    pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
+    pub(super) fn take_duplicate_ack(&mut self) {
         let recovery = &mut self.recovery;
         recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
         match recovery.phase {
@@ -98,7 +95,7 @@ impl Endpoint {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
                 if lost && self.may_repair() {
-                    self.begin_repair(now);
+                    self.begin_repair();
                 }
             }
         }
@@ -118,7 +115,7 @@ impl Endpoint {
         }
     }
 
-    fn begin_repair(&mut self, now: Instant) {
+    fn begin_repair(&mut self) {
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
             repair => repair,
@@ -127,7 +124,7 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
-        self.congestion.on_loss(self.sender.flight(), repair == Repair::Scoreboard, now);
+        self.congestion.on_loss(self.sender.flight(), repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
             self.sender.next = self.sender.una;
@@ -153,7 +150,7 @@ impl Endpoint {
             Phase::Fast(repair) if done || repair == Repair::OneSegment => {
                 self.recovery.phase = Phase::Open;
                 self.recovery.retransmit_head = false;
-                self.congestion.on_recovered(self.sender.flight(), now);
+                self.congestion.on_recovered(self.sender.flight());
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {
@@ -165,8 +162,8 @@ impl Endpoint {
     }
 
     /// The retransmission timer has expired: go back to SND.UNA.
-    pub(super) fn go_back(&mut self, first: bool, now: Instant) {
-        self.congestion.on_timeout(self.sender.flight(), first, now);
+    pub(super) fn go_back(&mut self, first: bool) {
+        self.congestion.on_timeout(self.sender.flight(), first);
         self.recovery.phase = Phase::GoneBack;
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;

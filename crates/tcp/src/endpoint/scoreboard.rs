@@ -1,6 +1,7 @@
 //! The scoreboard of RFC 6675: what is lost, how much is in the pipe, what to send next.
 
-use super::{Endpoint, ranges::RangeSet, recovery::DUPLICATE_THRESHOLD};
+use super::{Endpoint, ranges::RangeSet};
+use crate::congestion::DUPLICATE_THRESHOLD;
 
 /// A view of what the peer has SACKed, with the bounds that RFC 6675, section 2, names.
 pub(super) struct Scoreboard<'a> {

@@ -1,7 +1,7 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
 use super::{alarm::Alarm, closing::Closing};
-use crate::{seq::SeqNumber, units::Instant};
+use crate::{segment::WindowShift, seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
 #[derive(Clone, Debug)]
@@ -29,10 +29,9 @@ pub(super) struct Sender {
     /// The largest SND.WND so far.
     pub(super) max_window: u32,
     /// The peer's window shift (RFC 7323); 0 unless both offered.
-    pub(super) window_shift: u8,
-    /// SND.WL1 and SND.WL2, as positions.
+    pub(super) window_shift: WindowShift,
+    /// SND.WL1, as a position.
     pub(super) window_from_seq: u64,
-    pub(super) window_from_ack: u64,
     /// The position after the last small segment sent (Linux: `snd_sml`).
     pub(super) small_end: u64,
     /// Whether data was outstanding when this call began; `None` until something asks.
@@ -60,9 +59,8 @@ impl Sender {
             mss,
             window: 0,
             max_window: 0,
-            window_shift: 0,
+            window_shift: WindowShift::NONE,
             window_from_seq: 0,
-            window_from_ack: 0,
             small_end: 0,
             outstanding_at_call: None,
             release_held: false,
@@ -88,13 +86,13 @@ impl Sender {
 
     /// The number on the wire of a position.
     pub(super) fn number(&self, position: u64) -> SeqNumber {
-        self.iss + wrap(position)
+        self.iss.at(position)
     }
 
     /// The position of an acknowledgement number, as near to SND.UNA as the circle allows; negative
     /// if it lies before the SYN.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        unwrap(self.una, self.number(self.una), number)
+        number.position(self.iss, self.una)
     }
 
     pub(super) fn write(&mut self, bytes: u32, buffer: u32) -> u32 {
@@ -132,33 +130,5 @@ impl Sender {
     /// FlightSize: sent and not acknowledged.
     pub(super) fn flight(&self) -> u32 {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
-    }
-}
-
-/// A position as an offset on the circle of 2^32.
-#[expect(clippy::cast_possible_truncation, reason = "the circle has 2^32 points")]
-pub(super) const fn wrap(position: u64) -> u32 {
-    position as u32
-}
-
-/// The position of `number`, given that `base` has the number `base_number`: as near as possible.
-pub(super) fn unwrap(base: u64, base_number: SeqNumber, number: SeqNumber) -> i64 {
-    let base = i64::try_from(base).unwrap_or(i64::MAX);
-    let distance = number.distance_from(base_number).cast_signed();
-    base.saturating_add(i64::from(distance))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_unwrap_to_the_nearest_turn_of_the_circle() {
-        let mut sender = Sender::new(SeqNumber(u32::MAX - 2), 1460);
-        assert_eq!(sender.number(5), SeqNumber(2));
-        assert_eq!(sender.position(SeqNumber(2)), 5);
-        assert_eq!(sender.position(SeqNumber(u32::MAX - 4)), -2);
-        sender.una = 3 << 32;
-        assert_eq!(sender.position(sender.number((3 << 32) + 7)), (3 << 32) + 7);
     }
 }

@@ -1,7 +1,7 @@
 //! The state machine of RFC 9293, section 3.3.2, as a table: states, inputs, arrows; and where the
 //! arrows of Faber, Touch and Yue (1997) differ, because the other end waits in TIME-WAIT.
 
-use crate::segment::Hold;
+use crate::segment::TimeWaitHolder;
 
 /// The states of RFC 9293, section 3.3.2, and one of Faber, Touch and Yue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -115,13 +115,15 @@ impl State {
     /// An RST is how a peer that has closed answers our FIN, should its last ACK be lost. It says
     /// nothing about who waits, so the holder still does, and no RST ends that.
     #[must_use]
-    pub const fn after_agreed(self, input: Input, hold: Hold) -> Option<Self> {
+    pub const fn after_agreed(self, input: Input, hold: TimeWaitHolder) -> Option<Self> {
         match (hold, self, input) {
-            (Hold::Yours, Self::FinWait2, Input::Fin)
-            | (Hold::Yours, Self::Closing, Input::AckOfFin) => Some(Self::Closed),
-            (Hold::Mine, Self::LastAck, Input::AckOfFin)
-            | (Hold::Mine, Self::LastAck | Self::Closing, Input::Reset) => Some(Self::TimeWait),
-            (Hold::Mine, Self::TimeWait, Input::Reset) => None,
+            (TimeWaitHolder::Yours, Self::FinWait2, Input::Fin)
+            | (TimeWaitHolder::Yours, Self::Closing, Input::AckOfFin) => Some(Self::Closed),
+            (TimeWaitHolder::Mine, Self::LastAck, Input::AckOfFin)
+            | (TimeWaitHolder::Mine, Self::LastAck | Self::Closing, Input::Reset) => {
+                Some(Self::TimeWait)
+            }
+            (TimeWaitHolder::Mine, Self::TimeWait, Input::Reset) => None,
             _ => self.after(input),
         }
     }
@@ -136,16 +138,6 @@ impl State {
     #[must_use]
     pub const fn receives(self) -> bool {
         matches!(self, Self::SynReceived | Self::Established | Self::FinWait1 | Self::FinWait2)
-    }
-
-    /// What monitors are told: the draft: "These states may both be reported as LAST_ACK to monitoring
-    /// tools".
-    #[must_use]
-    pub const fn reported(self) -> Self {
-        match self {
-            Self::LastAckSwap => Self::LastAck,
-            state => state,
-        }
     }
 
     /// The name in RFC 9293, or in the draft.
@@ -188,7 +180,7 @@ impl Input {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hold::*, Input::*, State::*, *};
+    use super::{Input::*, State::*, TimeWaitHolder::*, *};
 
     /// RFC 9293, section 3.3.2, figure 5, with the resets and time-outs of section 3.10, and what the
     /// draft adds. What is not here must not happen.
@@ -244,7 +236,7 @@ mod tests {
 
     /// Where it makes a difference that the ends have agreed. `None`: there is no arrow then.
     #[rustfmt::skip]
-    const AGREED: &[(Hold, State, Input, Option<State>)] = &[
+    const AGREED: &[(TimeWaitHolder, State, Input, Option<State>)] = &[
         (Yours, FinWait2, Fin,      Some(Closed)),
         (Yours, Closing,  AckOfFin, Some(Closed)),
         (Mine,  LastAck,  AckOfFin, Some(TimeWait)),
@@ -285,11 +277,5 @@ mod tests {
         for (from, input) in product().filter(|(from, _)| *from != LastAckSwap) {
             assert_ne!(from.after_agreed(input, Yours), Some(TimeWait), "{from:?} on {input:?}");
         }
-    }
-
-    #[test]
-    fn monitors_are_told_of_a_state_that_they_know() {
-        let renamed = State::ALL.into_iter().filter(|state| state.reported() != *state);
-        assert!(renamed.map(State::reported).eq([LastAck]));
     }
 }

@@ -81,7 +81,7 @@ impl Endpoint {
         if self.timers.retransmission.take_due(now) {
             let first = !self.timers.stalled_since.is_on();
             if self.goes_on_after_timeout(now) {
-                self.retransmission_timeout(first, now);
+                self.retransmission_timeout(first);
             }
         }
         if self.timers.waiting.take_due(now) {
@@ -104,7 +104,7 @@ impl Endpoint {
     }
 
     /// `first` unless the segment at SND.UNA has timed out before.
-    fn retransmission_timeout(&mut self, first: bool, now: Instant) {
+    fn retransmission_timeout(&mut self, first: bool) {
         if self.sender.una == 0 {
             self.round_trip.on_syn_timeout();
             self.sender.syn_lost = true;
@@ -112,7 +112,7 @@ impl Endpoint {
             self.sender.timed_since = Alarm::OFF;
         } else {
             self.round_trip.back_off();
-            self.go_back(first, now);
+            self.go_back(first);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     endpoint::Event,
-    segment::Hold,
+    segment::TimeWaitHolder,
     wait::{AckWait, TimeWaitReason, Timer, Wait},
 };
 
@@ -70,7 +70,7 @@ impl Timer {
     }
 }
 
-impl Hold {
+impl TimeWaitHolder {
     /// In a word.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -4,7 +4,7 @@ use core::{error::Error, fmt, num::ParseIntError, str::FromStr};
 
 use crate::{
     notation::Isns,
-    segment::{Flags, Hold, Options, SackBlocks, Segment, Timestamps},
+    segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps, WindowShift},
     seq::SeqNumber,
 };
 
@@ -145,7 +145,7 @@ fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), Notation
         cursor.expect("ecr")?;
         options.timestamps = Some(Timestamps { value, echo: cursor.number()? });
     } else if cursor.take("wscale") {
-        options.window_scale = Some(cursor.number()?);
+        options.window_scale = Some(WindowShift::new(cursor.number()?));
     } else if cursor.take("TW") {
         options.time_wait = Some(hold(cursor)?);
     } else if cursor.take("sack") {
@@ -156,8 +156,10 @@ fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), Notation
     Ok(())
 }
 
-fn hold(cursor: &mut Cursor<'_>) -> Result<Hold, NotationError> {
-    let found = [Hold::Mine, Hold::Yours].into_iter().find(|hold| cursor.take(hold.name()));
+fn hold(cursor: &mut Cursor<'_>) -> Result<TimeWaitHolder, NotationError> {
+    let found = [TimeWaitHolder::Mine, TimeWaitHolder::Yours]
+        .into_iter()
+        .find(|hold| cursor.take(hold.name()));
     found.ok_or_else(|| cursor.error("mine or yours"))
 }
 

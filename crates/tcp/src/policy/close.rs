@@ -1,14 +1,14 @@
 //! Which end of a closed connection waits in TIME-WAIT, and what an RST does to it there.
 
-use crate::segment::Hold;
+use crate::segment::TimeWaitHolder;
 
 /// Which end holds TIME-WAIT, as far as this end has a say in it.
 ///
 /// ```
-/// use ackwise_tcp::{Hold, Policies, policy::ClosePolicy};
+/// use ackwise_tcp::{TimeWaitHolder, Policies, policy::ClosePolicy};
 /// let browser = Policies { close: ClosePolicy::Swap, ..Policies::LINUX_6 };
-/// let server = Policies { close: ClosePolicy::Negotiated(Hold::Yours), ..Policies::RFC };
-/// assert_eq!((browser.close.wish(), server.close.wish()), (None, Some(Hold::Yours)));
+/// let server = Policies { close: ClosePolicy::Negotiated(TimeWaitHolder::Yours), ..Policies::RFC };
+/// assert_eq!((browser.close.wish(), server.close.wish()), (None, Some(TimeWaitHolder::Yours)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -22,13 +22,13 @@ pub enum ClosePolicy {
     Swap,
     /// Whom both ends agree on when the connection opens, by an option of their SYNs: the draft's
     /// "cleaner implementation". If the peer does not agree, who closes first.
-    Negotiated(Hold),
+    Negotiated(TimeWaitHolder),
 }
 
 impl ClosePolicy {
     /// What a SYN offers, and what a SYN-ACK accepts.
     #[must_use]
-    pub const fn wish(self) -> Option<Hold> {
+    pub const fn wish(self) -> Option<TimeWaitHolder> {
         match self {
             Self::Negotiated(wish) => Some(wish),
             Self::Ordinary | Self::Swap => None,
@@ -39,8 +39,8 @@ impl ClosePolicy {
     ///
     /// Two ends that both want to hold it, or both do not, have not agreed: "absent" is always right.
     #[must_use]
-    pub fn agree(self, offered: Option<Hold>) -> Option<Hold> {
-        let offered = offered.map(Hold::seen_from_the_peer);
+    pub fn agree(self, offered: Option<TimeWaitHolder>) -> Option<TimeWaitHolder> {
+        let offered = offered.map(TimeWaitHolder::seen_from_the_peer);
         self.wish().filter(|wish| offered == Some(*wish))
     }
 }
@@ -57,7 +57,7 @@ pub enum ResetInTimeWait {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hold::*, *};
+    use super::{TimeWaitHolder::*, *};
 
     #[test]
     fn one_offers_and_the_other_accepts() {

@@ -1,8 +1,8 @@
 //! Which congestion control a connection uses.
 
-use crate::congestion::{Controller, Cubic, NewReno, Reno, SackReno, Tahoe, Windows};
+use crate::congestion::{Controller, Cubic, NewReno, Window, Windows};
 
-/// Which congestion control a connection uses. It builds the [`Controller`] that keeps the state.
+/// Which congestion control a connection uses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CongestionPolicy {
@@ -20,13 +20,12 @@ pub enum CongestionPolicy {
 
 impl CongestionPolicy {
     /// A control that starts with `windows`, for segments of `mss` bytes.
-    #[must_use]
-    pub fn build(self, windows: Windows, mss: u32) -> Controller {
+    pub(crate) fn build(self, windows: Windows, mss: u32) -> Controller {
         match self {
-            Self::Tahoe => Controller::Tahoe(Tahoe::new(windows, mss)),
-            Self::Reno => Controller::Reno(Reno::new(windows, mss)),
+            Self::Tahoe => Controller::Tahoe(Window::new(windows, mss)),
+            Self::Reno => Controller::Reno(Window::new(windows, mss)),
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
-            Self::Sack => Controller::Sack(SackReno::new(windows, mss)),
+            Self::Sack => Controller::Sack(NewReno::new(windows, mss)),
             Self::Cubic => Controller::Cubic(Cubic::new(windows, mss)),
         }
     }

@@ -60,6 +60,12 @@ pub enum HoldDecision {
 }
 
 impl HoldPolicy {
+    /// How long Linux holds a small segment under `TCP_CORK` or `MSG_MORE`: its shortest
+    /// retransmission timeout (`net/ipv4/tcp_output.c`, `TCP_RTO_MIN`).
+    pub const LINUX_CORK_RELEASE: Duration = Duration::from_millis(200);
+    /// `TCP_CORK` as Linux has it.
+    pub const LINUX_CORK: Self = Self::Cork { release: Self::LINUX_CORK_RELEASE };
+
     /// How long a small segment is held at most, if time alone releases it.
     #[must_use]
     pub const fn release(self) -> Option<Duration> {

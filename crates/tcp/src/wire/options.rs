@@ -1,7 +1,7 @@
 //! The option list of the TCP header: an iterator that survives what it does not know, and a writer.
 
 use crate::{
-    segment::{Hold, Options, SackBlocks, Timestamps},
+    segment::{Options, SackBlocks, TimeWaitHolder, Timestamps, WindowShift},
     seq::SeqNumber,
     wire::ParseError,
 };
@@ -21,9 +21,9 @@ pub enum TcpOption<'a> {
     /// Timestamps (RFC 7323, section 3).
     Timestamps(Timestamps),
     /// Who holds TIME-WAIT: kind 254, length 7, the four bytes `TWNG` as an ExID of 32 bits (RFC
-    /// 6994; ours, not registered), and 1 for [`Hold::Mine`] or 2 for [`Hold::Yours`]. Any other value
+    /// 6994; ours, not registered), and 1 for [`TimeWaitHolder::Mine`] or 2 for [`TimeWaitHolder::Yours`]. Any other value
     /// is an [`Experimental`](Self::Experimental) that nobody here knows.
-    TimeWait(Hold),
+    TimeWait(TimeWaitHolder),
     /// An experiment (RFC 6994).
     Experimental {
         /// 253 or 254.
@@ -75,7 +75,9 @@ impl<'a> OptionList<'a> {
         for option in self.flatten() {
             match option {
                 TcpOption::Mss(mss) => options.mss = Some(mss),
-                TcpOption::WindowScale(shift) => options.window_scale = Some(shift),
+                TcpOption::WindowScale(shift) => {
+                    options.window_scale = Some(WindowShift::new(shift))
+                }
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => options.sack = blocks,
                 TcpOption::Timestamps(timestamps) => options.timestamps = Some(timestamps),
@@ -146,10 +148,10 @@ impl<'a> RawOption<'a> {
                 TcpOption::Timestamps(Timestamps { value, echo })
             }
             (kind::EXPERIMENT_2, &[b'T', b'W', b'N', b'G', MINE]) => {
-                TcpOption::TimeWait(Hold::Mine)
+                TcpOption::TimeWait(TimeWaitHolder::Mine)
             }
             (kind::EXPERIMENT_2, &[b'T', b'W', b'N', b'G', YOURS]) => {
-                TcpOption::TimeWait(Hold::Yours)
+                TcpOption::TimeWait(TimeWaitHolder::Yours)
             }
             (kind @ (kind::EXPERIMENT_1 | kind::EXPERIMENT_2), &[high, low, ref data @ ..]) => {
                 TcpOption::Experimental { kind, exid: u16::from_be_bytes([high, low]), data }
@@ -210,10 +212,10 @@ impl WrittenOptions {
             list.push(&echo.to_be_bytes());
         }
         if let Some(shift) = window_scale {
-            list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift]);
+            list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift.get()]);
         }
         if let Some(hold) = time_wait {
-            let value = if hold == Hold::Mine { MINE } else { YOURS };
+            let value = if hold == TimeWaitHolder::Mine { MINE } else { YOURS };
             list.push(&[kind::NO_OPERATION, kind::EXPERIMENT_2, 7]);
             list.push(&[b'T', b'W', b'N', b'G', value]);
         }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    segment::{Flags, Hold, Options, SackBlocks, Timestamps},
+    segment::{Flags, Options, SackBlocks, TimeWaitHolder, Timestamps, WindowShift},
     seq::SeqNumber,
 };
 
@@ -29,7 +29,7 @@ fn linux_syn() -> Segment {
         window: 64_240,
         options: Options {
             mss: Some(1460),
-            window_scale: Some(7),
+            window_scale: Some(WindowShift::new(7)),
             sack_permitted: true,
             timestamps: Some(Timestamps { value: 2, echo: 0 }),
             ..Options::NONE
@@ -221,11 +221,16 @@ fn messages_carry_the_numbers() {
 
 fn any_options() -> impl Strategy<Value = Options> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
-    let hold = proptest::sample::select(vec![None, Some(Hold::Mine), Some(Hold::Yours)]);
+    let hold = proptest::sample::select(vec![
+        None,
+        Some(TimeWaitHolder::Mine),
+        Some(TimeWaitHolder::Yours),
+    ]);
     let on_syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), hold);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     (on_syn, proptest::option::of(timestamps), blocks).prop_map(|(syn, timestamps, blocks)| {
         let (mss, window_scale, sack_permitted, time_wait) = syn;
+        let window_scale = window_scale.map(WindowShift::new);
         let mut options =
             Options { mss, window_scale, sack_permitted, timestamps, time_wait, ..Options::NONE };
         for (left, right) in blocks.into_iter().take(sack_blocks_that_fit(&options)) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_tcp::{
-    Config, Hold, Policies,
+    Config, Policies, TimeWaitHolder,
     policy::{AckPolicy, ClosePolicy, Offer, ResetInTimeWait},
 };
 use rand_xoshiro::{
@@ -98,7 +98,8 @@ fn policies(closing: Closing, offer: Offer, dice: &mut Dice) -> [Policies; 2] {
         Closing::Swap => [Policies { close: ClosePolicy::Swap, ..ignoring }, server],
         Closing::NobodyWaits => [with(ClosePolicy::Swap), server],
         Closing::Negotiated => {
-            let [mine, yours] = [Hold::Mine, Hold::Yours].map(ClosePolicy::Negotiated);
+            let [mine, yours] =
+                [TimeWaitHolder::Mine, TimeWaitHolder::Yours].map(ClosePolicy::Negotiated);
             [Policies { close: mine, ..ignoring }, with(yours)]
         }
         Closing::Rfc1337 => [ignoring, ignoring],

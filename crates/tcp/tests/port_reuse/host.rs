@@ -116,13 +116,13 @@ impl Host {
         while let Some(Transmit { segment, offset, .. }) = endpoint.poll_transmit(now) {
             send(Packet { segment, offset, origin: self.serial });
         }
-        let mut acted = endpoint.read(u32::MAX, now) > 0;
+        let mut acted = endpoint.read(u32::MAX) > 0;
         while let Some(event) = endpoint.poll_event() {
             acted = true;
             match event {
                 Event::Connected => {
                     let writes = std::mem::take(&mut self.task.writes);
-                    assert_eq!(endpoint.write(writes, now), writes, "the send buffer is large");
+                    assert_eq!(endpoint.write(writes), writes, "the send buffer is large");
                 }
                 Event::PeerClosed => self.task.closes_now = true,
                 Event::Reset | Event::TimedOut(_) => self.reset = true,
@@ -132,7 +132,7 @@ impl Host {
         let open = matches!(endpoint.state(), State::Established | State::CloseWait);
         if open && self.task.closes_now && !self.closed {
             self.closed = true;
-            endpoint.close(now);
+            endpoint.close();
             acted = true;
         }
         self.unused = endpoint.next_sequence();

@@ -1,6 +1,6 @@
 //! The driver of a script's endpoint: a host with one connection and a clock that the script sets.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use ackwise_tcp::{
     Endpoint, Event, Instant, Segment, SeqNumber, State,
@@ -112,13 +112,13 @@ impl Host {
         }
         self.with_endpoint(|endpoint| {
             match call {
-                Call::Write(bytes) => return endpoint.write(bytes, now),
-                Call::Read(bytes) => return endpoint.read(bytes, now),
-                Call::Close => endpoint.close(now),
-                Call::Abort => endpoint.abort(now),
-                Call::NoDelay => endpoint.set_hold(HoldPolicy::Off, now),
-                Call::Cork => endpoint.set_hold(HoldPolicy::Cork { release: CORK }, now),
-                Call::Uncork => endpoint.set_hold(config.policies.hold, now),
+                Call::Write(bytes) => return endpoint.write(bytes),
+                Call::Read(bytes) => return endpoint.read(bytes),
+                Call::Close => endpoint.close(),
+                Call::Abort => endpoint.abort(),
+                Call::NoDelay => endpoint.set_hold(HoldPolicy::Off),
+                Call::Cork => endpoint.set_hold(HoldPolicy::LINUX_CORK),
+                Call::Uncork => endpoint.set_hold(config.policies.hold),
                 _ => {}
             }
             0
@@ -150,8 +150,6 @@ impl Host {
     }
 }
 
-/// Linux holds a corked segment as long (`net/ipv4/tcp_output.c`, `TCP_RTO_MIN`).
-const CORK: Duration = Duration::from_millis(200);
 /// How far the new initial sequence number lies behind the old connection's numbers (ours).
 const ISS_INCREMENT: u32 = 64_000;
 /// More than any script needs; what exceeds it runs for ever.

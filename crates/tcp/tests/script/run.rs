@@ -89,12 +89,10 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
             compare("bytes taken", &taken, bytes, host)?;
         }
         Action::Acknowledge(policy) => {
-            let now = host.now;
-            host.with_endpoint(|endpoint| endpoint.set_ack(*policy, now));
+            host.with_endpoint(|endpoint| endpoint.set_ack(*policy));
         }
         Action::CloseBy(policy) => {
-            let now = host.now;
-            host.with_endpoint(|endpoint| endpoint.set_close(*policy, now));
+            host.with_endpoint(|endpoint| endpoint.set_close(*policy));
         }
         Action::AcknowledgeNow => host.with_endpoint(Endpoint::acknowledge_now),
         Action::Event(name) => {
@@ -166,7 +164,7 @@ fn name_of(named: Named, host: &Host) -> &'static str {
         Named::TimeWaitReason => {
             endpoint.and_then(Endpoint::time_wait_reason).map(TimeWaitReason::name)
         }
-        Named::Wait => endpoint.and_then(|endpoint| endpoint.wait(host.now)).map(Wait::name),
+        Named::Wait => endpoint.and_then(|endpoint| endpoint.wait()).map(Wait::name),
         Named::AckWait => endpoint.and_then(Endpoint::ack_wait).map(AckWait::name),
         Named::Timer => {
             let deadline = endpoint.and_then(Endpoint::poll_timeout);

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Hold, Policies, SeqNumber,
+    Config, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
@@ -190,8 +190,8 @@ pub(super) fn close(value: &str) -> Option<ClosePolicy> {
     Some(match value {
         "ordinary" => ClosePolicy::Ordinary,
         "swap" => ClosePolicy::Swap,
-        "mine" => ClosePolicy::Negotiated(Hold::Mine),
-        "yours" => ClosePolicy::Negotiated(Hold::Yours),
+        "mine" => ClosePolicy::Negotiated(TimeWaitHolder::Mine),
+        "yours" => ClosePolicy::Negotiated(TimeWaitHolder::Yours),
         _ => return None,
     })
 }

@@ -46,7 +46,9 @@ impl Size {
         let limit = format!("application.held.limit={connections}");
         let mut settings = vec![limit.as_str()];
         settings.extend(SAME_TCP);
-        let run = child::run(&mut peak.watch(&ours.run("experiments/million.toml", &settings)))?;
+        let run = child::run(
+            &mut peak.watch(&ours.run("crates/lab/experiments/million.toml", &settings)),
+        )?;
         let measures = measures(&run.output).context("ackwise run --json printed no row")?;
         let connections = measures.get("work.most_connections").and_then(whole);
         let connections = connections.context("no work.most_connections in the row")?;

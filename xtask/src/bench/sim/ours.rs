@@ -33,8 +33,8 @@ impl Simulator for Ours {
     /// Packets are always counted.
     fn command(&self, work: Work, seconds: Seconds, _watch: Watch) -> Command {
         let experiment = match work {
-            Work::Dumbbell => "experiments/dumbbell.toml",
-            Work::Connections => "experiments/arrivals.toml",
+            Work::Dumbbell => "crates/lab/experiments/dumbbell.toml",
+            Work::Connections => "crates/lab/experiments/arrivals.toml",
         };
         // A run of no time is refused, as the mistake that it is elsewhere.
         let duration = match seconds {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise::explain::{Explained, Reading};
+use ackwise_explain::{Explained, Reading};
 use clap::Args;
 
 use crate::cli::{duration, outcome::Failure};
@@ -36,7 +36,7 @@ impl Arguments {
     pub(super) fn read(&self, interface: &str, reading: Reading) -> Result<Explained, Failure> {
         use std::time::Instant;
 
-        use ackwise::explain::Live;
+        use ackwise_explain::Live;
 
         let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
         let filter = self.filter.as_deref().map(str::parse).transpose();

@@ -36,7 +36,7 @@ fn experiments_keep_their_identifier() {
 
 #[test]
 fn who_holds_time_wait_is_written_byte_by_byte() {
-    for (hold, value) in [(Hold::Mine, 1), (Hold::Yours, 2)] {
+    for (hold, value) in [(TimeWaitHolder::Mine, 1), (TimeWaitHolder::Yours, 2)] {
         let options = Options { time_wait: Some(hold), ..Options::NONE };
         let bytes = written(v4(), &Segment { options, ..Segment::default() });
         assert_eq!(bytes[40..], [1, 254, 7, b'T', b'W', b'N', b'G', value]);
@@ -113,5 +113,17 @@ fn as_many_sack_blocks_as_fit_are_written() {
         let expected = Options { sack: sack_blocks(fitting), ..options };
         assert_eq!(parse(&bytes).unwrap().segment.options, expected);
         assert_eq!(bytes[32] >> 4, words);
+        assert_eq!(options.wire_length(), u32::from(words - 5) * 4);
+    }
+}
+
+#[test]
+fn a_window_shift_above_14_counts_as_14() {
+    for (written, understood) in [(0, 0), (14, 14), (15, 14), (32, 14), (255, 14)] {
+        let bytes = [3, 3, written, 0];
+        assert_eq!(options(&bytes), [Ok(TcpOption::WindowScale(written))]);
+        let shift = OptionList::new(&bytes).understood().window_scale.unwrap();
+        assert_eq!((shift.get(), shift), (understood, WindowShift::new(written)));
+        assert_eq!(shift.bytes(3), 3 << understood);
     }
 }

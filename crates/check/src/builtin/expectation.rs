@@ -1,0 +1,76 @@
+//! What the built-in servers must show, so that a run without a URL can say whether to trust the tool
+//! on this machine.
+
+use crate::card::{BuiltIn, Card, FindingId, Verdict};
+
+/// Where `card` differs from what its server must show, one sentence each.
+///
+/// The server of 1996 stalls: its small answers wait for our acknowledgement. The fixed one fails
+/// nothing. What was not asked (`--only`) is not expected.
+pub(super) fn surprises(card: &Card) -> Vec<String> {
+    let verdicts = card.findings.iter().map(|finding| (finding.id, finding.verdict));
+    match card.server {
+        Some(BuiltIn::Paper1996) => verdicts
+            .filter(|(id, verdict)| *id == STALL && *verdict != Verdict::Fail)
+            .map(|(id, _)| format!("the 1996 server must fail {id}, and did not"))
+            .collect(),
+        Some(BuiltIn::Fixed) => verdicts
+            .filter(|(_, verdict)| *verdict == Verdict::Fail)
+            .map(|(id, _)| format!("the fixed server must not fail {id}, and did"))
+            .collect(),
+        None => vec![],
+    }
+}
+
+const STALL: FindingId = FindingId::NagleDelayedAck;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::{Finding, StackName};
+
+    #[test]
+    fn the_server_of_1996_must_stall_and_the_fixed_one_must_not() {
+        use FindingId::{CorkTimer, NagleDelayedAck, SplitHead};
+        use Verdict::{Fail, Pass, Unknown, Warn};
+        let (old, new) = (BuiltIn::Paper1996, BuiltIn::Fixed);
+        for (server, findings, expected) in [
+            (old, &[(SplitHead, Warn), (NagleDelayedAck, Fail)][..], None),
+            (
+                old,
+                &[(NagleDelayedAck, Pass)],
+                Some("the 1996 server must fail nagle-delayed-ack, and did not"),
+            ),
+            (
+                old,
+                &[(NagleDelayedAck, Unknown)],
+                Some("the 1996 server must fail nagle-delayed-ack, and did not"),
+            ),
+            (old, &[(SplitHead, Warn)], None),
+            (new, &[(SplitHead, Warn), (NagleDelayedAck, Pass), (CorkTimer, Unknown)], None),
+            (new, &[(CorkTimer, Fail)], Some("the fixed server must not fail cork-timer, and did")),
+        ] {
+            let surprises = surprises(&card(server, findings));
+            assert_eq!(surprises.first().map(String::as_str), expected, "{server:?}: {findings:?}");
+        }
+    }
+
+    fn card(server: BuiltIn, findings: &[(FindingId, Verdict)]) -> Card {
+        let finding = |&(id, verdict): &(FindingId, Verdict)| Finding {
+            id,
+            verdict,
+            cost_ms: None,
+            summary: String::new(),
+            values: serde_json::Value::Null,
+            evidence: vec![],
+            remedy: None,
+        };
+        Card {
+            target: String::new(),
+            server: Some(server),
+            stack: StackName::Kernel,
+            notes: vec![],
+            findings: findings.iter().map(finding).collect(),
+        }
+    }
+}

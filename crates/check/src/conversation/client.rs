@@ -1,0 +1,80 @@
+//! The client that the probes share: whom it talks to, how it connects, what it may still use.
+
+use std::net::SocketAddr;
+
+use ackwise_http::ConnectionOption;
+
+use super::{Ask, Budget, Conversation, Page, TlsSettings, Trouble, layer::Layer, tls::Tls};
+use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
+
+/// A client of one server.
+pub struct Client {
+    stack: Box<dyn Stack>,
+    server: SocketAddr,
+    /// What `Host` says.
+    host: String,
+    /// `None` for `http://`.
+    tls: Option<TlsSettings>,
+    /// What is left of requests and time.
+    pub budget: Budget,
+}
+
+impl Client {
+    /// A client that talks to `server` alone and calls it `host`.
+    #[must_use]
+    pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
+        Self { stack, server, host, tls: None, budget }
+    }
+
+    /// The same client, talking TLS.
+    #[must_use]
+    pub fn over_tls(self, settings: Option<TlsSettings>) -> Self {
+        Self { tls: settings, ..self }
+    }
+
+    /// What its TCP can do.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.stack.capabilities()
+    }
+
+    /// The time by the stack's clock.
+    #[must_use]
+    pub fn now(&self) -> std::time::Instant {
+        self.stack.now()
+    }
+
+    /// A GET of `page`; `connection` is what it says about persistence.
+    ///
+    /// # Errors
+    ///
+    /// If the path cannot stand in a request.
+    pub fn get(&self, page: &Page, connection: Option<ConnectionOption>) -> Result<Ask, Trouble> {
+        Ok(Ask::get(&self.host, page, connection)?)
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    ///
+    /// If there is none in time.
+    pub fn open(&mut self, receiver: Receiver) -> Result<Conversation, Trouble> {
+        let now = self.stack.now();
+        self.budget.check_time(now)?;
+        let deadline = self.budget.answer_by(now);
+        let mut connection = self.stack.connect(self.server, receiver, deadline)?;
+        let layer = match &self.tls {
+            None => Layer::clear(),
+            Some(settings) => {
+                Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
+            }
+        };
+        Ok(Conversation::new(connection, layer))
+    }
+}
+
+impl Receiver {
+    /// A receiver on an Ethernet that never gets in the way: large window, acknowledges promptly.
+    pub const ETHERNET: Self =
+        Self { mss: 1460, window: 1 << 20, sack: false, acknowledge: Acknowledge::Promptly };
+}

@@ -1,0 +1,201 @@
+//! One request and its response, with the time of everything that came.
+
+use std::time::{Duration, Instant};
+
+use ackwise_http::{Persistence, ResponseHead};
+
+use crate::stack::TransportError;
+
+/// A response and how it arrived. Offsets are those of the server's TCP stream.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// When the last byte of the request was handed to TCP.
+    pub sent: Instant,
+    /// Where the response begins.
+    pub start: u64,
+    /// Where its head ends.
+    pub head_end: HeadEnd,
+    /// Where it ends.
+    pub end: u64,
+    /// All of it was read.
+    pub complete: bool,
+    /// Its head.
+    pub head: ResponseHead,
+    /// Bytes of content.
+    pub content: u64,
+    /// A hash of the content.
+    pub digest: u64,
+    /// New bytes, in order of arrival: no retransmissions.
+    pub arrivals: Vec<Arrived>,
+    /// ACKs of ours, in order.
+    pub acks: Vec<Acked>,
+}
+
+/// Where a head ends in TCP's stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct HeadEnd {
+    /// The first offset after it.
+    pub offset: u64,
+    /// A segment could end there: false if a TLS record goes on behind the head.
+    pub separable: bool,
+}
+
+/// A segment of our own stack, or a read from a kernel socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Arrived {
+    /// When.
+    pub at: Instant,
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+/// An ACK of ours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Acked {
+    /// When it left.
+    pub at: Instant,
+    /// The first offset that it does not acknowledge.
+    pub up_to: u64,
+}
+
+/// The end of the server's direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Closed {
+    /// When.
+    pub at: Instant,
+    /// `None` for a FIN.
+    pub error: Option<TransportError>,
+}
+
+/// A pause between two arrivals of one response.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stall {
+    /// The offset of the first byte that came after it.
+    pub offset: u64,
+    /// Bytes of the response that came before it.
+    pub before: u64,
+    /// When it began: the arrival before.
+    pub from: Instant,
+    /// When it ended: the arrival after.
+    pub to: Instant,
+    /// When we acknowledged everything before it, if we have.
+    pub acked: Option<Instant>,
+}
+
+impl Arrived {
+    /// The first offset after it.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+impl Stall {
+    /// How long it lasted.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.to.saturating_duration_since(self.from)
+    }
+
+    /// How long our ACK was withheld.
+    #[must_use]
+    pub fn withheld(&self) -> Option<Duration> {
+        self.acked.map(|acked| acked.saturating_duration_since(self.from))
+    }
+}
+
+impl Exchange {
+    /// Whether the server takes another request on this connection.
+    #[must_use]
+    pub fn persists(&self) -> bool {
+        self.head.persistence == Persistence::Persists
+    }
+
+    /// Time from the request to the first byte of the response.
+    #[must_use]
+    pub fn first_byte(&self) -> Option<Duration> {
+        self.response().next().map(|arrived| arrived.at.saturating_duration_since(self.sent))
+    }
+
+    /// Time from the request to the last byte of the response.
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        self.response().last().map(|arrived| arrived.at.saturating_duration_since(self.sent))
+    }
+
+    /// Bytes of the whole response, as far as its head tells, or as were read.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        let head = self.head_end.offset - self.start;
+        let said = self.head.content_length.map_or(0, |content| head + content);
+        said.max(self.end - self.start)
+    }
+
+    /// Whether a segment (or read) ended with the head although content followed.
+    #[must_use]
+    pub fn has_split_head(&self) -> bool {
+        self.head_end.separable
+            && self.head_end.offset < self.end
+            && self.response().any(|arrived| arrived.end() == self.head_end.offset)
+    }
+
+    /// The arrivals that hold bytes of this response.
+    pub fn response(&self) -> impl Iterator<Item = &Arrived> {
+        self.arrivals
+            .iter()
+            .filter(|arrived| arrived.end() > self.start && arrived.offset < self.end)
+    }
+
+    /// The pauses inside the response, in order.
+    pub fn stalls(&self) -> impl Iterator<Item = Stall> {
+        self.response().zip(self.response().skip(1)).map(|(before, after)| Stall {
+            offset: after.offset,
+            before: after.offset - self.start,
+            from: before.at,
+            to: after.at,
+            acked: self.acks.iter().find(|acked| acked.up_to >= after.offset).map(|acked| acked.at),
+        })
+    }
+
+    /// The longest pause inside the response.
+    #[must_use]
+    pub fn longest_stall(&self) -> Option<Stall> {
+        self.stalls().max_by_key(Stall::length)
+    }
+
+    /// What happened, one tcpdump-like line each, times in milliseconds since the request; what is
+    /// left out is said.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<String> {
+        let arrived = self.response().map(|arrived| {
+            let (from, to) = (arrived.offset - self.start.min(arrived.offset), arrived.end());
+            let head = if to == self.head_end.offset { ", the head" } else { "" };
+            let to = to - self.start;
+            (arrived.at, format!("server > client: {from}:{to}, length {}{head}", arrived.len))
+        });
+        let acked =
+            self.acks.iter().filter(|acked| acked.up_to > self.start).map(|acked| {
+                (acked.at, format!("client > server: ack {}", acked.up_to - self.start))
+            });
+        let mut events: Vec<_> = arrived.chain(acked).collect();
+        events.sort_by_key(|(at, _)| *at);
+        let request = (self.sent, "client > server: request".to_owned());
+        let omitted = events.len().saturating_sub(EVIDENCE_LINES);
+        let mut lines: Vec<String> = std::iter::once(request)
+            .chain(events.into_iter().take(EVIDENCE_LINES))
+            .map(|(at, what)| {
+                let ms = at.saturating_duration_since(self.sent).as_secs_f64() * 1e3;
+                format!("{ms:9.3} ms  {what}")
+            })
+            .collect();
+        if omitted > 0 {
+            lines.push(format!("              ... and {omitted} more"));
+        }
+        lines
+    }
+}
+
+/// Lines of evidence after the request.
+const EVIDENCE_LINES: usize = 8;

@@ -1,0 +1,236 @@
+//! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
+//! when its last byte has come: that is what a stall inside it delays.
+
+mod listed;
+mod settings;
+
+pub use settings::TlsSettings;
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    time::Instant,
+};
+
+use rustls::{CertificateError, ClientConnection, OtherError};
+
+use super::{Trouble, layer::Plain};
+use crate::stack::{Connection, Happening, TransportError};
+
+/// One TLS session over one connection.
+#[derive(Debug)]
+pub(super) struct Tls {
+    session: ClientConnection,
+    /// What has arrived of a record that is not complete.
+    record: Vec<u8>,
+    /// Where in TCP's stream it begins.
+    record_start: u64,
+    /// Bytes of HTTP seen so far.
+    plain: u64,
+}
+
+impl Tls {
+    /// Does the handshake on a fresh connection.
+    pub(super) fn establish(
+        settings: &TlsSettings,
+        connection: &mut dyn Connection,
+        deadline: Instant,
+    ) -> Result<Self, Trouble> {
+        let session = settings.session()?;
+        let mut tls = Self { session, record: Vec::new(), record_start: 0, plain: 0 };
+        let began = connection.now();
+        loop {
+            let records = tls.outgoing()?;
+            if !records.is_empty() {
+                connection.send(&records)?;
+            }
+            if !tls.session.is_handshaking() {
+                return Ok(tls);
+            }
+            let Some(happening) = connection.next(deadline) else {
+                let waited = connection.now().saturating_duration_since(began);
+                return Err(Trouble::EndlessHandshake(waited));
+            };
+            match happening {
+                Happening::Arrived(arrival) => {
+                    let taken = tls.open(arrival.offset, &arrival.bytes, |_| ());
+                    if taken.is_err() {
+                        // The alert that says why; whether it arrives does not matter any more.
+                        let _ = connection.send(&tls.outgoing()?);
+                    }
+                    taken?;
+                }
+                Happening::Acknowledged { .. } => {}
+                Happening::PeerClosed { .. } => return Err(closed()),
+                Happening::Broken { error: TransportError::Closed, .. } => return Err(closed()),
+                Happening::Broken { error, .. } => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The records to send for `bytes`.
+    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Trouble> {
+        self.session.writer().write_all(bytes).map_err(|error| trouble(&error))?;
+        self.outgoing()
+    }
+
+    /// Takes bytes that arrived at `offset` of TCP's stream, and hands on what they make readable.
+    pub(super) fn open(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        mut feed: impl FnMut(Plain),
+    ) -> Result<(), Trouble> {
+        if self.record.is_empty() {
+            self.record_start = offset;
+        }
+        self.record.extend_from_slice(bytes);
+        while let Some(size) = record_size(&self.record)? {
+            let record: Vec<u8> = self.record.drain(..size).collect();
+            let wire = self.record_start..self.record_start + size as u64;
+            self.record_start = wire.end;
+            let bytes = self.read_record(&record)?;
+            if !bytes.is_empty() {
+                let offset = self.plain;
+                self.plain += bytes.len() as u64;
+                feed(Plain { bytes, offset, wire, sealed: true });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_record(&mut self, record: &[u8]) -> Result<Vec<u8>, Trouble> {
+        let mut unread = record;
+        while !unread.is_empty() {
+            let taken = self.session.read_tls(&mut unread).map_err(|error| trouble(&error))?;
+            if taken == 0 {
+                break; // After close_notify nothing counts.
+            }
+        }
+        self.session.process_new_packets().map_err(|error| refusal(&error))?;
+        let mut bytes = Vec::new();
+        match self.session.reader().read_to_end(&mut bytes) {
+            // Without close_notify there is always more to come, and a FIN is judged by HTTP's framing.
+            Err(error)
+                if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::UnexpectedEof) =>
+            {
+                Err(trouble(&error))
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    fn outgoing(&mut self) -> Result<Vec<u8>, Trouble> {
+        let mut wire = Vec::new();
+        while self.session.wants_write() {
+            self.session.write_tls(&mut wire).map_err(|error| trouble(&error))?;
+        }
+        Ok(wire)
+    }
+}
+
+/// The size of the record that `bytes` begin with, once all of it is there (RFC 8446, section 5.1).
+fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
+    if bytes.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
+        let sample = bytes[..bytes.len().min(SAMPLE)].escape_ascii();
+        return Err(Trouble::Tls(format!(
+            "expected a TLS record, but the answer begins with \"{sample}\"; is it http://?"
+        )));
+    }
+    let &[_, _, _, high, low, ..] = bytes else { return Ok(None) };
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    if length > RECORD_LIMIT {
+        return Err(Trouble::Tls(format!(
+            "a record of {length} bytes, where {RECORD_LIMIT} are allowed"
+        )));
+    }
+    let size = HEADER + length;
+    Ok((bytes.len() >= size).then_some(size))
+}
+
+/// Why the session cannot go on, and what the user can do about it.
+fn refusal(error: &rustls::Error) -> Trouble {
+    match error {
+        rustls::Error::InvalidCertificate(reason) => Trouble::Tls(format!(
+            "the server's certificate is refused: {}; --ca-file FILE trusts the certificates of FILE, \
+             --insecure any",
+            in_words(reason)
+        )),
+        _ => trouble(error),
+    }
+}
+
+/// Where `rustls` has a variant's name only, what it means.
+fn in_words(reason: &CertificateError) -> String {
+    match reason {
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let names: Vec<_> = presented.iter().map(|name| bare(name)).collect();
+            let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
+            format!("it is for {names}, not for {}", expected.to_str())
+        }
+        CertificateError::UnknownIssuer => "nobody who is trusted here has issued it".to_owned(),
+        CertificateError::BadEncoding => "it cannot be read".to_owned(),
+        CertificateError::BadSignature => "its signature is wrong".to_owned(),
+        CertificateError::Other(OtherError(error)) => match error.to_string().as_str() {
+            "CaUsedAsEndEntity" => "it is a CA's, not a server's".to_owned(),
+            other => other.to_owned(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// `localhost` of `DnsName("localhost")`.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
+}
+
+fn trouble(error: &dyn ToString) -> Trouble {
+    Trouble::Tls(error.to_string())
+}
+
+fn closed() -> Trouble {
+    Trouble::Tls("the server closed the connection during the handshake".to_owned())
+}
+
+/// change_cipher_spec, alert, handshake, application_data.
+const CONTENT_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
+/// Content type, version, length.
+const HEADER: usize = 5;
+/// RFC 5246, section 6.2.3: 2^14 + 2048; TLS 1.3 allows less.
+const RECORD_LIMIT: usize = (1 << 14) + 2048;
+/// Bytes that a message shows of an answer.
+const SAMPLE: usize = 48;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_taken_whole_or_not_at_all() {
+        let record = [22, 3, 3, 0, 2, 7, 7, 99];
+        for (seen, size) in [(0, None), (4, None), (6, None), (7, Some(7)), (8, Some(7))] {
+            assert_eq!(record_size(&record[..seen]).unwrap(), size, "{seen} bytes");
+        }
+    }
+
+    #[test]
+    fn a_refused_name_is_told_without_syntax() {
+        let expected = "other".try_into().unwrap();
+        for (presented, names) in [
+            (&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"][..], "localhost, 127.0.0.1"),
+            (&[], "no name"),
+        ] {
+            let presented = presented.iter().map(ToString::to_string).collect();
+            let expected = rustls::pki_types::ServerName::clone(&expected);
+            let reason = CertificateError::NotValidForNameContext { expected, presented };
+            assert_eq!(in_words(&reason), format!("it is for {names}, not for other"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_tls_is_shown() {
+        let error = record_size(b"HTTP/1.1 400 Bad Request\r\n").unwrap_err().to_string();
+        assert!(error.contains("HTTP/1.1 400") && error.contains("is it http://?"), "{error}");
+        assert!(record_size(&[23, 3, 3, 255, 255]).unwrap_err().to_string().contains("65535"));
+    }
+}

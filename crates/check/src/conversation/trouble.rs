@@ -1,0 +1,89 @@
+//! What keeps a conversation from going on, with who is to blame.
+
+use std::time::Duration;
+
+use ackwise_http::{EncodeError, ResponseError};
+
+use super::OutOf;
+use crate::stack::{ConnectError, TransportError};
+
+/// Why there is no exchange.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// We may not go on.
+    #[error(transparent)]
+    OutOf(#[from] OutOf),
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The connection is gone.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The server closed the connection without a response.
+    #[error("expected a response, but the server {}", ending(*.0))]
+    ClosedUnanswered(Option<TransportError>),
+    /// The server is silent.
+    #[error("expected a response, but nothing came within {0:.1?}")]
+    Silent(Duration),
+    /// The head of the response does not end.
+    #[error(
+        "expected the end of the response's head, but after {bytes} bytes in {waited:.1?} there is none; it begins with \"{sample}\""
+    )]
+    EndlessHead {
+        /// Bytes that came.
+        bytes: u64,
+        /// Time since the request.
+        waited: Duration,
+        /// What came first, escaped.
+        sample: String,
+    },
+    /// What came is not HTTP, or broken HTTP.
+    #[error("{error}; the answer begins with \"{sample}\"")]
+    Http {
+        /// What is wrong, and where.
+        error: ResponseError,
+        /// What came first, escaped.
+        sample: String,
+    },
+    /// The server sends without being asked, or in too many pieces.
+    #[error("the server sends more than any answer needs")]
+    TooMuch,
+    /// The TLS handshake or a record failed.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The TLS handshake does not end.
+    #[error("expected the end of the TLS handshake, but it did not come within {0:.1?}")]
+    EndlessHandshake(Duration),
+    /// The target cannot be asked for.
+    #[error("{0}")]
+    Request(String),
+}
+
+impl Trouble {
+    /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,
+    /// section 6), or with no answer.
+    pub(crate) fn hints_at_tls(&self) -> bool {
+        match self {
+            Self::ClosedUnanswered(_) => true,
+            Self::Http { sample, .. } => sample.starts_with(ALERT),
+            _ => false,
+        }
+    }
+}
+
+/// Content type and major version of a TLS record with an alert, escaped as in a sample.
+const ALERT: &str = "\\x15\\x03";
+
+impl From<EncodeError> for Trouble {
+    fn from(error: EncodeError) -> Self {
+        Self::Request(error.to_string())
+    }
+}
+
+fn ending(error: Option<TransportError>) -> String {
+    match error {
+        None => "closed the connection at once".to_owned(),
+        Some(error) => format!("broke the connection: {error}"),
+    }
+}

@@ -1,0 +1,144 @@
+//! `close`: who closes first, and so holds TIME_WAIT? Does the server half-close and read on? Would
+//! an exact RST end its TIME_WAIT, so that a client that swaps would hold it instead?
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, facts::unended};
+use crate::{
+    card::{FindingId, Verdict},
+    conversation::{Client, Conversation, Exchange, Trouble},
+    stack::Receiver,
+};
+
+/// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
+/// closed its socket answers that with RST, one that reads on does not.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let (mut conversation, exchange) = ask_to_close(client, facts)?;
+    if let Some(reason) = unended(&exchange) {
+        let values = super::unknown_values(FindingId::Close);
+        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&exchange)));
+    }
+    let closed_first = conversation.closed().is_some();
+    let half_close = match conversation.closed() {
+        Some(closed) if closed.error.is_none() => Some(reads_on(&mut conversation, client, facts)),
+        _ => None,
+    };
+    let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
+    let who = if closed_first { "server" } else { "client" };
+    let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some("server"));
+    let values = json!({
+        "first_on_close": who,
+        "first_on_idle": on_idle,
+        "time_wait": who,
+        "half_close": half_close,
+        "rst_ends_time_wait": swap.rst_ends_time_wait(),
+        "swap": swap.as_str(),
+    });
+    let summary = summary(closed_first, half_close, swap);
+    Ok(Found::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
+}
+
+/// Whether a client could take the server's TIME_WAIT over by a swap (Faber, Touch and Yue 1997): an
+/// RST after the last ACK.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Swap {
+    /// The client waits anyway.
+    NotNeeded,
+    /// An exact RST has ended the server's wait.
+    Works,
+    /// It has not (RFC 1337): both ends would wait.
+    Refused,
+    /// The stack at our end makes no RST to order.
+    NotOurs,
+    /// The server's TCP did not say.
+    NotSeen,
+}
+
+impl Swap {
+    /// For programs; `None` where it was not found out.
+    const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::NotNeeded => Some("not-needed"),
+            Self::Works => Some("works"),
+            Self::Refused => Some("refused"),
+            Self::NotOurs | Self::NotSeen => None,
+        }
+    }
+
+    const fn rst_ends_time_wait(self) -> Option<bool> {
+        match self {
+            Self::Works => Some(true),
+            Self::Refused => Some(false),
+            Self::NotNeeded | Self::NotOurs | Self::NotSeen => None,
+        }
+    }
+}
+
+fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, Trouble> {
+    if !client.capabilities().crafted_segments {
+        return Ok(Swap::NotOurs);
+    }
+    let (mut conversation, _) = ask_to_close(client, facts)?;
+    conversation.half_close();
+    Ok(match conversation.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+        Some(true) => Swap::Works,
+        Some(false) => Swap::Refused,
+        None => Swap::NotSeen,
+    })
+}
+
+fn ask_to_close(
+    client: &mut Client,
+    facts: &mut Facts,
+) -> Result<(Conversation, Exchange), Trouble> {
+    let ask = client.get(&facts.page, Some(ConnectionOption::Close))?;
+    let mut conversation = client.open(Receiver::ETHERNET)?;
+    let exchange = conversation.ask(&ask, &mut client.budget)?;
+    facts.note(&exchange);
+    let patience = client.now() + CLOSE_WAIT + 2 * facts.rtt;
+    conversation.listen(client.budget.cap(patience));
+    Ok((conversation, exchange))
+}
+
+fn reads_on(conversation: &mut Conversation, client: &Client, facts: &Facts) -> bool {
+    if conversation.transmit(b"\r\n").is_err() {
+        return false;
+    }
+    let patience = client.now() + RESET_WAIT + 2 * facts.rtt;
+    !conversation.is_reset_by(client.budget.cap(patience))
+}
+
+fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
+    let who = if closed_first {
+        "the server closes first on Connection: close, so it holds TIME_WAIT"
+    } else {
+        "the server leaves it to the client to close first, and to hold TIME_WAIT"
+    };
+    let swap = match swap {
+        Swap::NotNeeded => "",
+        Swap::Works => "; an exact RST ends that, so a client that swaps would hold it instead",
+        Swap::Refused => "; not even an exact RST ends that (RFC 1337), so a swap would not work",
+        Swap::NotOurs => "; whether a swap would work, our own TCP finds out (--stack ackwise)",
+        Swap::NotSeen => "; whether a swap would work was not seen",
+    };
+    let how = match half_close {
+        Some(true) => "; it half-closes and reads on",
+        Some(false) => {
+            "; it closes both directions at once, so what the client still sends draws RST"
+        }
+        None => "",
+    };
+    format!("{who}{swap}{how}")
+}
+
+/// A server that wants to close does so within this time after its last byte.
+const CLOSE_WAIT: Duration = Duration::from_millis(800);
+
+/// An RST comes within this time and two round trips.
+const RESET_WAIT: Duration = Duration::from_millis(150);
+
+/// Asking a TIME-WAIT twice takes Linux half a second, for it answers no faster.
+const TIME_WAIT_LIMIT: Duration = Duration::from_secs(2);

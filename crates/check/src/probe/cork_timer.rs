@@ -1,0 +1,141 @@
+//! `cork-timer`: is something held, but released by time (about 200 ms) whatever we do?
+//!
+//! `TCP_CORK` and `MSG_MORE` hold a last short segment for more data; if the server forgets that
+//! there will be none, the kernel's timer sends it. An application that sleeps for as long looks the
+//! same, except when the connection closes: that sends at once what a cork holds.
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, facts::unended, follow, ms};
+use crate::{
+    card::Verdict,
+    conversation::{Client, Exchange, Line, Page, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// One look at each size; where something takes as long as the timer does, more.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let mut line = Line::new(Receiver::ETHERNET);
+    let mut sizes = Vec::new();
+    for page in facts.sizes() {
+        let first = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
+        sizes.push(first.content);
+        facts.note(&first);
+        if let Some(reason) = unended(&first) {
+            let values = json!({ "stall_ms": null, "sizes": sizes });
+            return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
+        }
+        if !follow::is_like_the_cork_timer(pause(&first), facts.rtt) {
+            continue;
+        }
+        let mut kept = vec![pause(&first)];
+        for _ in 1..TRIALS {
+            let again = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
+            kept.push(pause(&again));
+        }
+        let mut closing = Line::new(Receiver::ETHERNET);
+        let mut closed = Vec::new();
+        for _ in 0..CLOSED_TRIALS {
+            closed.push(pause(&look(&page, ConnectionOption::Close, &mut closing, client)?));
+        }
+        let judgement = decide(&kept, &closed, facts.rtt);
+        if judgement != Judgement::Neither {
+            return Ok(report(judgement, &kept, &sizes, &first));
+        }
+    }
+    let values = json!({ "stall_ms": null, "sizes": sizes });
+    let tried = super::counted(sizes.len() as u64, "size");
+    Ok(Found::new(Verdict::Pass, format!("nothing is held for a timer ({tried} tried)"), values))
+}
+
+fn look(
+    page: &Page,
+    connection: ConnectionOption,
+    line: &mut Line,
+    client: &mut Client,
+) -> Result<Exchange, Trouble> {
+    let ask = client.get(page, Some(connection))?;
+    line.ask(&ask, Acknowledge::Promptly, client)
+}
+
+/// The longest pause: before the response or inside it.
+fn pause(exchange: &Exchange) -> Duration {
+    let inside = exchange.longest_stall().map(|stall| stall.length());
+    inside.max(exchange.first_byte()).unwrap_or_default()
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Judgement {
+    /// Closing the connection ends the pause.
+    Cork,
+    /// It does not: the application takes its time.
+    Think,
+    /// The pause is not always there.
+    Neither,
+}
+
+fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
+    if !kept.iter().all(|pause| follow::is_like_the_cork_timer(*pause, rtt)) {
+        return Judgement::Neither;
+    }
+    // Load makes a pause longer, never shorter: the shortest one tells.
+    match closed.iter().min() {
+        Some(shortest) if *shortest < follow::CORK_TIMER / 2 => Judgement::Cork,
+        _ => Judgement::Think,
+    }
+}
+
+fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchange) -> Found {
+    let stall = follow::median(kept.iter().copied()).map(ms);
+    let bytes = shown.content;
+    if judgement == Judgement::Cork {
+        let values = json!({ "stall_ms": stall, "sizes": sizes });
+        let summary = format!(
+            "the end of a response of {bytes} bytes waits {:.0} ms for a timer, unless the \
+             connection closes: a cork that nobody removes",
+            stall.unwrap_or_default()
+        );
+        return Found::new(Verdict::Warn, summary, values).costing(stall).shown_by(Some(shown));
+    }
+    let values = json!({ "stall_ms": null, "sizes": sizes });
+    let summary = format!(
+        "a response of {bytes} bytes takes {:.0} ms, about as long as a cork's timer, but also \
+         when the connection closes: the application takes that time",
+        stall.unwrap_or_default()
+    );
+    Found::new(Verdict::Pass, summary, values).shown_by(Some(shown))
+}
+
+/// Pauses that must all be as long as the timer.
+const TRIALS: usize = 3;
+
+/// Answers before a close that are compared.
+const CLOSED_TRIALS: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cork_lets_go_when_the_connection_closes_and_a_think_time_does_not() {
+        let ms = |table: &[u64]| -> Vec<_> {
+            table.iter().copied().map(Duration::from_millis).collect()
+        };
+        #[rustfmt::skip]
+        let table: &[(&[u64], &[u64], Judgement)] = &[
+            (&[204, 208, 206], &[0, 1],     Judgement::Cork),
+            (&[204, 208, 250], &[150, 3],   Judgement::Cork),
+            (&[204, 204, 204], &[204, 204], Judgement::Think),
+            (&[204, 5, 204],   &[0, 0],     Judgement::Neither),
+            (&[150, 150, 150], &[0, 0],     Judgement::Neither),
+            (&[400, 400, 400], &[0, 0],     Judgement::Neither),
+        ];
+        for (kept, closed, expected) in table {
+            let judged = decide(&ms(kept), &ms(closed), Duration::from_micros(50));
+            assert_eq!(judged, *expected, "{kept:?} {closed:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is known about a server before the probes ask their questions, and what they tell each
+//! other.
+
+use std::time::Duration;
+
+use super::Idle;
+use crate::conversation::{Exchange, Page};
+
+/// A server, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The page that was asked for, and how it came the first time.
+    pub page: Page,
+    /// Its answer.
+    pub first: Exchange,
+    /// Further pages by the user's word, with their sizes in bytes.
+    pub others: Vec<(Page, u64)>,
+    /// The quickest handshake or answer: about one round trip.
+    pub rtt: Duration,
+    /// Slow probes are wanted.
+    pub thorough: bool,
+    /// What became of a connection left idle, if it was looked at.
+    pub idle: Option<Idle>,
+    /// A head was seen to arrive in a segment of its own.
+    pub split_seen: Option<Exchange>,
+}
+
+impl Facts {
+    /// What is known after `first` came for `page`.
+    #[must_use]
+    pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {
+        let split_seen = first.has_split_head().then(|| first.clone());
+        Self { page, first, others: Vec::new(), rtt, thorough: false, idle: None, split_seen }
+    }
+
+    /// The `Server` field.
+    #[must_use]
+    pub fn software(&self) -> Option<&str> {
+        self.first.head.fields.text("Server")
+    }
+
+    /// Whether the server offers ranges of the page.
+    #[must_use]
+    pub fn takes_ranges(&self) -> bool {
+        self.first.head.status == 200
+            && self.first.head.fields.list("Accept-Ranges").any(|unit| unit == b"bytes")
+    }
+
+    /// Responses of several sizes: the page, the user's paths, and ranges of the page.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<Page> {
+        let length = self.length();
+        let ranges = RANGES.iter().filter(|bytes| self.takes_ranges() && **bytes < length);
+        std::iter::once(self.page.clone())
+            .chain(self.others.iter().map(|(page, _)| page.clone()))
+            .chain(ranges.map(|bytes| self.page.range(0, bytes - 1)))
+            .take(SIZES_LIMIT)
+            .collect()
+    }
+
+    /// The largest response that is known, and its bytes of content.
+    #[must_use]
+    pub fn largest(&self) -> (Page, u64) {
+        let page = (self.page.clone(), self.length());
+        self.others.iter().cloned().fold(
+            page,
+            |largest, other| {
+                if other.1 > largest.1 { other } else { largest }
+            },
+        )
+    }
+
+    /// Bytes of the page.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.first.head.content_length.unwrap_or(self.first.content)
+    }
+
+    /// Why the first answer says nothing about what comes after an answer; `None` if it does.
+    #[must_use]
+    pub fn unended(&self) -> Option<&'static str> {
+        // A large one has an end, even if it was not read so far.
+        let endless = self.first.head.content_length.is_none();
+        unended(&self.first).filter(|_| endless)
+    }
+
+    /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
+    /// is no longer than request and answer took.
+    pub fn note(&mut self, exchange: &Exchange) {
+        if self.split_seen.is_none() && exchange.has_split_head() {
+            self.split_seen = Some(exchange.clone());
+        }
+        self.rtt = exchange.first_byte().map_or(self.rtt, |took| self.rtt.min(took));
+    }
+}
+
+/// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
+pub(super) fn unended(exchange: &Exchange) -> Option<&'static str> {
+    if exchange.head.status == SWITCHING_PROTOCOLS {
+        return Some("the server switches to another protocol (101): that is the end of HTTP here");
+    }
+    (!exchange.complete).then_some("the end of the response did not come, as far as it was read")
+}
+
+/// RFC 9110, section 15.2.2: the last answer in HTTP on its connection.
+const SWITCHING_PROTOCOLS: u16 = 101;
+
+/// Sizes that stall under Nagle's algorithm: one small segment, and just above the 4,096 and 8,192
+/// bytes that servers write at once.
+const RANGES: [u64; 3] = [200, 4_100, 8_900];
+
+/// No more sizes than these are tried.
+const SIZES_LIMIT: usize = 8;

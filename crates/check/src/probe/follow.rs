@@ -1,0 +1,482 @@
+//! Does the release of a stall follow our ACK? The one decision on which `fail` rests.
+//!
+//! A held segment leaves when our ACK arrives (Nagle), when a timer fires (cork), or when the
+//! application gets to it (think time). Only the first moves with our ACK. So the ACK is withheld for
+//! two different times, and not at all, in turn; the load of a machine makes any of the three late,
+//! but none of them early.
+
+use std::time::Duration;
+
+use ackwise_tcp::policy::HoldPolicy;
+
+use crate::{
+    conversation::{Exchange, Stall},
+    stack::Capabilities,
+};
+
+/// The two delays of our ACK.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Delays {
+    /// The shorter.
+    pub short: Duration,
+    /// The longer.
+    pub long: Duration,
+    /// An ACK that was withheld longer than this left at a time that nobody knows.
+    pub trusted: Duration,
+}
+
+/// When our end acknowledges in one trial.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arm {
+    /// At once.
+    Prompt,
+    /// After the shorter delay.
+    Short,
+    /// After the longer delay.
+    Long,
+}
+
+/// One request and its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// How it was acknowledged.
+    pub arm: Arm,
+    /// The longest pause in the answer.
+    pub stall: Option<Stall>,
+    /// From the first byte of the answer to its last.
+    pub took: Duration,
+}
+
+/// What one trial says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hint {
+    /// No pause worth the name.
+    Free,
+    /// The pause ended before our ACK can have done anything: nobody waited for it.
+    Early,
+    /// The pause ended when our ACK had just arrived.
+    Follows,
+    /// The pause went on after our ACK had arrived.
+    Late,
+    /// Nothing: it is not known when our ACK left.
+    Void,
+}
+
+/// What all trials say together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Release {
+    /// More trials are needed.
+    Undecided,
+    /// There is no stall.
+    NotHeld,
+    /// Our ACK releases it.
+    Ack,
+    /// It lasts about 200 ms, whatever we do.
+    Timer,
+    /// Something else does: the application, the path.
+    Other,
+}
+
+impl Delays {
+    /// The delays that a stack can keep; `None` if it cannot keep two that can be told apart.
+    #[must_use]
+    pub fn within(capabilities: Capabilities) -> Option<Self> {
+        let longest = capabilities.longest_delay;
+        let (short, long) = match longest {
+            _ if longest >= Duration::from_millis(120) => (40, 120),
+            _ if longest >= Duration::from_millis(30) => (12, 24),
+            _ => return None,
+        };
+        let (short, long) = (Duration::from_millis(short), Duration::from_millis(long));
+        Some(Self { short, long, trusted: longest + LATENESS })
+    }
+
+    /// How long the ACK is withheld in a trial of `arm`.
+    #[must_use]
+    pub fn of(&self, arm: Arm) -> Duration {
+        match arm {
+            Arm::Prompt => Duration::ZERO,
+            Arm::Short => self.short,
+            Arm::Long => self.long,
+        }
+    }
+}
+
+impl Trial {
+    /// What `exchange`, acknowledged as `arm` says, shows when `stall` is the pause that counts.
+    #[must_use]
+    pub fn of(arm: Arm, stall: Option<Stall>, exchange: &Exchange) -> Self {
+        let ends = exchange.duration().zip(exchange.first_byte());
+        let took = ends.map_or(Duration::ZERO, |(last, first)| last.saturating_sub(first));
+        Self { arm, stall, took }
+    }
+
+    /// What this trial says, on a path with that round-trip time.
+    #[must_use]
+    pub fn hint(&self, rtt: Duration, trusted: Duration) -> Hint {
+        let Some(stall) = self.stall.filter(|stall| stall.length() >= STALL) else {
+            return Hint::Free;
+        };
+        let known = stall.acked.filter(|acked| *acked <= stall.from + trusted);
+        let lag = known.and_then(|acked| stall.to.checked_duration_since(acked));
+        match lag {
+            Some(lag) if lag < soonest(rtt) => Hint::Early,
+            Some(lag) if lag <= latest(rtt) => Hint::Follows,
+            Some(_) => Hint::Late,
+            // No ACK can have left before the pause ended.
+            None if stall.length() <= trusted => Hint::Early,
+            None => Hint::Void,
+        }
+    }
+
+    /// How long the pause was, if it is worth the name.
+    #[must_use]
+    pub fn length_if_stalled(&self) -> Option<Duration> {
+        Some(self.length()).filter(|length| *length >= STALL)
+    }
+
+    /// How long after our ACK the pause went on.
+    fn lag(&self) -> Option<Duration> {
+        let stall = self.stall?;
+        stall.to.checked_duration_since(stall.acked?)
+    }
+
+    /// How long the pause was; no pause is one of no length.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.stall.map_or(Duration::ZERO, |stall| stall.length())
+    }
+}
+
+/// Decides what releases the stalls of `trials`, made in rounds of one trial for each [`Arm`].
+///
+/// The delays that count are those that came about: a busy machine makes two that were meant to
+/// differ the same, and two that were meant to be the same differ.
+#[must_use]
+pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
+    let delayed = trials.iter().filter(|trial| trial.arm != Arm::Prompt);
+    let hints = delayed.map(|trial| (trial, trial.hint(rtt, trusted)));
+    let told: Vec<(&Trial, Hint)> = hints.filter(|(_, hint)| *hint != Hint::Void).collect();
+    let count = |wanted| told.iter().filter(|(_, hint)| *hint == wanted).count();
+    let (free, follows, early) = (count(Hint::Free), count(Hint::Follows), count(Hint::Early));
+    let stalls = told.len() - free;
+    if follows == 0 && free == 0 && stalls >= FEW {
+        let timer = trials.iter().all(|trial| is_like_the_cork_timer(trial.length(), rtt));
+        return if timer { Release::Timer } else { Release::Other };
+    }
+    if told.len() < ENOUGH {
+        return Release::Undecided;
+    }
+    if free * 4 >= told.len() * 3 {
+        return Release::NotHeld;
+    }
+    // Answers without a stall speak neither way: how a server's writes fall into segments is luck.
+    let (follows, grows) = (alike(&told, rtt), grows(trials, &told));
+    // A path longer than the noise, or one release too early, leaves more room for chance.
+    let wanted = if rtt > BUSY || early > 0 { PLENTY } else { ENOUGH };
+    let accused = follows >= wanted && follows * 4 >= stalls * 3 && early <= 1;
+    if accused && grows == Some(true) {
+        return Release::Ack;
+    }
+    let hopeless = stalls >= PLENTY && (follows * 3 < stalls * 2 || grows == Some(false));
+    if early >= FEW || hopeless { Release::Other } else { Release::Undecided }
+}
+
+/// How many releases come after our ACK by about the same time, as those do that it causes.
+fn alike(told: &[(&Trial, Hint)], rtt: Duration) -> usize {
+    let following = told.iter().filter(|(_, hint)| *hint == Hint::Follows);
+    let lags: Vec<Duration> = following.filter_map(|(trial, _)| trial.lag()).collect();
+    let usual = median(lags.iter().copied()).unwrap_or_default();
+    lags.iter().filter(|lag| lag.abs_diff(usual) <= BUSY + rtt / 10).count()
+}
+
+/// Whether the stall grows with the delay of our ACK by at least half as much, from none to the
+/// longest third and from the shortest third to the longest: one that the server ends by itself does not,
+/// however well its length happens to fit one of them. `None` if the delays are too much alike.
+fn grows(trials: &[Trial], told: &[(&Trial, Hint)]) -> Option<bool> {
+    let lengths = |trial: &Trial| Some((trial.stall?.withheld()?, trial.length()));
+    let stalled = told.iter().filter(|(_, hint)| *hint == Hint::Follows);
+    let mut by_delay: Vec<(Duration, Duration)> =
+        stalled.filter_map(|(trial, _)| lengths(trial)).collect();
+    by_delay.sort_unstable();
+    let third = (by_delay.len() / 3).max(FEW).min(by_delay.len());
+    let (shorter, longer) = (&by_delay[..third], &by_delay[by_delay.len() - third..]);
+    let prompt: Vec<(Duration, Duration)> = trials
+        .iter()
+        .filter(|trial| trial.arm == Arm::Prompt)
+        .map(|trial| lengths(trial).unwrap_or_default())
+        .collect();
+    Some(grows_from(&prompt, longer)? && grows_from(shorter, longer)?)
+}
+
+/// From one group of (delay of the ACK, length of the stall) to another.
+fn grows_from(less: &[(Duration, Duration)], more: &[(Duration, Duration)]) -> Option<bool> {
+    let medians = |group: &[(Duration, Duration)]| {
+        let delay = median(group.iter().map(|(delay, _)| *delay))?;
+        Some((delay, median(group.iter().map(|(_, stall)| *stall))?))
+    };
+    let ((less, short), (more, long)) = (medians(less)?, medians(more)?);
+    let by_ack = more.saturating_sub(less);
+    (by_ack >= DISTINCT).then(|| long.saturating_sub(short) * 2 >= by_ack)
+}
+
+/// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
+/// back when its RTO, at least 200 ms, has passed.
+#[must_use]
+pub fn is_like_the_cork_timer(span: Duration, rtt: Duration) -> bool {
+    let (early, late) = (Duration::from_millis(5), Duration::from_millis(80));
+    (CORK_TIMER - early..=CORK_TIMER + 3 * rtt + late).contains(&span)
+}
+
+/// What a client loses in the trials of `arm`, compared with those of `all` with a prompt ACK: the stall
+/// takes longer by so much, for the pause that is left is the application's or the path's; but no more than
+/// the whole answer does, for an application that writes on meanwhile makes up for a part of it.
+#[must_use]
+pub fn lost(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
+    let usual = |trials: &[Trial], arm, of: fn(&Trial) -> Duration| {
+        median(trials.iter().filter(|trial| trial.arm == arm).map(of))
+    };
+    let beyond = |of: fn(&Trial) -> Duration| {
+        let prompt = usual(all, Arm::Prompt, of).unwrap_or_default();
+        Some(usual(trials, arm, of)?.saturating_sub(prompt))
+    };
+    beyond(Trial::length).min(beyond(|trial| trial.took))
+}
+
+/// The middle one (the upper of two).
+#[must_use]
+pub fn median(spans: impl Iterator<Item = Duration>) -> Option<Duration> {
+    let mut sorted: Vec<Duration> = spans.collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// A release that our ACK causes arrives a round trip after it, and not much sooner than the quickest
+/// round trip that was seen.
+fn soonest(rtt: Duration) -> Duration {
+    (rtt * 7 / 10).saturating_sub(BUSY)
+}
+
+/// It may come later by some queueing, and by what a busy machine adds.
+fn latest(rtt: Duration) -> Duration {
+    rtt * 3 / 2 + BUSY
+}
+
+/// What a busy machine adds to most things.
+const BUSY: Duration = Duration::from_millis(5);
+
+/// Delays that are nearer than this are not two.
+const DISTINCT: Duration = Duration::from_millis(4);
+
+/// A shorter pause is not worth a word.
+pub const STALL: Duration = Duration::from_millis(10);
+
+/// Rounds after which there is no verdict.
+pub const ROUNDS_MAX: usize = 8;
+
+/// Telling trials with a withheld ACK: that acquit, if all of them say so,
+const FEW: usize = 3;
+
+/// that accuse, three at each of two delays,
+const ENOUGH: usize = 6;
+
+/// and after which doubts weigh.
+const PLENTY: usize = 10;
+
+/// How long Linux holds what is corked.
+pub const CORK_TIMER: Duration = HoldPolicy::LINUX_CORK_RELEASE;
+
+/// How late our own ACK may be and still be ours. With the kernel's stack, 30 ms and these stay below
+/// the 40 ms of Linux's delayed-ACK timer.
+const LATENESS: Duration = Duration::from_millis(6);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// What makes a server pause inside a response, in milliseconds.
+    #[derive(Clone, Copy, Debug)]
+    enum Pause {
+        None,
+        /// Until our ACK arrives.
+        Nagle,
+        /// The application takes so long.
+        Think(f64),
+        /// As `Think`, but never longer than that and never the same twice.
+        Varied(f64),
+    }
+
+    const KERNEL: Delays = Delays {
+        short: Duration::from_millis(12),
+        long: Duration::from_millis(24),
+        trusted: Duration::from_millis(36),
+    };
+    const OURS: Delays = Delays {
+        short: Duration::from_millis(40),
+        long: Duration::from_millis(120),
+        trusted: Duration::from_millis(186),
+    };
+
+    #[test]
+    fn one_trial_hints_at_what_ended_the_pause() {
+        #[rustfmt::skip]
+        let table = [
+            // pause, our ACK after, what it says (milliseconds; round trip 1 ms, trusted to 36 ms)
+            (0.3,  None,        Hint::Free),
+            (9.9,  Some(9.8),   Hint::Free),
+            (26.5, Some(26.0),  Hint::Follows),
+            (32.0, Some(26.0),  Hint::Follows),
+            (33.0, Some(26.0),  Hint::Late),
+            (20.0, Some(26.0),  Hint::Early),
+            (20.0, None,        Hint::Early),
+            (41.0, Some(40.9),  Hint::Void), // The kernel's own timer may have been first.
+            (41.0, None,        Hint::Void),
+            (41.0, Some(12.0),  Hint::Late),
+        ];
+        for (pause, acked, expected) in table {
+            let trial = Trial { arm: Arm::Long, stall: Some(stall(pause, acked)), took: ms(pause) };
+            let hint = trial.hint(ms(1.0), KERNEL.trusted);
+            assert_eq!(hint, expected, "pause {pause} ms, ACK after {acked:?} ms");
+        }
+    }
+
+    #[test]
+    fn on_a_quiet_machine_each_server_is_told_from_the_others() {
+        #[rustfmt::skip]
+        let table = [
+            (Pause::None,          Release::NotHeld),
+            (Pause::Nagle,         Release::Ack),
+            (Pause::Think(5.0),    Release::NotHeld),
+            (Pause::Think(11.0),   Release::Other),
+            (Pause::Think(12.5),   Release::Other), // Just after the kernel stack's shorter delay,
+            (Pause::Think(24.5),   Release::Other), // its longer one,
+            (Pause::Think(40.5),   Release::Other), // and both of ours.
+            (Pause::Think(120.5),  Release::Other),
+            (Pause::Think(204.0),  Release::Timer),
+            (Pause::Think(400.0),  Release::Other),
+            (Pause::Varied(60.0),  Release::Other),
+            (Pause::Varied(130.0), Release::Other),
+        ];
+        for (pause, expected) in table {
+            for delays in [KERNEL, OURS] {
+                let released = study(pause, delays, ms(0.2), &mut Dice(1), false);
+                assert_eq!(released, expected, "{pause:?} with {delays:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_busy_machine_acquits_no_bad_server_and_accuses_no_good_one() {
+        let pauses = [
+            Pause::None,
+            Pause::Think(12.5),
+            Pause::Think(24.5),
+            Pause::Think(40.0),
+            Pause::Varied(50.0),
+        ];
+        let seeds = 1..=RUNS;
+        for delays in [KERNEL, OURS] {
+            let accused =
+                |pause, seed| study(pause, delays, ms(0.2), &mut Dice(seed), true) == Release::Ack;
+            for pause in pauses {
+                let wrong = seeds.clone().find(|seed| accused(pause, *seed));
+                assert_eq!(wrong, None, "{pause:?} accused with {delays:?} and this seed");
+            }
+            let escaped = seeds.clone().filter(|seed| !accused(Pause::Nagle, *seed)).count();
+
+            assert!(escaped as u64 * 100 <= RUNS, "{escaped} of {RUNS} escape with {delays:?}");
+        }
+    }
+
+    #[test]
+    fn on_a_long_path_thinking_of_any_length_is_not_taken_for_waiting() {
+        for delays in [KERNEL, OURS] {
+            for rtt in [10.0, 50.0, 100.0, 300.0] {
+                let released = |pause, seed| study(pause, delays, ms(rtt), &mut Dice(seed), false);
+                let nagle = released(Pause::Nagle, 1);
+                assert_eq!(nagle, Release::Ack, "round trip {rtt} ms with {delays:?}");
+                for longest in [30.0, 60.0, 130.0, 250.0, 500.0] {
+                    let varied = |seed| released(Pause::Varied(longest), seed);
+                    let wrong = (1..=RUNS).find(|seed| varied(*seed) == Release::Ack);
+                    let about = format!("to {longest} ms, round trip {rtt} ms with {delays:?}");
+                    assert_eq!(wrong, None, "accused with this seed: pauses up {about}");
+                }
+            }
+        }
+    }
+
+    /// Trials in the order of the probes, until there is a decision.
+    fn study(pause: Pause, delays: Delays, rtt: Duration, dice: &mut Dice, busy: bool) -> Release {
+        let mut trials: Vec<Trial> = Vec::new();
+        let round = [Arm::Short, Arm::Prompt, Arm::Long];
+        let screenings = [Arm::Long, Arm::Long];
+        let rounds = round.into_iter().cycle().take(round.len() * ROUNDS_MAX);
+        for (made, arm) in screenings.into_iter().chain(rounds).enumerate() {
+            let free = |trial: &Trial| trial.hint(rtt, delays.trusted) == Hint::Free;
+            if made == screenings.len() && trials.iter().all(free) {
+                return Release::NotHeld;
+            }
+            trials.push(observe(pause, arm, delays, rtt, dice, busy));
+            let release = decide(&trials, rtt, delays.trusted);
+            if release != Release::Undecided && made >= screenings.len() {
+                return release;
+            }
+        }
+        Release::Other
+    }
+
+    /// One exchange. Load delays our ACK, and whatever the server's program does.
+    fn observe(
+        pause: Pause,
+        arm: Arm,
+        delays: Delays,
+        rtt: Duration,
+        dice: &mut Dice,
+        busy: bool,
+    ) -> Trial {
+        let late = |dice: &mut Dice, often, most| {
+            if busy && dice.roll() < often { dice.roll() * most } else { 0.0 }
+        };
+        let wanted = delays.of(arm).as_secs_f64() * 1e3;
+        let mut acked = wanted + 0.05 + late(dice, 0.6, 12.0);
+        if delays == KERNEL && arm != Arm::Prompt && acked > 40.0 {
+            acked = 40.0 + dice.roll() * 4.0; // Sent by the kernel; we only learn of our own.
+        }
+        let ended = match pause {
+            Pause::None => 0.02 + late(dice, 0.05, 30.0),
+            Pause::Nagle => acked + rtt.as_secs_f64() * 1e3 + late(dice, 0.03, 20.0),
+            Pause::Think(ms) => ms + late(dice, 0.3, 20.0),
+            Pause::Varied(ms) => dice.roll() * ms + late(dice, 0.3, 20.0),
+        };
+        let known = (acked <= ended).then_some(acked);
+        Trial { arm, stall: Some(stall(ended, known)), took: ms(ended) }
+    }
+
+    fn stall(length: f64, acked: Option<f64>) -> Stall {
+        let from = Instant::now();
+        let after = |span: f64| from + ms(span);
+        Stall { offset: 200, before: 200, from, to: after(length), acked: acked.map(after) }
+    }
+
+    fn ms(span: f64) -> Duration {
+        Duration::from_secs_f64(span / 1e3)
+    }
+
+    /// SplitMix64: seeded, so that a failure can be replayed.
+    struct Dice(u64);
+
+    impl Dice {
+        /// Evenly from 0 to 1.
+        fn roll(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut bits = self.0;
+            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (bits ^ (bits >> 31)) as f64 / u64::MAX as f64
+        }
+    }
+
+    const RUNS: u64 = 2_000;
+}

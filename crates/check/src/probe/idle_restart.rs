@@ -1,0 +1,94 @@
+//! `idle-restart`: the window before and after an idle pause longer than the RTO.
+//!
+//! RFC 5681, section 4.1: a sender that has been idle for longer than its RTO SHOULD start again with
+//! no more than the restart window. Whoever serves pages on kept connections pays for it in round
+//! trips.
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{
+    Facts, Found,
+    flight::{Flight, View},
+};
+use crate::{
+    card::Verdict,
+    conversation::{Client, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// One connection: grow the window, count a flight, pause, count a flight.
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+    let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
+    let unknown = |summary: String| {
+        let values = json!({ "before": null, "after": null, "idle_s": null });
+        Ok(Found::new(Verdict::Unknown, summary, values))
+    };
+    let view = match View::of(client, facts) {
+        Ok(view) => view,
+        Err(reason) => return unknown(reason),
+    };
+    let (page, bytes) = facts.largest();
+    if bytes < LARGE {
+        return unknown(format!(
+            "it takes a response of {LARGE} bytes, and the largest known has {bytes}: name \
+             another with --paths"
+        ));
+    }
+    let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let mut conversation = client.open(Receiver::ETHERNET)?;
+    conversation.ask(&ask, &mut client.budget)?;
+    conversation.set_acknowledge(view.acknowledge());
+    let busy = conversation.ask(&ask, &mut client.budget)?;
+    conversation.set_acknowledge(Acknowledge::Promptly);
+    conversation.listen(client.budget.cap(client.now() + pause));
+    if !conversation.takes_more() {
+        return unknown("the server does not keep the connection over a pause".to_owned());
+    }
+    conversation.set_acknowledge(view.acknowledge());
+    let rested = conversation.ask(&ask, &mut client.budget)?;
+    let flights = view.first_flight(&busy).zip(view.first_flight(&rested));
+    let Some((before, after)) = flights else {
+        return unknown("the response is empty".to_owned());
+    };
+    if before.is_all && matches!(view, View::Bursts(_)) {
+        return unknown("the flights of this path cannot be told apart".to_owned());
+    }
+    Ok(report(before, after, pause).shown_by(Some(&rested)))
+}
+
+fn report(before: Flight, after: Flight, pause: Duration) -> Found {
+    let values = json!({
+        "before": before.segments,
+        "after": after.segments,
+        "idle_s": super::rounded(pause.as_secs_f64()),
+    });
+    let (from, to, secs) = (before.segments, after.segments, pause.as_secs_f64());
+    if to * 2 <= from {
+        let summary = format!(
+            "after {secs:.1} s of silence the window falls from {from} to {to} segments: the next \
+             large response takes more round trips"
+        );
+        return Found::new(Verdict::Warn, summary, values);
+    }
+    if before.is_all {
+        let summary = format!(
+            "the window is at least {to} segments, before and after {secs:.1} s of silence"
+        );
+        return Found::new(Verdict::Pass, summary, values);
+    }
+    let summary =
+        format!("the window survives {secs:.1} s of silence: {from} segments before, {to} after");
+    Found::new(Verdict::Pass, summary, values)
+}
+
+/// Longer than Linux's and BSD's RTO on a short path.
+const PAUSE: Duration = Duration::from_millis(1_200);
+
+/// With `--thorough`: several RTOs of a slow path.
+const LONG_PAUSE: Duration = Duration::from_secs(4);
+
+/// A smaller response does not fill the windows that are compared.
+const LARGE: u64 = 40 * 1460;

@@ -1,0 +1,67 @@
+//! `initial-window`: segments sent before the first ACK.
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, flight::View};
+use crate::{
+    card::{FindingId, Verdict},
+    conversation::{Client, Trouble},
+    stack::Receiver,
+};
+
+/// A new connection whose first flight is counted.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let unknown = |summary: String| {
+        let values = super::unknown_values(FindingId::InitialWindow);
+        Ok(Found::new(Verdict::Unknown, summary, values))
+    };
+    let view = match View::of(client, facts) {
+        Ok(view) => view,
+        Err(reason) => return unknown(reason),
+    };
+    let (page, _) = facts.largest();
+    let ask = client.get(&page, Some(ConnectionOption::Close))?;
+    let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
+    let mut conversation = client.open(receiver)?;
+    let exchange = conversation.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
+    facts.note(&exchange);
+    let Some(flight) = view.first_flight(&exchange) else {
+        return unknown("the response is empty".to_owned());
+    };
+    let segments = flight.segments;
+    let mss = flight.full_seen.then_some(flight.mss);
+    let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "bytes": flight.bytes, "at_least": at_least });
+    if flight.ends_short {
+        let summary = format!(
+            "at least {segments}: the server paused after a segment that was not full, so it may not \
+             have been the window that stopped it"
+        );
+        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+            .shown_by(Some(&exchange)));
+    }
+    // Bursts that are not told apart look like one.
+    let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
+    if flight.is_all && uncertain {
+        let summary = format!(
+            "at least {segments}: the whole response came before our first ACK; name a larger page \
+             with --paths"
+        );
+        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+            .shown_by(Some(&exchange)));
+    }
+    let (verdict, note) = match segments {
+        RFC_6928.. => (Verdict::Pass, "as RFC 6928 allows"),
+        4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
+        _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
+    };
+    let counted = super::counted(segments, "segment");
+    let summary = format!("{counted} before the first ACK, {note}");
+    Ok(Found::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
+}
+
+/// RFC 6928, section 2: the initial window is at most 10 segments.
+const RFC_6928: u64 = 10;
+
+/// More than any initial window; the rest of a large page need not be waited for.
+const BEGINNING: u64 = 64 << 10;

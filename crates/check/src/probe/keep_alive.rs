@@ -1,0 +1,177 @@
+//! `keep-alive`: is the connection kept, how long, for how many requests?
+//!
+//! The connection of the very first answer is left idle while the other probes work, and looked at
+//! last.
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, rounded};
+use crate::{
+    card::{FindingId, Verdict},
+    conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// What became of a connection that was left idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Idle {
+    /// How long it has been idle.
+    pub lasted: Duration,
+    /// The server has closed it.
+    pub closed_by_server: bool,
+}
+
+/// Uses up what is left of the requests, to see the server's limit.
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+    if let Some(reason) = facts.unended() {
+        let values = super::unknown_values(FindingId::KeepAlive);
+        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&facts.first)));
+    }
+    let by_default = facts.first.persists();
+    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut line = Line::new(Receiver::ETHERNET);
+    let kept = match line.ask(&ask, Acknowledge::Promptly, client) {
+        // A slow server has used up the budget; what its first answer said is known all the same.
+        Err(Trouble::OutOf(_)) => None,
+        kept => Some(kept?),
+    };
+    let announced = [kept.as_ref(), Some(&facts.first)];
+    let announced = announced.into_iter().flatten().find_map(|answer| answer.head.keep_alive);
+    let (taken, full) = match &kept {
+        // It was we who did not read on, so the connection is not full.
+        Some(answer) if answer.complete => count(&mut line, &ask, client)?,
+        _ => (1, false),
+    };
+    Ok(report(&Seen {
+        by_default,
+        on_request: kept.as_ref().map_or(by_default, Exchange::persists),
+        said_timeout: announced.and_then(|announced| announced.timeout),
+        // The field of a first response counts the requests after it.
+        said_max: announced.and_then(|announced| announced.max).map(|max| max.saturating_add(1)),
+        idle: facts.idle,
+        taken,
+        full,
+    }))
+}
+
+/// How many requests the connection of `line` takes, as far as they are allowed, and whether it is
+/// full then.
+fn count(line: &mut Line, ask: &Ask, client: &mut Client) -> Result<(u32, bool), Trouble> {
+    let until = client.budget.cap(client.now() + COUNTING);
+    let mut taken = 1;
+    while client.budget.requests_left() > 0 && client.now() < until {
+        if !line.current().is_some_and(Conversation::takes_more) {
+            return Ok((taken, true));
+        }
+        match line.ask(ask, Acknowledge::Promptly, client) {
+            Err(Trouble::OutOf(_)) => break,
+            // The time is over in the middle of it: no word about what the connection takes.
+            Ok(answer) if !answer.complete => return Ok((taken, false)),
+            answer => answer?,
+        };
+        match line.current().map_or(0, Conversation::requests) {
+            now if now > taken => taken = now,
+            _ => return Ok((taken, true)), // Closed without a word; a new one took its place.
+        }
+    }
+    Ok((taken, !line.current().is_some_and(Conversation::takes_more)))
+}
+
+/// All that the verdict depends on.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    by_default: bool,
+    on_request: bool,
+    said_timeout: Option<Duration>,
+    said_max: Option<u32>,
+    idle: Option<Idle>,
+    /// Requests that one connection has taken.
+    taken: u32,
+    /// It did not take another.
+    full: bool,
+}
+
+fn report(seen: &Seen) -> Found {
+    let requests = |number: u32| super::counted(u64::from(number), "request");
+    let tenths = |span: Duration| rounded((span.as_secs_f64() * 10.0).round() / 10.0);
+    let closed_after = seen.idle.filter(|idle| idle.closed_by_server).map(|idle| idle.lasted);
+    let open_after = seen.idle.filter(|idle| !idle.closed_by_server).map(|idle| idle.lasted);
+    let timeout = seen.said_timeout.or(closed_after);
+    let persists = seen.by_default || seen.on_request;
+    let max = if seen.full && persists { Some(seen.taken) } else { seen.said_max };
+    let values = json!({
+        "persistent": seen.by_default,
+        "on_request": seen.on_request,
+        "timeout_s": timeout.map(tenths),
+        "timeout_seen_s": closed_after.map(tenths),
+        "timeout_more_than_s": if timeout.is_none() { open_after.map(tenths) } else { None },
+        "max_requests": max,
+        "more_than_requests": if max.is_none() && persists { Some(seen.taken) } else { None },
+    });
+    let kept = match (seen.by_default, seen.on_request) {
+        (true, _) => "connections persist by default",
+        (false, true) => "connections persist if the client asks for it",
+        (false, false) => "each connection takes one request",
+    };
+    if !persists {
+        return Found::new(
+            Verdict::Warn,
+            format!("{kept}: a handshake and slow start for each"),
+            values,
+        );
+    }
+    let idle = match (seen.said_timeout, closed_after, open_after) {
+        (Some(said), ..) => format!(", by its word for {} s when idle", tenths(said)),
+        (None, Some(after), _) => format!(", and are closed when idle for {} s", tenths(after)),
+        (None, None, Some(after)) => format!(", when idle for more than {} s", tenths(after)),
+        (None, None, None) => String::new(),
+    };
+    let count = match (seen.full, max) {
+        (true, Some(taken)) => format!(", for {}", requests(taken)),
+        (_, Some(said)) => format!(", by its word for {}", requests(said)),
+        (_, None) => format!(", for more than {}", requests(seen.taken)),
+    };
+    Found::new(Verdict::Pass, format!("{kept}{idle}{count}"), values)
+}
+
+/// How long the requests of one connection are counted.
+const COUNTING: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_goes_before_what_was_said_and_neither_is_guessed() {
+        let seen = Seen {
+            by_default: true,
+            on_request: true,
+            said_timeout: None,
+            said_max: None,
+            idle: Some(Idle { lasted: Duration::from_millis(10_010), closed_by_server: false }),
+            taken: 37,
+            full: false,
+        };
+        let values = report(&seen).values;
+        assert_eq!(values["timeout_s"], json!(null));
+        assert_eq!(values["timeout_more_than_s"], json!(10.0));
+        assert_eq!(
+            (&values["max_requests"], &values["more_than_requests"]),
+            (&json!(null), &json!(37))
+        );
+
+        let values = report(&Seen { said_max: Some(100), full: true, ..seen }).values;
+        assert_eq!(values["max_requests"], json!(37), "seen");
+
+        let closed = Some(Idle { lasted: Duration::from_millis(5_004), closed_by_server: true });
+        let values = report(&Seen { idle: closed, ..seen }).values;
+        assert_eq!(values["timeout_s"], json!(5.0));
+
+        let found =
+            report(&Seen { by_default: false, on_request: false, taken: 1, full: true, ..seen });
+        assert_eq!((found.verdict, &found.values["max_requests"]), (Verdict::Warn, &json!(null)));
+    }
+}

@@ -1,0 +1,147 @@
+//! `pipelining`: two requests in one segment: right order, right bodies?
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, facts::unended};
+use crate::{
+    card::Verdict,
+    conversation::{Ask, Client, Exchange, Line, Page, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
+/// asks once more one by one: a page that is never the same twice cannot be compared.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let pages = two_pages(facts);
+    let distinct = pages[0] != pages[1];
+    let option = Some(ConnectionOption::KeepAlive);
+    let asks = [client.get(&pages[0], option)?, client.get(&pages[1], option)?];
+    let mut line = Line::new(Receiver::ETHERNET);
+    let alone = one_by_one(&asks, distinct, &mut line, client)?;
+    if let Some(reason) = alone.iter().find_map(unended) {
+        return Ok(Found::new(Verdict::Unknown, reason, json!({ "ok": null })));
+    }
+    if !alone[0].persists() {
+        let summary = "the server closes after each response, so nothing can be pipelined";
+        return Ok(Found::new(Verdict::Pass, summary, json!({ "ok": false })));
+    }
+    let mut conversation = client.open(Receiver::ETHERNET)?;
+    let sent = conversation.send(&asks, &mut client.budget)?;
+    let first = conversation.receive(sent, &client.budget)?;
+    facts.note(&first);
+    if !first.complete {
+        return Ok(unfinished().shown_by(Some(&first)));
+    }
+    let answered = client.now();
+    let second = match conversation.receive(sent, &client.budget) {
+        Ok(second) => second,
+        Err(trouble) => {
+            let closed = conversation.closed().is_some() || !first.persists();
+            let waited = client.now().saturating_duration_since(answered);
+            return Ok(first_only(trouble, closed, waited, &alone).shown_by(Some(&first)));
+        }
+    };
+    let together = [first, second];
+    let found = if !together[1].complete {
+        unfinished()
+    } else if alike(&together, &alone) {
+        right(distinct)
+    } else {
+        let again = one_by_one(&asks, distinct, &mut line, client)?;
+        otherwise(&together, &alone, &again)
+    };
+    Ok(found.shown_by(Some(&together[0])))
+}
+
+fn one_by_one(
+    asks: &[Ask; 2],
+    distinct: bool,
+    line: &mut Line,
+    client: &mut Client,
+) -> Result<[Exchange; 2], Trouble> {
+    let first = line.ask(&asks[0], Acknowledge::Promptly, client)?;
+    let second =
+        if distinct { line.ask(&asks[1], Acknowledge::Promptly, client)? } else { first.clone() };
+    Ok([first, second])
+}
+
+/// Two pages whose responses differ, if the server has such.
+fn two_pages(facts: &Facts) -> [Page; 2] {
+    let whole = facts.page.clone();
+    if facts.takes_ranges() && facts.length() >= 2 {
+        return [whole.range(0, 0), whole.range(0, 1)];
+    }
+    let other = facts.others.iter().map(|(page, _)| page.clone()).find(|page| *page != whole);
+    [whole.clone(), other.unwrap_or(whole)]
+}
+
+fn same(one: &Exchange, other: &Exchange) -> bool {
+    (one.head.status, one.content, one.digest) == (other.head.status, other.content, other.digest)
+}
+
+fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
+    these.iter().zip(those).all(|(one, other)| same(one, other))
+}
+
+fn right(distinct: bool) -> Found {
+    let order = if distinct { "in order" } else { "(two of the same page: no order to be seen)" };
+    let summary = format!("two requests in one segment are both answered rightly {order}");
+    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+}
+
+fn unfinished() -> Found {
+    let summary = "not found out: the answers to two requests in one segment did not end in time";
+    Found::new(Verdict::Unknown, summary, json!({ "ok": null }))
+}
+
+/// Both answers came, and not as they came one by one, neither the first time nor `again`.
+fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange; 2]) -> Found {
+    if alike(alone, again) {
+        let swapped = same(&together[0], &alone[1]) && same(&together[1], &alone[0]);
+        let what = if swapped { "in the wrong order" } else { "otherwise than one by one" };
+        let summary = format!("two requests in one segment are answered {what}");
+        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+    }
+    let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
+    if statuses(alone) != statuses(again) {
+        let summary = "the same request is not always answered with the same status";
+        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+    }
+    if statuses(together) != statuses(alone) {
+        let summary =
+            "two requests in one segment are answered with another status than one by one";
+        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+    }
+    let summary = "two requests in one segment are both answered, with the right status; the page is \
+                   never the same twice, so the content was not compared";
+    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+}
+
+/// Only one answer came, and then `trouble`, after `waited`.
+fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
+    let only = "of two requests in one segment only the first is answered";
+    let no = json!({ "ok": false });
+    if let Trouble::Http { .. } = trouble {
+        let summary = format!("{only} rightly: {trouble}");
+        return Found::new(Verdict::Fail, summary, no);
+    }
+    // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
+    if closed {
+        return Found::new(Verdict::Warn, format!("{only}, then the server closes"), no);
+    }
+    let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
+    if waited < FOLLOW_UP.max(2 * usual) {
+        let summary = format!("not found out: {trouble}");
+        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+    }
+    let secs = waited.as_secs_f64();
+    let summary = format!("{only}: the other not within {secs:.1} s, on an open connection");
+    Found::new(Verdict::Fail, summary, no)
+}
+
+/// A second answer that comes later than this after the first, or than twice what one takes alone, does
+/// not come.
+const FOLLOW_UP: Duration = Duration::from_secs(1);

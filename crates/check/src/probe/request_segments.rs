@@ -1,0 +1,107 @@
+//! `request-segments`: does the server stall a request that comes in two segments?
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, follow, ms};
+use crate::{
+    card::Verdict,
+    conversation::{Client, Conversation, Exchange, Trouble},
+    stack::Receiver,
+};
+
+/// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
+/// request to the first of the answer.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let (mut whole, mut cut) = (Vec::new(), Vec::new());
+    let mut shown = None;
+    let mut current: Option<Conversation> = None;
+    for trial in 0..TRIALS_MAX {
+        for (in_two, times) in [(false, &mut whole), (true, &mut cut)] {
+            let exchange = ask(in_two, &mut current, client, facts)?;
+            times.extend(exchange.first_byte());
+            if in_two {
+                shown = Some(exchange);
+            }
+        }
+        if trial + 1 >= TRIALS_MIN && decide(&whole, &cut) < follow::STALL {
+            break; // One quick answer is enough to acquit.
+        }
+    }
+    let stall = decide(&whole, &cut);
+    let values = json!({ "stall_ms": ms(stall) });
+    let found = if stall >= follow::STALL {
+        let cost = ms(stall);
+        let summary =
+            format!("a request in two segments is answered {cost:.0} ms later than one in one");
+        Found::new(Verdict::Warn, summary, values).costing(Some(cost))
+    } else {
+        let summary = "a request in two segments is answered as soon as it is complete";
+        Found::new(Verdict::Pass, summary, values)
+    };
+    Ok(found.shown_by(shown.as_ref()))
+}
+
+fn ask(
+    in_two: bool,
+    current: &mut Option<Conversation>,
+    client: &mut Client,
+    facts: &mut Facts,
+) -> Result<Exchange, Trouble> {
+    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut conversation = match current.take().filter(Conversation::takes_more) {
+        Some(conversation) => conversation,
+        None => client.open(Receiver::ETHERNET)?,
+    };
+    let sent = if in_two {
+        let middle = ask.bytes().len() / 2;
+        conversation.send_in_two(&ask, middle, PAUSE + facts.rtt, &mut client.budget)?
+    } else {
+        conversation.send(std::slice::from_ref(&ask), &mut client.budget)?
+    };
+    let exchange = conversation.receive(sent, &client.budget)?;
+    facts.note(&exchange);
+    *current = Some(conversation);
+    Ok(exchange)
+}
+
+/// How much longer the *quickest* answer to a cut request takes than the usual one to a whole one:
+/// load makes answers late, never early.
+fn decide(whole: &[Duration], cut: &[Duration]) -> Duration {
+    let usual = follow::median(whole.iter().copied()).unwrap_or_default();
+    cut.iter().min().map_or(Duration::ZERO, |quickest| quickest.saturating_sub(usual))
+}
+
+/// Between the two segments: long enough for the server to read the first one by itself.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// Pairs after which a server may be acquitted.
+const TRIALS_MIN: usize = 2;
+
+/// Pairs that it takes to accuse one.
+const TRIALS_MAX: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_cut_request_decides() {
+        #[rustfmt::skip]
+        let table: &[(&[u64], &[u64], u64)] = &[
+            (&[1, 1, 1],    &[41, 42, 41], 40),
+            (&[1, 1, 1],    &[41, 1, 41],  0),
+            (&[40, 41, 40], &[40, 44, 41], 0),
+            (&[1, 30, 1],   &[2, 60, 60],  1),
+            (&[],           &[],           0),
+        ];
+        let spans =
+            |ms: &[u64]| -> Vec<_> { ms.iter().copied().map(Duration::from_millis).collect() };
+        for (whole, cut, expected) in table {
+            let stall = decide(&spans(whole), &spans(cut));
+            assert_eq!(stall, Duration::from_millis(*expected), "{whole:?} {cut:?}");
+        }
+    }
+}

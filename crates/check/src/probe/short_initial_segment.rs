@@ -1,0 +1,185 @@
+//! `short-initial-segment`: does the response wait for our delayed ACK at its start?
+//!
+//! Heidemann 1996, section 2.1: a head in a segment of its own, then one full segment, and a window
+//! too small for another: the receiver has less than the two full segments that it acknowledges at
+//! once, and the sender has nothing that it may send.
+//!
+//! Today's windows are larger, and most receivers count segments and not bytes. So a response that
+//! waits when *every* ACK is withheld is only warned of; it fails if an ordinary receiver waits too.
+
+use std::time::Duration;
+
+use ackwise_http::ConnectionOption;
+use ackwise_tcp::Timestamps;
+use serde_json::json;
+
+use super::{
+    Facts, Found,
+    follow::{self, Arm, Delays, Hint, ROUNDS_MAX, Release, Trial},
+    ms,
+};
+use crate::{
+    card::Verdict,
+    conversation::{Client, Exchange, Page, Stall, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// New connections with a window of two segments, ACKs withheld for two different times.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    let unknown =
+        |summary: String| Ok(Found::new(Verdict::Unknown, summary, json!({ "stall_ms": null })));
+    let capabilities = client.capabilities();
+    let Some(delays) = Delays::within(capabilities) else {
+        return unknown("this system cannot withhold ACKs".to_owned());
+    };
+    let (page, bytes) = facts.largest();
+    let Some(mss) = SEGMENTS.into_iter().find(|mss| bytes >= SEGMENTS_NEEDED * u64::from(*mss))
+    else {
+        let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
+        return unknown(format!(
+            "it takes a response of {needed} bytes, and the largest known has {bytes}: name \
+             another with --paths"
+        ));
+    };
+    let mut bench = Bench { client, facts, page, mss, delays, shown: None };
+    let (release, trials) = bench.study(Acknowledge::After)?;
+    let cost = match release {
+        Release::Ack if capabilities.segments => cost(&bench.study(Acknowledge::Delayed)?),
+        release => cost(&(release, trials.clone())), // The kernel's receiver is an ordinary one.
+    };
+    let Bench { facts, shown, .. } = bench;
+    let stall = follow::median(
+        trials.iter().filter(|trial| trial.arm == Arm::Long).filter_map(Trial::length_if_stalled),
+    );
+    let found = match release {
+        Release::Ack => {
+            let stall = stall.map(ms);
+            let values = json!({ "stall_ms": stall, "mss": mss });
+            let begins =
+                "a response begins with a short segment and then waits for our delayed ACK";
+            if let Some(cost) = cost.map(ms) {
+                let summary = format!("{begins}: {cost:.0} ms");
+                Found::new(Verdict::Fail, summary, values).costing(Some(cost))
+            } else {
+                let stall = stall.unwrap_or_default();
+                let summary = format!(
+                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
+                     bytes, as BSD did; one that acknowledges every second segment is spared"
+                );
+                Found::new(Verdict::Warn, summary, values)
+            }
+        }
+        Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
+            return unknown(
+                "responses begin with a short segment, but this kernel acknowledges that and a \
+                 full one at once: only a stack of our own can tell"
+                    .to_owned(),
+            );
+        }
+        Release::NotHeld => {
+            let summary = "a response does not wait for our ACK at its start";
+            Found::new(Verdict::Pass, summary, json!({ "stall_ms": 0.0, "mss": mss }))
+        }
+        Release::Undecided => {
+            return unknown(
+                "a response pauses at its start, and no number of trials shows for what: this \
+                 machine or the path is too busy"
+                    .to_owned(),
+            );
+        }
+        Release::Other | Release::Timer => {
+            let summary = "a response pauses at its start, but not for our ACK";
+            Found::new(Verdict::Pass, summary, json!({ "stall_ms": null, "mss": mss }))
+        }
+    };
+    Ok(found.shown_by(shown.as_ref()))
+}
+
+/// What the stall costs, beyond what the application takes in any case, if our ACK ends it and that is
+/// worth the name.
+fn cost((release, trials): &(Release, Vec<Trial>)) -> Option<Duration> {
+    follow::lost(trials, Arm::Long, trials)
+        .filter(|cost| *release == Release::Ack && *cost >= follow::STALL)
+}
+
+struct Bench<'a> {
+    client: &'a mut Client,
+    facts: &'a mut Facts,
+    page: Page,
+    mss: u16,
+    delays: Delays,
+    shown: Option<Exchange>,
+}
+
+impl Bench<'_> {
+    fn study(
+        &mut self,
+        acknowledge: fn(Duration) -> Acknowledge,
+    ) -> Result<(Release, Vec<Trial>), Trouble> {
+        let mut trials = Vec::new();
+        for _ in 0..SCREENINGS {
+            trials.push(self.try_once(Arm::Long, acknowledge)?);
+        }
+        let free = |trial: &Trial| trial.hint(self.facts.rtt, self.delays.trusted) == Hint::Free;
+        if trials.iter().all(free) {
+            return Ok((Release::NotHeld, trials));
+        }
+        let round = [Arm::Short, Arm::Prompt, Arm::Long];
+        for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
+            trials.push(self.try_once(arm, acknowledge)?);
+            let release = follow::decide(&trials, self.facts.rtt, self.delays.trusted);
+            if release != Release::Undecided {
+                return Ok((release, trials));
+            }
+        }
+        Ok((Release::Undecided, trials))
+    }
+
+    fn try_once(
+        &mut self,
+        arm: Arm,
+        acknowledge: fn(Duration) -> Acknowledge,
+    ) -> Result<Trial, Trouble> {
+        let acknowledge = match arm {
+            Arm::Prompt => Acknowledge::Promptly,
+            arm => acknowledge(self.delays.of(arm)),
+        };
+        let window = u32::from(self.mss) * 2;
+        let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
+        let ask = self.client.get(&self.page, Some(ConnectionOption::Close))?;
+        let mut conversation = self.client.open(receiver)?;
+        let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
+        let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
+        self.facts.note(&exchange);
+        let stall = initial_stall(&exchange, self.mss);
+        let trial = Trial::of(arm, stall, &exchange);
+        if self.shown.is_none() || stall.is_some_and(|stall| stall.length() >= follow::STALL) {
+            self.shown = Some(exchange);
+        }
+        Ok(trial)
+    }
+}
+
+/// The longest pause before which less had come than the two full segments that an ordinary receiver
+/// acknowledges at once (this one withholds every ACK), and after which a full one was still to come:
+/// before a shorter rest the pause is Nagle's.
+fn initial_stall(exchange: &Exchange, mss: u16) -> Option<Stall> {
+    let mss = u64::from(mss) - TIMESTAMPS;
+    let left = |stall: &Stall| exchange.length().saturating_sub(stall.before);
+    exchange
+        .stalls()
+        .filter(|stall| stall.before < 2 * mss && left(stall) >= mss)
+        .max_by_key(Stall::length)
+}
+
+/// Segment sizes that are tried, the largest that the response allows.
+const SEGMENTS: [u16; 2] = [1460, 536];
+
+/// A response must have so many segments that there is a start to speak of.
+const SEGMENTS_NEEDED: u64 = 3;
+
+/// Bytes that the timestamps option takes from each segment.
+const TIMESTAMPS: u64 = Timestamps::WIRE_BYTES as u64;
+
+/// Answers that must be free of pauses.
+const SCREENINGS: usize = 2;

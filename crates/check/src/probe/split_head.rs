@@ -1,0 +1,57 @@
+//! `split-head`: does the response head leave in a segment of its own?
+
+use ackwise_http::ConnectionOption;
+use serde_json::json;
+
+use super::{Facts, Found, follow::Delays};
+use crate::{
+    card::Verdict,
+    conversation::{Client, Line, Trouble},
+    stack::{Acknowledge, Receiver},
+};
+
+/// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
+/// way, so one sighting proves a split and only several merged reads speak against it.
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+    // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
+    let withheld = Delays::within(client.capabilities())
+        .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
+    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut line = Line::new(Receiver::ETHERNET);
+    let both = [withheld, Acknowledge::Promptly];
+    // Where segments are seen as they are, one more answer, on a used connection, is enough.
+    let looks = if client.capabilities().segments { 1 } else { LOOKS };
+    for acknowledge in both.into_iter().cycle().take(looks) {
+        if facts.split_seen.is_none() {
+            facts.note(&line.ask(&ask, acknowledge, client)?);
+        }
+    }
+    Ok(decide(facts, client.capabilities().segments))
+}
+
+fn decide(facts: &Facts, exact: bool) -> Found {
+    let first = &facts.first;
+    let head_bytes = first.head.end - first.head.start;
+    let values = |split: Option<bool>| json!({ "split": split, "head_bytes": head_bytes });
+    if first.content == 0 {
+        let summary = "the response has no content that the head could be apart from";
+        return Found::new(Verdict::Unknown, summary, values(None));
+    }
+    match &facts.split_seen {
+        Some(exchange) => {
+            let summary = format!(
+                "the head of {head_bytes} bytes leaves in a segment of its own: one more packet \
+                 for each response, and food for Nagle's algorithm"
+            );
+            Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
+        }
+        None => {
+            let how = if exact { "" } else { ", as far as reads show it" };
+            let summary = format!("head and content share segments{how}");
+            Found::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
+        }
+    }
+}
+
+/// Answers looked at where reads may merge segments.
+const LOOKS: usize = 6;

@@ -1,0 +1,211 @@
+//! The one sentence that stands above everything else.
+
+use ackwise_report::{escape, layout::milliseconds};
+
+use super::{Report, pages, stalls, title};
+use crate::card::{Card, Finding, FindingId, Verdict};
+
+pub(super) fn of(report: &Report) -> String {
+    let sentences: Vec<_> = match &report.cards[..] {
+        [] => vec!["Nothing was checked.".to_owned()],
+        cards => cards.iter().map(of_card).collect(),
+    };
+    let gain = pages::gain(&report.pages);
+    sentences.into_iter().chain(gain).collect::<Vec<_>>().join(" ")
+}
+
+fn of_card(card: &Card) -> String {
+    let with = |verdict| card.findings.iter().filter(move |it| it.verdict == verdict);
+    let who = match card.server {
+        Some(_) => format!("The {}", title(card)),
+        None => title(card),
+    };
+    let lost = lossy(card);
+    let verdict = match &lost[..] {
+        [worst, ..] => format!("{who} {}{}", losses(&lost), change(worst)),
+        [] => lossless(&who, card),
+    };
+    if card.server.is_some() {
+        // They are there to be compared, and their card says what stays open.
+        return verdict;
+    }
+    let open: Vec<_> = stalls::open(card).collect();
+    let others = with(Verdict::Unknown).count() - open.len();
+    // Without a loss it has been said.
+    let open = match lost.is_empty() || open.is_empty() {
+        true => String::new(),
+        false => format!(" Not found out: {}.", names(open)),
+    };
+    let others = match others {
+        0 => String::new(),
+        1 => " One more question stays open.".to_owned(),
+        n => format!(" {n} more questions stay open."),
+    };
+    format!("{verdict}{open}{others}")
+}
+
+/// What fails, and what only warns but costs time; the dearest first.
+fn lossy(card: &Card) -> Vec<&Finding> {
+    let cost = |it: &Finding| it.cost_ms.unwrap_or(0.0);
+    let mut lossy: Vec<_> = card
+        .findings
+        .iter()
+        .filter(|it| match it.verdict {
+            Verdict::Fail => true,
+            Verdict::Warn => cost(it) > 0.0,
+            Verdict::Pass | Verdict::Unknown => false,
+        })
+        .collect();
+    lossy.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    lossy
+}
+
+/// What can be said of a server at which no loss was seen: no more than was found out.
+fn lossless(who: &str, card: &Card) -> String {
+    let open = names(stalls::open(card));
+    let passed = stalls::of(card).filter(|it| it.verdict == Verdict::Pass).count();
+    let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
+    let look = match warned.is_empty() {
+        true => String::new(),
+        false => format!("; worth a look: {warned}"),
+    };
+    match passed {
+        0 if !open.is_empty() => format!("{who}: not found out: {open}{look}."),
+        _ if !open.is_empty() => format!("{who} shows no loss; not found out: {open}{look}."),
+        _ if warned.is_empty() => format!("{who} has nothing to remove."),
+        // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
+        0 => format!("{who}: worth a look: {warned}."),
+        n if n < stalls::of(card).count() => format!("{who}: worth a look: {warned}."),
+        _ => format!("{who} loses no time here{look}."),
+    }
+}
+
+fn names<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
+    findings.into_iter().map(|it| it.id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What was lost, in the order given, and what was wrong without a cost.
+fn losses(lossy: &[&Finding]) -> String {
+    let costs = lossy.iter().filter_map(|it| Some((milliseconds(it.cost_ms?), it.id)));
+    let lost = costs.enumerate().map(|(index, (cost, id))| {
+        let per = if id == FindingId::RequestSegments { "request" } else { "response" };
+        match index {
+            0 => format!("loses {cost} per {per} to {id}"),
+            _ if id == FindingId::RequestSegments => format!("{cost} per {per} to {id}"),
+            _ => format!("{cost} to {id}"),
+        }
+    });
+    let wrong = lossy.iter().filter(|it| it.cost_ms.is_none()).map(|it| format!("fails {}", it.id));
+    lost.chain(wrong).collect::<Vec<_>>().join(" and ")
+}
+
+/// What to change, as far as one sentence carries it; the rest stands with the finding.
+fn change(finding: &Finding) -> String {
+    let Some(remedy) = finding.remedy.as_deref() else { return ".".to_owned() };
+    let first_line = remedy.lines().next().unwrap_or_default();
+    let sentence = first_line.split_inclusive(". ").next().unwrap_or_default();
+    let sentence = sentence.trim_end().trim_end_matches('.');
+    format!("; to remove it: {}.", escape::controls(sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn it_says_what_costs_how_much_and_what_to_change() {
+        assert_eq!(
+            of(&sample::one_card()),
+            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; to remove it: set \
+             TCP_NODELAY on accepted connections. Not found out: short-initial-segment."
+        );
+    }
+
+    #[test]
+    fn losses_come_before_wrong_answers() {
+        let mut report = sample::one_card();
+        for finding in &mut report.cards[0].findings {
+            finding.verdict = Verdict::Fail;
+        }
+        report.cards[0].findings[0].cost_ms = Some(200.0);
+        let losses = losses(&report.cards[0].findings.iter().collect::<Vec<_>>());
+        assert_eq!(
+            losses,
+            "loses 200.0 ms per response to split-head and 40.2 ms to nagle-delayed-ack and fails \
+             short-initial-segment and fails send-buffer and fails pipelining"
+        );
+    }
+
+    #[test]
+    fn a_good_server_is_told_so() {
+        let mut report = sample::one_card();
+        for finding in &mut report.cards[0].findings {
+            finding.verdict = Verdict::Pass;
+        }
+        assert_eq!(of(&report), "http://127.0.0.1:8080/ has nothing to remove.");
+    }
+
+    #[test]
+    fn a_warning_without_a_cost_is_no_loss() {
+        let mut report = sample::one_card();
+        report.cards[0].findings.retain(|it| it.id != FindingId::ShortInitialSegment);
+        nagle(&mut report).verdict = Verdict::Pass;
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/ loses no time here; worth a look: split-head."
+        );
+    }
+
+    #[test]
+    fn a_warning_with_a_cost_is_a_loss() {
+        let mut report = sample::one_card();
+        let nagle = nagle(&mut report);
+        *nagle = Finding {
+            id: FindingId::RequestSegments,
+            verdict: Verdict::Warn,
+            cost_ms: Some(96.0),
+            remedy: None,
+            ..nagle.clone()
+        };
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Not found out: \
+             short-initial-segment."
+        );
+    }
+
+    #[test]
+    fn the_advice_is_about_the_first_that_is_named() {
+        let mut report = sample::one_card();
+        nagle(&mut report).verdict = Verdict::Warn;
+        let split_head = &mut report.cards[0].findings[0];
+        split_head.verdict = Verdict::Fail;
+        let sentence = of(&report);
+        assert!(sentence.contains("to nagle-delayed-ack and fails split-head;"), "{sentence}");
+        assert!(sentence.contains("to remove it: set TCP_NODELAY"), "{sentence}");
+    }
+
+    #[test]
+    fn what_was_not_found_out_is_not_called_good() {
+        let mut report = sample::one_card();
+        nagle(&mut report).verdict = Verdict::Unknown;
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/: not found out: short-initial-segment, nagle-delayed-ack; worth \
+             a look: split-head."
+        );
+    }
+
+    #[test]
+    fn a_stall_that_nobody_asked_about_is_not_denied() {
+        let mut report = sample::one_card();
+        report.cards[0].findings.retain(|finding| finding.verdict == Verdict::Warn);
+        assert_eq!(of(&report), "http://127.0.0.1:8080/: worth a look: split-head.");
+    }
+
+    fn nagle(report: &mut Report) -> &mut Finding {
+        let findings = &mut report.cards[0].findings;
+        findings.iter_mut().find(|it| it.id == FindingId::NagleDelayedAck).unwrap()
+    }
+}

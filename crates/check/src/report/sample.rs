@@ -1,0 +1,161 @@
+//! Fixed reports for the snapshots of all formats.
+
+use serde_json::{Value, json};
+
+use super::Report;
+use crate::{
+    builtin::PageTimes,
+    card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict},
+};
+
+/// A user's server with one finding of each verdict.
+pub(super) fn one_card() -> Report {
+    let card = Card {
+        target: "http://127.0.0.1:8080/".to_owned(),
+        server: None,
+        stack: StackName::Ackwise,
+        notes: vec![
+            "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/, which was checked"
+                .to_owned(),
+        ],
+        findings: vec![split_head(), short_initial_segment(), nagle(), send_buffer(), pipelining()],
+    };
+    Report { cards: vec![card], ..Report::default() }
+}
+
+/// What a run without URL prints.
+pub(super) fn built_in() -> Report {
+    let card = |target: &str, server, findings| Card {
+        target: target.to_owned(),
+        server: Some(server),
+        stack: StackName::Kernel,
+        notes: vec!["the kernel's TCP played the client: /dev/net/tun is missing".to_owned()],
+        findings,
+    };
+    let joined = Finding {
+        verdict: Verdict::Pass,
+        summary: "head and content share segments".to_owned(),
+        values: json!({"split": false, "head_bytes": 152}),
+        evidence: vec![],
+        remedy: None,
+        ..split_head()
+    };
+    let free = Finding {
+        verdict: Verdict::Pass,
+        cost_ms: Some(0.0),
+        summary: "nothing waits for our ACK (2 sizes tried)".to_owned(),
+        values: json!({"released_by": "none", "sizes": [300]}),
+        evidence: vec![],
+        remedy: None,
+        ..nagle()
+    };
+    let (old, new) = (BuiltIn::Paper1996, BuiltIn::Fixed);
+    Report {
+        cards: vec![
+            card(
+                "http://127.0.0.1:41996/",
+                old,
+                vec![split_head(), short_initial_segment(), nagle(), pipelining()],
+            ),
+            card(
+                "http://127.0.0.1:42026/",
+                new,
+                vec![joined, short_initial_segment(), free, pipelining()],
+            ),
+        ],
+        pages: vec![
+            page(old, &[6651, 3883, 1866], [131.2, 131.96, 132.4], None),
+            page(old, &[500, 300, 200], [126.0, 127.1, 140.5], None),
+            page(new, &[6651, 3883, 1866], [0.2, 0.21, 0.25], None),
+            page(new, &[500, 300, 200], [0.11, 0.12, 0.35], Some("the machine was busy")),
+        ],
+        surprises: vec![],
+    }
+}
+
+fn split_head() -> Finding {
+    Finding {
+        id: FindingId::SplitHead,
+        verdict: Verdict::Warn,
+        cost_ms: None,
+        summary: "the head of 152 bytes leaves in a segment of its own: one more packet for each response"
+            .to_owned(),
+        values: json!({"split": true, "head_bytes": 152}),
+        evidence: vec![
+            "0.000000 > 1:75(74) ack 1".to_owned(),
+            "0.000132 < 1:153(152) ack 75".to_owned(),
+        ],
+        remedy: Some("write head and body with one call: writev, or a buffer flushed after the body".to_owned()),
+    }
+}
+
+fn short_initial_segment() -> Finding {
+    fact(
+        FindingId::ShortInitialSegment,
+        Verdict::Unknown,
+        "it takes a response of 4380 bytes, and the largest known has 905: name another with --paths",
+        json!({"stall_ms": null}),
+    )
+}
+
+fn nagle() -> Finding {
+    Finding {
+        id: FindingId::NagleDelayedAck,
+        verdict: Verdict::Fail,
+        cost_ms: Some(40.17),
+        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, every time"
+            .to_owned(),
+        values: json!({
+            "released_by": "ack", "cost_ms_40": 40.17, "cost_ms_120": 120.3, "sizes": [300],
+        }),
+        evidence: vec![
+            "0.000000 > 75:149(74) ack 453".to_owned(),
+            "0.000120 < 453:605(152) ack 149".to_owned(),
+            "0.040291 > 149:149(0) ack 605".to_owned(),
+            "0.040344 < 605:905(300) ack 149".to_owned(),
+        ],
+        remedy: Some(
+            "set TCP_NODELAY on accepted connections. Or write head and body with one call (tested: it removes this)"
+                .to_owned(),
+        ),
+    }
+}
+
+fn send_buffer() -> Finding {
+    fact(
+        FindingId::SendBuffer,
+        Verdict::Pass,
+        "a flight of 2588 KB; what bounds it: our window",
+        json!({"flight_bytes": 2_588_672, "bound": "receive-window"}),
+    )
+}
+
+fn pipelining() -> Finding {
+    fact(
+        FindingId::Pipelining,
+        Verdict::Pass,
+        "two requests in one segment are both answered rightly in order",
+        json!({"ok": true}),
+    )
+}
+
+fn fact(id: FindingId, verdict: Verdict, summary: &str, values: Value) -> Finding {
+    let summary = summary.to_owned();
+    Finding { id, verdict, cost_ms: None, summary, values, evidence: vec![], remedy: None }
+}
+
+fn page(
+    server: BuiltIn,
+    documents: &[u32],
+    [low, median_ms, high]: [f64; 3],
+    doubt: Option<&str>,
+) -> PageTimes {
+    PageTimes {
+        server,
+        documents: documents.to_vec(),
+        pages: 20,
+        median_ms,
+        quartiles_ms: [low, high],
+        doubt: doubt.map(str::to_owned),
+    }
+}

@@ -1,0 +1,90 @@
+//! One check from the target's name to its card.
+
+mod choose;
+mod error;
+mod idle;
+mod options;
+mod plan;
+mod reach;
+
+use std::net::SocketAddr;
+
+use choose::{Chosen, choose};
+pub use error::CheckError;
+pub use options::{Options, StackChoice};
+pub use plan::Progress;
+
+use ackwise_report::Target;
+
+use super::{card::Card, conversation::Budget, stack::Stack};
+
+/// Checks the server that `target` names.
+///
+/// It talks to that server only, with at most [`Options::max_requests`] requests and for at most
+/// [`Options::time`].
+///
+/// ```no_run
+/// use ackwise_check::{Options, Target, card::{FindingId, Verdict}, check};
+///
+/// let target: Target = "http://localhost:8080/".parse()?;
+/// let card = check(&target, &Options::default(), &mut |_| {})?;
+/// for finding in &card.findings {
+///     assert!(finding.verdict < Verdict::Fail, "{}: {}", finding.id, finding.summary);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the server cannot be reached or does not answer a plain GET; never for what a probe finds.
+pub fn check(
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Card, CheckError> {
+    check_each(|server, progress| choose(server, options, progress), target, options, progress)
+}
+
+/// As [`check`], with a stack that the caller brings; one for each address that is tried.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_with(
+    mut stack: impl FnMut() -> Box<dyn Stack>,
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Card, CheckError> {
+    check_each(|_, _| Ok(Chosen { stack: stack(), note: None }), target, options, progress)
+}
+
+/// One address of the target after the other, until one has a server.
+fn check_each(
+    mut choose: impl FnMut(SocketAddr, &mut dyn FnMut(Progress)) -> Result<Chosen, CheckError>,
+    target: &Target,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Card, CheckError> {
+    progress(Progress::Resolving);
+    let addresses = target.resolve()?;
+    let mut failure = None;
+    for server in addresses {
+        progress(Progress::Connecting(server));
+        let Chosen { stack, note } = choose(server, progress)?;
+        let (name, now) = (stack.name(), stack.now());
+        let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
+        match reach::reach(stack, server, target, options, budget) {
+            Ok(reached) => {
+                let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
+                let findings = plan::carry_out(reached, options, progress);
+                let target = target.to_string();
+                return Ok(Card { target, server: None, stack: name, notes, findings });
+            }
+            // Another address of the same name may do better only where this one has no server.
+            Err(error) if error.is_about_the_address() => failure = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(failure.expect("a name that resolves has an address"))
+}

@@ -1,0 +1,73 @@
+//! Which TCP plays the client for one server.
+
+use std::net::SocketAddr;
+
+use super::{CheckError, Options, Progress, StackChoice};
+use crate::stack::{Stack, kernel::KernelStack};
+
+/// A stack that can reach a server, and what a reader of the card should know about the choice.
+pub(super) struct Chosen {
+    pub(super) stack: Box<dyn Stack>,
+    pub(super) note: Option<String>,
+}
+
+impl Chosen {
+    pub(super) fn simply(stack: impl Stack + 'static) -> Self {
+        Self { stack: Box::new(stack), note: None }
+    }
+}
+
+/// Ours where it needs no change to the host, else the kernel's; or what the caller insists on.
+pub(super) fn choose(
+    server: SocketAddr,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Chosen, CheckError> {
+    let ours = match options.stack {
+        StackChoice::Kernel => return Ok(Chosen::simply(KernelStack)),
+        StackChoice::Auto | StackChoice::Ackwise => open_ours(server, options, progress),
+    };
+    match ours {
+        Ok(chosen) => Ok(chosen),
+        Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
+        Err(reason) => Ok(Chosen {
+            note: Some(format!("the kernel's TCP played the client: {reason}")),
+            ..Chosen::simply(KernelStack)
+        }),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_ours(
+    server: SocketAddr,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Chosen, String> {
+    use crate::stack::ackwise::{AckwiseStack, Changes};
+
+    let mut announce = |change: &ackwise_linux::host_changes::Change| {
+        progress(Progress::ChangingHost(change.to_string()));
+    };
+    let changes = match options.allow_host_changes {
+        true => Changes::Announced(&mut announce),
+        false => Changes::Forbidden,
+    };
+    AckwiseStack::open(server, changes).map(Chosen::simply).map_err(|error| {
+        // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
+        let insists = options.stack == StackChoice::Ackwise;
+        let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
+        format!("{error}{advice}")
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_ours(
+    _server: SocketAddr,
+    _options: &Options,
+    _progress: &mut dyn FnMut(Progress),
+) -> Result<Chosen, String> {
+    Err("our own TCP needs Linux".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+const ADVICE: &str = "; --stack kernel does without";

@@ -1,0 +1,83 @@
+//! Why there is no card: what went wrong, where, and what was expected.
+
+use std::net::SocketAddr;
+
+use ackwise_report::{Target, Unresolved};
+
+use crate::{
+    conversation::Trouble,
+    stack::{ConnectError, TransportError},
+};
+
+/// Why a server could not be checked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The name has no address.
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
+    /// There is no connection, or no answer on it that is HTTP.
+    #[error("{}", unanswered(*server, trouble))]
+    Unanswered {
+        /// The address.
+        server: SocketAddr,
+        /// What went wrong.
+        trouble: Trouble,
+    },
+    /// What answers a request in clear text looks like TLS.
+    #[error("{}; is it {url}?", unanswered(*server, trouble))]
+    PerhapsTls {
+        /// The address.
+        server: SocketAddr,
+        /// What went wrong.
+        trouble: Trouble,
+        /// What to check instead.
+        url: String,
+    },
+    /// The server sends us in a circle.
+    #[error(
+        "{target} redirects again and again: {chain}; expected a page after at most {limit} redirects"
+    )]
+    RedirectLoop {
+        /// Where it began.
+        target: String,
+        /// The paths, in order.
+        chain: String,
+        /// How many were followed.
+        limit: usize,
+    },
+    /// The stack that was asked for cannot be had.
+    #[error("{0}")]
+    Stack(String),
+    /// The options ask for something impossible.
+    #[error("{0}")]
+    Options(String),
+}
+
+impl CheckError {
+    pub(super) fn unanswered(server: SocketAddr, trouble: Trouble, page: &Target) -> Self {
+        match !page.is_secure() && trouble.hints_at_tls() {
+            true => Self::PerhapsTls { server, trouble, url: page.with_other_scheme().to_string() },
+            false => Self::Unanswered { server, trouble },
+        }
+    }
+
+    /// Whether another address of the same name may have a server.
+    pub(super) fn is_about_the_address(&self) -> bool {
+        let Self::Unanswered { trouble, .. } = self else { return false };
+        matches!(
+            trouble,
+            Trouble::Connect(
+                ConnectError::Refused(_) | ConnectError::TimedOut(..) | ConnectError::System(..)
+            ) | Trouble::Transport(TransportError::TimedOut)
+        )
+    }
+}
+
+fn unanswered(server: SocketAddr, trouble: &Trouble) -> String {
+    match trouble {
+        // It names the address itself.
+        Trouble::Connect(error) => error.to_string(),
+        _ => format!("{server}: {trouble}"),
+    }
+}

@@ -1,0 +1,79 @@
+//! The connection that is left idle while the probes work.
+
+use std::time::Instant;
+
+use ackwise_http::ConnectionOption;
+
+use super::Options;
+use crate::{
+    conversation::{Client, Conversation, Exchange, Trouble},
+    probe::{Facts, Idle},
+    stack::Receiver,
+};
+
+/// A connection on which nothing is asked any more.
+pub(super) struct IdleWatch {
+    connection: Conversation,
+    since: Instant,
+}
+
+impl IdleWatch {
+    pub(super) fn new(connection: Conversation) -> Self {
+        let since = connection.now();
+        Self { connection, since }
+    }
+
+    /// Takes note if the server has closed it by now.
+    pub(super) fn glance(&mut self) {
+        let now = self.connection.now();
+        self.connection.listen(now);
+    }
+
+    /// Waits for the server to close it: until the server's own announcement makes that needless, or
+    /// until [`Options::max_wait`], or as long as the budget allows if a reserve is kept.
+    pub(super) fn watch(&mut self, client: &mut Client, facts: &Facts, options: &Options) -> Idle {
+        let mut announced = announces(&facts.first);
+        if !facts.first.persists() {
+            // By default it was closed; one that persists on request starts to be idle only now.
+            match reopen(client, facts) {
+                Ok((connection, first)) => {
+                    announced = announces(&first);
+                    *self = Self::new(connection);
+                }
+                Err(_) => return self.outcome(),
+            }
+        }
+        if !announced || options.thorough {
+            let reserve = client.budget.time_left(client.now()) / RESERVE;
+            let latest = client.now() + client.budget.time_left(client.now()) - reserve;
+            self.connection.listen((self.since + options.max_wait).min(latest));
+        }
+        self.glance();
+        self.outcome()
+    }
+
+    fn outcome(&self) -> Idle {
+        let closed = self.connection.closed();
+        let end = closed.map_or_else(|| self.connection.now(), |closed| closed.at);
+        let lasted = end.saturating_duration_since(self.since);
+        Idle { lasted, closed_by_server: closed.is_some() }
+    }
+}
+
+fn announces(exchange: &Exchange) -> bool {
+    exchange.head.keep_alive.is_some_and(|said| said.timeout.is_some())
+}
+
+fn reopen(client: &mut Client, facts: &Facts) -> Result<(Conversation, Exchange), Trouble> {
+    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let exchange = connection.ask(&ask, &mut client.budget)?;
+    if exchange.persists() {
+        Ok((connection, exchange))
+    } else {
+        Err(Trouble::ClosedUnanswered(None))
+    }
+}
+
+/// One part in so many of the remaining time is kept for what comes after the wait.
+const RESERVE: u32 = 4;

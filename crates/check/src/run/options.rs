@@ -1,0 +1,105 @@
+//! How a check is to be done.
+
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+
+use crate::card::FindingId;
+
+/// What the caller of [`check`](super::check) can choose.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose TCP plays the client.
+    pub stack: StackChoice,
+    /// Only these findings; `None` for all.
+    pub only: Option<BTreeSet<FindingId>>,
+    /// Slow probes too.
+    pub thorough: bool,
+    /// How long to wait for a connection, for one answer, and for an idle connection to be closed.
+    pub max_wait: Duration,
+    /// Requests in all.
+    pub max_requests: u32,
+    /// Time in all.
+    pub time: Duration,
+    /// Further paths on the same server, for responses of other sizes; see
+    /// [`parse_path`](Self::parse_path).
+    pub paths: Vec<String>,
+    /// Do not verify the server's certificate.
+    pub insecure: bool,
+    /// Trust the certificates of this PEM file, and no others.
+    pub ca_file: Option<PathBuf>,
+    /// Let our own TCP change the host's packet filter and forwarding, where a server cannot be
+    /// reached otherwise. Each change is announced by [`Progress`](super::Progress) and undone.
+    pub allow_host_changes: bool,
+}
+
+/// Whose TCP plays the client.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StackChoice {
+    /// The one that finds out most without changing the host.
+    #[default]
+    Auto,
+    /// The kernel's sockets.
+    Kernel,
+    /// Our own TCP on a TUN device, or an error that says what is missing.
+    Ackwise,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            stack: StackChoice::Auto,
+            only: None,
+            thorough: false,
+            max_wait: Duration::from_secs(10),
+            max_requests: 60,
+            time: Duration::from_secs(15),
+            paths: Vec::new(),
+            insecure: false,
+            ca_file: None,
+            allow_host_changes: false,
+        }
+    }
+}
+
+impl Options {
+    /// A path for [`Options::paths`], as it stands in a request line.
+    ///
+    /// # Errors
+    ///
+    /// If it is no path on the server: it does not begin with `/`, or what it holds cannot stand in a
+    /// request line.
+    pub fn parse_path(given: &str) -> Result<String, String> {
+        let stands = |c: char| c.is_ascii_graphic() && c != '#';
+        match given.starts_with('/') && given.chars().all(stands) {
+            true => Ok(given.to_owned()),
+            false => Err(format!(
+                "{given:?} is no path: expected / first, and neither blanks, controls, # nor letters \
+                 outside ASCII (write them as %XX)"
+            )),
+        }
+    }
+
+    /// Whether `id` is asked for.
+    #[must_use]
+    pub fn wants(&self, id: FindingId) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_on_this_server() {
+        for path in ["/", "/a/b.html?c=d&e", "/%20", "//a"] {
+            assert_eq!(Options::parse_path(path).as_deref(), Ok(path));
+        }
+        for other in
+            ["", "nope", "*", "http://h/", "/a b", "/a\r\nHost: b", "/\u{7f}", "/ü", "/a#b"]
+        {
+            let refused = Options::parse_path(other).unwrap_err();
+            assert!(refused.contains("is no path"), "{refused}");
+        }
+    }
+}

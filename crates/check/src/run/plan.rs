@@ -1,0 +1,90 @@
+//! The order of the probes, and what each may use of the budget.
+
+use std::net::SocketAddr;
+
+use super::{Options, reach::Reached};
+use crate::{
+    card::{Finding, FindingId},
+    probe,
+};
+
+/// What a check is doing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// About to make a change to the host that was allowed: the command that would do the same.
+    ChangingHost(String),
+    /// Asking for the addresses of the name.
+    Resolving,
+    /// Connecting to an address.
+    Connecting(SocketAddr),
+    /// Working on a finding.
+    Probing {
+        /// Which.
+        id: FindingId,
+        /// Findings that are done.
+        done: usize,
+        /// Findings in all.
+        of: usize,
+    },
+}
+
+/// Asks all questions that `options` want, and sorts the answers as the card shows them.
+pub(super) fn carry_out(
+    reached: Reached,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Finding> {
+    let Reached { mut client, mut facts, mut idle, .. } = reached;
+    let steps: Vec<&Step> = ORDER.iter().filter(|step| options.wants(step.id)).collect();
+    let mut findings = Vec::new();
+    for (done, step) in steps.iter().enumerate() {
+        progress(Progress::Probing { id: step.id, done, of: steps.len() });
+        if step.needs_idle && facts.idle.is_none() && facts.unended().is_none() {
+            facts.idle = Some(idle.watch(&mut client, &facts, options));
+        }
+        idle.glance();
+        let now = client.now();
+        let time = client.budget.time_left(now).mul_f64(step.share);
+        let all = client.budget.clone();
+        let reserved: u32 = steps[done + 1..].iter().map(|later| later.least).sum();
+        let requests = step.requests.min(all.requests_left().saturating_sub(reserved));
+        let lent = all.lend(requests.max(step.least), time, now);
+        client.budget = lent.clone();
+        findings.push(probe::probe(step.id, &mut client, &mut facts));
+        client.budget = all.settle(&lent, &client.budget);
+    }
+    findings.sort_by_key(|finding| finding.id);
+    findings
+}
+
+struct Step {
+    id: FindingId,
+    /// Requests that it may send.
+    requests: u32,
+    /// Requests that the steps before leave to it, since it answers nothing without.
+    least: u32,
+    /// Share of the time that is left when its turn comes.
+    share: f64,
+    /// It speaks about the idle connection, which is waited for as late as possible.
+    needs_idle: bool,
+}
+
+const fn step(id: FindingId, least: u32, requests: u32, share: f64) -> Step {
+    Step { id, requests, least, share, needs_idle: false }
+}
+
+/// The most valuable first: a slow server may leave no time for the others.
+const ORDER: [Step; 11] = [
+    step(FindingId::NagleDelayedAck, 8, 30, 0.4),
+    step(FindingId::ShortInitialSegment, 8, 24, 0.3),
+    step(FindingId::CorkTimer, 4, 8, 0.3),
+    step(FindingId::RequestSegments, 4, 8, 0.3),
+    step(FindingId::Pipelining, 4, 6, 0.3),
+    step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.
+    step(FindingId::InitialWindow, 1, 1, 0.3),
+    step(FindingId::SendBuffer, 4, 4, 0.4),
+    step(FindingId::IdleRestart, 3, 3, 0.5),
+    Step { needs_idle: true, ..step(FindingId::Close, 2, 2, 0.5) },
+    Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
+];

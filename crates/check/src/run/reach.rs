@@ -1,0 +1,134 @@
+//! The first answer: connects, asks for the page, follows redirects on the same server.
+
+use std::net::SocketAddr;
+
+use ackwise_http::ConnectionOption;
+use ackwise_report::Target;
+
+use super::{CheckError, Options, idle::IdleWatch};
+use crate::{
+    conversation::{Budget, Client, Conversation, Exchange, Line, Page, TlsSettings, Trouble},
+    probe::Facts,
+    stack::{Acknowledge, Receiver, Stack},
+};
+
+/// A server that has answered.
+pub(super) struct Reached {
+    pub(super) client: Client,
+    pub(super) facts: Facts,
+    /// The connection of the first answer, asked with no word about its persistence and left idle
+    /// from now on: `keep-alive` looks at it late.
+    pub(super) idle: IdleWatch,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) fn reach(
+    stack: Box<dyn Stack>,
+    server: SocketAddr,
+    target: &Target,
+    options: &Options,
+    budget: Budget,
+) -> Result<Reached, CheckError> {
+    for path in &options.paths {
+        Options::parse_path(path).map_err(CheckError::Options)?;
+    }
+    let tls = tls_settings(target, options)?;
+    let mut client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
+    let mut notes = Vec::new();
+    let mut page = target.clone();
+    let mut chain = vec![page.path().to_owned()];
+    let (first, idle) = loop {
+        let (first, idle) = first_answer(&mut client, &page)
+            .map_err(|trouble| CheckError::unanswered(server, trouble, &page))?;
+        match redirect(&page, &first) {
+            None => break (first, idle),
+            Some(Err(note)) => {
+                notes.push(note);
+                break (first, idle);
+            }
+            Some(Ok(next)) => {
+                page = next;
+                chain.push(page.path().to_owned());
+                // The chain begins before the first redirect.
+                if chain.len() - 1 > REDIRECTS_LIMIT {
+                    let (target, chain) = (target.to_string(), chain.join(" > "));
+                    return Err(CheckError::RedirectLoop { target, chain, limit: REDIRECTS_LIMIT });
+                }
+            }
+        }
+    };
+    notes.extend(remarks(target, &page, &first));
+    let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
+    let idle = IdleWatch::new(idle);
+    let mut line = Line::new(Receiver::ETHERNET);
+    for path in &options.paths {
+        let other = Page::whole(path);
+        let answer = client
+            .get(&other, Some(ConnectionOption::KeepAlive))
+            .and_then(|ask| line.ask(&ask, Acknowledge::Promptly, &mut client))
+            .map_err(|trouble| CheckError::Unanswered { server, trouble })?;
+        facts.others.push((other, answer.content));
+    }
+    facts.thorough = options.thorough;
+    Ok(Reached { client, facts, idle, notes })
+}
+
+fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings>, CheckError> {
+    if !target.is_secure() {
+        return Ok(None);
+    }
+    TlsSettings::new(target.host(), options.insecure, options.ca_file.as_deref())
+        .map(Some)
+        .map_err(CheckError::Options)
+}
+
+fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Conversation), Trouble> {
+    let ask = client.get(&Page::whole(page.path()), None)?;
+    let mut conversation = client.open(Receiver::ETHERNET)?;
+    let exchange = conversation.ask(&ask, &mut client.budget)?;
+    Ok((exchange, conversation))
+}
+
+/// Where the response leads: to another page of this server, or, with a note, to where we do not go.
+fn redirect(page: &Target, response: &Exchange) -> Option<Result<Target, String>> {
+    if !matches!(response.head.status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = response.head.fields.text("Location")?;
+    Some(match page.join(location) {
+        Ok(next) if next.shares_server_with(page) => Ok(next),
+        Ok(next) if next.differs_in_scheme_from(page) => {
+            let scheme = if next.is_secure() { "https" } else { "http" };
+            Err(format!(
+                "{page} redirects to {next}, the same host by {scheme}, which was not asked; what \
+                 follows is about the redirect: check {next} for the page"
+            ))
+        }
+        Ok(next) => Err(format!(
+            "{page} redirects to {next}, another server, which was not asked; what follows is \
+             about the redirect"
+        )),
+        Err(error) => Err(format!("{page} redirects to where nobody can go: {error}")),
+    })
+}
+
+fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
+    let mut notes = Vec::new();
+    if page != target {
+        notes.push(format!("{target} redirects to {page}, which was checked"));
+    }
+    if first.head.status >= 400 {
+        let status = first.head.status;
+        notes.push(format!(
+            "{page} answers with status {status}; what follows is about that answer"
+        ));
+    }
+    if !first.complete {
+        let bytes = first.content;
+        notes.push(format!("the response was read for {bytes} bytes only"));
+    }
+    notes
+}
+
+/// Redirects that are followed.
+const REDIRECTS_LIMIT: usize = 5;

@@ -1,0 +1,203 @@
+//! `check` over TLS: the stalls of TCP are found below the records.
+
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use ackwise_check::{
+    CheckError, Options, StackChoice,
+    card::{Card, FindingId, Verdict},
+    check,
+};
+use ackwise_report::Target;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use rustls::{ServerConfig, ServerConnection, Stream, crypto::ring, pki_types::PrivatePkcs8KeyDer};
+
+/// How the server writes a response of 300 bytes.
+#[derive(Clone, Copy)]
+enum Writes {
+    /// Head and content in a record each, with Nagle's algorithm on.
+    Apart,
+    /// In one record.
+    Joined,
+}
+
+/// A server that lives as long as the test's process, and its certificate for 127.0.0.1, in PEM.
+fn serve(writes: Writes) -> (SocketAddr, String) {
+    serve_as("127.0.0.1", IsCa::NoCa, writes)
+}
+
+/// As [`serve`], with a certificate of its own making for `name`.
+fn serve_as(name: &str, is_ca: IsCa, writes: Writes) -> (SocketAddr, String) {
+    let mut wanted = CertificateParams::new([name.to_owned()]).unwrap();
+    wanted.is_ca = is_ca;
+    let key = KeyPair::generate().unwrap();
+    let certificate = wanted.self_signed(&key).unwrap();
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key.into())
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+            thread::spawn(move || answer(session, socket, writes));
+        }
+    });
+    (address, certificate.pem())
+}
+
+/// Answers until the client goes; how it goes is not the test's business.
+fn answer(mut session: ServerConnection, mut socket: TcpStream, writes: Writes) {
+    let mut stream = Stream::new(&mut session, &mut socket);
+    let mut seen = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        seen.extend_from_slice(&buffer[..count]);
+        while let Some(end) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            seen.drain(..end + 4);
+            let head = b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n";
+            let content = [b'x'; 300];
+            let written = match writes {
+                Writes::Apart => stream
+                    .write_all(head)
+                    .and_then(|()| stream.flush())
+                    .and_then(|()| stream.write_all(&content)),
+                Writes::Joined => stream.write_all(&[&head[..], &content].concat()),
+            };
+            if written.and_then(|()| stream.flush()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn options() -> Options {
+    Options {
+        stack: StackChoice::Kernel,
+        only: Some([FindingId::SplitHead, FindingId::NagleDelayedAck].into()),
+        insecure: true,
+        ..Options::default()
+    }
+}
+
+fn target(address: SocketAddr) -> Target {
+    format!("https://{address}/").parse().unwrap()
+}
+
+fn verdict(card: &Card, id: FindingId) -> Verdict {
+    card.findings.iter().find(|finding| finding.id == id).unwrap().verdict
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_record_that_waits_for_an_ack_is_found() {
+    let (address, _) = serve(Writes::Apart);
+    let card = check(&target(address), &options(), &mut |_| ()).unwrap();
+    assert_eq!(verdict(&card, FindingId::NagleDelayedAck), Verdict::Fail, "{card:#?}");
+    assert_eq!(verdict(&card, FindingId::SplitHead), Verdict::Warn, "{card:#?}");
+}
+
+#[test]
+fn one_record_for_the_whole_response_does_not_stall() {
+    let (address, _) = serve(Writes::Joined);
+    let card = check(&target(address), &options(), &mut |_| ()).unwrap();
+    assert!(verdict(&card, FindingId::NagleDelayedAck) < Verdict::Warn, "{card:#?}");
+    assert_eq!(verdict(&card, FindingId::SplitHead), Verdict::Pass, "{card:#?}");
+}
+
+#[test]
+fn a_certificate_must_be_trusted() {
+    let (address, certificate) = serve(Writes::Joined);
+    let strict = Options { insecure: false, ..options() };
+    let refused = check(&target(address), &strict, &mut |_| ()).unwrap_err();
+    assert!(refused.to_string().contains("--ca-file"), "{refused}");
+
+    let file = std::env::temp_dir().join(format!("ackwise-test-{}.pem", address.port()));
+    std::fs::write(&file, certificate).unwrap();
+    let trusting = Options { ca_file: Some(file.clone()), ..strict.clone() };
+    let trusted = check(&target(address), &trusting, &mut |_| ());
+    std::fs::write(&file, "no certificate").unwrap();
+    let empty = check(&target(address), &trusting, &mut |_| ()).unwrap_err();
+    std::fs::remove_file(&file).unwrap();
+    assert!(trusted.is_ok(), "{trusted:?}");
+    assert!(matches!(empty, CheckError::Options(_)), "{empty}");
+    assert!(empty.to_string().contains("expected certificates"), "{empty}");
+}
+
+#[test]
+fn a_server_without_tls_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            // What the client says is not understood, and it may be gone already.
+            let _ = socket.read(&mut [0; 4096]);
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let error = check(&target(address), &options(), &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("HTTP/1.1 400") && error.contains("is it http://?"), "{error}");
+}
+
+/// `openssl req -x509` makes certificates that are their own CA.
+#[test]
+fn a_certificate_that_is_named_is_trusted_for_its_name() {
+    let its_own_ca = || IsCa::Ca(BasicConstraints::Unconstrained);
+    let checked = |name: &str| {
+        let (address, certificate) = serve_as(name, its_own_ca(), Writes::Joined);
+        let file = std::env::temp_dir().join(format!("ackwise-test-{}.pem", address.port()));
+        std::fs::write(&file, certificate).unwrap();
+        let ca_file = Some(file.clone());
+        let trusting = Options { insecure: false, ca_file, ..options() };
+        let card = check(&target(address), &trusting, &mut |_| ());
+        std::fs::remove_file(&file).unwrap();
+        card
+    };
+    let trusted = checked("127.0.0.1");
+    assert!(trusted.is_ok(), "{trusted:?}");
+    let other = checked("127.0.0.2").unwrap_err().to_string();
+    assert!(other.contains("it is for 127.0.0.2, not for 127.0.0.1"), "{other}");
+
+    let (address, _) = serve_as("127.0.0.1", its_own_ca(), Writes::Joined);
+    let strict = Options { insecure: false, ..options() };
+    let refused = check(&target(address), &strict, &mut |_| ()).unwrap_err().to_string();
+    assert!(refused.contains("--ca-file") && !refused.contains("Other("), "{refused}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_with_its_option() {
+    let missing = Some("/nonexistent/ca.pem".into());
+    let options = Options { insecure: false, ca_file: missing, ..options() };
+    let error = check(&"https://127.0.0.1:1/".parse().unwrap(), &options, &mut |_| ());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("--ca-file /nonexistent/ca.pem"), "{error}");
+}
+
+#[test]
+fn a_handshake_that_does_not_end_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let waiting = Options { max_wait: Duration::from_millis(300), ..options() };
+    let error = check(&target(address), &waiting, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("TLS handshake"), "{error}");
+}
+
+#[test]
+fn a_tls_port_that_is_asked_in_clear_text_is_recognised() {
+    let (address, _) = serve(Writes::Joined);
+    let clear = format!("http://{address}/").parse().unwrap();
+    let error = check(&clear, &options(), &mut |_| ()).unwrap_err().to_string();
+    assert!(error.ends_with(&format!("is it https://{address}/?")), "{error}");
+}

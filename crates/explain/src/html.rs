@@ -1,0 +1,152 @@
+//! The report as a page.
+
+use ackwise_capture::{
+    analysis::{Analysis, ConnectionResult, ExchangeResult},
+    series::{Series, Stretch},
+};
+use ackwise_cause::Party;
+use ackwise_report::{Block, Cell, Connection, Exchange, Page, Span, Table, Timeline, printable};
+
+use super::{
+    notes::notes,
+    reading::Explained,
+    sentence::sentence,
+    servers::Server,
+    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, millis, span, towards},
+    totals::{Over, Totals},
+};
+
+/// The report as one self-contained HTML page: totals, a waterfall of exchanges, the packets of
+/// each connection. `name` says of what.
+///
+/// Of a capture that was read without [`Reading::with_series`](super::Reading::with_series) there
+/// are no packets to draw.
+#[must_use]
+pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
+    let mut page = Page::new(format!("ackwise explain {name}"));
+    for line in sentence(&explained.analysis).lines() {
+        page.add_lead(line);
+    }
+    let totals = shown.totals(explained);
+    page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
+    page.add_section("Exchanges and packets", timeline(&explained.analysis));
+    let servers = Server::all(&explained.analysis);
+    if !servers.is_empty() {
+        page.add_section("Servers", [Block::Table(servers_table(&servers))]);
+    }
+    let notes = notes(explained);
+    if !notes.is_empty() {
+        page.add_section("What is not covered", notes.into_iter().map(Block::Text));
+    }
+    page.render()
+}
+
+/// What all exchanges owe to each cause.
+#[must_use]
+pub fn totals_table(analysis: &Analysis) -> Table {
+    table(&Totals::of(analysis, Over::All))
+}
+
+fn table(totals: &Totals) -> Table {
+    let which = match totals.over {
+        Over::All => "All".to_owned(),
+        Over::Percentile(percent) => {
+            format!("The slowest {} % (from {} on):", 100 - percent, millis(totals.shortest))
+        }
+        Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
+    };
+    let caption = format!("{which} {} exchanges, {}", totals.exchanges, span(totals.span));
+    let columns = ["cause", "data", "share", "time", "who has to change", "times", "exchanges"];
+    let mut table = Table::new(caption, columns);
+    let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
+    for total in &totals.causes {
+        let share = total.span.as_secs_f64() / all;
+        if share * 100.0 < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+            continue;
+        }
+        table.add([
+            Cell::Cause(total.cause),
+            Cell::text(towards(total.direction)),
+            Cell::Share(share, total.cause),
+            Cell::number(span(total.span)),
+            Cell::text(total.party().map_or("-", Party::name)),
+            Cell::number(total.times.to_string()),
+            Cell::number(total.exchanges.to_string()),
+        ]);
+    }
+    table
+}
+
+fn servers_table(servers: &[Server]) -> Table {
+    let caption = match servers.len().saturating_sub(MOST_SERVERS) {
+        0 => "Connections by server".to_owned(),
+        more => format!("Connections by server; {more} with fewer connections are not shown"),
+    };
+    let columns = ["server", "connections", "exchanges", "what its connections show"];
+    let mut table = Table::new(caption, columns);
+    for server in servers.iter().take(MOST_SERVERS) {
+        table.add([
+            Cell::text(server.address.to_string()),
+            Cell::number(server.connections.to_string()),
+            Cell::number(server.exchanges.to_string()),
+            Cell::text(facts(server).join("; ")),
+        ]);
+    }
+    table
+}
+
+/// What can be drawn, and in words what cannot.
+#[must_use]
+pub fn timeline(analysis: &Analysis) -> Vec<Block> {
+    let mut timeline = Timeline {
+        first: analysis.first,
+        connections: analysis.connections.iter().map(connection).collect(),
+        exchanges: analysis.exchanges.iter().map(exchange).collect(),
+    };
+    let dropped = timeline.keep_slowest();
+    let mut blocks = vec![Block::Timeline(Box::new(timeline))];
+    if dropped > 0 {
+        let which = format!("{dropped} exchanges are not shown: these are the slowest.");
+        blocks.push(Block::Text(which));
+    }
+    let series = analysis.connections.iter().filter_map(|it| it.series.as_deref());
+    let left_out: u64 = series.map(Series::left_out).sum();
+    if left_out > 0 {
+        blocks.push(Block::Text(format!(
+            "{left_out} segments are not drawn: what is kept of a capture is bounded. A capture of \
+             fewer connections shows all of each."
+        )));
+    }
+    blocks
+}
+
+fn connection(it: &ConnectionResult) -> Connection {
+    Connection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
+}
+
+fn exchange(it: &ExchangeResult) -> Exchange {
+    let mut label = printable(it.request.as_deref().unwrap_or("exchange")).to_string();
+    if let Some(status) = it.status {
+        label += &format!(" {status}");
+    }
+    if !it.complete {
+        label += " (not answered completely)";
+    }
+    Exchange {
+        connection: it.connection as usize,
+        label,
+        start: it.start,
+        duration: it.duration,
+        packet: it.packet,
+        shares: it.shares.iter().map(|it| (it.cause, it.direction, it.span)).collect(),
+        spans: it.stretches.iter().map(drawn).collect(),
+    }
+}
+
+fn drawn(it: &Stretch) -> Span {
+    let mut packets = [0; 3];
+    for (place, packet) in packets.iter_mut().zip(it.evidence.packets()) {
+        *place = packet;
+    }
+    Span { from: it.from, until: it.until, cause: it.cause, direction: it.direction, packets }
+}

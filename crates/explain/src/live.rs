@@ -1,0 +1,114 @@
+//! What passes an interface now, as a capture.
+
+use std::time::{Duration, Instant};
+
+use ackwise_capture::read::{Direction, Drops, Frame, LinkType};
+use ackwise_linux::packet_socket::{self, Filter, PacketSocket, PacketSocketError};
+
+use super::reading::Frames;
+
+/// The packets of an interface, or of all, from now on for a bounded time.
+///
+/// ```no_run
+/// use ackwise_explain::{Live, Reading, sentence};
+///
+/// let filter = "tcp port 80".parse()?;
+/// let mut live = Live::open(Some("eth0"), Some(&filter), Live::LONGEST)?;
+/// let reading = Reading::new();
+/// reading.read(&mut live);
+/// println!("{}", sentence(&reading.end().expect("nobody else ends it").analysis));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Live {
+    socket: PacketSocket,
+    until: Instant,
+    packets: u64,
+    dropped: u64,
+    /// Why it is over, once it is.
+    over: bool,
+}
+
+/// Why a live capture ended before its time.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The interface cannot be listened to any more.
+    #[error("the capture ended: {0}")]
+    Lost(#[source] std::io::Error),
+    /// What is kept of each packet's exchange would fill the memory at some time.
+    #[error("the capture ended after {max} packets; a filter leaves out what is of no interest", max = Live::MOST_PACKETS)]
+    Full,
+}
+
+impl Live {
+    /// So long it takes at most if nobody ends it. Ours: who wants to watch for hours writes files.
+    pub const LONGEST: Duration = Duration::from_secs(600);
+
+    /// So many packets it has at most: 10 minutes of 1 Gb/s. Ours.
+    pub const MOST_PACKETS: u64 = 50_000_000;
+
+    /// Listens to an interface, or to all for `None`, for what `filter` lets pass.
+    ///
+    /// # Errors
+    ///
+    /// See [`PacketSocketError`].
+    pub fn open(
+        interface: Option<&str>,
+        filter: Option<&Filter>,
+        duration: Duration,
+    ) -> Result<Self, PacketSocketError> {
+        let socket = PacketSocket::open(interface, filter)?;
+        let until = Instant::now() + duration;
+        Ok(Self { socket, until, packets: 0, dropped: 0, over: false })
+    }
+
+    fn end<T>(&mut self, why: LiveError) -> Result<T, LiveError> {
+        self.over = true;
+        Err(why)
+    }
+}
+
+impl Frames for Live {
+    type Error = LiveError;
+
+    fn next(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
+        let passed = loop {
+            if self.over || Instant::now() >= self.until {
+                return Ok(None);
+            }
+            match self.socket.receive() {
+                Ok(Some(passed)) => break passed,
+                Ok(None) => {}
+                Err(error) => return self.end(LiveError::Lost(error)),
+            }
+        };
+        if self.packets >= Self::MOST_PACKETS {
+            return self.end(LiveError::Full);
+        }
+        self.packets += 1;
+        let dropped = u64::from(self.socket.dropped());
+        let lost_before = dropped.saturating_sub(self.dropped);
+        self.dropped = dropped;
+        Ok(Some(Frame {
+            number: self.packets,
+            at: passed.at,
+            interface: passed.interface,
+            link_type: LinkType::RAW,
+            original_len: passed.original_len,
+            bytes: self.socket.bytes(),
+            direction: Some(match passed.direction {
+                packet_socket::Direction::Received => Direction::Received,
+                packet_socket::Direction::Sent => Direction::Sent,
+                packet_socket::Direction::Passing => Direction::Passing,
+            }),
+            lost_before,
+        }))
+    }
+
+    fn drops(&self) -> Drops {
+        let mut drops = Drops::default();
+        drops.by_system = self.dropped;
+        drops
+    }
+}

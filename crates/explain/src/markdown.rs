@@ -1,0 +1,83 @@
+//! The report as a block for an issue.
+
+use std::fmt::Write as _;
+
+use ackwise_cause::Party;
+use ackwise_report::printable;
+
+use super::{
+    notes::notes,
+    reading::Explained,
+    sentence::sentence,
+    servers::Server,
+    text::{MOST_SERVERS, Shown, counted, facts, millis, span, towards},
+    totals::Over,
+};
+
+/// The report as Markdown: the sentence, the totals, the slowest exchanges.
+#[must_use]
+pub fn markdown(explained: &Explained, shown: &Shown) -> String {
+    let mut out = format!("**{}**\n", sentence(&explained.analysis).replace('\n', "**\n\n**"));
+    for totals in shown.totals(explained) {
+        let _ = writeln!(
+            out,
+            "\n{} of {} exchanges:\n\n| time | share | cause | data | party | times | exchanges |\n\
+             | ---: | ---: | --- | --- | --- | ---: | ---: |",
+            match totals.over {
+                Over::All => "Time".to_owned(),
+                over => format!("Time ({})", over.name()),
+            },
+            totals.exchanges,
+        );
+        let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
+        for total in &totals.causes {
+            let _ = writeln!(
+                out,
+                "| {} | {:.1} % | {} | {} | {} | {} | {} |",
+                span(total.span),
+                total.span.as_secs_f64() / all * 100.0,
+                total.cause,
+                towards(total.direction),
+                total.party().map_or("-", Party::name),
+                total.times,
+                total.exchanges,
+            );
+        }
+    }
+    out += &slowest(explained, shown);
+    out += &servers(explained);
+    for note in notes(explained) {
+        let _ = writeln!(out, "\n{note}");
+    }
+    out
+}
+
+fn slowest(explained: &Explained, shown: &Shown) -> String {
+    let mut exchanges: Vec<_> = explained.analysis.exchanges.iter().collect();
+    exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
+    let mut out = String::from("\nSlowest exchanges:\n\n");
+    for exchange in exchanges.into_iter().take(shown.worst) {
+        let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
+        let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
+        let mut comma = "";
+        for share in &exchange.shares {
+            let _ = write!(out, "{comma} {} {}", millis(share.span), share.cause);
+            comma = ",";
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn servers(explained: &Explained) -> String {
+    let servers = Server::all(&explained.analysis);
+    let mut out = String::new();
+    if !servers.is_empty() {
+        out += "\nServers:\n\n";
+    }
+    for server in servers.iter().take(MOST_SERVERS) {
+        let connections = counted(server.connections, "connection");
+        let _ = writeln!(out, "- {}, {connections}: {}", server.address, facts(server).join("; "));
+    }
+    out
+}

@@ -1,0 +1,255 @@
+//! The report for a terminal.
+
+use std::{fmt::Write as _, time::Duration};
+
+use ackwise_capture::analysis::ExchangeResult;
+use ackwise_cause::{Direction, Party};
+use ackwise_report::printable;
+use anstyle::Style;
+
+use super::{
+    notes::notes,
+    reading::Explained,
+    sentence::sentence,
+    servers::{Ends, Server},
+    totals::{Over, Total, Totals},
+};
+
+/// What of a capture is shown.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Shown {
+    /// So many of the slowest exchanges, packet by packet.
+    pub worst: usize,
+    /// Only this connection.
+    pub connection: Option<u32>,
+    /// Totals of the exchanges slower than this, too.
+    pub slower_than: Option<Duration>,
+    /// The columns of the terminal.
+    pub columns: usize,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { worst: 5, connection: None, slower_than: None, columns: 100 }
+    }
+}
+
+impl Shown {
+    /// Which totals are shown. With too few exchanges a percentile is one of them.
+    pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
+        /// A percentile of fewer exchanges is shown by the worst of them. Ours.
+        const FEW: usize = 20;
+        let analysis = &explained.analysis;
+        let mut over = vec![Over::All];
+        if analysis.exchanges.len() >= FEW {
+            over.extend([Over::Percentile(95), Over::Percentile(99)]);
+        }
+        over.extend(self.slower_than.map(Over::Slower));
+        over.into_iter().map(|over| Totals::of(analysis, over)).collect()
+    }
+}
+
+/// The report as text.
+#[must_use]
+pub fn text(explained: &Explained, shown: &Shown) -> String {
+    let mut out = String::new();
+    let bold = Style::new().bold();
+    for (number, line) in sentence(&explained.analysis).lines().enumerate() {
+        let style = if number == 0 { bold } else { Style::new() };
+        let line = textwrap::fill(line, shown.columns.max(LEAST_COLUMNS));
+        let _ = writeln!(out, "{style}{line}{style:#}");
+    }
+    for totals in shown.totals(explained) {
+        out += &totals_section(&totals);
+    }
+    out += &worst_section(explained, shown);
+    out += &servers_section(explained);
+    for note in notes(explained) {
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, shown.columns.max(LEAST_COLUMNS)));
+    }
+    out
+}
+
+/// Narrower text is not worth reading. Ours.
+const LEAST_COLUMNS: usize = 40;
+
+fn totals_section(totals: &Totals) -> String {
+    let title = match totals.over {
+        Over::All => "Where the time went".to_owned(),
+        Over::Percentile(percent) => {
+            format!("The slowest {} % (from {} on)", 100 - percent, millis(totals.shortest))
+        }
+        Over::Slower(limit) => format!("Slower than {}", millis(limit)),
+    };
+    let mut out = format!(
+        "\n{title}: {}, {}\n",
+        counted(totals.exchanges as u64, "exchange"),
+        span(totals.span)
+    );
+    let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
+    for total in &totals.causes {
+        let share = total.span.as_secs_f64() / all * 100.0;
+        if share < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+            continue;
+        }
+        let _ = writeln!(
+            out,
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} times in {}",
+            span(total.span),
+            total.cause.name(),
+            towards(total.direction),
+            party(total),
+            total.times,
+            counted(total.exchanges as u64, "exchange"),
+        );
+    }
+    out
+}
+
+/// What is a smaller part of slow exchanges does not make them slow, in percent. Ours.
+pub(super) const LEAST_SHOWN: f64 = 1.0;
+
+fn party(total: &Total) -> &'static str {
+    total.party().map_or("-", Party::name)
+}
+
+fn worst_section(explained: &Explained, shown: &Shown) -> String {
+    let mut exchanges: Vec<&ExchangeResult> = explained
+        .analysis
+        .exchanges
+        .iter()
+        .filter(|it| shown.connection.is_none_or(|connection| connection == it.connection))
+        .collect();
+    if shown.connection.is_none() {
+        exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
+        exchanges.truncate(shown.worst);
+    }
+    if exchanges.is_empty() {
+        return String::new();
+    }
+    let mut out = match shown.connection {
+        Some(connection) => format!("\nConnection {connection}\n"),
+        None => "\nSlowest exchanges\n".to_owned(),
+    };
+    for exchange in exchanges {
+        out += &one_exchange(explained, exchange);
+    }
+    out
+}
+
+fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
+    let connection = &explained.analysis.connections[exchange.connection as usize];
+    let mut out = format!(
+        "  {} {} {}{} at {:.6} s, connection {} ({} > {}), packet {}\n",
+        millis(exchange.duration),
+        printable(exchange.request.as_deref().unwrap_or("exchange")),
+        exchange.status.map_or(String::new(), |status| format!("{status} ")),
+        if exchange.complete { "" } else { "not answered completely," },
+        exchange.start.saturating_since(explained.analysis.first).as_secs_f64(),
+        connection.id,
+        connection.client,
+        connection.server,
+        exchange.packet,
+    );
+    for share in &exchange.shares {
+        let packets: Vec<String> =
+            share.evidence.packets().map(|number| number.to_string()).collect();
+        let _ = writeln!(
+            out,
+            "    {:>12}  {:23} {:9}  {:7} {}{}{}",
+            millis(share.span),
+            share.cause.name(),
+            towards(share.direction),
+            share.cause.party(share.direction).map_or("-", Party::name),
+            if packets.is_empty() { "" } else { "packets " },
+            packets.join(" "),
+            match share.confidence {
+                ackwise_capture::attribution::Confidence::High => String::new(),
+                unsure => format!(" ({} confidence)", unsure.name()),
+            },
+        );
+    }
+    out
+}
+
+fn servers_section(explained: &Explained) -> String {
+    let servers = Server::all(&explained.analysis);
+    let mut out: String = servers.iter().take(MOST_SERVERS).map(one_server).collect();
+    if servers.len() > MOST_SERVERS {
+        let _ = writeln!(out, "\nand {} more servers", servers.len() - MOST_SERVERS);
+    }
+    out
+}
+
+/// So many servers are shown: those with the most connections. Ours.
+pub(super) const MOST_SERVERS: usize = 10;
+
+fn one_server(server: &Server) -> String {
+    let mut out = format!(
+        "\n{}: {}, {}, captured at: {}\n",
+        server.address,
+        counted(server.connections, "connection"),
+        counted(server.exchanges, "exchange"),
+        server.vantage.name(),
+    );
+    for fact in facts(server) {
+        let _ = writeln!(out, "  {fact}");
+    }
+    out
+}
+
+/// What is known of a server beside what its exchanges cost.
+pub(super) fn facts(server: &Server) -> Vec<String> {
+    let Server { closed_first, time_wait, reset, idle, .. } = server;
+    let mut facts = vec![format!(
+        "closed first by the client: {}, by the server: {}; broken off by an RST: {reset}",
+        closed_first.client, closed_first.server,
+    )];
+    if *time_wait != Ends::default() {
+        let Ends { client, server } = time_wait;
+        facts.push(format!("TIME-WAIT is with the client: {client}, with the server: {server}"));
+    }
+    if idle.open > 0 {
+        let (count, longest) = (counted(idle.open, "connection"), span(idle.open_for));
+        facts.push(format!("idle at the end: {count}, for up to {longest}"));
+    }
+    if idle.closed > 0 {
+        let (count, longest) = (counted(idle.closed, "connection"), span(idle.closed_after));
+        facts.push(format!("closed while idle: {count}, after up to {longest}"));
+    }
+    if let Some(window) = server.initial_window {
+        facts.push(format!("initial window: {window} segments"));
+    }
+    if let Some(delay) = server.delayed_ack {
+        facts.push(format!("delayed acknowledgements of clients: up to {}", millis(delay)));
+    }
+    facts
+}
+
+/// `1 connection`, `2 connections`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Where the data goes that was waited for: both ways there is distance.
+pub(super) const fn towards(direction: Direction) -> &'static str {
+    match direction {
+        Direction::ToServer => "to server",
+        Direction::ToClient => "to client",
+    }
+}
+
+/// `12.345 ms`.
+pub(super) fn millis(span: Duration) -> String {
+    format!("{:.3} ms", span.as_secs_f64() * 1e3)
+}
+
+/// `12.345 ms` or `12.345 s`, whichever is easier to read.
+pub(super) fn span(span: Duration) -> String {
+    if span < Duration::from_secs(1) {
+        millis(span)
+    } else {
+        format!("{:.3} s", span.as_secs_f64())
+    }
+}

@@ -1,0 +1,227 @@
+//! `[tcp]`: a preset, and every choice that differs from it.
+
+use std::{num::NonZeroU8, time::Duration};
+
+use ackwise_tcp::{
+    ByteCount, Config, TimeWaitHolder,
+    policy::{
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
+        InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
+    },
+};
+
+use super::{
+    document::{Item, Table, Value},
+    error::ExperimentError,
+    quantity::{Quantity, Segments, parse},
+    reader::{Field, Reader},
+};
+
+/// What `tcp = …` may look like, as a table: the name of a preset stands for itself.
+pub(crate) fn as_table(field: &Field<'_>) -> Result<Table, ExperimentError> {
+    match &field.item.value {
+        Value::Table(table) => Ok(table.clone()),
+        Value::Text(_) => {
+            let mut table = Table::default();
+            table.insert("preset", field.item.clone());
+            Ok(table)
+        }
+        _ => Err(field.wrong("the name of a preset, or a table")),
+    }
+}
+
+/// Reads a whole configuration.
+pub(crate) fn config(field: &Field<'_>) -> Result<Config, ExperimentError> {
+    let table = as_table(field)?;
+    let mut reader = Reader::new(&table, field.place(), &field.path);
+    let preset = reader.or("preset", Policies::RFC, |field| field.choice(PRESETS))?;
+    let policies = policies(&mut reader, preset)?;
+    let default = Config::new(policies);
+    let mss = reader.or("mss", default.mss, mss)?;
+    let config = Config {
+        policies,
+        mss,
+        receive_buffer: reader.or("receive_buffer", default.receive_buffer, |f| buffer(&f, mss))?,
+        send_buffer: reader.or("send_buffer", default.send_buffer, |f| buffer(&f, mss))?,
+        time_wait: reader.or("time_wait", default.time_wait, |f| f.quantity())?,
+        user_timeout: reader.or("user_timeout", default.user_timeout, |f| f.quantity())?,
+    };
+    reader.finish()?;
+    Ok(config)
+}
+
+fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, ExperimentError> {
+    let Policies {
+        ack: default_ack,
+        hold: default_hold,
+        initial_window: default_window,
+        congestion,
+        idle_restart,
+        timers,
+        sharing,
+        offer,
+        close,
+        reset_in_time_wait,
+    } = preset;
+    let Offer { sack, timestamps, window_scale } = offer;
+    Ok(Policies {
+        ack: reader.or("ack", default_ack, ack)?,
+        hold: reader.or("hold", default_hold, hold)?,
+        initial_window: reader.or("initial_window", default_window, initial_window)?,
+        congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
+        idle_restart: reader.or("idle_restart", idle_restart, |f| f.choice(IDLE_RESTART))?,
+        timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
+        sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
+        offer: Offer {
+            sack: reader.or("sack", sack, Field::flag)?,
+            timestamps: reader.or("timestamps", timestamps, Field::flag)?,
+            window_scale: reader.or("window_scale", window_scale, Field::flag)?,
+        },
+        close: reader.or("close", close, |f| f.choice(CLOSE))?,
+        reset_in_time_wait: reader
+            .or("reset_in_time_wait", reset_in_time_wait, |f| f.choice(RESET_IN_TIME_WAIT))?,
+    })
+}
+
+fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
+    let (name, variant) = field.variant(ACK)?;
+    match name {
+        "every-segment" => variant.bare(AckPolicy::EverySegment),
+        "linux-quick-ack" => variant.bare(AckPolicy::LinuxQuickAck),
+        "interarrival" => variant.bare(AckPolicy::Interarrival),
+        "delayed" => {
+            let mut reader = variant.table_or_word("{ every, delay }")?;
+            let every = reader.or("every", 2, |field| field.integer(1..=u8::MAX))?;
+            let every = NonZeroU8::new(every).expect("the range begins at 1");
+            let delay = reader.or("delay", AckDelay::MILLIS_200, ack_delay)?;
+            reader.finish()?;
+            Ok(AckPolicy::Delayed { every, delay })
+        }
+        "host-tick" => {
+            let mut reader = variant.table_or_word("{ period, phase }")?;
+            let period = reader.or("period", AckDelay::MILLIS_200, ack_delay)?;
+            let phase = reader.or("phase", AckDelay::ZERO, ack_delay)?;
+            reader.finish()?;
+            Ok(AckPolicy::HostTick { period, phase })
+        }
+        _ => {
+            let mut reader = variant.table("{ withheld = { delay = \"100 ms\" } }")?;
+            let delay = ack_delay(reader.required("delay", Duration::EXPECTED)?)?;
+            reader.finish()?;
+            Ok(AckPolicy::Withheld { delay })
+        }
+    }
+}
+
+fn ack_delay(field: Field<'_>) -> Result<AckDelay, ExperimentError> {
+    let fits = |delay: &Duration| AckDelay::try_from(*delay).is_ok();
+    let delay = field.quantity_in(&fits, "less than 500 ms (RFC 9293, section 3.8.6.3)")?;
+    Ok(AckDelay::try_from(delay).expect("it was just tried"))
+}
+
+fn hold(field: Field<'_>) -> Result<HoldPolicy, ExperimentError> {
+    let (name, variant) = field.variant(HOLD)?;
+    match name {
+        "off" => variant.bare(HoldPolicy::Off),
+        "nagle" => variant.bare(HoldPolicy::Nagle),
+        "bsd-nagle" => variant.bare(HoldPolicy::BsdNagle),
+        "minshall" => variant.bare(HoldPolicy::Minshall),
+        _ => {
+            let mut reader = variant.table("{ cork = { release = \"200 ms\" } }")?;
+            let release = reader.required("release", Duration::EXPECTED)?.quantity()?;
+            reader.finish()?;
+            Ok(HoldPolicy::Cork { release })
+        }
+    }
+}
+
+fn initial_window(field: Field<'_>) -> Result<InitialWindow, ExperimentError> {
+    match &field.item.value {
+        Value::Integer(_) => {
+            let segments = field.integer(1..=u8::MAX)?;
+            let segments = NonZeroU8::new(segments).expect("the range begins at 1");
+            Ok(InitialWindow::Segments(segments))
+        }
+        Value::Text(_) => field.choice(INITIAL_WINDOW),
+        _ => Err(field.wrong("a number of segments, bsd, rfc-3390 or rfc-6928")),
+    }
+}
+
+fn mss(field: Field<'_>) -> Result<u16, ExperimentError> {
+    let fits = |size: &ByteCount| (64..=65_495).contains(&size.0);
+    let size = field.quantity_in(&fits, "from 64 B to 65495 B")?;
+    Ok(u16::try_from(size.0).expect("the range is one of 16 bits"))
+}
+
+/// A socket buffer: a size, or a number of full segments.
+fn buffer(field: &Field<'_>, mss: u16) -> Result<u32, ExperimentError> {
+    if let Item { value: Value::Text(text), .. } = field.item
+        && let Some(Segments(count)) = parse(text)
+    {
+        let size = u64::from(count) * u64::from(mss);
+        return u32::try_from(size)
+            .ok()
+            .filter(|size| (1..=MAX_BUFFER).contains(size))
+            .ok_or_else(|| field.wrong("a buffer of at most 1 GiB"));
+    }
+    let fits = |size: &ByteCount| (1..=u64::from(MAX_BUFFER)).contains(&size.0);
+    let size = field.quantity_in(&fits, "or in segments, from 1 B to 1 GiB")?;
+    Ok(u32::try_from(size.0).expect("the range is one of 32 bits"))
+}
+
+/// RFC 7323, section 2.3: the largest window that a scale of 14 can express is 1 GiB.
+const MAX_BUFFER: u32 = 1 << 30;
+
+const PRESETS: &[(&str, Policies)] = &[
+    ("rfc", Policies::RFC),
+    ("linux-6", Policies::LINUX_6),
+    ("bsd-4.4", Policies::BSD_4_4),
+    ("sunos-4.1", Policies::SUNOS_4_1),
+];
+
+const ACK: &[&str] =
+    &["every-segment", "delayed", "host-tick", "linux-quick-ack", "interarrival", "withheld"];
+
+const HOLD: &[&str] = &["off", "nagle", "bsd-nagle", "minshall", "cork"];
+
+const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
+    ("bsd", InitialWindow::BsdPassiveTwo),
+    ("rfc-3390", InitialWindow::Rfc3390),
+    ("rfc-6928", InitialWindow::Rfc6928),
+];
+
+const CONGESTION: &[(&str, CongestionPolicy)] = &[
+    ("tahoe", CongestionPolicy::Tahoe),
+    ("reno", CongestionPolicy::Reno),
+    ("new-reno", CongestionPolicy::NewReno),
+    ("sack", CongestionPolicy::Sack),
+    ("cubic", CongestionPolicy::Cubic),
+];
+
+const IDLE_RESTART: &[(&str, IdleRestart)] = &[
+    ("keep", IdleRestart::Keep),
+    ("since-send", IdleRestart::SlowStart { since: IdleSince::Send }),
+    ("since-receive", IdleRestart::SlowStart { since: IdleSince::Receive }),
+    ("decay", IdleRestart::Decay),
+    ("rfc-2861", IdleRestart::Rfc2861),
+];
+
+const TIMERS: &[(&str, TimerPolicy)] = &[
+    ("bsd", TimerPolicy::Bsd),
+    ("rfc-6298", TimerPolicy::Rfc6298),
+    ("linux", TimerPolicy::Linux),
+    ("ns-2", TimerPolicy::Ns2),
+];
+
+const CLOSE: &[(&str, ClosePolicy)] = &[
+    ("ordinary", ClosePolicy::Ordinary),
+    ("swap", ClosePolicy::Swap),
+    ("negotiated-mine", ClosePolicy::Negotiated(TimeWaitHolder::Mine)),
+    ("negotiated-yours", ClosePolicy::Negotiated(TimeWaitHolder::Yours)),
+];
+
+const RESET_IN_TIME_WAIT: &[(&str, ResetInTimeWait)] =
+    &[("ends", ResetInTimeWait::Ends), ("ignored", ResetInTimeWait::Ignored)];
+
+const SHARING: &[(&str, Sharing)] =
+    &[("off", Sharing::Off), ("temporal", Sharing::Temporal), ("ensemble", Sharing::Ensemble)];

@@ -1,0 +1,364 @@
+//! What files mean, and what is said about those that mean nothing.
+
+use std::{fs, num::NonZeroU8, path::Path, time::Duration};
+
+use ackwise_http::workload::Pages;
+use ackwise_link::{Limit, Pick, Probability, Queue, Rate};
+use ackwise_sim::scenario::{ApplicationKind, NodeId};
+use ackwise_tcp::policy::{AckPolicy, CongestionPolicy, InitialWindow};
+
+use super::*;
+
+/// Two hosts, a wire and a web: what the tests change in one place or another.
+const SMALL: &str = r#"
+duration = "10 s"
+
+[tcp]
+preset = "linux-6"
+
+[host]
+client = { tcp = { mss = "536 B" } }
+server = {}
+
+[link.wire]
+ends = ["client", "server"]
+rate = "1.5 Mb/s"
+delay = "50 ms"
+queue = "25 packets"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+workload = "heidemann"
+transfer = "persistent"
+"#;
+
+fn parse(text: &str) -> Result<Experiment, ExperimentError> {
+    Experiment::parse("test.toml", text)
+}
+
+fn scenario(text: &str) -> ackwise_sim::Scenario {
+    parse(text).unwrap().cases()[0].scenario.clone()
+}
+
+#[test]
+fn every_experiment_of_the_repository_can_be_read() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let mut count = 0;
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let experiment = Experiment::parse(&name, &fs::read_to_string(&path).unwrap());
+            let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+            assert!(experiment.title().is_some(), "{name} says what it shows");
+            count += 1;
+        }
+    }
+    assert!(count >= built_in_names().count(), "{count} files");
+}
+
+/// Read when the test runs: a published crate comes without it.
+fn documentation() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_example_of_the_documentation_can_be_run() {
+    let document = documentation();
+    let example = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let experiment = Experiment::parse("docs/experiments.md", example);
+    assert_eq!(experiment.unwrap_or_else(|error| panic!("{error}")).cases().len(), 9);
+}
+
+#[test]
+fn the_messages_of_the_documentation_are_ours() {
+    let document = documentation();
+    let example = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    for (from, to) in [("delay = \"20 ms\"", "dealy = \"20 ms\""), ("10 Mb/s", "1.5 MB/s")] {
+        let text = example.replacen(from, to, 1);
+        let message = Experiment::parse("sweep.toml", &text).unwrap_err().to_string();
+        assert!(document.contains(&message), "{message}");
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let document = documentation();
+    let sources = [
+        include_str!("application.rs"),
+        include_str!("behaviour.rs"),
+        include_str!("distribution.rs"),
+        include_str!("link.rs"),
+        include_str!("pages.rs"),
+        include_str!("scenario.rs"),
+        include_str!("tcp.rs"),
+        include_str!("topology.rs"),
+    ];
+    for source in sources {
+        let asked = ["optional(\"", "required(\"", ".or(\"", "reader, \""];
+        let keys = asked.iter().flat_map(|call| source.split(call).skip(1));
+        for key in keys.filter_map(|rest| rest.split('"').next()) {
+            let words = document.split(|c: char| !c.is_alphanumeric() && c != '_');
+            assert!(
+                words.into_iter().any(|word| word == key),
+                "{key} is not in docs/experiments.md"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_becomes_a_scenario() {
+    let scenario = scenario(SMALL);
+    let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["client", "server"]);
+    let [client, server] = [0, 1].map(|host| scenario.nodes[host].tcp.unwrap());
+    assert_eq!((client.mss, server.mss), (536, 1460), "a host's own keys lie over the common ones");
+    assert_eq!(client.policies.ack, AckPolicy::LinuxQuickAck);
+    let [wire] = scenario.links.as_slice() else { panic!("one link") };
+    assert_eq!(wire.ends, [NodeId(0), NodeId(1)]);
+    for direction in &wire.directions {
+        assert_eq!(direction.rate, Rate::bits_per_second(1_500_000));
+        assert_eq!(direction.delay, Duration::from_millis(50));
+        assert_eq!(Some(direction.queue), Queue::packets(25));
+    }
+    assert!(matches!(scenario.applications[0].kind, ApplicationKind::Web(_)));
+}
+
+#[test]
+fn the_way_back_may_differ() {
+    let text = SMALL.replace("queue =", "back = { rate = \"64 kb/s\", loss = \"1 %\" }\nqueue =");
+    let scenario = scenario(&text);
+    let [there, back] = &scenario.links[0].directions;
+    assert_eq!(there.rate, Rate::bits_per_second(1_500_000));
+    assert_eq!(back.rate, Rate::bits_per_second(64_000));
+    assert_eq!((there.delay, there.queue), (back.delay, back.queue), "the rest is the same");
+    assert_eq!(there.faults.loss, Pick::Never);
+    assert!(matches!(back.faults.loss, Pick::Random(_)));
+}
+
+#[test]
+fn a_group_has_a_member_for_each_and_a_value_for_each() {
+    let text = SMALL
+        .replace("client = { tcp", "client = { count = 3, tcp")
+        .replace("delay = \"50 ms\"", "delay = { each = [\"1 ms\", \"2 ms\", \"3 ms\"] }")
+        .replace("kind = \"web\"", "kind = \"web\"\nusers = { each = [2, 4, 8] }");
+    let scenario = scenario(&text);
+    let names: Vec<_> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["wire1", "wire2", "wire3"]);
+    let delays = scenario.links.iter().map(|link| link.directions[0].delay.as_millis());
+    assert_eq!(delays.collect::<Vec<_>>(), [1, 2, 3]);
+    let users = scenario.applications.iter().map(|application| match &application.kind {
+        ApplicationKind::Web(web) => (application.client, application.server, web.users.get()),
+        other => panic!("{other:?}"),
+    });
+    let server = NodeId(3);
+    let expected = [(NodeId(0), server, 2), (NodeId(1), server, 4), (NodeId(2), server, 8)];
+    assert_eq!(users.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn queues_may_drop_early() {
+    let red =
+        "{ red = { limit = \"60 packets\", max_probability = \"10 %\", beyond_max = \"gentle\" } }";
+    let queue = scenario(&SMALL.replace("\"25 packets\"", red)).links[0].directions[0].queue;
+    let Queue::Red(red) = queue else { panic!("{queue:?}") };
+    assert_eq!((red.limit.get(), red.min_threshold, red.max_threshold), (60, 5, 15));
+    assert_eq!(red.max_probability.as_per_million(), 100_000);
+    assert_eq!(red.beyond_max, ackwise_link::BeyondMax::Gentle);
+}
+
+#[test]
+fn workloads_are_published_ones_or_distributions() {
+    let pages = |text: &str| {
+        let text = SMALL.replace("workload = \"heidemann\"", &format!("workload = {text}"));
+        match &scenario(&text).applications[0].kind {
+            ApplicationKind::Web(web) => web.workload.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let fixed = pages("{ primary = \"6651 B\", inlines = [\"3883 B\", \"1866 B\"] }");
+    assert_eq!(fixed, Pages::HEIDEMANN);
+    let pareto = |shape, extra: &str| {
+        let rest = "least = \"1000 B\", most = \"15000 B\", truncation = \"clip\"";
+        format!("{{ pareto = {{ shape = {shape}, {rest}{extra} }} }}")
+    };
+    let drawn = |primary: &str, inline: &str| {
+        pages(&format!("{{ primary = {primary}, inline = {inline}, inlines = 3 }}"))
+    };
+    let none = Probability::per_million(0).unwrap();
+    assert_eq!(drawn(&pareto(0.91, ""), &pareto(1.24, "")), Pages::gurkan(1.24, none));
+    let short = pages("{ gurkan = { inline_shape = 1.24, small_files = \"0 %\" } }");
+    assert_eq!(short, Pages::gurkan(1.24, none));
+    assert_eq!(pages("\"specweb96\""), Pages::specweb96());
+}
+
+#[test]
+fn settings_have_the_same_rules_as_files() {
+    let experiment = parse(SMALL).unwrap();
+    let set = |setting| experiment.with_set(setting);
+    let case = |setting| set(setting).unwrap().cases()[0].scenario.clone();
+    assert_eq!(case("duration=2s").duration, Duration::from_secs(2));
+    assert_eq!(case("link.wire.queue=64 KB").links[0].directions[0].queue, Queue::bytes(64_000));
+    // A table may stand where there was a word, and a word may grow into a table.
+    let window = case("host.server.tcp.initial_window=4").nodes[1].tcp.unwrap();
+    let four = InitialWindow::Segments(NonZeroU8::new(4).unwrap());
+    assert_eq!(window.policies.initial_window, four);
+    let tahoe = case("tcp={preset='bsd-4.4', congestion='tahoe'}").nodes[1].tcp.unwrap();
+    assert_eq!(tahoe.policies.congestion, CongestionPolicy::Tahoe);
+
+    let error = |setting| set(setting).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            error("duration"),
+            error("duration=2"),
+            error("link.wier.delay=1ms"),
+            error("link.wire.dealy=1ms"),
+            error("link..delay=1ms"),
+            error("duration.x=1"),
+            error("tcp={"),
+            error("application.web.behaviour={keep_alive=never}"),
+            error(&format!("{}=1", ["tcp"; 33].join("."))),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn the_grid_is_a_product_of_axes() {
+    let text = format!(
+        r#"{SMALL}
+[grid]
+"link.wire.queue" = ["25 packets", "64 KB"]
+clients = {{ values = [8, 16], "application.web.users" = [2, 4], "tcp.hold" = ["off", "nagle"] }}
+"#
+    );
+    let experiment = parse(&text).unwrap();
+    let labels: Vec<_> = experiment.cases().iter().map(|case| case.labels.to_string()).collect();
+    insta::assert_snapshot!(labels.join("\n"), @r"
+    link.wire.queue = 25 packets, clients = 8
+    link.wire.queue = 25 packets, clients = 16
+    link.wire.queue = 64 KB, clients = 8
+    link.wire.queue = 64 KB, clients = 16
+    ");
+    let last = &experiment.cases()[3];
+    assert_eq!(last.labels.get("clients").and_then(CaseValue::as_integer), Some(16));
+    assert_eq!(last.scenario.links[0].directions[0].queue, Queue::bytes(64_000));
+    let ApplicationKind::Web(web) = &last.scenario.applications[0].kind else { panic!("a web") };
+    assert_eq!(web.users.get(), 4);
+    assert!(experiment.with_set("link.wire.queue=5 packets").is_err(), "the grid would undo it");
+    assert_eq!(experiment.with_set("grid.clients.values=[1, 2]").unwrap().cases().len(), 4);
+}
+
+#[test]
+fn the_hash_is_of_what_is_said() {
+    let hash = |text: &str| parse(text).unwrap().hash().to_owned();
+    let original = hash(SMALL);
+    assert_eq!(hash(&format!("# a comment\n{SMALL}")), original);
+    assert_eq!(hash(&SMALL.replace("duration", "seeds = 3\ntitle = \"x\"\nduration")), original);
+    assert_ne!(hash(&SMALL.replace("50 ms", "51 ms")), original);
+    let set = parse(SMALL).unwrap().with_set("link.wire.delay=51 ms").unwrap();
+    assert_eq!(set.hash(), hash(&SMALL.replace("50 ms", "51 ms")));
+}
+
+#[test]
+fn limits_of_queues_are_told_apart_by_their_units() {
+    for (text, limit) in [("25 packets", true), ("64 KB", false)] {
+        let queue = scenario(&SMALL.replace("25 packets", text)).links[0].directions[0].queue;
+        let packets = matches!(queue, Queue::DropTail(Limit::Packets(_)));
+        assert_eq!(packets, limit, "{queue:?}");
+    }
+}
+
+/// A name, what is replaced in the small file, and by what.
+const BROKEN: &[(&str, &str, &str)] = &[
+    ("not TOML", "rate = \"1.5 Mb/s\"", "rate = 1.5 Mb/s"),
+    ("a misspelt key", "delay =", "dealy ="),
+    ("a misspelt key that is needed", "workload =", "worklaod ="),
+    ("an unknown key", "queue =", "colour = \"red\"\nqueue ="),
+    ("an unknown section", "[application.web]", "[aplication.web]"),
+    ("a missing key", "workload = \"heidemann\"\n", ""),
+    ("no unit", "delay = \"50 ms\"", "delay = 50"),
+    ("a wrong unit", "1.5 Mb/s", "1.5 MB/s"),
+    ("too much", "50 ms", "50000000 s"),
+    ("half of the smallest unit", "536 B", "536.5 B"),
+    ("out of range", "536 B", "5 B"),
+    (
+        "a delayed ACK that no standard allows",
+        "[tcp]",
+        "[tcp]\nack = { delayed = { delay = \"1 s\" } }",
+    ),
+    ("a word with values", "[tcp]", "[tcp]\nack = { every-segment = 3 }"),
+    ("a word without its values", "[tcp]", "[tcp]\nhold = \"cork\""),
+    ("an unknown choice", "\"persistent\"", "\"persistant\""),
+    ("an unknown preset", "linux-6", "linux-7"),
+    ("a node that does not exist", "client = \"client\"", "client = \"clients\""),
+    ("a link to nowhere", "[\"client\", \"server\"]", "[\"client\", \"sever\"]"),
+    ("a link with three ends", "[\"client\", \"server\"]", "[\"client\", \"server\", \"server\"]"),
+    (
+        "a router that browses",
+        "[application.web]\nkind = \"web\"\nclient = \"client\"",
+        "[router]\nr = {}\n[application.web]\nkind = \"web\"\nclient = \"r\"",
+    ),
+    ("an application named like a link", "[application.web]", "[application.link]"),
+    (
+        "an unusable distribution",
+        "transfer =",
+        "think = { uniform = { from = \"2 s\", to = \"1 s\" } }\ntransfer =",
+    ),
+    ("nothing to measure", "duration = \"10 s\"", "duration = \"10 s\"\nwarm_up = \"10 s\""),
+    ("a seed twice", "duration", "seeds = [1, 1]\nduration"),
+    ("an unknown measure", "duration", "show = [\"web.rate_men\"]\nduration"),
+    ("a grid of a typo", "[tcp]", "[grid]\n\"link.wire.dealy\" = [\"1 ms\"]\n[tcp]"),
+    ("a grid of an unknown link", "[tcp]", "[grid]\n\"link.wier.delay\" = [\"1 ms\"]\n[tcp]"),
+    (
+        "a grid with a wrong value",
+        "[tcp]",
+        "[grid]\n\"link.wire.delay\" = [\"1 ms\", \"2 mm\"]\n[tcp]",
+    ),
+    (
+        "an axis of two lengths",
+        "[tcp]",
+        "[grid]\nx = { values = [1, 2], \"link.wire.delay\" = [\"1 ms\"] }\n[tcp]",
+    ),
+    ("each, for other numbers", "delay = \"50 ms\"", "delay = { each = [\"1 ms\", \"2 ms\"] }"),
+    ("an axis without effect", "[tcp]", "[grid]\nseeds = [1, 2]\n[tcp]"),
+    ("a value twice", "[tcp]", "[grid]\n\"link.wire.delay\" = [\"1 ms\", \"1 ms\"]\n[tcp]"),
+    (
+        "a key of two axes",
+        "[tcp]",
+        "[grid]\nduration = [\"1 s\"]\nx = { values = [1], duration = [\"2 s\"] }\n[tcp]",
+    ),
+    (
+        "RED with its thresholds the wrong way round",
+        "\"25 packets\"",
+        "{ red = { limit = \"60 packets\", min_threshold = \"15 packets\" } }",
+    ),
+    ("a link in a circle", "[\"client\", \"server\"]", "[\"client\", \"client\"]"),
+    ("a host that asks itself", "server = \"server\"", "server = \"client\""),
+    ("a request of nothing", "transfer =", "request = \"0 B\"\ntransfer ="),
+    (
+        "nobody",
+        "[application.web]\nkind = \"web\"\nclient = \"client\"\nserver = \"server\"\nworkload = \
+         \"heidemann\"\ntransfer = \"persistent\"\n",
+        "[application]\n",
+    ),
+    ("a crowd", "transfer =", "users = 4_000_001\ntransfer ="),
+    ("a date", "duration", "title = 1996-05-01\nduration"),
+];
+
+#[test]
+fn what_is_wrong_is_said_once_with_its_place() {
+    let messages = BROKEN.iter().map(|(name, from, to)| {
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{name}");
+        let error = parse(&text).map(|_| name).unwrap_err().to_string();
+        assert!(error.starts_with("test.toml:"), "{name}: {error}");
+        assert_eq!(error.lines().count(), 1, "{name}: {error}");
+        format!("{name}\n    {error}")
+    });
+    insta::assert_snapshot!(messages.collect::<Vec<_>>().join("\n"));
+}

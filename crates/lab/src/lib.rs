@@ -1,0 +1,11 @@
+//! The laboratory: experiment files, their runs in virtual time, and the papers' tables beside ours.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | [`experiment`] | what is run, as TOML that a person writes |
+//! | [`run`] | runs the cases of an experiment on all cores, and what comes out of them |
+//! | [`reproduce`] | the papers' results: every published value, and every claim, beside ours |
+
+pub mod experiment;
+pub mod reproduce;
+pub mod run;

@@ -1,0 +1,93 @@
+//! The papers' results beside ours: every published value, and every claim, from experiment files.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | [`published`] | the papers' tables, as printed |
+//! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
+//! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
+//! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
+//! | [`stalls`], [`packets`] | observers |
+//! | [`figure`] | the papers' figures, from our runs |
+//! | [`analytic`] | the papers' model, as equations |
+//! | [`paper`], [`heidemann`], [`gurkan`], [`faber`] | which papers, one folder each |
+//! | [`report`] | text, Markdown, JSON, a page |
+
+pub mod analytic;
+pub mod claim;
+pub mod faber;
+pub mod figure;
+pub mod gurkan;
+pub mod heidemann;
+pub mod inputs;
+pub mod lab;
+pub mod packets;
+pub mod paper;
+pub mod published;
+pub mod report;
+pub mod stalls;
+pub mod study;
+pub mod table;
+
+use ackwise_sim::RunError;
+use paper::Paper;
+use published::PublishedError;
+use report::Reproduction;
+
+use crate::{experiment::ExperimentError, run::pcap::CaptureError};
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Effort {
+    /// Everything, with all seeds.
+    #[default]
+    Full,
+    /// Of long experiments only what has a limit, with fewer seeds.
+    Quick,
+}
+
+/// Reproduces `papers`, one after the other. `progress` hears of each step before it begins; it may
+/// unwind to end the work.
+///
+/// # Errors
+///
+/// If an experiment file or a run fails. The files are part of the program, so it is at fault.
+pub fn reproduce(
+    papers: &[Paper],
+    effort: Effort,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Reproduction, ReproduceError> {
+    let mut reproduction = Reproduction::default();
+    for &paper in papers {
+        reproduction.papers.push(paper.reproduce(effort, progress)?);
+    }
+    Ok(reproduction)
+}
+
+/// A paper cannot be reproduced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReproduceError {
+    /// An experiment file is none.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// A run failed.
+    #[error("{experiment}: {source}")]
+    Run {
+        /// The experiment file.
+        experiment: String,
+        /// Why.
+        source: RunError,
+    },
+    /// The packets of a run cannot be explained.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A published table is not there.
+    #[error(transparent)]
+    Published(#[from] PublishedError),
+    /// The experiment file has no such case, although the comparison wants it.
+    #[error("no case of the experiment has {case}")]
+    NoCase {
+        /// The names and values that were looked for.
+        case: String,
+    },
+}

@@ -1,0 +1,309 @@
+//! Which rows are to be run, and who runs them.
+
+use std::{
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use ackwise_link::Seed;
+use ackwise_sim::{Measures, Observer, RunError, Scenario};
+use ackwise_tcp::Instant;
+
+use super::{
+    journal::{Journal, JournalError},
+    row::{Place, Row},
+    shard::Shard,
+};
+use crate::experiment::{Case, Experiment};
+
+/// How to run an experiment.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many rows at once; more than [`Options::MOST_THREADS`] are not.
+    pub threads: NonZeroUsize,
+    /// Which rows.
+    pub shard: Shard,
+    /// Where finished rows are kept. Those that are there already are not run again.
+    pub journal: Option<PathBuf>,
+    /// When this becomes true, the rows that are under way are given up.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// A run is work for a core, and no machine has more of them.
+    pub const MOST_THREADS: usize = 1024;
+}
+
+/// All rows, on all cores, kept nowhere.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            shard: Shard::ALL,
+            journal: None,
+            stop: Arc::default(),
+        }
+    }
+}
+
+/// What happens while rows are run.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Step<'a> {
+    /// So many rows are to be there in the end.
+    Planned(usize),
+    /// A row is there: it was in the journal, or it was run.
+    Finished(&'a Row),
+    /// How much is done of the rows under way, in rows: the sum of their shares of virtual time.
+    UnderWay(f64),
+}
+
+/// Not all rows could be run. Those that were finished are in the journal, if there is one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunAllError {
+    /// A case does not run to its end.
+    #[error("{experiment}{case}, seed {seed}: {error}")]
+    Run {
+        /// The experiment's file.
+        experiment: String,
+        /// Its labels, after a colon and a space if there are any.
+        case: String,
+        /// The seed.
+        seed: u64,
+        /// Why.
+        error: RunError,
+    },
+    /// The journal cannot be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// [`Options::stop`].
+    #[error("stopped after {} of {of} rows", finished.len())]
+    Stopped {
+        /// The rows that were there by then, in order.
+        finished: Vec<Row>,
+        /// How many rows there would have been.
+        of: usize,
+    },
+}
+
+/// Runs all rows of an experiment that belong to this shard; the rows come in the experiment's order.
+///
+/// ```no_run
+/// use ackwise::{experiment::Experiment, run::{Options, run_all}};
+///
+/// let text = std::fs::read_to_string("crates/lab/experiments/stalls.toml")?;
+/// let experiment = Experiment::parse("stalls.toml", &text)?.with_set("seeds=3")?;
+/// for row in run_all(&experiment, &Options::default(), &mut |_| {})? {
+///     println!("{}: {:?} ms", row.case, row.measure("web.page_time_p50_ms"));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// The first case that does not run to its end, a journal that cannot be used, or a stop.
+pub fn run_all(
+    experiment: &Experiment,
+    options: &Options,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Vec<Row>, RunAllError> {
+    let mut journal = options.journal.as_deref().map(Journal::open).transpose()?;
+    let mut rows: BTreeMap<Place, Row> = BTreeMap::new();
+    if let Some(journal) = &mut journal {
+        rows = journal.rows_of(experiment)?;
+    }
+    let planned = Place::all(experiment).filter(|place| options.shard.has(place.row(experiment)));
+    let planned: Vec<Place> = planned.collect();
+    rows.retain(|place, _| planned.binary_search(place).is_ok());
+    on_step(Step::Planned(planned.len()));
+    rows.values().for_each(|row| on_step(Step::Finished(row)));
+    let missing = planned.iter().copied().filter(|place| !rows.contains_key(place)).collect();
+    let team = Team { experiment, missing, next: AtomicUsize::new(0), stop: &options.stop };
+    let failure = team.work(options.threads, &mut |message| {
+        match message {
+            Message::UnderWay(share) => on_step(Step::UnderWay(share)),
+            Message::Finished(place, row) => {
+                if let Some(journal) = &mut journal {
+                    journal.append(&row)?;
+                }
+                on_step(Step::Finished(&row));
+                rows.insert(place, *row);
+            }
+        }
+        Ok(())
+    });
+    let finished: Vec<Row> = rows.into_values().collect();
+    match failure {
+        Err(RunAllError::Run { error: RunError::Stopped, .. }) => {
+            Err(RunAllError::Stopped { finished, of: planned.len() })
+        }
+        other => other.map(|()| finished),
+    }
+}
+
+/// Runs one case with one seed, both by their places in the experiment, watched by `observer`.
+///
+/// # Errors
+///
+/// If it does not run to its end.
+///
+/// # Panics
+///
+/// If the experiment has no such case or no such seed.
+pub fn run_one(
+    experiment: &Experiment,
+    case: usize,
+    seed: usize,
+    observer: &mut impl Observer,
+) -> Result<(Row, Measures), RunAllError> {
+    let place = Place { case, seed };
+    let measures = run_place(experiment, place, observer)?;
+    Ok((Row::new(experiment, place, &measures), measures))
+}
+
+fn run_place(
+    experiment: &Experiment,
+    place: Place,
+    observer: &mut impl Observer,
+) -> Result<Measures, RunAllError> {
+    let Case { labels, scenario } = &experiment.cases()[place.case];
+    let seed = experiment.seeds()[place.seed];
+    let scenario = Scenario { seed: Seed(seed), ..scenario.clone() };
+    ackwise_sim::run(&scenario, observer).map_err(|error| RunAllError::Run {
+        experiment: experiment.name().to_owned(),
+        case: if labels.is_empty() { String::new() } else { format!(": {labels}") },
+        seed,
+        error,
+    })
+}
+
+/// Threads that take one missing row after the other.
+struct Team<'a> {
+    experiment: &'a Experiment,
+    missing: Vec<Place>,
+    next: AtomicUsize,
+    stop: &'a AtomicBool,
+}
+
+/// What the threads tell.
+enum Message {
+    UnderWay(f64),
+    Finished(Place, Box<Row>),
+}
+
+impl Team<'_> {
+    /// Has every row run, and tells of each on this thread. The first failure stops the others.
+    fn work(
+        &self,
+        threads: NonZeroUsize,
+        tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
+    ) -> Result<(), RunAllError> {
+        let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
+        let given_up = AtomicBool::new(false);
+        let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        // A thread goes on when its last row is taken: what is not in the journal yet stays little.
+        let (send, receive) = mpsc::sync_channel(0);
+        thread::scope(|scope| {
+            for clock in &clocks {
+                let send = send.clone();
+                let given_up = &given_up;
+                scope.spawn(move || self.one_after_the_other(clock, given_up, &send));
+            }
+            drop(send);
+            let outcome = self.listen(receive, &clocks, tell);
+            given_up.store(true, Ordering::Relaxed);
+            outcome
+        })
+    }
+
+    fn one_after_the_other(
+        &self,
+        clock: &AtomicU64,
+        given_up: &AtomicBool,
+        send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
+    ) {
+        while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            let mut watch = Watch { stop: [self.stop, given_up], clock };
+            if !watch.goes_on(Instant::EPOCH) {
+                // A run too short to be asked would else go on to the next one.
+                break;
+            }
+            let measures = run_place(self.experiment, place, &mut watch);
+            let row = measures.map(|measures| Row::new(self.experiment, place, &measures));
+            clock.store(0, Ordering::Relaxed);
+            // Nobody listens after a failure.
+            let _ = send.send(row.map(|row| (place, Box::new(row))));
+        }
+    }
+
+    /// Listens until all threads have ended, or to the first failure: then it hangs up, which no thread
+    /// waits for.
+    fn listen(
+        &self,
+        receive: mpsc::Receiver<Result<(Place, Box<Row>), RunAllError>>,
+        clocks: &[AtomicU64],
+        tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
+    ) -> Result<(), RunAllError> {
+        let mut finished = 0;
+        loop {
+            match receive.recv_timeout(TICK) {
+                Ok(row) => {
+                    let (place, row) = row?;
+                    finished += 1;
+                    tell(Message::Finished(place, row))?;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    tell(Message::UnderWay(share(clocks, self.experiment)))?;
+                }
+                Err(RecvTimeoutError::Disconnected) if finished < self.missing.len() => {
+                    return Err(self.stopped());
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    fn stopped(&self) -> RunAllError {
+        RunAllError::Run {
+            experiment: self.experiment.name().to_owned(),
+            case: String::new(),
+            seed: 0,
+            error: RunError::Stopped,
+        }
+    }
+}
+
+/// The sum of the shares that are done of the rows under way. Cases may differ in how long they last;
+/// this is for a progress bar, so the longest will do.
+#[expect(clippy::cast_precision_loss, reason = "a share for a progress bar")]
+fn share(clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
+    let longest = experiment.cases().iter().map(|case| case.scenario.duration).max();
+    let longest = longest.unwrap_or(Duration::MAX).as_secs_f64();
+    let under_way = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
+    under_way.map(|seconds| (seconds / longest).min(1.0)).sum()
+}
+
+/// How often somebody hears how far the rows under way have come.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Stops a run when it is told to, and says how far it has come.
+struct Watch<'a> {
+    stop: [&'a AtomicBool; 2],
+    clock: &'a AtomicU64,
+}
+
+impl Observer for Watch<'_> {
+    fn goes_on(&mut self, now: Instant) -> bool {
+        self.clock.store(now.as_nanos(), Ordering::Relaxed);
+        !self.stop.iter().any(|stop| stop.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,197 @@
+//! What the reproduction of the papers must reach, and that `docs/findings.md` says what it gives.
+
+use std::{fs, sync::LazyLock};
+
+use ackwise_lab::{
+    experiment::Experiment,
+    reproduce::{
+        Effort,
+        claim::Holds,
+        figure::{Figure, figures},
+        paper::Paper,
+        report::{PaperResults, Reproduction, html, json, section, text},
+        reproduce,
+        table::{Row, Table},
+    },
+};
+use ackwise_report::Block;
+
+static HEIDEMANN: LazyLock<Reproduction> = LazyLock::new(|| {
+    let papers = [Paper::Heidemann];
+    reproduce(&papers, Effort::Full, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+});
+
+/// The whole of the thesis takes minutes.
+static GURKAN: LazyLock<Reproduction> = LazyLock::new(|| {
+    let quick = reproduce(&[Paper::Gurkan], Effort::Quick, &mut |_| {});
+    quick.unwrap_or_else(|error| panic!("{error}"))
+});
+
+static FABER: LazyLock<Reproduction> = LazyLock::new(|| {
+    let papers = [Paper::Faber];
+    reproduce(&papers, Effort::Full, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+});
+
+fn heidemann() -> &'static PaperResults {
+    &HEIDEMANN.papers[0]
+}
+
+fn table(id: &str) -> &'static Table {
+    let found = heidemann().tables.iter().find(|table| table.id == id);
+    found.unwrap_or_else(|| panic!("there is no table {id}"))
+}
+
+fn values(id: &str, measure: &str) -> Vec<f64> {
+    let rows = table(id).rows.iter().filter(|row| row.measure == measure);
+    rows.map(|row| row.ours.expect("each case has a value")).collect()
+}
+
+#[test]
+fn table_1_comes_as_near_as_it_must() {
+    assert_eq!(HEIDEMANN.misses(), 0, "{}", text(&HEIDEMANN));
+    let limited = table("heidemann1997_table_1").rows.iter().filter_map(Row::is_within).count();
+    assert_eq!(limited, 4);
+}
+
+#[test]
+fn the_thesis_tables_come_as_near_as_they_must() {
+    assert_eq!(GURKAN.misses(), 0, "{}", text(&GURKAN));
+    let rows = GURKAN.papers[0].tables.iter().flat_map(|table| &table.rows);
+    assert_eq!(rows.filter_map(Row::is_within).count(), 4 * 2 + 8, "rates, utilization, windows");
+}
+
+#[test]
+fn fabers_tables_come_as_near_as_they_must() {
+    assert_eq!(FABER.misses(), 0, "{}", text(&FABER));
+    let rows = FABER.papers[0].tables.iter().flat_map(|table| &table.rows);
+    assert_eq!(rows.filter_map(Row::is_within).count(), 6 + 3 + 2 + 2 * 3);
+}
+
+#[test]
+fn fabers_server_fails_and_no_one_cost_of_an_rst_gives_both_tables() {
+    let holds = |id: &str| {
+        let claims = &FABER.papers[0].claims;
+        claims.iter().find(|claim| claim.id == id).map(|claim| claim.holds)
+    };
+    assert_eq!(holds("faber.unmodified-runs-out-of-memory"), Some(Holds::Yes));
+    assert_eq!(holds("faber.one-cost-for-both-tables"), Some(Holds::No));
+}
+
+#[test]
+fn every_printed_value_of_the_thesis_has_one_of_ours_beside_it() {
+    for number in ["4_2", "4_4", "4_6", "4_8", "4_9", "4_10"] {
+        let id = format!("gurkan1998_table_{number}");
+        let table = GURKAN.papers[0].tables.iter().find(|table| table.id == id).unwrap();
+        let published: Vec<_> = table.rows.iter().filter(|row| row.published.is_some()).collect();
+        assert!(published.len() >= 48, "{id}: {}", published.len());
+        assert!(published.iter().all(|row| row.ours.is_some()), "{id}");
+    }
+}
+
+#[test]
+fn the_findings_are_of_the_thesis_experiment_as_it_is() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let text =
+        fs::read_to_string(format!("{root}/crates/lab/experiments/gurkan_tables.toml")).unwrap();
+    let experiment = Experiment::parse("gurkan_tables.toml", &text).unwrap();
+    let findings = fs::read_to_string(format!("{root}/docs/findings.md")).unwrap();
+    let hash = format!("gurkan_tables.toml, experiment {}.", experiment.hash());
+    assert!(findings.contains(&hash), "docs/findings.md is out of date: {hash}");
+}
+
+#[test]
+fn pages_stall_three_times_once_and_never() {
+    assert_eq!(values("heidemann1997_table_1", "stalls_per_page"), [0.0, 3.0, 1.0, 0.0]);
+}
+
+#[test]
+fn the_figures_have_the_same_packets_in_the_same_order() {
+    for id in ["heidemann.short-initial-segment", "heidemann.odd-short-final-segment"] {
+        let claim = heidemann().claims.iter().find(|claim| claim.id == id).unwrap();
+        assert_eq!(claim.holds, Holds::Yes, "{claim:?}");
+        let [printed, ours] = ["stall_printed_ms", "stall_ms"].map(|name| claim.numbers[name]);
+        assert!((printed - ours).abs() < 200.0, "{claim:?}");
+    }
+}
+
+#[test]
+fn the_model_is_within_5_percent_of_the_simulator_or_it_is_said_why() {
+    let rows = &table("heidemann1997_model").rows;
+    assert_eq!(rows.len(), 7 * 3 * 2 * 3);
+    for ways in rows.chunks(3) {
+        let errors = ways.iter().map(|row| row.model_error().unwrap().abs());
+        let best = errors.fold(f64::MAX, f64::min);
+        assert!(best <= 0.05, "{ways:?}");
+    }
+}
+
+#[test]
+fn json_has_the_promised_shape() {
+    let document: serde_json::Value = serde_json::from_str(&json(&HEIDEMANN)).unwrap();
+    let first = &document["tables"][0];
+    assert_eq!(first["id"], "heidemann1997_table_1");
+    let row = &first["rows"][0];
+    assert_eq!(row["case"]["protocol"], "http");
+    assert_eq!((&row["measure"], row["published"].as_f64()), (&"mean_ms".into(), Some(43.0)));
+    assert!(row["ours"].is_f64() && row["error"].is_f64(), "{row}");
+    for claim in document["claims"].as_array().unwrap() {
+        assert!(claim["id"].is_string() && claim["text"].is_string(), "{claim}");
+        assert!(claim["holds"].is_boolean() || claim["holds"].is_null(), "{claim}");
+        assert!(claim["numbers"].is_object(), "{claim}");
+        let only_by = claim["only_by"].as_str();
+        assert!(claim.get("only_by").is_some() && (only_by.is_none() || claim["holds"] == true));
+    }
+}
+
+#[test]
+fn the_findings_are_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/findings.md");
+    let findings = fs::read_to_string(path).unwrap();
+    let ours = section(heidemann());
+    assert!(
+        findings.contains(&ours),
+        "docs/findings.md is out of date: cargo run --release -- reproduce --markdown > \
+         docs/findings.md"
+    );
+}
+
+#[test]
+fn the_page_has_every_table_claim_and_figure_and_is_always_the_same() {
+    let page = html(&HEIDEMANN, &mut |_| {}).expect("its figures run");
+    assert_eq!(page, html(&HEIDEMANN, &mut |_| {}).expect("its figures run"));
+    let PaperResults { tables, claims, .. } = heidemann();
+    let names = tables.iter().map(|table| table.id.as_str()).chain(claims.iter().map(|it| it.id));
+    for name in names.chain(["Figure 1:", "Figure 2:", "Figure 3:", "Figure 4:"]) {
+        assert!(page.contains(name), "{name}");
+    }
+    assert!(page.contains("as near as they must be"), "the verdict");
+    assert!(page.contains("; limit ±10 %"), "limits are named");
+    assert!(page.len() < 512 << 10, "{} bytes", page.len());
+}
+
+#[test]
+fn the_thesis_figures_have_what_is_published_beside_ours() {
+    let figures = figures(&GURKAN.papers[0]).expect("they run");
+    let numbers: Vec<_> =
+        figures.iter().filter_map(|it| it.title.split([' ', ':']).nth(1)).collect();
+    let expected: Vec<_> = (2..=13).map(|number| format!("4.{number}")).collect();
+    assert_eq!(numbers, expected);
+    let plots = figures.iter().flat_map(|figure| &figure.blocks).filter_map(|block| match block {
+        Block::Plot(plot) => Some(plot),
+        _ => None,
+    });
+    for plot in plots {
+        assert!(!plot.lines.is_empty(), "{}", plot.title);
+        for line in &plot.lines {
+            assert!(!line.points.is_empty(), "{}: {}", plot.title, line.name);
+        }
+    }
+}
+
+#[test]
+fn fabers_first_table_is_drawn() {
+    let figures = figures(&FABER.papers[0]).expect("nothing is run for it");
+    let [Figure { blocks, .. }] = figures.as_slice() else { panic!("{figures:?}") };
+    let Block::Plot(plot) = &blocks[0] else { panic!("{blocks:?}") };
+    assert_eq!(plot.lines.iter().map(|line| line.points.len()).collect::<Vec<_>>(), [6; 4]);
+}

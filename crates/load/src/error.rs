@@ -1,0 +1,59 @@
+//! Why there is no report.
+
+use std::net::SocketAddr;
+
+use ackwise_http::EncodeError;
+use ackwise_report::Unresolved;
+
+use crate::generator::{ConnectError, Failure, RunError};
+
+/// Why a run could not be made, or brought nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The options contradict each other.
+    #[error("{0}")]
+    Options(String),
+    /// The server's name has no address.
+    #[error(transparent)]
+    Resolve(#[from] Unresolved),
+    /// The target cannot stand in a request.
+    #[error("the request cannot be written: {0}")]
+    Request(#[from] EncodeError),
+    /// The process that `--server-pid` names cannot be looked into.
+    #[error("--server-pid: {0}")]
+    ServerProcess(String),
+    /// Our own TCP has no way to the server.
+    #[error("{0}")]
+    Wire(String),
+    /// Our own system is at fault.
+    #[error("{}", system(.0))]
+    Run(#[from] RunError),
+    /// The transport could not be set up.
+    #[error("cannot open connections: {0}")]
+    System(#[source] std::io::Error),
+    /// Nobody could be asked.
+    #[error(
+        "no port is free for a single connection to {0}; is there another run, or TIME-WAIT of one?"
+    )]
+    NoPort(SocketAddr),
+    /// Not one request was answered.
+    #[error("none of {failed} requests to {server} was answered: {failure}")]
+    NothingAnswered {
+        /// The server.
+        server: SocketAddr,
+        /// How many were tried.
+        failed: u64,
+        /// What became of most of them, by the first.
+        failure: Failure,
+    },
+}
+
+fn system(error: &RunError) -> String {
+    match error {
+        RunError::Connect(ConnectError::System(error)) => {
+            format!("cannot open a connection: {error}")
+        }
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,297 @@
+//! One sentence: which end holds TIME-WAIT, for how many of the connections, and why.
+
+use ackwise_report::words::{counted, grouped};
+use ackwise_tcp::TimeWaitReason;
+
+use super::{CloseMode, Held, TimeWait};
+use crate::generator::Drain;
+
+/// What the sentence follows from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) connections: u64,
+    pub(super) close: CloseMode,
+    pub(super) drain: Drain,
+    pub(super) time_wait: &'a TimeWait,
+    /// Packets that our own TCP could not send.
+    pub(super) lost: u64,
+    /// Connections that were reset, or not closed in time, after their last response.
+    pub(super) not_closed: u64,
+    /// Connections that were open when the run was stopped.
+    pub(super) unfinished: u64,
+    /// Connections that broke before a response was complete.
+    pub(super) broken: u64,
+    /// Connections that the server said it closes, where the client was to.
+    pub(super) forestalled: u64,
+}
+
+/// The sentence.
+pub(super) fn explain(facts: &Facts<'_>) -> String {
+    let TimeWait { server, client, .. } = facts.time_wait;
+    let all = facts.connections;
+    match (server, client) {
+        (Held::Known(server), Held::Known(client)) => {
+            format!("{}: {}.", who(*server, *client, all), why(facts, *server, *client))
+        }
+        (Held::Known(server), Held::Unknown(_)) => format!(
+            "The server holds TIME-WAIT for {}; what the clients hold is not known.",
+            of(*server, all)
+        ),
+        (Held::Unknown(_), Held::Known(client)) => format!(
+            "The clients hold TIME-WAIT for {}; what the server holds is not known.",
+            of(*client, all)
+        ),
+        (Held::Unknown(_), Held::Unknown(_)) => {
+            format!("Which end holds TIME-WAIT for {} is not known.", counted(all, "connection"))
+        }
+    }
+}
+
+fn who(server: u64, client: u64, all: u64) -> String {
+    match (server, client) {
+        (0, 0) if all == 1 => "Neither end holds TIME-WAIT for the only connection".to_owned(),
+        (0, 0) => {
+            format!("Neither end holds TIME-WAIT for any of the {} connections", grouped(all))
+        }
+        (server, 0) => {
+            format!("The server holds TIME-WAIT for {}, the client for none", of(server, all))
+        }
+        (0, client) => {
+            format!("The client holds TIME-WAIT for {}, the server for none", of(client, all))
+        }
+        (server, client) if server == client => {
+            format!("Both ends hold TIME-WAIT for {}", of(server, all))
+        }
+        (server, client) => format!(
+            "The server holds TIME-WAIT for {}, the client for {}",
+            of(server, all),
+            grouped(client)
+        ),
+    }
+}
+
+fn of(some: u64, all: u64) -> String {
+    match some {
+        0 if all == 1 => "no connection".to_owned(),
+        0 => format!("none of the {} connections", grouped(all)),
+        1 if all == 1 => "the only connection".to_owned(),
+        some if some == all => format!("all {} connections", grouped(all)),
+        some => format!("{} of the {} connections", grouped(some), grouped(all)),
+    }
+}
+
+fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
+    match facts.close {
+        _ if server == 0 && client == 0 => why_neither(facts),
+        CloseMode::Swap => why_swap(facts, server, client),
+        CloseMode::Client | CloseMode::ClientClose if facts.forestalled > 0 && server > 0 => {
+            format!("the server said on {} that it closes, and did", grouped(facts.forestalled))
+        }
+        _ if server > 0 && client > 0 => {
+            "whose FIN is the first decides it, connection by connection".to_owned()
+        }
+        CloseMode::Server if server > 0 => "it closes first".to_owned(),
+        CloseMode::Server => "the server left it to the client to close".to_owned(),
+        CloseMode::Client | CloseMode::ClientClose if client > 0 => "it closes first".to_owned(),
+        CloseMode::Client | CloseMode::ClientClose => {
+            "the server closes first all the same".to_owned()
+        }
+    }
+}
+
+/// Only what was seen is given as the reason.
+fn why_neither(facts: &Facts<'_>) -> String {
+    let causes = causes([
+        (facts.broken, "broke before the response was complete"),
+        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
+        (facts.unfinished, "still open at the end of the run and reset by us"),
+    ]);
+    match facts.close {
+        _ if facts.connections == 0 => "there was none".to_owned(),
+        _ if !causes.is_empty() => causes,
+        CloseMode::ClientClose if facts.drain == Drain::Plain => {
+            "the server does not know CLIENT_CLOSE, and its answer, to a socket that is closed, draws \
+             an RST"
+                .to_owned()
+        }
+        _ => "why was not seen; an RST ends it, and it begins only when both ends have closed"
+            .to_owned(),
+    }
+}
+
+fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
+    let because = |reason| {
+        let reasons = &facts.time_wait.reasons;
+        reasons.iter().find(|(known, _)| *known == reason).map_or(0, |(_, count)| *count)
+    };
+    let both_closed = because(TimeWaitReason::BothClosed);
+    let closed_first = because(TimeWaitReason::ClosedFirst);
+    let swapped = client.saturating_sub(both_closed + closed_first);
+    if swapped > 0 && server > 0 && facts.time_wait.server_ignores_resets == Some(true) {
+        return "the server ignores an RST in TIME-WAIT (net.ipv4.tcp_rfc1337=1)".to_owned();
+    }
+    let causes = causes([
+        (both_closed, "closed by both ends at once"),
+        (closed_first, "closed by the client first"),
+        (facts.broken, "broke before the response was complete"),
+        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
+        (facts.unfinished, "still open at the end of the run and reset by us"),
+        (facts.lost, "packets of ours that the device did not take, RSTs perhaps"),
+    ]);
+    match (swapped, server, causes.is_empty()) {
+        (0, _, true) => "no connection was swapped, and why was not seen".to_owned(),
+        (0, _, false) => format!("no connection was swapped: {causes}"),
+        (_, 0, true) => {
+            "the server closes first, and the client takes it over with an RST".to_owned()
+        }
+        (_, 0, false) => format!(
+            "the server closes first, and the client takes it over with an RST; not so: {causes}"
+        ),
+        (_, _, true) => {
+            "the client has taken the others over by an RST; there it was lost, or met the server on \
+             its way into TIME-WAIT, before which Linux sends its last ACK"
+                .to_owned()
+        }
+        (_, _, false) => format!("the rest was swapped; not so: {causes}"),
+    }
+}
+
+fn causes<const N: usize>(counted: [(u64, &str); N]) -> String {
+    let seen = counted.into_iter().filter(|(count, _)| *count > 0);
+    let causes: Vec<_> = seen.map(|(count, cause)| format!("{} {cause}", grouped(count))).collect();
+    causes.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CloseMode::*, *};
+
+    #[test]
+    fn the_sentence_says_who_and_why() {
+        let table = [
+            (
+                Server,
+                100,
+                0,
+                None,
+                "The server holds TIME-WAIT for all 100 connections, the client for none: it \
+                 closes first.",
+            ),
+            (
+                Client,
+                0,
+                99,
+                None,
+                "The client holds TIME-WAIT for 99 of the 100 connections, the server for none: \
+                 it closes first.",
+            ),
+            (
+                Swap,
+                0,
+                100,
+                Some(false),
+                "The client holds TIME-WAIT for all 100 connections, the server for none: the \
+                 server closes first, and the client takes it over with an RST.",
+            ),
+            (
+                Swap,
+                100,
+                100,
+                Some(true),
+                "Both ends hold TIME-WAIT for all 100 connections: the server ignores an RST in \
+                 TIME-WAIT (net.ipv4.tcp_rfc1337=1).",
+            ),
+            (
+                Swap,
+                1,
+                100,
+                None,
+                "The server holds TIME-WAIT for 1 of the 100 connections, the client for 100: the \
+                 client has taken the others over by an RST; there it was lost, or met the server \
+                 on its way into TIME-WAIT, before which Linux sends its last ACK.",
+            ),
+            (
+                ClientClose,
+                0,
+                0,
+                None,
+                "Neither end holds TIME-WAIT for any of the 100 connections: the server does not \
+                 know CLIENT_CLOSE, and its answer, to a socket that is closed, draws an RST.",
+            ),
+        ];
+        for (close, server, client, server_ignores_resets, expected) in table {
+            let time_wait = TimeWait {
+                server_ignores_resets,
+                ..held(Held::Known(server), Held::Known(client))
+            };
+            let facts = Facts { close, drain: Drain::Plain, ..facts(&time_wait) };
+            assert_eq!(explain(&facts), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_said() {
+        let nowhere = held(Held::Known(0), Held::Known(0));
+        let why = |facts: Facts<'_>| {
+            let sentence = explain(&facts);
+            sentence.split_once(": ").unwrap().1.to_owned()
+        };
+        let facts = facts(&nowhere);
+        assert!(why(Facts { close: Client, ..facts }).starts_with("why was not seen"));
+        for close in [Server, Client, ClientClose, Swap] {
+            let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
+            let expected = "2 broke before the response was complete, 97 reset, or not closed by the \
+                            server in time and reset by us, 1 still open at the end of the run and \
+                            reset by us.";
+            assert_eq!(seen, expected, "{close:?}");
+        }
+    }
+
+    #[test]
+    fn a_swap_is_said_of_those_that_were_swapped() {
+        let mut time_wait = held(Held::Known(0), Held::Known(3));
+        time_wait.reasons = vec![(TimeWaitReason::ClosedFirst, 3)];
+        let facts = Facts { connections: 3, close: Swap, ..facts(&time_wait) };
+        assert!(
+            explain(&facts).ends_with("no connection was swapped: 3 closed by the client first.")
+        );
+    }
+
+    #[test]
+    fn one_connection_is_the_only_one() {
+        let one = held(Held::Known(1), Held::Known(0));
+        let expected = "The server holds TIME-WAIT for the only connection, the client for none: it \
+                        closes first.";
+        assert_eq!(explain(&Facts { connections: 1, ..facts(&one) }), expected);
+    }
+
+    fn held(server: Held, client: Held) -> TimeWait {
+        let (series, reasons) = (Vec::new(), Vec::new());
+        TimeWait { server, client, series, server_ignores_resets: None, reasons }
+    }
+
+    fn facts(time_wait: &TimeWait) -> Facts<'_> {
+        Facts {
+            connections: 100,
+            close: Server,
+            drain: Drain::HalfClose,
+            time_wait,
+            lost: 0,
+            not_closed: 0,
+            unfinished: 0,
+            broken: 0,
+            forestalled: 0,
+        }
+    }
+
+    #[test]
+    fn an_end_that_cannot_be_seen_is_not_said_to_hold_none() {
+        let time_wait = held(Held::Unknown("far away".to_owned()), Held::Known(0));
+        let facts = Facts { connections: 12_345, ..facts(&time_wait) };
+        assert_eq!(
+            explain(&facts),
+            "The clients hold TIME-WAIT for none of the 12,345 connections; what the server holds \
+             is not known."
+        );
+    }
+}

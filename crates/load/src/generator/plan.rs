@@ -1,0 +1,125 @@
+//! What each connection says, encoded once.
+
+use std::num::NonZeroU32;
+
+use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder, client_close};
+
+/// Which end closes a connection first, and how that is brought about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Close {
+    /// The server: the last request says `Connection: close`.
+    Server,
+    /// The client, after the last response, without a word.
+    Client,
+    /// The client, after a CLIENT_CLOSE ([`ackwise_http::client_close`]).
+    ClientClose(Drain),
+}
+
+/// What a client does after its CLIENT_CLOSE with what the server may answer all the same.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Drain {
+    /// It closes its half and reads to the end: TIME-WAIT is the client's, whatever the server knows.
+    HalfClose,
+    /// It closes and reads nothing: an answer draws an RST, which may leave TIME-WAIT at neither end.
+    Plain,
+}
+
+/// The messages of a connection, the same for all.
+///
+/// ```
+/// use std::num::NonZeroU32;
+/// use ackwise_load::generator::{Close, Plan};
+///
+/// let ten = NonZeroU32::new(10).expect("not zero");
+/// let plan = Plan::new("localhost:8080", "/page?a=b", Close::Server)?.requests(ten);
+/// assert_eq!(plan.close(), Close::Server);
+/// # Ok::<(), ackwise_http::EncodeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    requests: NonZeroU32,
+    close: Close,
+    kept: Vec<u8>,
+    last: Vec<u8>,
+    client_close: Vec<u8>,
+}
+
+/// One of a plan's messages.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Message {
+    /// A request after which another follows, or the client closes.
+    Request,
+    /// A request after which the server closes.
+    LastRequest,
+    ClientClose,
+}
+
+impl Plan {
+    /// One request a connection: GET `target` from `host` (with its port, if that is not the default).
+    ///
+    /// # Errors
+    ///
+    /// If `host` or `target` cannot stand in a head.
+    pub fn new(host: &str, target: &str, close: Close) -> Result<Self, EncodeError> {
+        let request = || RequestBuilder::new(Method::Get, host, target);
+        Ok(Self {
+            requests: NonZeroU32::MIN,
+            close,
+            kept: request().encode()?,
+            last: request().connection(ConnectionOption::Close).encode()?,
+            client_close: client_close::encode(host)?,
+        })
+    }
+
+    /// So many requests on each connection, one after the other.
+    #[must_use]
+    pub const fn requests(mut self, requests: NonZeroU32) -> Self {
+        self.requests = requests;
+        self
+    }
+
+    /// Which end closes first.
+    #[must_use]
+    pub const fn close(&self) -> Close {
+        self.close
+    }
+
+    /// The request number `index`, from 0. `None`: that was all.
+    pub(super) fn message(&self, index: u64) -> Option<Message> {
+        let last = u64::from(self.requests.get() - 1);
+        match self.close {
+            _ if index > last => None,
+            Close::Server if index == last => Some(Message::LastRequest),
+            _ => Some(Message::Request),
+        }
+    }
+
+    pub(super) fn bytes(&self, message: Message) -> &[u8] {
+        match message {
+            Message::Request => &self.kept,
+            Message::LastRequest => &self.last,
+            Message::ClientClose => &self.client_close,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_is_to_close_is_told_so_and_only_at_last() {
+        for (close, last) in [
+            (Close::Server, Message::LastRequest),
+            (Close::Client, Message::Request),
+            (Close::ClientClose(Drain::Plain), Message::Request),
+        ] {
+            let two = NonZeroU32::new(2).unwrap();
+            let plan = Plan::new("h", "/", close).unwrap().requests(two);
+            let messages = [0, 1, 2].map(|index| plan.message(index));
+            assert_eq!(messages, [Some(Message::Request), Some(last), None], "{close:?}");
+        }
+    }
+}

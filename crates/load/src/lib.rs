@@ -1,0 +1,38 @@
+//! `load`: many connections to one server, and who is left waiting in TIME-WAIT.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `options` | what is asked for, and which combinations make no sense |
+//! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
+//! | `ours` | our own TCP over TUN as the generator's transport |
+//! | `ends`, `look` | the socket tables at both ends, counted on a thread of its own |
+//! | `held`, `watch` | TIME-WAIT at each end, while it runs and afterwards |
+//! | `explain` | one sentence: who waits, and why; pure |
+//! | [`report`] | text and JSON |
+//! | [`generator`] | many connections to one server, each with its requests and a chosen way to end |
+//!
+//! Not here: the sockets of each kind that the kernel holds, which `ackwise-linux` lists.
+
+#[cfg(target_os = "linux")]
+mod ends;
+#[cfg(not(target_os = "linux"))]
+#[path = "ends_elsewhere.rs"]
+mod ends;
+mod error;
+mod explain;
+pub mod generator;
+mod held;
+mod look;
+mod options;
+#[cfg(target_os = "linux")]
+mod ours;
+pub mod report;
+mod run;
+mod watch;
+
+pub use error::LoadError;
+pub use generator::Drain;
+pub use held::{Held, Sample, TimeWait};
+pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use report::{FailureCount, LoadReport};
+pub use run::{Progress, load};

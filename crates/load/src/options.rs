@@ -1,0 +1,264 @@
+//! What is asked for, and which combinations make no sense.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+    str::FromStr,
+    time::Duration,
+};
+
+use ackwise_report::Target;
+use ipnet::IpNet;
+
+use super::LoadError;
+use crate::generator::{Close, Drain, Pace, Schedule, Sources};
+
+/// A run of the load generator.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The page that is asked for.
+    pub target: Target,
+    /// How many connections in all; `None`: until the time is over.
+    pub connections: Option<u64>,
+    /// How many at once, at most.
+    pub concurrency: usize,
+    /// Requests on each of them.
+    pub requests_per_connection: NonZeroU32,
+    /// Starts a second; `None`: the next one starts when one has ended.
+    pub rate: Option<f64>,
+    /// After so long nothing starts any more.
+    pub duration: Option<Duration>,
+    /// How long a response may take, and the close.
+    pub timeout: Duration,
+    /// Which end closes first.
+    pub close: CloseMode,
+    /// What follows a CLIENT_CLOSE.
+    pub drain: Drain,
+    /// Whose TCP plays the clients; `None`: ours for a swap, else the kernel's.
+    pub stack: Option<StackMode>,
+    /// Where connections start from; none: where the kernel chooses, and on loopback further ones.
+    pub sources: Vec<SourceNet>,
+    /// A process of the server, if that runs in another network namespace of this host.
+    pub server_process: Option<u32>,
+    /// Whether the host may be changed so that our own TCP finds the server.
+    pub allow_host_changes: bool,
+}
+
+/// Which end closes a connection first, and who is to hold TIME-WAIT.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CloseMode {
+    /// The server.
+    Server,
+    /// The client, without a word.
+    Client,
+    /// The client, after a CLIENT_CLOSE.
+    ClientClose,
+    /// The server, and our TCP takes TIME-WAIT over ([`ackwise_tcp::policy::ClosePolicy::Swap`]).
+    Swap,
+}
+
+/// Whose TCP plays the clients.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StackMode {
+    /// The kernel's sockets.
+    Kernel,
+    /// Our own, on a TUN device.
+    Ackwise,
+}
+
+impl CloseMode {
+    /// Its name on the command line and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::ClientClose => "client-close",
+            Self::Swap => "swap",
+        }
+    }
+}
+
+impl StackMode {
+    /// Its name on the command line and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Ackwise => "ackwise",
+        }
+    }
+}
+
+impl LoadOptions {
+    /// One request on each of a thousand connections, 64 at once; the server closes.
+    #[must_use]
+    pub const fn new(target: Target) -> Self {
+        Self {
+            target,
+            connections: Some(1000),
+            concurrency: 64,
+            requests_per_connection: NonZeroU32::MIN,
+            rate: None,
+            duration: None,
+            timeout: Duration::from_secs(10),
+            close: CloseMode::Server,
+            drain: Drain::HalfClose,
+            stack: None,
+            sources: Vec::new(),
+            server_process: None,
+            allow_host_changes: false,
+        }
+    }
+
+    /// Whose TCP plays the clients.
+    ///
+    /// # Errors
+    ///
+    /// If that one cannot do what else is asked for, or has no use for it.
+    pub fn stack(&self) -> Result<StackMode, LoadError> {
+        let refuse = |why: &str| Err(LoadError::Options(why.to_owned()));
+        if self.drain == Drain::Plain && self.close != CloseMode::ClientClose {
+            return refuse("--drain is what follows a CLIENT_CLOSE: it needs --close client-close");
+        }
+        match (self.stack, self.close) {
+            (Some(StackMode::Kernel), CloseMode::Swap) => {
+                refuse("the kernel's TCP cannot swap TIME-WAIT: --close swap needs --stack ackwise")
+            }
+            (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
+                refuse("our own TCP has one address: --source needs --stack kernel")
+            }
+            (None, CloseMode::Swap) => Ok(StackMode::Ackwise),
+            (None | Some(StackMode::Kernel), _) if self.allow_host_changes => refuse(
+                "the kernel's TCP needs no changes: --allow-host-changes needs --stack ackwise",
+            ),
+            (stack, _) => Ok(stack.unwrap_or(StackMode::Kernel)),
+        }
+    }
+
+    /// What the conversation does; a swap is a matter of TCP.
+    pub(super) const fn close(&self) -> Close {
+        match self.close {
+            CloseMode::Server | CloseMode::Swap => Close::Server,
+            CloseMode::Client => Close::Client,
+            CloseMode::ClientClose => Close::ClientClose(self.drain),
+        }
+    }
+
+    pub(super) fn schedule(&self) -> Schedule {
+        let pace = self.rate.map_or(Pace::Closed, Pace::Open);
+        let mut schedule = Schedule::new(pace, self.concurrency);
+        if let Some(connections) = self.connections {
+            schedule = schedule.connections(connections);
+        }
+        match self.duration {
+            Some(duration) => schedule.duration(duration),
+            None => schedule,
+        }
+    }
+
+    /// Where connections to `server` start from.
+    pub(super) fn sources(&self, server: SocketAddr) -> Result<Sources, LoadError> {
+        if self.sources.is_empty() {
+            let loopback = server.is_ipv4() && server.ip().is_loopback();
+            return Ok(if loopback { Sources::Loopback } else { Sources::Any });
+        }
+        let addresses: Vec<IpAddr> = self.source_addresses().collect();
+        match addresses.iter().find(|source| source.is_ipv4() != server.is_ipv4()) {
+            None => Ok(Sources::These(addresses)),
+            Some(other) => {
+                let text = format!("no connection from {other} leads to {server}");
+                Err(LoadError::Options(text))
+            }
+        }
+    }
+
+    /// Where a connection beside the run may start from; the run comes to the last ports last.
+    pub(super) fn probe_starts(&self, server: SocketAddr) -> Vec<Option<IpAddr>> {
+        let last = self.source_addresses().last();
+        let loopback = server.is_ipv4() && server.ip().is_loopback();
+        match (last, loopback) {
+            (Some(last), _) => vec![Some(last)],
+            (None, true) => vec![None, Some(SPARE_LOOPBACK.into())],
+            (None, false) => vec![None],
+        }
+    }
+
+    fn source_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.sources.iter().flat_map(|SourceNet(net)| net.hosts()).take(SOURCES_LIMIT)
+    }
+}
+
+/// Addresses to start from: one, or the hosts of a net.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SourceNet(IpNet);
+
+impl FromStr for SourceNet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let net = match text.parse::<IpAddr>() {
+            Ok(address) => Some(address.into()),
+            Err(_) => text.parse().ok(),
+        };
+        net.map(Self).ok_or_else(|| "expected an address, or a net as in 10.0.0.0/24".to_owned())
+    }
+}
+
+impl fmt::Display for SourceNet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// More have ports for longer than a TIME-WAIT lasts.
+const SOURCES_LIMIT: usize = 4096;
+/// No run starts from here.
+const SPARE_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> LoadOptions {
+        LoadOptions::new("http://127.0.0.1/".parse().unwrap())
+    }
+
+    #[test]
+    fn a_swap_needs_our_own_tcp_and_picks_it() {
+        let with = |close, stack| LoadOptions { close, stack, ..options() }.stack();
+        assert_eq!(with(CloseMode::Server, None).unwrap(), StackMode::Kernel);
+        assert_eq!(with(CloseMode::Swap, None).unwrap(), StackMode::Ackwise);
+        assert_eq!(with(CloseMode::Client, Some(StackMode::Ackwise)).unwrap(), StackMode::Ackwise);
+        let refused = with(CloseMode::Swap, Some(StackMode::Kernel)).unwrap_err();
+        assert!(refused.to_string().contains("--stack ackwise"), "{refused}");
+    }
+
+    #[test]
+    fn what_has_no_use_is_refused() {
+        let plain = LoadOptions { drain: Drain::Plain, ..options() };
+        assert!(plain.stack().is_err());
+        assert!(LoadOptions { close: CloseMode::ClientClose, ..plain }.stack().is_ok());
+        let changes = LoadOptions { allow_host_changes: true, ..options() };
+        assert!(changes.stack().is_err());
+        assert!(LoadOptions { close: CloseMode::Swap, ..changes }.stack().is_ok());
+    }
+
+    #[test]
+    fn sources_are_addresses_and_nets_of_the_server_s_family() {
+        let sources = |texts: &[&str]| {
+            let sources = texts.iter().map(|text| text.parse().unwrap()).collect();
+            LoadOptions { sources, ..options() }.sources(([127, 0, 0, 1], 80).into())
+        };
+        let addresses: Vec<IpAddr> = ["127.0.1.9", "127.0.2.1", "127.0.2.2"]
+            .map(|address| address.parse().unwrap())
+            .to_vec();
+        assert_eq!(sources(&["127.0.1.9", "127.0.2.0/30"]).unwrap(), Sources::These(addresses));
+        assert_eq!(sources(&[]).unwrap(), Sources::Loopback);
+        assert!(sources(&["::1"]).is_err());
+        assert!("10.0.0.0/99".parse::<SourceNet>().is_err());
+        let Ok(Sources::These(many)) = sources(&["10.0.0.0/8"]) else { panic!("a list") };
+        assert_eq!(many.len(), SOURCES_LIMIT);
+    }
+}

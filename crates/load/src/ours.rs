@@ -1,0 +1,199 @@
+//! Our own TCP over TUN as the generator's transport.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{IpAddr, SocketAddr},
+    time::{Duration, Instant},
+};
+
+use ackwise_linux::{
+    ConnectionId, HostChanges, TunStack,
+    stack::{ConnectError as TunConnectError, Tap},
+    wire::Wire,
+};
+use ackwise_tcp::{
+    Config, Endpoint, Event, Policies, State, TimeWaitReason,
+    policy::{ClosePolicy, HoldPolicy},
+};
+
+use super::run::Clients;
+use crate::generator::{Broken, ConnectError, Follows, Read, Slot, Transport};
+
+/// Connections of our own TCP to one server.
+pub(super) struct TunTransport {
+    tun: TunStack,
+    peer: SocketAddr,
+    config: Config,
+    slots: Vec<Option<Ours>>,
+    by_id: BTreeMap<ConnectionId, Slot>,
+    /// Connections that were given up and may be in TIME-WAIT.
+    closing: Vec<ConnectionId>,
+    began: Instant,
+    _changes: Option<HostChanges>,
+}
+
+/// A connection in its slot.
+#[derive(Clone, Copy)]
+struct Ours {
+    id: ConnectionId,
+    connected: bool,
+    peer_closed: bool,
+    broken: Option<Broken>,
+}
+
+impl TunTransport {
+    /// A transport for `slots` connections at once.
+    pub(super) fn new(wire: Wire, close: ClosePolicy, slots: usize) -> Self {
+        let Wire { tun, peer, changes } = wire;
+        Self {
+            tun,
+            peer,
+            config: Config::new(Policies { close, ..Policies::LINUX_6 }),
+            slots: vec![None; slots],
+            by_id: BTreeMap::new(),
+            closing: Vec::new(),
+            began: Instant::now(),
+            _changes: changes,
+        }
+    }
+
+    fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.closing.iter().filter_map(|id| self.tun.endpoint(*id))
+    }
+
+    fn forget_those_gone(&mut self) {
+        let Self { closing, tun, .. } = self;
+        closing.retain(|id| tun.endpoint(*id).is_some());
+    }
+
+    fn take(&mut self, slot: Slot) -> Option<ConnectionId> {
+        let Ours { id, .. } = self.slots[slot.0].take()?;
+        self.by_id.remove(&id);
+        Some(id)
+    }
+
+    /// Notes what has happened.
+    fn hear(&mut self, ready: &mut Vec<Slot>) {
+        while let Some((id, event)) = self.tun.poll_event() {
+            let Some(slot) = self.by_id.get(&id) else { continue };
+            let Some(ours) = &mut self.slots[slot.0] else { continue };
+            match event {
+                Event::Connected => ours.connected = true,
+                Event::PeerClosed => ours.peer_closed = true,
+                Event::Reset if ours.connected => ours.broken = Some(Broken::Reset),
+                Event::Reset => ours.broken = Some(Broken::Refused),
+                Event::TimedOut(_) => ours.broken = Some(Broken::TimedOut),
+                _ => {}
+            }
+            if ready.last() != Some(slot) {
+                ready.push(*slot);
+            }
+        }
+    }
+}
+
+impl Clients for TunTransport {
+    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
+        self.forget_those_gone();
+        let mut reasons: Vec<(TimeWaitReason, u64)> = Vec::new();
+        for reason in self.endpoints().filter_map(Endpoint::time_wait_reason) {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, count)) => *count += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
+        Some(reasons)
+    }
+
+    fn is_closing(&self) -> bool {
+        self.endpoints().any(|end| !matches!(end.state(), State::TimeWait | State::Closed))
+    }
+
+    fn address(&self) -> Option<IpAddr> {
+        self.tun.device().address_towards(self.peer.ip())
+    }
+
+    fn packets_lost(&self) -> u64 {
+        self.tun.counters().send_failures
+    }
+}
+
+impl Transport for TunTransport {
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn connect(&mut self, slot: Slot) -> Result<(), ConnectError> {
+        let opened = self.tun.connect(self.peer, &self.config, Tap::Off);
+        let id = opened.map_err(|error| match error {
+            TunConnectError::NoPort(_) | TunConnectError::Full(_) => ConnectError::NoPort,
+            error => ConnectError::System(io::Error::other(error)),
+        })?;
+        let ours = Ours { id, connected: false, peer_closed: false, broken: None };
+        self.slots[slot.0] = Some(ours);
+        self.by_id.insert(id, slot);
+        Ok(())
+    }
+
+    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken> {
+        let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
+        match ours.broken {
+            Some(broken) => Err(broken),
+            // What is written during the handshake would wait in the send buffer, and look as if sent.
+            None if !ours.connected => Ok(0),
+            None => {
+                if follows == Follows::Close {
+                    self.tun.set_hold(ours.id, UNTIL_THE_FIN);
+                }
+                Ok(self.tun.write(ours.id, bytes))
+            }
+        }
+    }
+
+    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken> {
+        let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
+        match (self.tun.read(ours.id, buffer), ours.broken) {
+            (0, Some(broken)) => Err(broken),
+            (0, None) if ours.peer_closed => Ok(Read::End),
+            (0, None) => Ok(Read::Nothing),
+            (bytes, _) => Ok(Read::ByteCount(bytes)),
+        }
+    }
+
+    fn half_close(&mut self, slot: Slot) {
+        if let Some(ours) = self.slots[slot.0] {
+            self.tun.close(ours.id);
+        }
+    }
+
+    fn close(&mut self, slot: Slot) {
+        if let Some(id) = self.take(slot) {
+            self.tun.release(id);
+            self.closing.push(id);
+            if self.closing.len() >= CLOSING_LIMIT {
+                self.forget_those_gone();
+            }
+        }
+    }
+
+    fn abort(&mut self, slot: Slot) {
+        if let Some(id) = self.take(slot) {
+            self.tun.abort(id);
+            self.tun.release(id);
+        }
+    }
+
+    fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()> {
+        self.hear(ready);
+        let deadline = if ready.is_empty() { self.began + until } else { Instant::now() };
+        self.tun.poll(deadline)?;
+        self.hear(ready);
+        Ok(())
+    }
+}
+
+/// A FIN that follows takes the held bytes along; the bound is Linux' for `MSG_MORE`.
+const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::LINUX_CORK;
+/// The stack itself has room for as many: at least half of them are gone when there are twice as many.
+const CLOSING_LIMIT: usize = 2 * 65_536;

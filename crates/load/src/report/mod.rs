@@ -1,0 +1,211 @@
+//! What a run has found, as text and as JSON.
+
+mod json;
+mod notes;
+mod text;
+
+use std::{net::SocketAddr, time::Duration};
+
+use super::{
+    CloseMode, LoadOptions, StackMode, TimeWait,
+    explain::{Facts, explain},
+};
+use crate::generator::{Drain, Ended, Failure, Loaded, Quantiles, Tally};
+
+pub use json::json;
+pub use text::text;
+
+/// What a run has found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// What was asked for.
+    pub target: String,
+    /// Of whom.
+    pub server: SocketAddr,
+    /// Which end closes first.
+    pub close: CloseMode,
+    /// What follows a CLIENT_CLOSE.
+    pub drain: Drain,
+    /// Whose TCP played the clients.
+    pub stack: StackMode,
+    /// How many connections there were at once, at most.
+    pub concurrency: usize,
+    /// Connections that were started.
+    pub connections: u64,
+    /// Requests that were made.
+    pub requests: u64,
+    /// Those of them that were not answered completely, or with a status of 400 or more.
+    pub failed: u64,
+    /// Why.
+    pub failures: Vec<FailureCount>,
+    /// From the first start to the last end.
+    pub elapsed: Duration,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// From the intended start of each answered request to its last byte.
+    pub latency: Option<Quantiles>,
+    /// Both ends.
+    pub time_wait: TimeWait,
+    /// Why it came to its end.
+    pub ended: Ended,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Connections that the server said it closes, where the client was to.
+    pub forestalled: u64,
+    /// Connections that were due in an open loop and were never started.
+    pub missed: u64,
+    /// Connections that were reset, or not closed in time, after their last response.
+    pub not_closed: u64,
+    /// Connections that were still open when the run was stopped, and were reset.
+    pub unfinished: u64,
+    broken: u64,
+    lost: u64,
+}
+
+/// Requests that failed for one reason.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FailureCount {
+    /// Its name.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+    /// The first of them, in words.
+    pub first: String,
+}
+
+impl LoadReport {
+    pub(super) fn new(
+        options: &LoadOptions,
+        stack: StackMode,
+        server: SocketAddr,
+        loaded: &Loaded,
+        time_wait: TimeWait,
+        lost: u64,
+    ) -> Self {
+        let Loaded { tally, elapsed, ended, .. } = loaded;
+        let failures = tally.failures().map(|(reason, count, first)| FailureCount {
+            reason,
+            count,
+            first: first.to_string(),
+        });
+        let mut report = Self {
+            target: options.target.to_string(),
+            server,
+            close: options.close,
+            drain: options.drain,
+            stack,
+            concurrency: options.concurrency,
+            connections: tally.connections(),
+            requests: tally.answered() + tally.failed(),
+            failed: tally.failed(),
+            failures: failures.collect(),
+            elapsed: *elapsed,
+            bytes: tally.bytes(),
+            latency: tally.latency(),
+            time_wait,
+            ended: *ended,
+            notes: Vec::new(),
+            forestalled: tally.forestalled(),
+            missed: loaded.missed,
+            not_closed: tally.unclean(),
+            unfinished: tally.unfinished(),
+            broken: broken(tally),
+            lost,
+        };
+        report.notes = notes::notes(&report, options, loaded);
+        report
+    }
+
+    /// Which end holds TIME-WAIT, for how many connections, and why: one sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        explain(&Facts {
+            connections: self.connections,
+            close: self.close,
+            drain: self.drain,
+            time_wait: &self.time_wait,
+            lost: self.lost,
+            not_closed: self.not_closed,
+            unfinished: self.unfinished,
+            broken: self.broken,
+            forestalled: self.forestalled,
+        })
+    }
+
+    /// Requests answered per second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 requests")]
+        let answered = (self.requests - self.failed) as f64;
+        if seconds > 0.0 { answered / seconds } else { 0.0 }
+    }
+
+    /// Whether every connection that was due was made, every request answered, and all closed in time.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let left = self.failed + self.missed + self.not_closed;
+        left == 0 && self.ended == Ended::AsPlanned
+    }
+}
+
+/// Connections that ended before a response was complete: after an answer that says no they go on.
+fn broken(tally: &Tally) -> u64 {
+    let broken = |failure| !matches!(failure, Failure::Status(_));
+    tally.failures().filter(|(_, _, first)| broken(*first)).map(|(_, count, _)| count).sum()
+}
+
+#[cfg(test)]
+mod sample {
+    use crate::generator::Ended;
+
+    use super::*;
+    use crate::{Held, Sample};
+
+    /// A run in which something went wrong, at a server that is elsewhere.
+    pub(super) fn report() -> LoadReport {
+        let ms = Duration::from_millis;
+        LoadReport {
+            target: "http://server/".to_owned(),
+            server: ([10, 0, 0, 1], 80).into(),
+            close: CloseMode::Client,
+            drain: Drain::HalfClose,
+            stack: StackMode::Kernel,
+            concurrency: 64,
+            connections: 1200,
+            requests: 1200,
+            failed: 2,
+            failures: vec![FailureCount {
+                reason: "short-body",
+                count: 2,
+                first: "connection closed before the end of the body".to_owned(),
+            }],
+            elapsed: ms(2000),
+            bytes: 123_456,
+            latency: Some(Quantiles {
+                mean: ms(3),
+                p50: ms(2),
+                p90: ms(4),
+                p99: ms(5),
+                p999: ms(6),
+                max: ms(700),
+            }),
+            time_wait: TimeWait {
+                server: Held::Unknown("10.0.0.1 is not an address of this host".to_owned()),
+                client: Held::Known(1198),
+                series: vec![Sample { at: ms(250), server: None, client: Some(150) }],
+                server_ignores_resets: None,
+                reasons: Vec::new(),
+            },
+            ended: Ended::AsPlanned,
+            notes: vec!["TIME-WAIT at the server is not known".to_owned()],
+            forestalled: 0,
+            missed: 3,
+            not_closed: 2,
+            unfinished: 1,
+            broken: 2,
+            lost: 0,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a reader should know beyond the numbers, and what to do about it.
+
+use std::time::Duration;
+
+use ackwise_report::words::{counted, grouped};
+
+use super::LoadReport;
+use crate::{
+    CloseMode, Held, LoadOptions, StackMode, TimeWait,
+    generator::{Ended, Loaded, local_ports},
+};
+
+pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded) -> Vec<String> {
+    let tally = &loaded.tally;
+    let mut notes = Vec::new();
+    notes.extend(ended(report));
+    notes.extend(unknown("server", &report.time_wait.server));
+    notes.extend(unknown("clients", &report.time_wait.client));
+    notes.extend(ports(report));
+    notes.extend(lateness(options, loaded));
+    notes.extend(reuse(report));
+    let mut count = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{} {what}", counted(count, "connection")));
+        }
+    };
+    count(tally.cut_short(), "closed by the server before the last request");
+    count(report.not_closed, "reset, or not closed in time, after the last response");
+    count(report.unfinished, "still open when the run was stopped, and reset");
+    if report.elapsed > TIME_WAIT {
+        notes.push("TIME-WAIT lasts 60 s on Linux: that of earlier connections is over".to_owned());
+    }
+    if report.stack == StackMode::Ackwise && report.time_wait.client.known() > Some(0) {
+        notes.push("TIME-WAIT of our own TCP ends with this program".to_owned());
+    }
+    notes
+}
+
+fn ended(report: &LoadReport) -> Option<String> {
+    match report.ended {
+        Ended::NoPort => {
+            let advice = match report.stack {
+                StackMode::Kernel => {
+                    "give more addresses with --source, more requests to each connection, or fewer \
+                     connections a minute (--rate)"
+                }
+                StackMode::Ackwise => {
+                    "make fewer connections a minute (--rate), or more requests on each"
+                }
+            };
+            Some(format!(
+                "stopped after {}: every local port towards {} is in use or in \
+                 TIME-WAIT; {advice}",
+                counted(report.connections, "connection"),
+                report.server
+            ))
+        }
+        Ended::Stopped => Some("interrupted: this is what was measured until then".to_owned()),
+        Ended::NothingAnswered => Some("given up: no request succeeded".to_owned()),
+        _ => None,
+    }
+}
+
+fn unknown(end: &str, held: &Held) -> Option<String> {
+    match held {
+        Held::Known(_) => None,
+        Held::Unknown(why) => Some(format!("TIME-WAIT at the {end} is not known: {why}")),
+    }
+}
+
+/// What clients that wait have to pay with.
+fn ports(report: &LoadReport) -> Option<String> {
+    let held = report.time_wait.client.known().filter(|held| *held > 0)?;
+    let ports = match report.stack {
+        StackMode::Kernel => local_ports().len() as u64,
+        StackMode::Ackwise => OUR_PORTS,
+    };
+    let swap = match report.close {
+        CloseMode::Swap => "; a swap moves the cost here, where it spreads over many clients",
+        _ => "",
+    };
+    Some(format!(
+        "the clients' TIME-WAIT takes {} for a minute, {} towards {}{swap}",
+        counted(held, "port"),
+        share(held, ports),
+        report.server
+    ))
+}
+
+/// How much of what one address has, or how many addresses that takes.
+fn share(held: u64, ports: u64) -> String {
+    if held > ports {
+        let addresses = held.div_ceil(ports.max(1));
+        return format!("of {addresses} addresses at least: one has {}", grouped(ports));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
+    let percent = 100.0 * held as f64 / ports as f64;
+    format!("{percent:.1} % of the {} that one address has", grouped(ports))
+}
+
+/// Where fewer wait than have closed.
+fn reuse(report: &LoadReport) -> Option<String> {
+    let TimeWait { server, client, .. } = &report.time_wait;
+    let held = server.known()? + client.known()?;
+    let reset = report.broken + report.not_closed + report.unfinished;
+    let ended = report.connections.saturating_sub(reset);
+    (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
+        format!(
+            "{} in TIME-WAIT nowhere: it ends when a port is used again, and by an RST, which a \
+             repeated FIN draws when the client's socket is gone",
+            counted(ended - held, "connection")
+        )
+    })
+}
+
+/// An open loop that was not kept up: by whom is not known.
+fn lateness(options: &LoadOptions, loaded: &Loaded) -> Option<String> {
+    let (late, missed) = (loaded.tally.latest_start(), loaded.missed);
+    if options.rate.is_none() || (late <= LATE && missed == 0) {
+        return None;
+    }
+    let started = loaded.tally.connections();
+    Some(format!(
+        "of {} due, {} started, up to {:.1} ms late, and {} never: not more than {} are open at \
+         once (--concurrency), or this host was busy; latencies count from when one was due, and only \
+         of those that were started",
+        counted(started + missed, "connection"),
+        grouped(started),
+        late.as_secs_f64() * 1e3,
+        grouped(missed),
+        options.concurrency
+    ))
+}
+
+/// Of our own TCP, which takes the upper half.
+const OUR_PORTS: u64 = 32_768;
+/// A start may be as late as a timer is coarse.
+const LATE: Duration = Duration::from_millis(10);
+const TIME_WAIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_beyond_one_address_are_counted_in_addresses() {
+        assert_eq!(share(14_116, 28_232), "50.0 % of the 28,232 that one address has");
+        assert_eq!(share(30_000, 28_232), "of 2 addresses at least: one has 28,232");
+    }
+}

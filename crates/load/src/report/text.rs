@@ -1,0 +1,87 @@
+//! For people: who waits, what was asked, how long it took, what to know.
+
+use std::{fmt::Write, time::Duration};
+
+use ackwise_report::words::{counted, grouped};
+
+use super::LoadReport;
+
+/// The report in at most `columns` columns.
+#[must_use]
+pub fn text(report: &LoadReport, columns: usize) -> String {
+    let mut text = String::new();
+    let mut paragraph = |words: &str, indent: &'static str| {
+        let options = textwrap::Options::new(columns).subsequent_indent(indent);
+        for line in textwrap::wrap(words, options) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    };
+    paragraph(&report.summary(), "");
+    text_of_numbers(report, &mut paragraph);
+    for note in &report.notes {
+        paragraph(&format!("Note: {note}"), "  ");
+    }
+    text
+}
+
+fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'static str)) {
+    paragraph("", "");
+    let rate = report.rate();
+    paragraph(
+        &format!(
+            "{} on {} to {} in {:.2} s: {} answered a second, {} failed",
+            counted(report.requests, "request"),
+            counted(report.connections, "connection"),
+            report.server,
+            report.elapsed.as_secs_f64(),
+            if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") },
+            grouped(report.failed),
+        ),
+        "  ",
+    );
+    for failed in &report.failures {
+        let (count, reason, first) = (grouped(failed.count), failed.reason, &failed.first);
+        paragraph(&format!("  {count} {reason}: {first}"), "    ");
+    }
+    if let Some(latency) = report.latency {
+        let mut line = format!("Latency in ms: mean {}", millis(latency.mean));
+        for (name, value) in [
+            ("50 %", latency.p50),
+            ("90 %", latency.p90),
+            ("99 %", latency.p99),
+            ("99.9 %", latency.p999),
+            ("max", latency.max),
+        ] {
+            // Writing to a string does not fail.
+            let _ = write!(line, ", {name} {}", millis(value));
+        }
+        paragraph(&line, "  ");
+    }
+}
+
+fn millis(span: Duration) -> String {
+    let millis = span.as_secs_f64() * 1e3;
+    if millis < 100.0 { format!("{millis:.2}") } else { format!("{millis:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn the_text_says_first_who_waits_and_fits_its_columns() {
+        let expected = "\
+The clients hold TIME-WAIT for 1,198 of the 1,200 connections; what the server
+holds is not known.
+
+1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 answered a
+  second, 2 failed
+  2 short-body: connection closed before the end of the body
+Latency in ms: mean 3.00, 50 % 2.00, 90 % 4.00, 99 % 5.00, 99.9 % 6.00, max 700
+Note: TIME-WAIT at the server is not known
+";
+        assert_eq!(text(&sample::report(), 80), expected);
+    }
+}

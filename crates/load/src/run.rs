@@ -1,0 +1,238 @@
+//! From options to a report: whose TCP, which ends can be looked at, the run, and its end.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
+    ops::ControlFlow,
+    time::Duration,
+};
+
+use ackwise_report::Target;
+use ackwise_tcp::TimeWaitReason;
+
+use super::{
+    LoadError, LoadOptions, LoadReport, Sample, StackMode,
+    ends::{End, check_process, ignores_resets},
+    look::Ends,
+    watch::Watcher,
+};
+use crate::generator::{Ended, Failure, KernelTransport, Load, Loaded, Plan, Transport, run};
+
+/// What a run is doing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Progress {
+    /// A change to the host, about to be made.
+    ChangingHost(String),
+    /// Some time has gone by.
+    Loading {
+        /// Connections started.
+        connections: u64,
+        /// Requests answered.
+        answered: u64,
+        /// Requests that failed.
+        failed: u64,
+        /// Both ends, as far as they are known.
+        held: Sample,
+    },
+}
+
+/// Makes the connections, counts, and looks at both ends.
+///
+/// `watch` hears of each step and may stop the run; what was measured by then is reported.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+/// use ackwise_load::{LoadOptions, load};
+///
+/// let options = LoadOptions::new("http://localhost:8080/".parse()?);
+/// let report = load(&options, &mut |_| ControlFlow::Continue(()))?;
+/// println!("{}", report.summary());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the options contradict each other, there is no way to the server, our own system is at fault, or
+/// nothing was answered.
+pub fn load(
+    options: &LoadOptions,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<LoadReport, LoadError> {
+    let stack = options.stack()?;
+    if options.target.is_secure() {
+        let text = "https:// is not spoken yet: load a server by http://".to_owned();
+        return Err(LoadError::Options(text));
+    }
+    options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
+    let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
+    let server = find(&options.target)?;
+    let run = Run {
+        options,
+        server,
+        load: Load {
+            plan: plan.requests(options.requests_per_connection),
+            schedule: options.schedule(),
+            timeout: options.timeout,
+        },
+        watch,
+    };
+    match stack {
+        StackMode::Kernel => {
+            let sources = options.sources(server)?;
+            let transport = KernelTransport::new(server, sources, options.concurrency);
+            run.over(stack, transport.map_err(LoadError::System)?)
+        }
+        StackMode::Ackwise => run.over_our_own(),
+    }
+}
+
+/// The address that answers, where a name has several.
+fn find(target: &Target) -> Result<SocketAddr, LoadError> {
+    let addresses = target.resolve()?;
+    let (first, more) = addresses.split_first().expect("a name that resolves has an address");
+    let answers = |server: &&SocketAddr| TcpStream::connect_timeout(server, KNOCK_LIMIT).is_ok();
+    let answering = if more.is_empty() { None } else { addresses.iter().find(answers) };
+    Ok(reached(*answering.unwrap_or(first)))
+}
+
+/// Where a connection to `server` really goes: the kernel's table has no other address for it.
+fn reached(server: SocketAddr) -> SocketAddr {
+    let address = match server.ip().to_canonical() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        address if address == server.ip() => return server, // Its scope stays.
+        address => address,
+    };
+    SocketAddr::new(address, server.port())
+}
+
+/// A transport, and what can be known of the clients' end beyond the conversations.
+pub(super) trait Clients: Transport {
+    /// Why connections are in TIME-WAIT there, with how many. `None`: the kernel's table says.
+    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
+        None
+    }
+
+    /// Whether a connection is still on its way to its end.
+    fn is_closing(&self) -> bool {
+        false
+    }
+
+    /// The one address from which connections start, if there is one.
+    fn address(&self) -> Option<IpAddr> {
+        None
+    }
+
+    /// Packets that were lost on the way out.
+    fn packets_lost(&self) -> u64 {
+        0
+    }
+}
+
+impl Clients for KernelTransport {}
+
+struct Run<'a> {
+    options: &'a LoadOptions,
+    server: SocketAddr,
+    load: Load,
+    watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+}
+
+impl Run<'_> {
+    fn over<T: Clients>(self, stack: StackMode, mut transport: T) -> Result<LoadReport, LoadError> {
+        let Self { options, server, load, watch } = self;
+        let ends = ends(server, options, &mut transport);
+        let is_here = ends.server.is_ok();
+        let mut watcher = Watcher::new(ends);
+        let loaded =
+            run(&mut transport, load, |transport, tally| watcher.look(transport, tally, watch))?;
+        if loaded.ended != Ended::Stopped && loaded.tally.answered() == 0 {
+            check_answered(server, &loaded)?;
+        }
+        watcher.settle(&mut transport);
+        let lost = transport.packets_lost();
+        let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
+        let time_wait = watcher.conclude(&mut transport, ignores_resets);
+        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn over_our_own(self) -> Result<LoadReport, LoadError> {
+        use super::{CloseMode, ours::TunTransport};
+        use ackwise_linux::wire::{Changes, Wire};
+        use ackwise_tcp::policy::ClosePolicy;
+
+        let watch = &mut *self.watch;
+        let mut announce = |change: &ackwise_linux::host_changes::Change| {
+            // Whoever wants to stop is asked again in a moment.
+            let _ = watch(Progress::ChangingHost(change.to_string()));
+        };
+        let changes = match self.options.allow_host_changes {
+            true => Changes::Announced(&mut announce),
+            false => Changes::Forbidden,
+        };
+        let wire = Wire::open(self.server, changes);
+        let wire = wire.map_err(|error| LoadError::Wire(error.to_string()))?;
+        let close = match self.options.close {
+            CloseMode::Swap => ClosePolicy::Swap,
+            _ => ClosePolicy::Ordinary,
+        };
+        let transport = TunTransport::new(wire, close, self.options.concurrency);
+        self.over(StackMode::Ackwise, transport)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn over_our_own(self) -> Result<LoadReport, LoadError> {
+        Err(LoadError::Wire("our own TCP needs Linux".to_owned()))
+    }
+}
+
+/// A run without a single answer is no measurement; one that says no is an answer.
+fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> {
+    let is_answer = |failure| matches!(failure, Failure::Status(_));
+    if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
+        return Ok(());
+    }
+    let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);
+    match (first, loaded.ended) {
+        (Some((_, _, failure)), _) => {
+            let failed = loaded.tally.failed();
+            Err(LoadError::NothingAnswered { server, failed, failure })
+        }
+        (None, Ended::NoPort) => Err(LoadError::NoPort(server)),
+        _ => Ok(()),
+    }
+}
+
+/// Where both ends can be looked at.
+fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Ends {
+    let process = options.server_process;
+    // In another namespace addresses may have been translated.
+    let clients = transport.address().filter(|_| process.is_none());
+    let starts = options.probe_starts(server);
+    let ask_kernel = transport.time_wait_reasons().is_none();
+    Ends {
+        server: End::of_server(server, process, clients, &starts),
+        clients: ask_kernel.then(|| End::of_clients(server)),
+    }
+}
+
+/// How long one address of several may take to answer.
+const KNOCK_LIMIT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_server_is_where_connections_to_it_go() {
+        for (named, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80"),
+            ("[::ffff:0.0.0.0]:80", "127.0.0.1:80"),
+            ("10.0.0.1:80", "10.0.0.1:80"),
+            ("[fe80::1%2]:80", "[fe80::1%2]:80"),
+        ] {
+            assert_eq!(super::reached(named.parse().unwrap()).to_string(), reached);
+        }
+    }
+}

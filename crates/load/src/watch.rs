@@ -1,0 +1,123 @@
+//! Watches a run: TIME-WAIT at both ends on the way, and when everything has settled.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use ackwise_tcp::TimeWaitReason;
+
+use super::{
+    Held, Progress, Sample, TimeWait,
+    held::Series,
+    look::{Counts, Ends, Looker},
+    run::Clients,
+};
+use crate::generator::{Tally, Watch};
+
+/// What has been seen of a run.
+pub(super) struct Watcher {
+    looker: Looker,
+    series: Series,
+    began: Instant,
+    last: Option<(Held, Held)>,
+}
+
+impl Watcher {
+    pub(super) fn new(ends: Ends) -> Self {
+        let looker = Looker::new(ends);
+        Self { looker, series: Series::new(), began: Instant::now(), last: None }
+    }
+
+    /// Looks if it is time to, and tells the one who wants to know.
+    pub(super) fn look<T: Clients>(
+        &mut self,
+        transport: &mut T,
+        tally: &Tally,
+        tell: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Watch {
+        if let Some(counts) = self.looker.poll() {
+            self.note(counts, transport);
+        } else if self.series.is_due(self.began.elapsed()) {
+            self.looker.ask();
+        }
+        let nothing = Sample { at: Duration::ZERO, server: None, client: None };
+        let progress = Progress::Loading {
+            connections: tally.connections(),
+            answered: tally.answered(),
+            failed: tally.failed(),
+            held: self.series.last().copied().unwrap_or(nothing),
+        };
+        match tell(progress) {
+            ControlFlow::Break(()) => Watch::Stop,
+            ControlFlow::Continue(()) => Watch::After(LOOK_INTERVAL),
+        }
+    }
+
+    /// Lets the last FINs and RSTs arrive: until nothing changes any more, or for so long.
+    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T) {
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        while Instant::now() < deadline {
+            let before = self.last.take();
+            idle(transport);
+            if let Some(counts) = self.looker.wait(SETTLE_LIMIT) {
+                self.note(counts, transport);
+            }
+            // A count that was asked for earlier may have come first: two that agree are late enough.
+            if before.is_some() && before == self.last && !transport.is_closing() {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn conclude<T: Clients>(
+        self,
+        transport: &mut T,
+        server_ignores_resets: Option<bool>,
+    ) -> TimeWait {
+        let unknown = || Held::Unknown("the kernel took too long to show its sockets".to_owned());
+        let (server, client) = self.last.unwrap_or_else(|| (unknown(), unknown()));
+        TimeWait {
+            server,
+            client,
+            series: self.series.into_samples(),
+            server_ignores_resets,
+            reasons: transport.time_wait_reasons().unwrap_or_default(),
+        }
+    }
+
+    fn note<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
+        let held = |count: Result<u64, String>| count.map_or_else(Held::Unknown, Held::Known);
+        let server = held(counts.server);
+        let client = match (counts.clients, transport.time_wait_reasons()) {
+            (Some(count), _) => held(count),
+            (None, reasons) => Held::Known(reasons.as_deref().map_or(0, total)),
+        };
+        let at = counts.at.saturating_duration_since(self.began);
+        let sample = Sample { at, server: server.known(), client: client.known() };
+        self.series.push(sample, counts.took);
+        self.last = Some((server, client));
+    }
+}
+
+/// Lets the transport do what is left to do.
+fn idle<T: Clients>(transport: &mut T) {
+    let mut ready = Vec::new();
+    let until = transport.now() + SETTLE_INTERVAL;
+    while transport.now() < until {
+        if transport.poll(until, &mut ready).is_err() {
+            return;
+        }
+        ready.clear();
+    }
+}
+
+fn total(reasons: &[(TimeWaitReason, u64)]) -> u64 {
+    reasons.iter().map(|(_, count)| count).sum()
+}
+
+/// How often whoever watches may stop a run, and how late a count may be noticed.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
+/// A lost FIN comes again within a second.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);

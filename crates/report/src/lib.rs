@@ -1,0 +1,29 @@
+//! What the reports of all commands share.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | [`html`] | a self-contained page with plots: what `--html` writes |
+//! | [`columns`] | columns for data frames, as Parquet (feature `parquet`) |
+//! | [`escape`] | text from outside, made safe for a terminal and for Markdown |
+//! | [`layout`] | text filled to the width of a terminal |
+//! | [`name`] | one name for a variant in JSON, in text and on the command line |
+//! | [`target`] | the server and page that a user names |
+//! | [`words`] | numbers in words |
+//!
+//! Not here: what a report says. That belongs to the command whose report it is.
+
+#[cfg(feature = "parquet")]
+pub mod columns;
+pub mod escape;
+pub mod html;
+pub mod layout;
+pub mod name;
+pub mod target;
+pub mod words;
+
+pub use escape::controls as printable;
+pub use html::{
+    Block, Cell, Connection, Exchange, Line, Page, Plot, Span, Style, Table, Timeline, Verdict,
+};
+pub use name::Name;
+pub use target::{Target, TargetError, Unresolved};
