@@ -13,7 +13,7 @@ use super::{
     path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
-    window::{FirstFlight, Window},
+    window::{CongestionEstimate, FirstFlight},
 };
 
 /// What is known of one end as a sender.
@@ -38,7 +38,7 @@ pub(crate) struct Sender {
     small_end: u64,
     /// Small segments that left while another was outstanding, which Nagle's algorithm forbids.
     sent_despite_nagle: u8,
-    window: Window,
+    window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
     first_flight: FirstFlight,

@@ -111,7 +111,7 @@ pub enum Event {
         position: u64,
     },
     /// A window that was used up opens again: the frame has arrived
-    /// ([`handle_arrival`](crate::conversation::Conversation::handle_arrival)).
+    /// ([`handle_arrival`](crate::conversation::ExchangeReader::handle_arrival)).
     FlowControlReopened {
         /// As when it was used up.
         exchange: Option<ExchangeId>,

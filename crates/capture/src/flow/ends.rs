@@ -6,7 +6,7 @@ use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment, SeqNumber, Timestamps};
 
 use super::{
-    stream::{Novelty, Stream},
+    stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
 };
 use crate::attribution::{
@@ -30,7 +30,7 @@ pub(crate) struct Ends {
 /// One end as a sender.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
-    pub stream: Stream,
+    pub stream: ObservedStream,
     pub sender: Sender,
     mss: Option<u16>,
     timestamps: bool,
@@ -233,6 +233,6 @@ impl Ends {
 }
 
 /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.
-const fn is_keep_alive(bytes: &Range<u64>, stream: &Stream) -> bool {
+const fn is_keep_alive(bytes: &Range<u64>, stream: &ObservedStream) -> bool {
     bytes.end - bytes.start <= 1 && bytes.end <= stream.acked()
 }
