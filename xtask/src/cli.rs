@@ -1,58 +1,49 @@
 //! The command line of `cargo xtask`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
-use crate::test::steps::{STEPS, Step};
+use crate::fuzz::{self, Search};
+use crate::mutants;
+use crate::test::{self, steps::STEPS};
 
 /// What was asked for.
 #[derive(Debug)]
 pub(crate) enum Chore {
     Help,
-    Test(TestOptions),
+    Test(test::Options),
+    Fuzz(fuzz::Options),
+    Mutants(mutants::Options),
     ListBenchmarks,
     Bench { name: String, rounds: Option<NonZeroUsize> },
-}
-
-/// How to run the tests.
-#[derive(Debug, Default)]
-pub(crate) struct TestOptions {
-    /// Leave out the steps that are slow by design.
-    pub(crate) fast: bool,
-    /// Report success although something was skipped.
-    pub(crate) allow_skips: bool,
-    /// Names of the steps to run; empty means all.
-    pub(crate) only: Vec<String>,
-}
-
-impl TestOptions {
-    /// Whether the options ask for `step`. A step named by `--only` runs even if it is slow.
-    pub(crate) fn select(&self, step: &Step) -> bool {
-        if self.only.is_empty() {
-            !(self.fast && step.slow)
-        } else {
-            self.only.iter().any(|name| name == step.name)
-        }
-    }
 }
 
 pub(crate) const HELP: &str = "\
 The project's own chores.
 
 cargo xtask test [--fast] [--allow-skips] [--only STEP]...
-    Installs what the tests need (says what; nothing when it is there already) and runs all steps.
-    --fast          leave out the steps that are slow by design (fuzz)
+    Install what the tests need (nothing if it is there already) and run all steps.
+    --fast          leave out the slow steps: release, fuzz, kernel, mutants
     --allow-skips   exit 0 although a test or step was skipped
-    --only STEP     run this step only (repeatable): fmt, tidy, deny, clippy, test,
-                    port-reuse, parquet, release, doc, fuzz
+    --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
+                    examples, deny, release, fuzz, kernel, mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
+
+cargo xtask fuzz [TARGET]... [--seconds N] [--seed N]
+    Search for longer than the tests do: 60 s for each target, or N.
+    Exit: 0 nothing found, 1 something failed.
+
+cargo xtask mutants [CRATE] [--shard K/N]
+    Change the code in small ways and count the changes that a crate's own tests notice.
+    Without CRATE: all crates that have a threshold. A whole run takes hours.
+    Exit: 0 every threshold holds, 1 one is missed.
 
 cargo xtask bench --list
 cargo xtask bench NAME [--rounds N]
-    Runs ours and the other side in turn and prints the ratio with its spread.
+    Run ours and the other side in turn and print the ratio with its spread.
     Exit: 0 measured, 1 could not measure.
 ";
 
@@ -65,15 +56,17 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
     let mut parser = lexopt::Parser::from_args(args);
     match parser.next()? {
         Some(Value(chore)) if chore == "test" => parse_test(&mut parser),
+        Some(Value(chore)) if chore == "fuzz" => parse_fuzz(&mut parser),
+        Some(Value(chore)) if chore == "mutants" => parse_mutants(&mut parser),
         Some(Value(chore)) if chore == "bench" => parse_bench(&mut parser),
         None | Some(Short('h') | Long("help")) => Ok(Chore::Help),
         Some(other) => Err(other.unexpected())
-            .context("the chores are: test, bench (try `cargo xtask --help`)"),
+            .context("the chores are: test, fuzz, mutants, bench (try `cargo xtask --help`)"),
     }
 }
 
 fn parse_test(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
-    let mut options = TestOptions::default();
+    let mut options = test::Options::default();
     while let Some(arg) = parser.next()? {
         match arg {
             Long("fast") => options.fast = true,
@@ -92,6 +85,36 @@ fn step_name(name: &str) -> anyhow::Result<String> {
     }
     let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
     bail!("no step is named `{name}`; the steps are: {}", known.join(", "))
+}
+
+fn parse_fuzz(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
+    let mut targets = Vec::new();
+    let mut search = Search { seconds: 60, ..Search::BRIEF };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("seconds") => search.seconds = parser.value()?.parse::<NonZeroU64>()?.get(),
+            Long("seed") => search.seed = parser.value()?.parse()?,
+            Value(target) => targets.push(target.string()?),
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Chore::Fuzz(fuzz::Options { targets, search }))
+}
+
+fn parse_mutants(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
+    let mut options = mutants::Options::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("shard") => options.shard = Some(parser.value()?.string()?),
+            Value(package) if options.package.is_none() => {
+                options.package = Some(package.string()?);
+            }
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Chore::Mutants(options))
 }
 
 fn parse_bench(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
@@ -137,6 +160,25 @@ mod tests {
     fn an_unknown_step_is_an_error_that_lists_the_known_ones() {
         let error = parse_words("test --only tset").unwrap_err().to_string();
         assert!(error.contains("`tset`") && error.contains("clippy"), "{error}");
+    }
+
+    #[test]
+    fn a_search_has_a_length_and_targets() {
+        let Chore::Fuzz(options) = parse_words("fuzz wire --seconds 600 --seed 7").unwrap() else {
+            panic!("not a search");
+        };
+        assert_eq!(options.targets, ["wire"]);
+        assert_eq!(options.search, Search { seconds: 600, seed: 7 });
+        assert!(parse_words("fuzz --seconds 0").is_err(), "libFuzzer takes 0 for no limit");
+    }
+
+    #[test]
+    fn mutants_of_one_crate_can_be_split() {
+        let Chore::Mutants(options) = parse_words("mutants tcp --shard 2/8").unwrap() else {
+            panic!("not a run of mutants");
+        };
+        assert_eq!(options.package.as_deref(), Some("tcp"));
+        assert_eq!(options.shard.as_deref(), Some("2/8"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test` and `cargo xtask bench`.
+//! The project's own chores: `cargo xtask test`, `fuzz`, `mutants` and `bench`.
 //!
 //! Everything here can be run by hand too: each step prints the plain command that it runs, and
 //! `CONTRIBUTING.md` lists them. What this crate adds is the order, the bounds, the installation of
@@ -6,7 +6,10 @@
 
 mod bench;
 mod cli;
+mod console;
+mod fuzz;
 mod install;
+mod mutants;
 mod process;
 mod test;
 
@@ -36,6 +39,8 @@ fn run() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Chore::Test(options) => test::run(&options),
+        Chore::Fuzz(options) => fuzz::search(&options),
+        Chore::Mutants(options) => mutants::run(&options),
         Chore::ListBenchmarks => {
             bench::list();
             Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 //! One loop waits for three things at once: a line of output, the end of the child, and a reason to
 //! stop it (Ctrl-C or the limit). Two small threads turn the blocking calls into messages.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use wait4::Wait4;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,16 +32,25 @@ pub(crate) enum End {
     Interrupted,
 }
 
-/// What happens to the child's standard output. Standard error always goes to ours.
+/// What happens to the child's standard output. Standard error goes to ours unless a variant says
+/// otherwise.
 pub(crate) enum Output<'a> {
     /// Straight to ours.
     Inherit,
     /// Nowhere.
     Discard,
-    /// To ours, and each line to the function.
-    Tee(&'a mut dyn FnMut(&str)),
     /// Each line to the function only.
     Take(&'a mut dyn FnMut(&str)),
+    /// Each line of standard output and of standard error, in the order written, to the function only.
+    TakeAll(&'a mut dyn FnMut(&str)),
+}
+
+/// A child that has ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) end: End,
+    /// User and system time of the child and of the descendants it waited for.
+    pub(crate) cpu: Duration,
 }
 
 /// Runs `command` to its end, or until `limit`, or until we are interrupted.
@@ -50,32 +60,52 @@ pub(crate) enum Output<'a> {
 /// If the command cannot be started.
 pub(crate) fn run(
     command: &mut Command,
-    mut output: Output<'_>,
+    output: Output<'_>,
     limit: Duration,
 ) -> anyhow::Result<End> {
+    run_measured(command, output, limit).map(|ended| ended.end)
+}
+
+/// The same, with the processor time that it took.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn run_measured(
+    command: &mut Command,
+    mut output: Output<'_>,
+    limit: Duration,
+) -> anyhow::Result<Ended> {
     if interrupted() {
-        return Ok(End::Interrupted);
+        return Ok(Ended { end: End::Interrupted, cpu: Duration::ZERO });
     }
     command.process_group(0).stdin(Stdio::null());
     command.stdout(match output {
-        Output::Inherit => Stdio::inherit(),
+        Output::Inherit | Output::TakeAll(_) => Stdio::inherit(),
         Output::Discard => Stdio::null(),
-        Output::Tee(_) | Output::Take(_) => Stdio::piped(),
+        Output::Take(_) => Stdio::piped(),
     });
-    let child =
-        command.spawn().with_context(|| format!("starting {}", command.get_program().display()))?;
+    let both = matches!(output, Output::TakeAll(_)).then(|| one_pipe(command)).transpose()?;
+    let spawned = command.spawn();
+    // Our ends for writing: the pipe would else never end.
+    if both.is_some() {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    let child = spawned.with_context(|| format!("starting {}", command.get_program().display()))?;
     let group = Group::of(&child)?;
-    let messages = watch(child);
+    let messages = watch(child, both);
     let mut handle = |line: &str| match &mut output {
         Output::Inherit | Output::Discard => {}
-        Output::Tee(handle) => {
-            // A closed standard output must not stop the tests.
-            let _ = writeln!(io::stdout(), "{line}");
-            handle(line);
-        }
-        Output::Take(handle) => handle(line),
+        Output::Take(handle) | Output::TakeAll(handle) => handle(line),
     };
     wait(&messages, group, &mut handle, limit)
+}
+
+/// Sends both streams of `command` into one pipe, so that their lines stay in order.
+fn one_pipe(command: &mut Command) -> io::Result<PipeReader> {
+    let (reader, writer) = io::pipe()?;
+    command.stderr(writer.try_clone()?).stdout(writer);
+    Ok(reader)
 }
 
 /// Whether a signal has asked us to stop.
@@ -125,7 +155,7 @@ fn duration(time: TimeVal) -> Duration {
 
 enum Message {
     Line(String),
-    Exited(io::Result<ExitStatus>),
+    Exited(io::Result<(ExitStatus, Duration)>),
 }
 
 /// The process group that a child leads.
@@ -143,13 +173,18 @@ impl Group {
     }
 }
 
-fn watch(mut child: Child) -> Receiver<Message> {
+fn watch(mut child: Child, both: Option<PipeReader>) -> Receiver<Message> {
     let (sender, receiver) = sync_channel(LINES_IN_FLIGHT);
-    if let Some(stdout) = child.stdout.take() {
+    let stdout = child.stdout.take().map(|stdout| Box::new(stdout) as Box<dyn Read + Send>);
+    let both = both.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+    if let Some(stream) = stdout.or(both) {
         let sender = sender.clone();
-        thread::spawn(move || forward_lines(BufReader::new(stdout), &sender));
+        thread::spawn(move || forward_lines(BufReader::new(stream), &sender));
     }
-    thread::spawn(move || sender.send(Message::Exited(child.wait())));
+    thread::spawn(move || {
+        let ended = child.wait4().map(|used| (used.status, used.rusage.utime + used.rusage.stime));
+        sender.send(Message::Exited(ended))
+    });
     receiver
 }
 
@@ -169,17 +204,17 @@ fn wait(
     group: Group,
     handle: &mut dyn FnMut(&str),
     limit: Duration,
-) -> anyhow::Result<End> {
+) -> anyhow::Result<Ended> {
     let started = Instant::now();
     let mut stopping: Option<(End, Instant)> = None;
     loop {
         match messages.recv_timeout(TICK) {
             Ok(Message::Line(line)) => handle(&line),
-            Ok(Message::Exited(status)) => {
+            Ok(Message::Exited(ended)) => {
                 drain(messages, handle);
-                let status = status?;
+                let (status, cpu) = ended?;
                 let end = if status.success() { End::Succeeded } else { End::Failed(status) };
-                return Ok(stopping.map_or(end, |(reason, _)| reason));
+                return Ok(Ended { end: stopping.map_or(end, |(reason, _)| reason), cpu });
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => anyhow::bail!("lost track of the child"),
@@ -243,6 +278,16 @@ mod tests {
     }
 
     #[test]
+    fn both_streams_arrive_in_the_order_written() {
+        let mut lines = Vec::new();
+        let mut take = |line: &str| lines.push(line.to_owned());
+        let script = "echo out; echo err >&2; echo out again";
+        let end = run(&mut shell(script), Output::TakeAll(&mut take), GRACE).unwrap();
+        assert_eq!(end, End::Succeeded);
+        assert_eq!(lines, ["out", "err", "out again"]);
+    }
+
+    #[test]
     fn the_limit_stops_the_whole_group() {
         let started = Instant::now();
         let limit = Duration::from_millis(100);
@@ -261,7 +306,9 @@ mod tests {
     fn the_processor_time_of_a_child_is_counted() {
         let before = children_cpu_time().unwrap();
         let work = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
-        run(&mut shell(work), Output::Inherit, Duration::from_secs(60)).unwrap();
-        assert!(children_cpu_time().unwrap() > before);
+        let limit = Duration::from_secs(60);
+        let ended = run_measured(&mut shell(work), Output::Inherit, limit).unwrap();
+        assert!(ended.cpu > Duration::ZERO);
+        assert!(children_cpu_time().unwrap() - before >= ended.cpu);
     }
 }

@@ -9,6 +9,7 @@ mod rust;
 mod tools;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use self::needs::{Need, Package, Tool};
@@ -20,6 +21,12 @@ pub(crate) use self::rust::forget_toolchain;
 ///
 /// Why it is missing, and how to get it. The caller skips what needs it.
 pub(crate) fn provide(need: Need) -> anyhow::Result<()> {
+    // Two steps may run side by side; what changes the same place waits for its turn.
+    let place = match need {
+        Need::DebianPackages | Need::Tool(_) => &HERE,
+        Need::Component(_) | Need::Nightly => &RUSTUP,
+    };
+    let _turn = place.lock().unwrap_or_else(PoisonError::into_inner);
     match need {
         Need::DebianPackages => debian::provide(needs::DEBIAN),
         Need::Tool(tool) => tools::provide(tool),
@@ -63,3 +70,9 @@ fn find(command: &str) -> Option<PathBuf> {
 fn announce(what: &str) {
     println!("installing {what}");
 }
+
+/// Debian's packages and `.venv`, which is made with one of them.
+static HERE: Mutex<()> = Mutex::new(());
+
+/// The toolchains.
+static RUSTUP: Mutex<()> = Mutex::new(());

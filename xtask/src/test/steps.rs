@@ -1,8 +1,8 @@
-//! The steps, as data, in the order in which they run: what fails fast comes first.
+//! The steps, as data, in the order in which each lane runs them: what fails fast comes first.
 
 use std::time::Duration;
 
-use crate::install::needs::{CARGO_DENY, CARGO_FUZZ, Need};
+use crate::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -10,13 +10,27 @@ pub(crate) struct Step {
     /// What `--only` calls it.
     pub(crate) name: &'static str,
     pub(crate) action: Action,
+    pub(crate) lane: Lane,
     /// Environment that the command gets besides ours.
     pub(crate) environment: &'static [(&'static str, &'static str)],
     pub(crate) needs: &'static [Need],
+    /// A step of the same lane without which this one has nothing to run.
+    pub(crate) after: Option<&'static str>,
     /// `--fast` leaves it out.
     pub(crate) slow: bool,
     /// A step that runs longer is stopped and has failed.
     pub(crate) limit: Duration,
+}
+
+/// When a step runs. Two lanes run side by side, each in order, and then those that want to be alone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Lane {
+    /// In `target`, where cargo runs one build at a time.
+    Main,
+    /// Beside the main lane: its builds have a directory of their own.
+    Beside,
+    /// After the lanes, with the machine to itself: what measures time on the kernel.
+    Alone,
 }
 
 /// What a step runs.
@@ -24,8 +38,21 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     /// `cargo` with these arguments; what it prints of test results is counted.
     Cargo(&'static [&'static str]),
+    /// The tests of the workspace that measure time, or the others.
+    Tests(Tests),
     /// Builds every fuzz target, then runs each for a while.
     Fuzz,
+    /// Mutates what has changed since `$BASE`, if that is set.
+    Mutants,
+}
+
+/// Which targets of the one build a step runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Tests {
+    /// Unit tests, and the integration tests in [`COMPUTES`].
+    Computing,
+    /// All other integration tests.
+    Kernel,
 }
 
 const fn cargo(
@@ -34,50 +61,19 @@ const fn cargo(
     needs: &'static [Need],
     limit: Duration,
 ) -> Step {
-    Step { name, action: Action::Cargo(arguments), environment: &[], needs, slow: false, limit }
+    let action = Action::Cargo(arguments);
+    let (environment, lane) = (&[], Lane::Main);
+    Step { name, action, lane, environment, needs, after: None, slow: false, limit }
 }
 
 pub(crate) const STEPS: &[Step] = &[
     cargo("fmt", &["fmt", "--all", "--check"], &[Need::Component("rustfmt")], minutes(1)),
-    cargo("tidy", &["test", "--package", "xtask", "--no-fail-fast"], &[], minutes(5)),
-    cargo(
-        "deny",
-        &["deny", "check", "bans", "licenses", "sources"],
-        &[Need::DebianPackages, Need::Tool(&CARGO_DENY)],
-        minutes(5),
-    ),
+    cargo("tidy", &["test", "--package", "xtask", "--no-fail-fast"], &[], minutes(10)),
     cargo(
         "clippy",
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         &[Need::Component("clippy")],
         minutes(25),
-    ),
-    cargo(
-        "test",
-        &["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"],
-        &[Need::DebianPackages],
-        minutes(40),
-    ),
-    // 100,000 cases, where a debug build tries 2,000.
-    cargo(
-        "port-reuse",
-        &["test", "--release", "--package", "ackwise-tcp", "--test", "port_reuse"],
-        &[],
-        minutes(15),
-    ),
-    // What only a build with the feature has.
-    cargo(
-        "parquet",
-        &["test", "--package", "ackwise", "--features", "parquet", "--lib", "--test", "explain"],
-        &[],
-        minutes(15),
-    ),
-    // The traces that the debug build gave must be those of a release build.
-    cargo(
-        "release",
-        &["test", "--release", "--package", "ackwise-sim", "--test", "same_trace"],
-        &[],
-        minutes(15),
     ),
     Step {
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -88,14 +84,111 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(20),
         )
     },
+    // One build of all tests, with every feature: clippy compiles what users get without.
+    cargo(
+        "build",
+        &["test", "--workspace", "--exclude", "xtask", "--all-features", "--no-run"],
+        &[],
+        minutes(40),
+    ),
     Step {
-        name: "fuzz",
-        action: Action::Fuzz,
-        environment: &[],
-        needs: &[Need::DebianPackages, Need::Tool(&CARGO_FUZZ), Need::Nightly],
-        slow: true,
-        limit: minutes(10),
+        action: Action::Tests(Tests::Computing),
+        after: Some("build"),
+        ..cargo("test", &[], &[Need::DebianPackages], minutes(30))
     },
+    Step {
+        after: Some("build"),
+        ..cargo(
+            "examples",
+            &["test", "--workspace", "--exclude", "xtask", "--all-features", "--doc"],
+            &[],
+            minutes(15),
+        )
+    },
+    Step {
+        lane: Lane::Beside,
+        ..cargo(
+            "deny",
+            &["deny", "check", "bans", "licenses", "sources"],
+            &[Need::DebianPackages, Need::Tool(&CARGO_DENY)],
+            minutes(5),
+        )
+    },
+    // The traces of the debug build must be those of a release build; and where ports come again,
+    // 100,000 cases instead of a debug build's 2,000.
+    Step {
+        lane: Lane::Beside,
+        environment: &[("CARGO_TARGET_DIR", "target/beside")],
+        slow: true,
+        ..cargo(
+            "release",
+            &[
+                "test",
+                "--release",
+                "--package",
+                "ackwise-sim",
+                "--package",
+                "ackwise-tcp",
+                "--test",
+                "same_trace",
+                "--test",
+                "port_reuse",
+            ],
+            &[],
+            minutes(25),
+        )
+    },
+    Step {
+        action: Action::Fuzz,
+        lane: Lane::Beside,
+        slow: true,
+        ..cargo(
+            "fuzz",
+            &[],
+            &[Need::DebianPackages, Need::Tool(&CARGO_FUZZ), Need::Nightly],
+            minutes(20),
+        )
+    },
+    Step {
+        action: Action::Tests(Tests::Kernel),
+        lane: Lane::Alone,
+        after: Some("build"),
+        slow: true,
+        ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
+    },
+    // Also alone: a test that is slow because of its neighbours looks like a mutant that hangs.
+    Step {
+        action: Action::Mutants,
+        lane: Lane::Alone,
+        slow: true,
+        ..cargo("mutants", &[], &[Need::Tool(&CARGO_MUTANTS)], minutes(60))
+    },
+];
+
+/// Integration tests that compute, or talk to programs of their own over loopback without timing them:
+/// what else the machine does cannot change their verdict. All others run alone.
+pub(crate) const COMPUTES: &[&str] = &[
+    "allocation",
+    "check_model",
+    "cli",
+    "conformance",
+    "conversation",
+    "explain",
+    "explain_simulated",
+    "heidemann",
+    "port_reuse",
+    "reading",
+    "recordings",
+    "report",
+    "reproduce",
+    "run",
+    "runs",
+    "same_trace",
+    "scripts",
+    "strip",
+    "table",
+    "two_endpoints",
+    "wire",
 ];
 
 const fn minutes(count: u64) -> Duration {

@@ -13,6 +13,8 @@ pub(crate) enum Verdict {
     Failed(String),
     /// With what is missing and how to get it.
     Skipped(String),
+    /// With why there was nothing to run. Nobody misses anything, so it is not counted.
+    NotRun(String),
 }
 
 impl fmt::Display for Verdict {
@@ -21,6 +23,7 @@ impl fmt::Display for Verdict {
             Self::Passed => write!(f, "ok"),
             Self::Failed(why) => write!(f, "FAILED ({why})"),
             Self::Skipped(missing) => write!(f, "skipped ({missing})"),
+            Self::NotRun(why) => write!(f, "not run ({why})"),
         }
     }
 }
@@ -30,6 +33,8 @@ impl fmt::Display for Verdict {
 pub(crate) struct Row {
     pub(crate) step: &'static str,
     pub(crate) took: Duration,
+    /// User and system time of its commands.
+    pub(crate) cpu: Duration,
     pub(crate) verdict: Verdict,
     /// What its test runs said; nothing for a step that runs no tests.
     pub(crate) tests: Tally,
@@ -64,9 +69,10 @@ impl Summary {
 
     /// The last line counts tests; the words are fixed, because CI reads them.
     pub(crate) fn print(&self) {
-        println!("\n{:<8} {:>8}  result", "step", "seconds");
-        for Row { step, took, verdict, tests: _ } in &self.rows {
-            println!("{step:<8} {:>8.1}  {verdict}", took.as_secs_f64());
+        println!("\n{:<8} {:>8} {:>8}  result", "step", "wall s", "cpu s");
+        for Row { step, took, cpu, verdict, tests: _ } in &self.rows {
+            let (wall, cpu) = (took.as_secs_f64(), cpu.as_secs_f64());
+            println!("{step:<8} {wall:>8.1} {cpu:>8.1}  {verdict}");
         }
         for name in self.rows.iter().flat_map(|row| &row.tests.failures) {
             println!("FAILED {name}");
@@ -105,7 +111,8 @@ mod tests {
 
     fn row(verdict: Verdict, passed: usize, failed: usize) -> Row {
         let tests = Tally { passed, failed, ..Tally::default() };
-        Row { step: "test", took: Duration::from_secs(1), verdict, tests }
+        let (took, cpu) = (Duration::from_secs(1), Duration::from_secs(1));
+        Row { step: "test", took, cpu, verdict, tests }
     }
 
     fn summary(rows: Vec<Row>, skips: &[&str]) -> Summary {
@@ -146,5 +153,13 @@ mod tests {
         let summary = summary(vec![row(missing, 0, 0)], &[]);
         assert_eq!(summary.skipped(), ["SKIPPED step test: rustup toolchain install nightly"]);
         assert_eq!(summary.exit_code(false), 2);
+    }
+
+    #[test]
+    fn a_step_that_had_nothing_to_run_is_no_skip() {
+        let rows = vec![row(Verdict::NotRun("set BASE".to_owned()), 0, 0)];
+        let summary = summary(rows, &[]);
+        assert_eq!(summary.last_line(), "0 passed, 0 failed, 0 skipped");
+        assert_eq!(summary.exit_code(false), 0);
     }
 }

@@ -12,19 +12,23 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Takes one line of output.
-    pub(crate) fn on_line(&mut self, line: &str) {
+    /// Takes one line of output. Returns the test that it says has failed.
+    pub(crate) fn on_line<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         if let Some(summary) = line.strip_prefix("test result: ") {
             self.passed += count(summary, "passed");
             self.failed += count(summary, "failed");
         } else if let Some((name, verdict)) = named_verdict(line) {
             match verdict {
-                "FAILED" => self.failures.push(name.to_owned()),
+                "FAILED" => {
+                    self.failures.push(name.to_owned());
+                    return Some(name);
+                }
                 // "ignored, REASON" when the attribute gives one.
                 _ if verdict.starts_with("ignored") => self.ignored.push(name.to_owned()),
                 _ => {}
             }
         }
+        None
     }
 }
 
@@ -58,7 +62,8 @@ test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; fin
     #[test]
     fn adds_up_all_runs_and_keeps_the_names() {
         let mut tally = Tally::default();
-        OUTPUT.lines().for_each(|line| tally.on_line(line));
+        let failed: Vec<_> = OUTPUT.lines().filter_map(|line| tally.on_line(line)).collect();
+        assert_eq!(failed, ["nagle::holds_the_last_segment"]);
         assert_eq!(
             tally,
             Tally {
@@ -74,7 +79,7 @@ test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; fin
     fn other_lines_change_nothing() {
         let mut tally = Tally::default();
         for line in ["test result: ", "test", "testing 5 passed", "error: 3 failed", ""] {
-            tally.on_line(line);
+            assert_eq!(tally.on_line(line), None);
         }
         assert_eq!(tally, Tally::default());
     }

@@ -4,10 +4,13 @@
 //! the files that git tracks, and names the file and line that it complains about.
 
 mod arrows;
+mod circles;
 mod conformance;
 mod dependencies;
 mod files;
 mod fuzz;
+mod include;
 mod links;
 mod metadata;
 mod repository;
+mod words;

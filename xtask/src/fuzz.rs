@@ -2,40 +2,99 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 use std::{fs, io};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 
+use crate::console::Printer;
 use crate::install;
-use crate::process::{self, End, Output};
+use crate::install::needs::{CARGO_FUZZ, Need};
+use crate::process::{self, End, Ended, Output};
 
-/// Runs all targets; the first failure of each is reported, and the others still run.
+/// What to fuzz, and how.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Names of the targets; empty means all.
+    pub(crate) targets: Vec<String>,
+    pub(crate) search: Search,
+}
+
+/// How long, and where to begin.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Search {
+    /// How long each target runs.
+    pub(crate) seconds: u64,
+    /// Of libFuzzer's random numbers.
+    pub(crate) seed: u32,
+}
+
+impl Search {
+    /// What the tests do: the seeds, which hold what longer searches have found, and a few seconds more.
+    /// Always with one seed, so that what fails is what was changed.
+    pub(crate) const BRIEF: Self = Self { seconds: 10, seed: 1 };
+}
+
+/// `cargo xtask fuzz`: the targets that `options` names, or all.
+///
+/// # Errors
+///
+/// If a target has another name, or what is needed cannot be installed.
+pub(crate) fn search(options: &Options) -> anyhow::Result<ExitCode> {
+    for need in [Need::Tool(&CARGO_FUZZ), Need::Nightly] {
+        install::provide(need)?;
+    }
+    let known = targets()?;
+    if let Some(name) = options.targets.iter().find(|name| !known.contains(name)) {
+        bail!("no fuzz target is named `{name}`; the targets are: {}", known.join(", "));
+    }
+    let targets = if options.targets.is_empty() { &known } else { &options.targets };
+    let ended = run_targets(targets, &options.search, BUILD_LIMIT, &Printer::plain())?;
+    Ok(ExitCode::from(u8::from(ended.end != End::Succeeded)))
+}
+
+/// Runs all targets; the first failure of each is reported, and the others still run. `limit` is for the
+/// build.
 ///
 /// # Errors
 ///
 /// If there is no target, or cargo cannot be started.
-pub(crate) fn run(limit: Duration) -> anyhow::Result<End> {
-    let targets = targets()?;
+pub(crate) fn run(search: &Search, limit: Duration, printer: &Printer) -> anyhow::Result<Ended> {
+    run_targets(&targets()?, search, limit, printer)
+}
+
+fn run_targets(
+    targets: &[String],
+    search: &Search,
+    limit: Duration,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
     ensure!(!targets.is_empty(), "fuzz/Cargo.toml names no target");
     let host = host()?;
-    let build = process::run(&mut cargo_fuzz("build", &host), Output::Inherit, limit)?;
-    if build != End::Succeeded {
-        return Ok(build);
+    printer.line("cargo +nightly fuzz build");
+    let mut take = |line: &str| printer.line(line);
+    let mut build = cargo_fuzz("build", &host);
+    let mut all = process::run_measured(&mut build, Output::TakeAll(&mut take), limit)?;
+    if all.end != End::Succeeded {
+        return Ok(all);
     }
-    let mut all = End::Succeeded;
     for target in targets {
-        println!("fuzzing {target} for {SECONDS} s");
+        printer.line(&format!("fuzzing {target} for {} s", search.seconds));
         let log = format!("{LOGS}/{target}.log");
-        let end = process::run(&mut fuzz(&target, &host, &log)?, Output::Discard, RUN_LIMIT)?;
+        let limit = Duration::from_secs(search.seconds) + GRACE;
+        let mut command = fuzz(target, &host, &log, search)?;
+        let ended = process::run_measured(&mut command, Output::Discard, limit)?;
+        all.cpu += ended.cpu;
         let said = fs::read(&log).with_context(|| format!("reading {log}"))?;
-        for line in worth_reading(&String::from_utf8_lossy(&said), end) {
-            println!("{line}");
+        for line in worth_reading(&String::from_utf8_lossy(&said), ended.end) {
+            printer.line(line);
         }
-        if end != End::Succeeded {
-            println!("fuzz target {target} failed; the input is in fuzz/artifacts/{target}");
-            all = end;
+        if ended.end != End::Succeeded {
+            let input = format!("fuzz target {target}; the input is in fuzz/artifacts/{target}");
+            printer.failure(&input);
+            printer.line(&format!("FAILED {input}"));
+            all.end = ended.end;
         }
     }
     Ok(all)
@@ -50,7 +109,7 @@ fn worth_reading(said: &str, end: End) -> Vec<&str> {
 }
 
 /// New inputs go to the first directory; the seeds are only read.
-fn fuzz(target: &str, host: &str, log: &str) -> io::Result<Command> {
+fn fuzz(target: &str, host: &str, log: &str, search: &Search) -> io::Result<Command> {
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
     fs::create_dir_all(&corpus)?;
     fs::create_dir_all(LOGS)?;
@@ -60,7 +119,8 @@ fn fuzz(target: &str, host: &str, log: &str) -> io::Result<Command> {
     if Path::new(&seeds).is_dir() {
         command.arg(seeds);
     }
-    command.arg("--").args(LIBFUZZER).arg(format!("-max_total_time={SECONDS}"));
+    command.arg("--").args(LIBFUZZER).arg(format!("-seed={}", search.seed));
+    command.arg(format!("-max_total_time={}", search.seconds));
     Ok(command)
 }
 
@@ -105,18 +165,14 @@ const LOGS: &str = "fuzz/logs";
 /// A report of a sanitizer with its stack and the input in base64 has fewer.
 const FAILURE_LINES: usize = 100;
 
-/// How long each target runs.
-const SECONDS: u64 = 60;
-
-const RUN_LIMIT: Duration = Duration::from_secs(SECONDS + 120);
+/// Cargo looks whether the build is fresh, and all seeds are run, also when the time is over.
+const GRACE: Duration = Duration::from_secs(120);
+const BUILD_LIMIT: Duration = Duration::from_secs(1200);
 const QUERY_LIMIT: Duration = Duration::from_secs(30);
 
 /// One input may take 5 s (of wall time, on a machine that is busy otherwise) and the process 2 GiB:
 /// hostile input must be cheap.
-///
-/// One seed: a change is not to fail by the luck of another. Searching with other seeds, and longer, is
-/// done by hand (fuzz/README.md).
-const LIBFUZZER: &[&str] = &["-seed=1", "-timeout=5", "-rss_limit_mb=2048", "-print_final_stats=1"];
+const LIBFUZZER: &[&str] = &["-timeout=5", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
 #[cfg(test)]
 mod tests {

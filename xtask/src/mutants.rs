@@ -1,0 +1,271 @@
+//! `cargo xtask mutants`: how many small changes of the code a crate's own tests notice.
+//!
+//! cargo-mutants makes the changes; `.cargo/mutants.toml` says which of them are equivalent to what was
+//! there. This adds the thresholds and a summary, and in the tests a run over what a change touches.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+use std::{env, fs, io};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::console::Printer;
+use crate::install;
+use crate::install::needs::{CARGO_MUTANTS, Need};
+use crate::process::{self, End, Ended, Output};
+
+/// What a crate's own tests must notice.
+#[derive(Debug)]
+struct Threshold {
+    package: &'static str,
+    /// The files that count.
+    files: &'static str,
+    /// Caught mutants of 100 that compile.
+    percent: usize,
+}
+
+const THRESHOLDS: &[Threshold] = &[
+    Threshold { package: "ackwise-tcp", files: "crates/tcp/src/**", percent: 95 },
+    Threshold { package: "ackwise-link", files: "crates/link/src/**", percent: 95 },
+    Threshold { package: "ackwise-cause", files: "crates/cause/src/**", percent: 95 },
+    Threshold { package: "ackwise-http", files: "crates/http/src/**", percent: 90 },
+    Threshold {
+        package: "ackwise-capture",
+        files: "crates/capture/src/attribution/**",
+        percent: 85,
+    },
+];
+
+/// Which mutants to try.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// The package or its last word; all that have a threshold if there is none.
+    pub(crate) package: Option<String>,
+    /// A part of the mutants: `K/N`, as cargo-mutants counts them.
+    pub(crate) shard: Option<String>,
+}
+
+/// Runs what `options` asks for.
+///
+/// # Errors
+///
+/// If the crate has no threshold, or cargo-mutants cannot be had or fails itself.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(options.package.as_deref())?;
+    install::provide(Need::Tool(&CARGO_MUTANTS))?;
+    let arguments: Vec<_> =
+        options.shard.iter().flat_map(|shard| ["--shard".to_owned(), shard.clone()]).collect();
+    let ended = try_all(&chosen, &arguments, WHOLE_LIMIT, &Printer::plain())?;
+    Ok(ExitCode::from(u8::from(ended.end != End::Succeeded)))
+}
+
+/// The commit that a change starts from, if `BASE` names one.
+pub(crate) fn base() -> Option<String> {
+    env::var("BASE").ok().filter(|base| !base.is_empty())
+}
+
+/// Tries the mutants in the lines that have changed since [`base`].
+///
+/// # Errors
+///
+/// If git does not know the commit, or cargo-mutants fails itself.
+pub(crate) fn in_diff(limit: Duration, printer: &Printer) -> anyhow::Result<Ended> {
+    let base = base().context("BASE is not set")?;
+    let mut diff = String::new();
+    let mut take = |line: &str| {
+        diff.push_str(line);
+        diff.push('\n');
+    };
+    let mut git = Command::new("git");
+    // The tree as it is, which is what will be mutated.
+    git.args(["diff", "--merge-base", &base, "--", "*.rs"]);
+    let end = process::run(&mut git, Output::Take(&mut take), QUERY_LIMIT)?;
+    ensure!(end == End::Succeeded, "git diff --merge-base {base}: {end:?}");
+    fs::create_dir_all(DIRECTORY)?;
+    let file = Path::new(DIRECTORY).join("change.diff");
+    fs::write(&file, diff)?;
+    let arguments = ["--in-diff".to_owned(), file.display().to_string()];
+    try_all(&chosen(None)?, &arguments, limit, printer)
+}
+
+/// The threshold of `package`, or all of crates that exist.
+fn chosen(package: Option<&str>) -> anyhow::Result<Vec<&'static Threshold>> {
+    let short = |threshold: &Threshold| threshold.package.trim_start_matches("ackwise-");
+    match package {
+        None => Ok(THRESHOLDS
+            .iter()
+            .filter(|threshold| Path::new("crates").join(short(threshold)).is_dir())
+            .collect()),
+        Some(name) => {
+            let found = THRESHOLDS.iter().find(|it| it.package == name || short(it) == name);
+            let Some(threshold) = found else {
+                let known: Vec<_> = THRESHOLDS.iter().map(short).collect();
+                bail!("`{name}` has no threshold; these have one: {}", known.join(", "));
+            };
+            Ok(vec![threshold])
+        }
+    }
+}
+
+fn try_all(
+    thresholds: &[&Threshold],
+    arguments: &[String],
+    limit: Duration,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
+    let mut all = Ended { end: End::Succeeded, cpu: Duration::ZERO };
+    let mut summary = Vec::new();
+    for threshold in thresholds {
+        let output = Path::new(DIRECTORY).join(threshold.package);
+        forget(&output)?;
+        let mut command = mutants(threshold, &output, arguments);
+        let mut take = |line: &str| printer.line(line);
+        let ended = process::run_measured(&mut command, Output::TakeAll(&mut take), limit)?;
+        all.cpu += ended.cpu;
+        if !is_a_result(ended.end) {
+            return Ok(Ended { end: ended.end, cpu: all.cpu });
+        }
+        let score = Score::read(&output.join("mutants.out"))?;
+        if !score.holds(threshold.percent) {
+            all.end = ended.end;
+        }
+        summary.push(score.line(threshold));
+    }
+    summary.iter().for_each(|line| printer.line(line));
+    Ok(all)
+}
+
+fn mutants(threshold: &Threshold, output: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["mutants", "--package", threshold.package, "--file", threshold.files]);
+    command.arg("--output").arg(output).args(["--colors", "never", "--no-times"]);
+    command.args(arguments).env("PATH", install::path());
+    command
+}
+
+/// The result of an earlier run is not to be taken for one of this.
+fn forget(output: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(output) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir_all(output)
+}
+
+/// cargo-mutants ends with 2 if a mutant was missed and with 3 if one took too long; other codes say that
+/// nothing was tried, because the tests fail without any mutant, for one.
+fn is_a_result(end: End) -> bool {
+    match end {
+        End::Succeeded => true,
+        End::Failed(status) => matches!(status.code(), Some(2 | 3)),
+        End::TimedOut(_) | End::Interrupted => false,
+    }
+}
+
+/// What became of the mutants of one crate.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Score {
+    caught: usize,
+    /// The tests hung: noticed, too.
+    timed_out: usize,
+    missed: usize,
+    /// They do not compile.
+    unviable: usize,
+}
+
+impl Score {
+    /// From the lists that cargo-mutants writes. There is none if it found nothing to mutate.
+    fn read(directory: &Path) -> io::Result<Self> {
+        let lines = |name: &str| match fs::read_to_string(directory.join(name)) {
+            Ok(text) => Ok(text.lines().count()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(error),
+        };
+        Ok(Self {
+            caught: lines("caught.txt")?,
+            timed_out: lines("timeout.txt")?,
+            missed: lines("missed.txt")?,
+            unviable: lines("unviable.txt")?,
+        })
+    }
+
+    const fn viable(self) -> usize {
+        self.caught + self.timed_out + self.missed
+    }
+
+    const fn holds(self, percent: usize) -> bool {
+        (self.caught + self.timed_out) * 100 >= percent * self.viable()
+    }
+
+    fn line(self, threshold: &Threshold) -> String {
+        let Self { caught, timed_out, missed, unviable } = self;
+        let Threshold { package, percent, .. } = threshold;
+        let verdict = if self.holds(*percent) { "holds" } else { "MISSED" };
+        // Tenths of a percent, rounded down: 94.96 % is not 95 %.
+        let tenths = ((caught + timed_out) * 1000).checked_div(self.viable()).unwrap_or(1000);
+        format!(
+            "{package}: {caught} caught, {timed_out} timed out, {missed} missed, {unviable} unviable: \
+             {}.{} % of those that compile (at least {percent} %: {verdict})",
+            tenths / 10,
+            tenths % 10
+        )
+    }
+}
+
+/// Where results stay, seen from the root of the repository.
+const DIRECTORY: &str = "target/mutants";
+
+const QUERY_LIMIT: Duration = Duration::from_secs(30);
+
+/// All mutants of one crate.
+const WHOLE_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TCP: Threshold = Threshold { package: "ackwise-tcp", files: "", percent: 95 };
+
+    #[test]
+    fn a_threshold_is_of_those_that_compile() {
+        let score = Score { caught: 94, timed_out: 1, missed: 5, unviable: 100 };
+        assert!(score.holds(95));
+        assert_eq!(
+            score.line(&TCP),
+            "ackwise-tcp: 94 caught, 1 timed out, 5 missed, 100 unviable: 95.0 % of those that compile \
+             (at least 95 %: holds)"
+        );
+        let score = Score { missed: 6, ..score };
+        assert!(!score.holds(95));
+        assert!(score.line(&TCP).ends_with("94.0 % of those that compile (at least 95 %: MISSED)"));
+    }
+
+    #[test]
+    fn where_nothing_was_mutated_the_threshold_holds() {
+        let nowhere = env::temp_dir().join("ackwise-no-mutants-here");
+        let score = Score::read(&nowhere).unwrap();
+        assert_eq!(score, Score::default());
+        assert!(score.holds(95));
+    }
+
+    #[test]
+    fn the_lists_of_cargo_mutants_are_counted() {
+        let directory = env::temp_dir().join(format!("ackwise-mutants-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("caught.txt"), "a.rs:1:1: x\na.rs:2:1: y\n").unwrap();
+        fs::write(directory.join("missed.txt"), "a.rs:3:1: z\n").unwrap();
+        let score = Score::read(&directory).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+        assert_eq!(score, Score { caught: 2, missed: 1, ..Score::default() });
+    }
+
+    #[test]
+    fn a_crate_is_found_by_either_name() {
+        for name in ["http", "ackwise-http"] {
+            assert_eq!(chosen(Some(name)).unwrap()[0].percent, 90);
+        }
+        let error = chosen(Some("serve")).unwrap_err().to_string();
+        assert!(error.contains("`serve`") && error.contains("tcp, link"), "{error}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Words that nobody in the field would write, and what to write instead.
+//!
+//! Looked for in comments, strings and prose, across the ends of lines; a word inside a quotation of an
+//! RFC, between `"`, is the RFC's.
+
+use crate::repository::{File, assert_none, files};
+
+/// What not to write, what to write, and how often it stood there when the rule came or was last lowered:
+/// it may only become rarer.
+const WORDS: &[(&str, &str, usize)] = &[
+    ("octet", "byte", 0),
+    ("octets", "bytes", 0),
+    ("Octets", "bytes", 0),
+    ("nobody may", "say what is not allowed, and to whom", 2),
+    ("So many", "say what is counted", 53),
+    ("Ours.", "our choice, and how it was chosen", 71),
+    ("Ours;", "our choice; …", 1),
+    ("such a one", "name it", 1),
+    ("Such a one", "name it", 0),
+    ("of which it is said", "which is reported as", 0),
+    ("is told", "name what it receives: is configured to, is notified of", 20),
+    ("told apart", "distinguished", 11),
+    ("told from", "distinguished from", 5),
+    ("are told", "name what they receive", 12),
+    ("is said of", "is reported about", 2),
+    ("found out", "determined, detected", 33),
+    ("find out", "determine, detect", 7),
+    ("by lot", "at random", 5),
+    ("dear to", "slow to", 1),
+    ("lives from", "depends on", 2),
+    ("live from", "depend on", 0),
+    ("is listened on", "has a listener", 3),
+    ("not spoken", "not supported", 3),
+    ("food for", "say what it gives to whom", 1),
+    ("It is no", "It is not a", 1),
+    ("is no number", "is not a number", 3),
+    ("no number of trials", "the trials were inconclusive", 2),
+    ("what of the", "which part of the", 5),
+    ("Who does not", "begin with the subject: A reader who does not", 2),
+    ("Who wants", "begin with the subject", 0),
+    ("to be had", "available", 3),
+    ("but for", "except", 25),
+    ("by heart", "from memory", 0),
+];
+
+#[test]
+fn prose_uses_the_words_of_the_field() {
+    let files = files();
+    let prose: Vec<_> = files.iter().filter(|file| is_prose(file)).collect();
+    let mut complaints = Vec::new();
+    for (word, instead, limit) in WORDS {
+        let found: Vec<String> = prose.iter().flat_map(|file| places(file, word)).collect();
+        if found.len() > *limit {
+            let places = found.join("\n    ");
+            complaints.push(format!(
+                "\"{word}\" {} times, may be {limit}; better: {instead}\n    {places}",
+                found.len()
+            ));
+        } else if found.is_empty() && *limit > 0 {
+            complaints.push(format!("\"{word}\" is gone: lower its limit to 0"));
+        }
+    }
+    assert_none(&complaints, "not the words of the field:");
+}
+
+#[test]
+fn a_word_is_found_across_lines_and_not_in_a_quotation() {
+    let found = |path: &str, text: &str, word| {
+        places(&File { path: path.to_owned(), bytes: text.as_bytes().to_vec() }, word).len()
+    };
+    assert_eq!(found("a.rs", "/// Bound. So\n/// many are kept.\nfn a() {}\n", "So many"), 1);
+    assert_eq!(found("a.md", "A count in octets, and octets\nagain.\n", "octets"), 2);
+    assert_eq!(found("a.rs", "let x = address.octets();\nfrom_octets(x)\n", "octets"), 0);
+    assert_eq!(
+        found("a.rs", "    // RFC 9293: \"the number of octets\n    // occupied\".\n", "octets"),
+        0
+    );
+    assert_eq!(found("a.rs", "let text = \"3 octets\";\n", "octets"), 1, "a string is ours");
+    assert_eq!(found("a.rs", "// octetsize\n", "octet"), 0, "part of a longer word");
+}
+
+fn is_prose(file: &File) -> bool {
+    ["rs", "md", "toml"].iter().any(|extension| file.has_extension(extension))
+        && !file.path.ends_with("tidy/words.rs")
+}
+
+/// Where `word` stands in `file`.
+fn places(file: &File, word: &str) -> Vec<String> {
+    let (text, lines) = flow(file.text().unwrap_or_default(), file.has_extension("rs"));
+    let alone = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        let in_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        // After a full stop there is a method or a field, of the standard library's.
+        !before.is_some_and(|it| in_name(it) || it == '.') && !after.is_some_and(in_name)
+    };
+    let place = |at: usize| {
+        let line = lines.partition_point(|start| *start <= at);
+        format!("{}:{line}", file.path)
+    };
+    text.match_indices(word).map(|(at, _)| at).filter(|at| alone(*at)).map(place).collect()
+}
+
+/// The text as one line without the marks of comments and without what comments quote, and where in it
+/// each line of the file begins.
+fn flow(text: &str, is_rust: bool) -> (String, Vec<usize>) {
+    let (mut flow, mut lines) = (String::new(), Vec::new());
+    let mut quoted = false;
+    for line in text.lines() {
+        lines.push(flow.len());
+        let line = line.trim_start();
+        let comment = ["///", "//!", "//"].iter().find_map(|mark| line.strip_prefix(mark));
+        match comment {
+            Some(comment) if is_rust => {
+                let comment = comment.strip_prefix(' ').unwrap_or(comment);
+                for (number, part) in comment.split('"').enumerate() {
+                    quoted ^= number > 0;
+                    flow.push_str(if quoted { "\"" } else { part });
+                }
+            }
+            _ => {
+                quoted = false;
+                flow.push_str(line);
+            }
+        }
+        flow.push(' ');
+    }
+    (flow, lines)
+}
