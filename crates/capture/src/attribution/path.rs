@@ -115,9 +115,9 @@ pub enum Vantage {
 }
 
 impl Vantage {
-    /// An end is near if its round trip is this part of the whole. Ours.
+    /// An end is near if the whole round trip is this many times its own. Our choice.
     const NEAR: u64 = 8;
-    /// No network is so short. Ours.
+    /// Shorter round trips are within one host. Our choice.
     const ONE_HOST: Nanos = Nanos::from_micros(60);
 
     /// In a word.
@@ -146,10 +146,10 @@ pub(crate) struct Pace {
 impl Pace {
     /// Bytes of headers that go with any data: of IPv4 and TCP without options.
     pub(crate) const HEADERS: u64 = 40;
-    /// Of so few samples the fastest counts. Ours.
+    /// Of up to this many samples the fastest counts. Our choice.
     const FEW: u8 = 4;
 
-    /// So many bytes of data took so long with their headers.
+    /// Learns that `bytes` of data with their headers took `span`.
     ///
     /// What is slower had other reasons too, and what is faster had waited somewhere and came at
     /// once; so the pace is one that three of four samples are slower than, or as slow.
@@ -160,7 +160,7 @@ impl Pace {
         self.learn(bytes, span);
     }
 
-    /// So many bytes took no longer than that: what ended it may have been a receiver's timer.
+    /// Learns that `bytes` took `span` at most: a receiver's timer may have ended it.
     fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
         self.doubtful |= self.per_byte.is_none();
         if self.doubtful || span < self.time(bytes + Self::HEADERS) {
@@ -229,7 +229,7 @@ struct Acknowledged {
 }
 
 impl Bottleneck {
-    /// Over so many acknowledgements a pace is taken: some come in a bunch. Ours.
+    /// A pace is taken over this many acknowledgements: some arrive in bunches. Our choice.
     const RUN: usize = 8;
 
     /// An acknowledgement of `bytes`, the last of which were seen at `sent`, was seen at `at`.
@@ -263,7 +263,7 @@ impl Bottleneck {
         self.run.push_back(Acknowledged { bytes, sent, at });
     }
 
-    /// So many bytes of data are put on it, with their headers.
+    /// Puts `bytes` of data on it, with their headers.
     pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
         let busy = self.time(bytes + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;

@@ -83,7 +83,7 @@ impl SeenData {
 }
 
 impl Sender {
-    /// Acknowledgements in flight that are told apart. Our choice.
+    /// The most acknowledgements in flight that are kept. Our choice.
     const MAX_ACKS_IN_FLIGHT: usize = 256;
     /// Observations needed to conclude that Nagle is off: a loss probe looks like one. Our choice.
     const NAGLE_OFF_AFTER: u8 = 2;

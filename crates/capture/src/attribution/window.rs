@@ -65,7 +65,7 @@ pub(super) struct FirstFlight {
 }
 
 impl CongestionEstimate {
-    /// So many bytes leave, for which the sender waited like that; `flight` is outstanding then.
+    /// `bytes` leave after the sender waited for `wait`; `flight` is outstanding then.
     pub(super) fn send(&mut self, bytes: u64, full: u64, flight: u64, wait: Option<Wait>) {
         self.round.sent += bytes;
         let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
@@ -90,7 +90,7 @@ impl CongestionEstimate {
     /// RFC 5681, section 3.1: in slow start a window lets at least half as much again go as was
     /// acknowledged. It takes two rounds of more than a few segments to say that it does not.
     fn notice_growth(&mut self, round: Round, full: u64) {
-        /// Of fewer segments delayed acknowledgements hide the growth. Ours.
+        /// Delayed acknowledgements hide the growth of fewer segments. Our choice.
         const SEGMENTS: u64 = 4;
         if round.sent * 10 >= round.acked * 12 {
             self.slow = 0;
@@ -104,7 +104,7 @@ impl CongestionEstimate {
 
     /// A congestion window grows in every round without loss; what does not grow is something else.
     pub(super) const fn is_constant(&self) -> bool {
-        /// After a loss it may grow slowly. Ours.
+        /// After a loss the window may grow slowly. Our choice.
         const ROUNDS_AFTER_LOSS: u8 = 4;
         self.plateau.1 >= if self.lossy { ROUNDS_AFTER_LOSS } else { 1 }
     }
@@ -143,7 +143,7 @@ impl CongestionEstimate {
 }
 
 impl FirstFlight {
-    /// So many segments leave, for which the sender waited like that.
+    /// `segments` leave after the sender waited for `wait`.
     pub(super) fn see(&mut self, segments: u64, wait: Option<Wait>) {
         if !self.acknowledged {
             self.segments =

@@ -52,7 +52,7 @@ pub(crate) struct ObservedConnection {
 }
 
 impl ObservedConnection {
-    /// So many repairs in a row are put off. Ours.
+    /// The most repairs in a row that are put off. Our choice.
     const MAX_UNSETTLED: usize = 16;
 
     pub(crate) fn new(id: u32, client: SocketAddr, server: SocketAddr, now: Instant) -> Self {

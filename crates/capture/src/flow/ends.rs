@@ -106,7 +106,7 @@ impl Ends {
         }
     }
 
-    /// What a segment says but for its data.
+    /// What a segment's header says.
     pub(crate) fn handle_header(
         &mut self,
         segment: &Segment,
@@ -205,7 +205,7 @@ impl Ends {
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.
     fn reordering(&self) -> Nanos {
-        /// Ours, for when no round trip was seen.
+        /// Our choice, for when no round trip was seen.
         const UNKNOWN: Nanos = Nanos::from_millis(3);
         match self.distances.whole() {
             Nanos::ZERO => UNKNOWN,

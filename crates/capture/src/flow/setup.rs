@@ -28,8 +28,8 @@ struct SeenSyn {
 }
 
 impl Setup {
-    /// Who opens a connection and asks nothing for so long has opened it in advance: what that cost is
-    /// no part of the exchange. Ours.
+    /// A connection without a request for this long was opened in advance, and its setup is no part of
+    /// the exchange. Our choice.
     const IN_ADVANCE: Nanos = Nanos::from_millis(200);
 
     /// A SYN was seen, or the one in answer to it, which goes in `direction`.

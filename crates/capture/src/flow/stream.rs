@@ -58,7 +58,7 @@ pub(crate) struct Progress {
 }
 
 impl ObservedStream {
-    /// More holes than this are taken together: as many as no reordering leaves. Ours.
+    /// Beyond this many holes, the oldest are merged: reordering leaves fewer. Our choice.
     const MAX_HOLES: usize = 32;
     /// The position of the first byte seen of a stream that is seen from its middle: what is before
     /// it is a gap of unknown length.

@@ -43,9 +43,9 @@ enum Slot {
 impl ConnectionTable {
     /// So long a connection that is over may still be heard of: 2 MSL as Linux has it.
     const LINGER: Duration = Duration::from_secs(60);
-    /// So many of them are remembered. Ours.
+    /// The most closed connections that are remembered. Our choice.
     const MAX_OVER: usize = 1 << 16;
-    /// So many translations are remembered. Ours.
+    /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
     /// Takes a segment to its connection.

@@ -63,7 +63,7 @@ impl ReadBuffer {
         self.offset += bytes as u64;
     }
 
-    /// Leaves out `bytes` of a `what` without keeping them, but for the last `N`, which it gives.
+    /// Skips `bytes` of a `what` without keeping them, except the last `N`, which it returns.
     pub(super) fn skip_to_end<const N: usize>(
         &mut self,
         bytes: u64,

@@ -55,7 +55,7 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    /// So many frames are on their way at most; earlier ones count as there. Ours.
+    /// The most frames in flight; earlier ones count as arrived. Our choice.
     const MOST: usize = 1024;
 
     pub(super) const fn new() -> Self {
