@@ -4,10 +4,10 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
+use ackwise_report::words::{counted, grouped, millis, span};
 
 use super::{
     remedy::remedy,
-    text::{counted, millis, span},
     totals::{Over, Total, Totals},
 };
 
@@ -54,7 +54,7 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         "{who} {} {} in {} of {}: {} each, {} in all.",
         did(stall.cause, stall.direction),
         counted(stall.times, "time"),
-        stall.exchanges,
+        grouped(stall.exchanges as u64),
         counted(analysis.exchanges.len() as u64, "exchange"),
         millis(each),
         span(stall.span),
