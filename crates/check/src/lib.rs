@@ -3,6 +3,7 @@
 pub mod builtin;
 pub mod card;
 pub mod conversation;
+mod page_times;
 pub mod probe;
 mod remedy;
 pub mod report;
@@ -10,4 +11,5 @@ pub mod run;
 pub mod stack;
 
 pub use ackwise_report::{Target, TargetError};
+pub use page_times::PageTimes;
 pub use run::{CheckError, Options, Progress, StackChoice, check};

@@ -21,8 +21,7 @@ mod split_head;
 
 use serde_json::Value;
 
-pub use facts::Facts;
-pub use keep_alive::Idle;
+pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Verdict},
@@ -113,11 +112,6 @@ fn unknown_values(id: FindingId) -> Value {
         ],
     };
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
-}
-
-/// "1 size", "2 sizes".
-fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Milliseconds, to the microsecond.
