@@ -46,6 +46,8 @@ mod transport;
 
 pub use failure::Failure;
 pub use kernel::KernelTransport;
+#[cfg(target_os = "linux")]
+pub(crate) use kernel::is_about_the_port;
 pub use plan::{Close, Drain, Plan};
 pub use run::{Ended, Load, Loaded, RunError, Watch, run};
 pub use schedule::{Pace, Schedule};
