@@ -119,12 +119,6 @@ impl BodyEnd {
             BodyScanner::Length { .. } | BodyScanner::Chunked(_) => false,
         }
     }
-
-    /// Whether a connection that closes now leaves the body incomplete.
-    #[must_use]
-    pub const fn is_cut_by_close(&self) -> bool {
-        self.0.missing().is_some()
-    }
 }
 
 /// What of the body is still to come.

@@ -2,7 +2,8 @@
 
 use ackwise_http::{
     ConnectionOption, Method, Request, RequestBuilder, RequestError, RequestErrorKind,
-    RequestParser, Version, request::REQUEST_HEAD_LIMIT,
+    RequestParser, Version,
+    request::{REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT},
 };
 
 fn parse(mut stream: &[u8]) -> Result<Vec<Request>, RequestError> {
@@ -82,6 +83,20 @@ fn an_error_says_what_and_where_and_which_status_tells_the_client() {
     ] {
         let error = parse(stream.as_bytes()).unwrap_err();
         assert_eq!((error.at, error.kind.status()), (at, status), "{error}");
+    }
+}
+
+#[test]
+fn content_of_the_largest_size_is_accepted() {
+    let size = REQUEST_BODY_LIMIT as usize;
+    let content = "a".repeat(size);
+    let post = "POST / HTTP/1.1\r\nHost: h\r\n";
+    for stream in [
+        format!("{post}Content-Length: {size}\r\n\r\n{content}"),
+        format!("{post}Transfer-Encoding: chunked\r\n\r\n{size:x}\r\n{content}\r\n0\r\n\r\n"),
+    ] {
+        let requests = parse(stream.as_bytes()).unwrap();
+        assert_eq!(requests[0].end, stream.len() as u64);
     }
 }
 

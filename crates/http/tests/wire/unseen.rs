@@ -66,17 +66,3 @@ fn bytes_are_passed_over_only_if_the_body_continues_after_them() {
     assert!(!body.pass(4), "six of ten are over, so the other four end it");
     assert!(body.pass(3));
 }
-
-#[test]
-fn only_a_body_that_the_close_delimits_is_complete_at_any_byte() {
-    let cut = |framing, seen: &[u8]| {
-        let mut body = BodyEnd::new(framing);
-        body.advance(&mut &*seen).unwrap();
-        body.is_cut_by_close()
-    };
-    assert!(cut(Framing::Length(5), b"hell"));
-    assert!(!cut(Framing::Length(5), b"hello"));
-    assert!(cut(Framing::Chunked, b"5\r\nhello\r\n0\r\n"));
-    assert!(!cut(Framing::Chunked, b"5\r\nhello\r\n0\r\n\r\n"));
-    assert!(!cut(Framing::UntilClose, b"hell"));
-}

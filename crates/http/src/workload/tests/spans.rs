@@ -57,6 +57,7 @@ fn surge_active_off_is_weibull() {
 
 #[test]
 fn nothing_is_longer_than_the_longest_and_fixed_takes_no_number() {
+    assert_eq!(Span::LONGEST, s(31_536_000), "a year of 365 days");
     let mut stream = Seed(1).stream();
     let untouched = stream.clone();
     assert_eq!(Span::ZERO.draw(&mut stream), Duration::ZERO);
