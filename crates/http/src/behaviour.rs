@@ -175,3 +175,17 @@ pub enum Answer {
     /// Nothing: accepts and closes.
     Close,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_of_1996_leaves_nagle_on_and_announces_how_long_it_keeps_connections() {
+        let Behaviour { nagle, keep_alive, .. } = Behaviour::PAPER_1996;
+        assert_eq!(nagle, Nagle::On, "enabled by default");
+        // Apache 1.1's idle time-out, and Apache 1.2's limit of requests.
+        let (idle, max_requests) = (Duration::from_secs(15), NonZeroU32::new(100));
+        assert_eq!(keep_alive, KeepAlivePolicy::Announced { idle, max_requests });
+    }
+}
