@@ -3,10 +3,12 @@
 pub mod builtin;
 pub mod card;
 pub mod conversation;
+mod page_times;
 pub mod probe;
 pub mod report;
 pub mod run;
 pub mod stack;
 
 pub use ackwise_report::{Target, TargetError};
+pub use page_times::PageTimes;
 pub use run::{CheckError, Options, Progress, StackChoice, check};

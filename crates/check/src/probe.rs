@@ -22,8 +22,7 @@ mod split_head;
 use ackwise_cause::Remedy;
 use serde_json::Value;
 
-pub use facts::Facts;
-pub use keep_alive::Idle;
+pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Verdict},
@@ -121,11 +120,6 @@ fn unknown_values(id: FindingId) -> Value {
         ],
     };
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
-}
-
-/// "1 size", "2 sizes".
-fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Milliseconds, to the microsecond.

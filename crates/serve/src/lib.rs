@@ -8,6 +8,7 @@
 //! | `document` | documents whose bytes follow from their length, so that a client can check them |
 //! | `send` | carries a plan of writes out on a socket |
 //! | `close` | closes without an RST that would destroy what was sent |
+//! | `counters` | what the server has done so far, counted by all threads |
 //! | `limits` | every bound a hostile client meets |
 //!
 //! ```
@@ -39,6 +40,7 @@
 
 mod close;
 mod connection;
+mod counters;
 mod document;
 mod limits;
 mod reply;
@@ -46,6 +48,7 @@ mod send;
 mod server;
 mod stop;
 
+pub use counters::Stats;
 pub use document::Document;
 pub use limits::Limits;
-pub use server::{Config, Server, Stats};
+pub use server::{Config, Server};

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 use serde_json::json;
 
 use super::{Facts, Found, facts::unended, follow, ms};
@@ -47,7 +48,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
-    let tried = super::counted(sizes.len() as u64, "size");
+    let tried = counted(sizes.len() as u64, "size");
     Ok(Found::new(Verdict::Pass, format!("nothing is held for a timer ({tried} tried)"), values))
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::{
-    builtin::PageTimes,
     card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict},
+    page_times::PageTimes,
 };
 
 /// A user's server with one finding of each verdict.
