@@ -5,7 +5,6 @@ pub mod card;
 pub mod conversation;
 mod page_times;
 pub mod probe;
-mod remedy;
 pub mod report;
 pub mod run;
 pub mod stack;

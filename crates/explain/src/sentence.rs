@@ -6,10 +6,7 @@ use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
 use ackwise_report::words::{counted, grouped, millis, span};
 
-use super::{
-    remedy::remedy,
-    totals::{Over, Total, Totals},
-};
+use super::totals::{Over, Total, Totals};
 
 /// Who waited for whom in a capture, in one sentence or two.
 #[must_use]
@@ -59,8 +56,8 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         millis(each),
         span(stall.span),
     );
-    if let Some(remedy) = remedy(stall.cause, stall.direction) {
-        let _ = write!(out, "\nWhat to change: {remedy}.");
+    if let Some(remedy) = stall.cause.remedy(stall.direction) {
+        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
     }
     out
 }
@@ -128,8 +125,8 @@ fn of_none(totals: &Totals) -> String {
         share * 100.0,
         first.cause,
     );
-    if let Some(remedy) = remedy(first.cause, first.direction) {
-        let _ = write!(out, "\nWhat to change: {remedy}.");
+    if let Some(remedy) = first.cause.remedy(first.direction) {
+        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
     }
     out
 }

@@ -1,5 +1,6 @@
 //! `send-buffer`: what bounds the flight when we acknowledge promptly and advertise a large window?
 
+use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
 use serde_json::json;
 
@@ -56,7 +57,7 @@ fn report(first: Flight, second: Flight) -> Found {
     let why = match bound {
         "response" => "the whole response fits: nothing else bounds it",
         "window" => "our window",
-        "congestion-window" => "it was still growing: the congestion window",
+        CONGESTION_WINDOW => "it was still growing: the congestion window",
         _ => "it does not grow with more ACKs: the send buffer, or how the server writes",
     };
     let summary = format!("a flight of {} KB; what bounds it: {why}", bytes / 1000);
@@ -71,10 +72,13 @@ fn bound(first: Flight, second: Flight) -> &'static str {
         return "window";
     }
     if second.bytes > first.bytes + first.bytes / 10 {
-        return "congestion-window";
+        return CONGESTION_WINDOW;
     }
-    "send-buffer"
+    SEND_BUFFER
 }
+
+const CONGESTION_WINDOW: &str = Cause::CongestionWindow.name();
+const SEND_BUFFER: &str = Cause::SendBuffer.name();
 
 /// Larger than what servers buffer (600-800 KB on Linux).
 const WINDOW: u32 = 4 << 20;
