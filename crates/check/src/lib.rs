@@ -1,4 +1,4 @@
-//! `check`: plays a client whose TCP we control against a live HTTP server and prints a report card.
+#![doc = include_str!("../README.md")]
 
 pub mod builtin;
 pub mod card;

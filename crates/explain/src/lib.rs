@@ -1,4 +1,6 @@
-//! `ackwise explain`: from a capture to where each millisecond of its exchanges went.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |

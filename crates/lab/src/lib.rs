@@ -1,4 +1,6 @@
-//! The laboratory: experiment files, their runs in virtual time, and the papers' tables beside ours.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |

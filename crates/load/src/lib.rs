@@ -1,4 +1,6 @@
-//! `load`: many connections to one server, and who is left waiting in TIME-WAIT.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | one idea |
 //! | --- | --- |
