@@ -88,7 +88,7 @@ fn an_error_says_what_and_where_and_which_status_tells_the_client() {
 
 #[test]
 fn content_of_the_largest_size_is_accepted() {
-    let size = REQUEST_BODY_LIMIT as usize;
+    let size = usize::try_from(REQUEST_BODY_LIMIT).unwrap();
     let content = "a".repeat(size);
     let post = "POST / HTTP/1.1\r\nHost: h\r\n";
     for stream in [
