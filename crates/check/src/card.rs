@@ -1,11 +1,20 @@
 //! The report card: what `check` found out about one server, as data.
 
+mod values;
+
 use std::{fmt, str::FromStr};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+pub use values::{
+    Bound, Close, CorkTimer, End, IdleRestart, InitialWindow, KeepAlive, NagleDelayedAck,
+    Pipelining, ReleasedBy, RequestSegments, SendBuffer, ShortInitialSegment, SplitHead,
+    SwapResult, TriedSize, Values,
+};
+
 /// What was found out about one server with one stack.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Card {
     /// What was checked, as the user named it.
     pub target: String,
@@ -22,7 +31,7 @@ pub struct Card {
 }
 
 /// The two built-in servers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum BuiltIn {
     /// As the papers of 1996 and 1997 describe it.
     #[serde(rename = "1996")]
@@ -33,7 +42,7 @@ pub enum BuiltIn {
 }
 
 /// Whose TCP plays the client.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackName {
     /// The kernel's sockets.
@@ -43,9 +52,10 @@ pub enum StackName {
 }
 
 /// One row of the card.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Finding {
     /// Which question.
+    #[schemars(schema_with = "ids")]
     pub id: FindingId,
     /// Its answer's weight.
     pub verdict: Verdict,
@@ -53,16 +63,20 @@ pub struct Finding {
     pub cost_ms: Option<f64>,
     /// One sentence for people: what was seen.
     pub summary: String,
-    /// The facts, by the names of the table in the documentation.
-    pub values: serde_json::Value,
+    /// The facts; the kind is that of `id`.
+    pub values: Values,
     /// A few packets (or reads), one tcpdump-like line each.
     pub evidence: Vec<String>,
     /// What removes it; `None` where there is nothing to remove.
     pub remedy: Option<String>,
 }
 
+fn ids(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::as_str) })
+}
+
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Nothing to complain about; for facts, with a note.

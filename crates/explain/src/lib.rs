@@ -29,7 +29,7 @@ mod text;
 mod totals;
 
 pub use html::{html, timeline, totals_table};
-pub use json::json;
+pub use json::{Document, json};
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;

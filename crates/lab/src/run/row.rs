@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use ackwise_sim::Measures;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measures::flatten;
 use crate::experiment::{Experiment, Labels};
 
 /// One case with one seed, and what was measured.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Row {
