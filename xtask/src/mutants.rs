@@ -11,9 +11,9 @@ use std::{env, fs, io};
 use anyhow::{Context, bail, ensure};
 
 use crate::console::Printer;
-use crate::install;
-use crate::install::needs::{CARGO_MUTANTS, Need};
-use crate::process::{self, End, Ended, Output};
+use xtask::install;
+use xtask::install::needs::{CARGO_MUTANTS, Need};
+use xtask::process::{self, End, Ended, Output};
 
 /// What a crate's own tests must notice.
 #[derive(Debug)]

@@ -73,6 +73,12 @@ impl Direction {
 }
 
 impl Cause {
+    /// Whether this is what the path takes even if both ends do everything right: distance and rate.
+    #[must_use]
+    pub const fn is_path_delay(self) -> bool {
+        matches!(self, Self::RequestUpload | Self::Propagation | Self::Transmission)
+    }
+
     /// Who has to change something so that this costs less, for data that goes in `direction`;
     /// `None` if that is unknown.
     ///

@@ -4,7 +4,6 @@ pub mod builtin;
 pub mod card;
 pub mod conversation;
 pub mod probe;
-mod remedy;
 pub mod report;
 pub mod run;
 pub mod stack;

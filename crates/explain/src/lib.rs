@@ -7,7 +7,6 @@
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
-//! | `remedy` | what removes a cause, in a sentence |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `notes` | what a report does not cover |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
@@ -22,7 +21,6 @@ mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
-mod remedy;
 mod sentence;
 mod servers;
 mod text;

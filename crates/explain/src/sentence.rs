@@ -6,7 +6,6 @@ use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
 
 use super::{
-    remedy::remedy,
     text::{counted, millis, span},
     totals::{Over, Total, Totals},
 };
@@ -59,8 +58,8 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         millis(each),
         span(stall.span),
     );
-    if let Some(remedy) = remedy(stall.cause, stall.direction) {
-        let _ = write!(out, "\nWhat to change: {remedy}.");
+    if let Some(remedy) = stall.cause.remedy(stall.direction) {
+        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
     }
     out
 }
@@ -128,8 +127,8 @@ fn of_none(totals: &Totals) -> String {
         share * 100.0,
         first.cause,
     );
-    if let Some(remedy) = remedy(first.cause, first.direction) {
-        let _ = write!(out, "\nWhat to change: {remedy}.");
+    if let Some(remedy) = first.cause.remedy(first.direction) {
+        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
     }
     out
 }

@@ -227,7 +227,7 @@ enum FailOn {
 }
 
 fn only_help() -> String {
-    let ids = FindingId::ALL.map(FindingId::as_str).join(", ");
+    let ids = FindingId::ALL.map(FindingId::name).join(", ");
     format!("Answer only this question; repeat it or separate several by commas: {ids}")
 }
 

@@ -53,9 +53,9 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// No host takes longer to hand a packet from one interface to the next. Ours.
+    /// The longest a host takes to hand a packet from one interface to the next. Our choice.
     const LONGEST: Duration = Duration::from_millis(20);
-    /// So many packets are compared: what passes a host meanwhile. Ours.
+    /// Packets that a new one is compared with: those of the last few ms. Our choice.
     const MOST: usize = 128;
 
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.

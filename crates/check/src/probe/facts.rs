@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use ackwise_cause::Software;
+
 use super::Idle;
 use crate::conversation::{Exchange, Page};
 
@@ -33,10 +35,10 @@ impl Facts {
         Self { page, first, others: Vec::new(), rtt, thorough: false, idle: None, split_seen }
     }
 
-    /// The `Server` field.
+    /// What the `Server` field says that it is, if that is known.
     #[must_use]
-    pub fn software(&self) -> Option<&str> {
-        self.first.head.fields.text("Server")
+    pub fn software(&self) -> Option<Software> {
+        self.first.head.fields.text("Server").and_then(Software::recognise)
     }
 
     /// Whether the server offers ranges of the page.

@@ -81,7 +81,7 @@ fn lossless(who: &str, card: &Card) -> String {
 }
 
 fn names<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
-    findings.into_iter().map(|it| it.id.as_str()).collect::<Vec<_>>().join(", ")
+    findings.into_iter().map(|it| it.id.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// What was lost, in the order given, and what was wrong without a cost.

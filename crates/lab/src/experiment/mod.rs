@@ -56,7 +56,7 @@ use ackwise_link::Seed;
 use document::{Item, Table, Value};
 use reader::Field;
 
-use crate::run::measures::{matches, names};
+use crate::run::measures::{matches, names, rename_notice};
 
 /// An experiment: one or more cases, each to be run with each seed.
 #[derive(Clone, Debug)]

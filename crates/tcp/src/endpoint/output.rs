@@ -25,8 +25,8 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    /// Whether it carries nothing but an ACK: such a one leaves only when nothing else may, so that
-    /// [`Endpoint::poll_transmit`] has no more at that moment.
+    /// Whether it carries only an ACK. A bare ACK is sent only when nothing else may be, so that
+    /// [`Endpoint::poll_transmit`] has nothing more at that moment.
     #[must_use]
     pub const fn is_bare_ack(&self) -> bool {
         self.segment.sequence_length() == 0 && !self.segment.flags.rst

@@ -22,7 +22,7 @@ pub enum TcpOption<'a> {
     Timestamps(Timestamps),
     /// Who holds TIME-WAIT: kind 254, length 7, the four bytes `TWNG` as an ExID of 32 bits (RFC
     /// 6994; ours, not registered), and 1 for [`TimeWaitHolder::Mine`] or 2 for [`TimeWaitHolder::Yours`]. Any other value
-    /// is an [`Experimental`](Self::Experimental) that nobody here knows.
+    /// is an [`Experimental`](Self::Experimental) that is not interpreted.
     TimeWait(TimeWaitHolder),
     /// An experiment (RFC 6994).
     Experimental {
@@ -47,7 +47,7 @@ pub enum TcpOption<'a> {
 /// RFC 9293, section 3.1: "A TCP implementation MUST (MUST-6) ignore without error any TCP Option it
 /// does not implement, assuming that the option has a length field": unknown kinds are yielded, and
 /// skipped by their length. An option with a length of 0 or 1, or one that runs past the end, is an
-/// error and the last item: nobody knows where the next one begins. A known kind of a wrong length
+/// error and the last item: the next one may begin anywhere. A known kind of a wrong length
 /// is an error too, but the walk goes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OptionList<'a> {
