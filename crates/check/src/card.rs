@@ -71,7 +71,7 @@ pub struct Finding {
 }
 
 fn ids(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::as_str) })
+    json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::name) })
 }
 
 /// How much a finding matters.

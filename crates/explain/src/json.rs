@@ -30,7 +30,7 @@ pub struct Document {
     segments: u64,
     /// Packets that the capture itself lost.
     lost_by_capture: u64,
-    /// Packets that were not used, by reason.
+    /// Packets that were not analysed, by reason.
     left_out: BTreeMap<&'static str, u64>,
     /// How the two captures of `--pair` fit together.
     joined: Option<Joined>,
@@ -61,13 +61,13 @@ struct Joined {
     uncertainty_ms: f64,
     /// How much the clocks drifted apart during the capture.
     drift_ms: f64,
-    /// Packets in the client's and in the server's capture.
+    /// Packets in both captures, to the server and to the client.
     packets: [u64; 2],
     /// Connections in both.
     connections: u64,
-    /// Exchanges in both.
+    /// Exchanges explained from both.
     exchanges: u64,
-    /// Connections in one of them only.
+    /// Exchanges explained from the client's capture alone.
     alone: u64,
 }
 
@@ -86,13 +86,13 @@ struct ServerFacts {
     time_wait: Ends,
     /// Connections that an RST ended.
     reset: u64,
-    /// Idle connections that were open when the capture ended.
+    /// Connections that were idle for a second or more when the capture ended.
     idle_open: u64,
-    /// How long at most.
+    /// The longest such time.
     idle_open_ms: f64,
-    /// Idle connections that were closed.
+    /// Connections that were closed after being idle for a second or more.
     idle_closed: u64,
-    /// After how long at most.
+    /// The longest such time.
     idle_closed_ms: f64,
 }
 
@@ -117,13 +117,13 @@ struct Connection {
     time_wait: Option<&'static str>,
     /// Whether an RST ended it.
     reset: bool,
-    /// Segments of the server's first flight.
+    /// Segments of the server's first flight, if its window limited it.
     initial_window_segments: Option<u32>,
-    /// The client's longest delayed ACK.
+    /// The client's delay of ACKs: the median of the last few that the server waited for.
     delayed_ack_ms: Option<f64>,
     /// Where it was captured.
     vantage: &'static str,
-    /// The shortest round trip.
+    /// The round-trip time.
     round_trip_ms: f64,
     /// Segments sent again, by both ends.
     retransmitted: u32,
@@ -136,13 +136,13 @@ struct Connection {
 struct Exchange {
     /// The `id` of its connection.
     connection: u32,
-    /// Its HTTP/2 stream, or its number on the connection.
+    /// Its HTTP/2 stream.
     stream: u32,
     /// Seconds since the first packet of the capture.
     start: f64,
-    /// From the request's first byte to the response's last.
+    /// From its first byte to its last.
     duration_ms: f64,
-    /// Method and target, if they were seen.
+    /// Method and path, without the query, if they were seen.
     request: Option<String>,
     /// The status code, if it was seen.
     status: Option<u16>,
@@ -152,9 +152,9 @@ struct Exchange {
     response_bytes: u64,
     /// Whether the response was seen to its end.
     complete: bool,
-    /// Whether its limits are known exactly.
+    /// Whether its ends come from the protocol's framing, not from turns.
     exact: bool,
-    /// The number of its first packet.
+    /// The number of the packet that it begins with.
     packet: u64,
     /// The parts of its duration.
     causes: Vec<Cause>,
@@ -180,7 +180,7 @@ struct Cause {
     longest_ms: f64,
     /// How sure that is.
     confidence: &'static str,
-    /// The numbers of the packets that show it.
+    /// The numbers of the packets that show the longest.
     packets: Vec<u64>,
 }
 

@@ -71,12 +71,17 @@ pub(crate) fn run() -> ExitCode {
 fn refused(error: &clap::Error) -> ExitCode {
     // clap says where: help is a result, the rest is not.
     let _ = error.print();
-    if error.use_stderr() && env::args_os().any(|argument| argument == "--json") {
+    if error.use_stderr() && is_json_wanted() {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default();
         error::print(message.strip_prefix("error: ").unwrap_or(message));
     }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Whether `--json` is among the arguments, as far as that can be told of wrong ones.
+fn is_json_wanted() -> bool {
+    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 impl Command {

@@ -70,25 +70,25 @@ pub struct Document<'a> {
     concurrency: usize,
     /// Connections made.
     connections: u64,
-    /// Requests with a complete response.
+    /// Requests that were answered.
     requests: u64,
-    /// Requests without one.
+    /// Requests that failed.
     failed: u64,
     /// Those by reason.
     failures: BTreeMap<&'static str, u64>,
-    /// Connections that the other end closed first.
+    /// Connections that the server announced it would close although the client was to close first.
     forestalled: u64,
-    /// Connections that were not started in time.
+    /// Connections that were due and never started.
     missed: u64,
-    /// Connections that the server did not close.
+    /// Connections that the server reset, or did not close in time, after their last response.
     not_closed: u64,
-    /// Connections that were open at the end.
+    /// Connections that were open when the run was stopped.
     unfinished: u64,
-    /// Bytes of all responses.
+    /// Bytes read.
     bytes: u64,
-    /// How long the load took.
+    /// From the first start to the last end.
     elapsed_s: f64,
-    /// Requests with a complete response, a second.
+    /// Answered requests per second.
     rate_per_s: f64,
     /// From the intended start of a request to the end of its response; null if there was none.
     latency_ms: Option<Latency>,
@@ -115,7 +115,7 @@ struct Latency {
     max: f64,
 }
 
-/// The most connections in TIME-WAIT at each end.
+/// Connections of this run in TIME-WAIT at its end.
 #[derive(Debug, JsonSchema, Serialize)]
 struct TimeWait<'a> {
     /// At the server; null if that is not known.
@@ -128,7 +128,7 @@ struct TimeWait<'a> {
     /// Why `client` is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_unknown: Option<&'a str>,
-    /// Whether the server's TIME-WAIT survives an RST; null if that was not tried.
+    /// `net.ipv4.tcp_rfc1337` at the server; null if that is not known.
     server_ignores_resets: Option<bool>,
     /// Over time.
     series: Vec<Point>,
