@@ -25,7 +25,7 @@ pub struct Card {
     /// page, a busy machine. One sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// In the order of [`FindingId::ALL`].
+    /// One for each question that was asked.
     pub findings: Vec<Finding>,
 }
 
@@ -58,7 +58,7 @@ pub struct Finding {
     pub id: FindingId,
     /// Its answer's weight.
     pub verdict: Verdict,
-    /// Milliseconds per response (or request) that this costs, *measured here*; `None` if it was not.
+    /// Milliseconds per response (or request) that this costs, *measured here*; null if it was not.
     pub cost_ms: Option<f64>,
     /// One sentence for people: what was seen.
     pub summary: String,
@@ -66,7 +66,7 @@ pub struct Finding {
     pub values: Values,
     /// A few packets (or reads), one tcpdump-like line each.
     pub evidence: Vec<String>,
-    /// What removes it; `None` where there is nothing to remove.
+    /// What removes it; null where there is nothing to remove.
     pub remedy: Option<String>,
 }
 

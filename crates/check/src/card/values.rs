@@ -1,6 +1,6 @@
 //! The facts of each finding, under the keys of `docs/check.md`. What is not known is null.
 //!
-//! Keys are in alphabetical order.
+//! Fields, and so keys, are in alphabetical order.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,27 +11,27 @@ use super::FindingId;
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Values {
-    /// Of [`FindingId::SplitHead`].
+    /// Of `split-head`.
     SplitHead(SplitHead),
-    /// Of [`FindingId::ShortInitialSegment`].
+    /// Of `short-initial-segment`.
     ShortInitialSegment(ShortInitialSegment),
-    /// Of [`FindingId::NagleDelayedAck`].
+    /// Of `nagle-delayed-ack`.
     NagleDelayedAck(NagleDelayedAck),
-    /// Of [`FindingId::CorkTimer`].
+    /// Of `cork-timer`.
     CorkTimer(CorkTimer),
-    /// Of [`FindingId::InitialWindow`].
+    /// Of `initial-window`.
     InitialWindow(InitialWindow),
-    /// Of [`FindingId::IdleRestart`].
+    /// Of `idle-restart`.
     IdleRestart(IdleRestart),
-    /// Of [`FindingId::SendBuffer`].
+    /// Of `send-buffer`.
     SendBuffer(SendBuffer),
-    /// Of [`FindingId::KeepAlive`].
+    /// Of `keep-alive`.
     KeepAlive(KeepAlive),
-    /// Of [`FindingId::Pipelining`].
+    /// Of `pipelining`.
     Pipelining(Pipelining),
-    /// Of [`FindingId::Close`].
+    /// Of `close`.
     Close(Close),
-    /// Of [`FindingId::RequestSegments`].
+    /// Of `request-segments`.
     RequestSegments(RequestSegments),
 }
 
@@ -91,7 +91,7 @@ pub struct SplitHead {
 /// The facts of `short-initial-segment`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct ShortInitialSegment {
-    /// The largest segment that the client accepted.
+    /// The announced segment size.
     pub mss: Option<u16>,
     /// How long the response waited while every ACK was withheld.
     pub stall_ms: Option<f64>,

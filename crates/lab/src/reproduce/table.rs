@@ -93,8 +93,9 @@ impl Serialize for Row {
     }
 }
 
-/// A [`Row`] in JSON.
+/// One value: published, ours, and the model's.
 #[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Row")]
 struct RowKeys<'a> {
     /// Which case.
     case: &'a Case,

@@ -16,7 +16,7 @@ use crate::experiment::{Experiment, Labels};
 pub struct Row {
     /// The experiment's file.
     pub experiment: String,
-    /// [`Experiment::hash`].
+    /// The hash of what the experiment's file says.
     pub hash: String,
     /// Of this program.
     pub version: String,
@@ -30,7 +30,7 @@ pub struct Row {
     pub seed: u64,
     /// The hash of all that happened, in 16 hexadecimal digits.
     pub trace: String,
-    /// By name: [`measures::names`](super::measures::names).
+    /// By name.
     pub measures: BTreeMap<String, f64>,
 }
 
