@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{Facts, Found, facts::unended};
 use crate::{
-    card::Verdict,
+    card::{Pipelining, Verdict},
     conversation::{Ask, Client, Exchange, Line, Page, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -22,11 +21,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let mut line = Line::new(Receiver::ETHERNET);
     let alone = one_by_one(&asks, distinct, &mut line, client)?;
     if let Some(reason) = alone.iter().find_map(unended) {
-        return Ok(Found::new(Verdict::Unknown, reason, json!({ "ok": null })));
+        return Ok(Found::new(Verdict::Unknown, reason, Pipelining { ok: None }));
     }
     if !alone[0].persists() {
         let summary = "the server closes after each response, so nothing can be pipelined";
-        return Ok(Found::new(Verdict::Pass, summary, json!({ "ok": false })));
+        return Ok(Found::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
     let mut conversation = client.open(Receiver::ETHERNET)?;
     let sent = conversation.send(&asks, &mut client.budget)?;
@@ -89,12 +88,12 @@ fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
 fn right(distinct: bool) -> Found {
     let order = if distinct { "in order" } else { "(two of the same page: no order to be seen)" };
     let summary = format!("two requests in one segment are both answered rightly {order}");
-    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 fn unfinished() -> Found {
     let summary = "not found out: the answers to two requests in one segment did not end in time";
-    Found::new(Verdict::Unknown, summary, json!({ "ok": null }))
+    Found::new(Verdict::Unknown, summary, Pipelining { ok: None })
 }
 
 /// Both answers came, and not as they came one by one, neither the first time nor `again`.
@@ -103,27 +102,27 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
         let swapped = same(&together[0], &alone[1]) && same(&together[1], &alone[0]);
         let what = if swapped { "in the wrong order" } else { "otherwise than one by one" };
         let summary = format!("two requests in one segment are answered {what}");
-        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
     if statuses(alone) != statuses(again) {
         let summary = "the same request is not always answered with the same status";
-        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     if statuses(together) != statuses(alone) {
         let summary =
             "two requests in one segment are answered with another status than one by one";
-        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let summary = "two requests in one segment are both answered, with the right status; the page is \
                    never the same twice, so the content was not compared";
-    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 /// Only one answer came, and then `trouble`, after `waited`.
 fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
     let only = "of two requests in one segment only the first is answered";
-    let no = json!({ "ok": false });
+    let no = Pipelining { ok: Some(false) };
     if let Trouble::Http { .. } = trouble {
         let summary = format!("{only} rightly: {trouble}");
         return Found::new(Verdict::Fail, summary, no);
@@ -135,7 +134,7 @@ fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchang
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
         let summary = format!("not found out: {trouble}");
-        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     let secs = waited.as_secs_f64();
     let summary = format!("{only}: the other not within {secs:.1} s, on an open connection");
