@@ -24,7 +24,7 @@ fn long_help_has_examples_exit_codes_and_the_promise_to_stay_at_home() {
         "Examples:",
         "ackwise check http://localhost:8080/",
         "Exit codes:",
-        "It only talks to the host it was given, with at most --max-requests requests.",
+        "Contacts only the given host, with at most --max-requests requests.",
         "nagle-delayed-ack",
         "--max-wait",
     ] {
@@ -54,9 +54,9 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
         (&["check", "--json", "--markdown"], "cannot be used with"),
         (&["check", "--paths", "/x"], "URL"),
-        (&["check", "--paths", "http://other.example/", "localhost"], "is no path"),
-        (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is no path"),
-        (&["check", "--paths", "/a b", "localhost"], "is no path"),
+        (&["check", "--paths", "http://other.example/", "localhost"], "is not a path"),
+        (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is not a path"),
+        (&["check", "--paths", "/a b", "localhost"], "is not a path"),
         (&["check", "ftp://localhost/"], "http"),
         (&["check", "http://"], "http://"),
         (&["check", "http://localhost:99999/"], "99999"),
@@ -84,7 +84,7 @@ fn a_server_that_cannot_be_checked_exits_with_2_and_one_message() {
         (Answer::Garbage, "HTTP"),
         (Answer::EndlessHead, "head"),
         (Answer::RedirectLoop, "redirect"),
-        (Answer::Silence, "nothing came"),
+        (Answer::Silence, "no bytes within"),
         (Answer::Close, "close"),
     ] {
         let server = Server::start(Config::loopback(Behaviour { answer, ..Behaviour::FIXED }));

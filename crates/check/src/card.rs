@@ -159,7 +159,7 @@ impl FromStr for FindingId {
 
 /// There is no finding of that name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no finding is called {0:?}; expected one of {all}", all = FindingId::ALL.map(FindingId::as_str).join(", "))]
+#[error("unknown finding {0:?} (expected one of {all})", all = FindingId::ALL.map(FindingId::as_str).join(", "))]
 pub struct UnknownFinding(pub String);
 
 #[cfg(test)]

@@ -117,7 +117,9 @@ pub enum Apart {
     )]
     NothingToServer,
     /// As that, the other way.
-    #[error("no packet that the server sent is in both captures, but some of the client's are")]
+    #[error(
+        "cannot align the clocks: no packet from the server is in both captures, only packets from the client"
+    )]
     NothingToClient,
     /// Packets seem to arrive before they leave.
     #[error(

@@ -158,7 +158,7 @@ fn nobody_who_answers_is_one_clear_error() {
         let began = Instant::now();
         let silent = load_loopback(&network.server, &arguments);
         assert_eq!(silent.exit_code, Some(2), "{silent}");
-        assert!(silent.complaints.contains("not answered in time"), "{silent}");
+        assert!(silent.complaints.contains("no response in time"), "{silent}");
         assert!(began.elapsed() < Duration::from_secs(10), "{silent}");
         Ok(())
     });
@@ -170,7 +170,7 @@ fn what_is_wrong_with_a_server_is_said() {
         (Answer::Garbage, "expected \"HTTP/1.\""),
         (Answer::EndlessHead, "expected the end of the head within"),
         (Answer::Close, "closed without a response"),
-        (Answer::Silence, "not answered in time"),
+        (Answer::Silence, "no response in time"),
     ] {
         with_network("what_is_wrong_with_a_server_is_said", |network| {
             let behaviour = Behaviour { answer, ..Behaviour::FIXED };

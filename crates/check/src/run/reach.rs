@@ -100,15 +100,15 @@ fn redirect(page: &Target, response: &Exchange) -> Option<Result<Target, String>
         Ok(next) if next.differs_in_scheme_from(page) => {
             let scheme = if next.is_secure() { "https" } else { "http" };
             Err(format!(
-                "{page} redirects to {next}, the same host by {scheme}, which was not asked; what \
-                 follows is about the redirect: check {next} for the page"
+                "{page} redirects to {next}, the same host by {scheme}, which was not contacted; \
+                 this report covers the redirect only (check {next} for the page)"
             ))
         }
         Ok(next) => Err(format!(
-            "{page} redirects to {next}, another server, which was not asked; what follows is \
-             about the redirect"
+            "{page} redirects to {next}, another server, which was not contacted; this report \
+             covers the redirect only"
         )),
-        Err(error) => Err(format!("{page} redirects to where nobody can go: {error}")),
+        Err(error) => Err(format!("{page} redirects to an unusable URL: {error}")),
     })
 }
 

@@ -74,7 +74,7 @@ impl Published {
 #[non_exhaustive]
 pub enum PublishedError {
     /// There is no file of this name.
-    #[error("no published table is called `{id}`")]
+    #[error("unknown published table `{id}`")]
     Unknown {
         /// The name.
         id: String,
@@ -86,7 +86,7 @@ pub enum PublishedError {
         id: &'static str,
     },
     /// A row has more or fewer cells than there are columns.
-    #[error("row {row} of published table `{id}` has another number of cells than columns")]
+    #[error("row {row} of published table `{id}` does not have one cell per column")]
     Ragged {
         /// The table.
         id: &'static str,

@@ -140,7 +140,7 @@ fn another_experiment_does_not_mix() {
     let other = sweep().with_set("duration=4s").unwrap();
     let error =
         run_all(&other, &options, &mut |_| {}).map(|rows| rows.len()).unwrap_err().to_string();
-    assert!(error.contains(":1: a row of another experiment"), "{error}");
+    assert!(error.contains(":1: row of another experiment"), "{error}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(super) struct Net {
 #[non_exhaustive]
 pub enum FilterError {
     /// There is something else than the grammar has there.
-    #[error("expected {expected}, not \"{found}\"")]
+    #[error("unexpected \"{found}\" (expected {expected})")]
     Unexpected {
         /// What would have been right.
         expected: &'static str,
@@ -85,10 +85,10 @@ pub enum FilterError {
         found: String,
     },
     /// There is nothing where something must be.
-    #[error("expected {0} at the end of the filter")]
+    #[error("incomplete filter (expected {0} at its end)")]
     Unfinished(&'static str),
     /// Nobody types a longer one.
-    #[error("the filter has {0} words, more than {max}", max = Filter::MOST_WORDS)]
+    #[error("filter too long: {0} words (expected at most {max})", max = Filter::MOST_WORDS)]
     TooLong(usize),
 }
 
