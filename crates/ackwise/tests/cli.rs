@@ -132,7 +132,7 @@ fn what_was_not_found_out_can_be_asked_to_count() {
         let output = run(&[&only[..], &["--fail-on", fail_on, &url]].concat());
         let shown = stdout(&output);
         assert_eq!(output.status.code(), Some(expected), "{shown}");
-        assert!(shown.contains("not found out: short-initial-segment"), "{shown}");
+        assert!(shown.contains("could not determine short-initial-segment"), "{shown}");
     }
 }
 

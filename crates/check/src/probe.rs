@@ -75,7 +75,11 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::RequestSegments => request_segments::probe(client, facts),
     };
     let found = found.unwrap_or_else(|trouble| {
-        Found::new(Verdict::Unknown, format!("not found out: {trouble}"), unknown_values(id))
+        Found::new(
+            Verdict::Unknown,
+            format!("could not be determined: {trouble}"),
+            unknown_values(id),
+        )
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);

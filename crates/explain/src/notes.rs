@@ -14,8 +14,8 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     if let Some(Joined { clocks, counts }) = &explained.joined {
         let Counts { connections, exchanges, alone } = counts;
         notes.push(format!(
-            "Two captures: {} in both, {} explained by both, {alone} by the client's alone. Of those \
-             explained by both, packets that show waits to the client are numbers of the server's \
+            "Two captures: {} in both, {} explained by both captures, {alone} by the client's only. For \
+             exchanges explained by both, packet numbers of waits to the client refer to the server's \
              capture.",
             counted(*connections, "connection"),
             counted(*exchanges, "exchange"),
@@ -25,11 +25,11 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     let reasons: Vec<String> =
         explained.left_out.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
     if !reasons.is_empty() {
-        notes.push(format!("Left out of {} packets: {}.", explained.packets, reasons.join(", ")));
+        notes.push(format!("Ignored packets of {}: {}.", explained.packets, reasons.join(", ")));
     }
     let lost = explained.drops.packets();
     if lost > 0 {
-        notes.push(format!("The capture itself lost {lost} packets."));
+        notes.push(format!("The capture dropped {lost} packets."));
     }
     notes.extend(explained.troubles.iter().map(|it| format!("warning: {}", printable(it))));
     notes

@@ -170,7 +170,7 @@ pub(super) fn ignores_resets(process: Option<u32>) -> Option<bool> {
 }
 
 fn unreadable(error: io::Error) -> String {
-    format!("the kernel does not show its sockets: {error}")
+    format!("cannot list the kernel's sockets: {error}")
 }
 
 /// For the handshake of one connection on one host.

@@ -31,7 +31,7 @@ fn the_server_s_end_is_unknown_until_its_process_is_named() {
         let loaded = load(client, "10.0.0.1", &["--connections", "200"]);
         loaded.assert_whole(200);
         assert!(loaded.value("/time_wait/server").is_null(), "{loaded}");
-        assert!(loaded.notes("TIME-WAIT at the server is not known"), "{loaded}");
+        assert!(loaded.notes("could not determine TIME-WAIT at the server"), "{loaded}");
         let process = running.site().read("pid");
         let arguments = ["--connections", "200", "--server-pid", process.trim()];
         let loaded = load(client, "10.0.0.1", &arguments);

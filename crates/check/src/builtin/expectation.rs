@@ -12,11 +12,11 @@ pub(super) fn surprises(card: &Card) -> Vec<String> {
     match card.server {
         Some(BuiltIn::Paper1996) => verdicts
             .filter(|(id, verdict)| *id == STALL && *verdict != Verdict::Fail)
-            .map(|(id, _)| format!("the 1996 server must fail {id}, and did not"))
+            .map(|(id, _)| format!("the 1996 server does not fail {id} (expected a failure)"))
             .collect(),
         Some(BuiltIn::Fixed) => verdicts
             .filter(|(_, verdict)| *verdict == Verdict::Fail)
-            .map(|(id, _)| format!("the fixed server must not fail {id}, and did"))
+            .map(|(id, _)| format!("the fixed server fails {id} (expected no failure)"))
             .collect(),
         None => vec![],
     }

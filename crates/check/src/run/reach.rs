@@ -120,12 +120,12 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
     if first.head.status >= 400 {
         let status = first.head.status;
         notes.push(format!(
-            "{page} answers with status {status}; what follows is about that answer"
+            "{page} responds with status {status}; this report is about that response"
         ));
     }
     if !first.complete {
         let bytes = first.content;
-        notes.push(format!("the response was read for {bytes} bytes only"));
+        notes.push(format!("only the first {bytes} bytes of the response were read"));
     }
     notes
 }
