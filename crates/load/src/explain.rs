@@ -241,7 +241,9 @@ mod tests {
             sentence.split_once(": ").unwrap().1.to_owned()
         };
         let facts = facts(&nowhere);
-        assert!(why(Facts { close: Client, ..facts }).starts_with("the reason could not be determined"));
+        assert!(
+            why(Facts { close: Client, ..facts }).starts_with("the reason could not be determined")
+        );
         for close in [Server, Client, ClientClose, Swap] {
             let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
             let expected = "2 broke before the response was complete, 97 reset, or not closed by the \

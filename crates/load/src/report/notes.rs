@@ -28,7 +28,11 @@ pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded)
     count(report.not_closed, "reset, or not closed in time, after the last response");
     count(report.unfinished, "still open when the run was stopped, and reset");
     if report.elapsed > TIME_WAIT {
-        notes.push("the run took more than 60 s, the TIME-WAIT of Linux: earlier connections are not counted".to_owned());
+        notes.push(
+            "the run took more than 60 s, the TIME-WAIT of Linux: earlier connections are \
+                    not counted"
+                .to_owned(),
+        );
     }
     if report.stack == StackMode::Ackwise && report.time_wait.client.known() > Some(0) {
         notes.push("the ackwise stack's TIME-WAIT ends when this program exits".to_owned());
