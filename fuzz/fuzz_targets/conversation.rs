@@ -8,12 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_capture::conversation::{Conversation, Event, ExchangeId};
+use ackwise_capture::conversation::{ExchangeReader, Event, ExchangeId};
 use ackwise_cause::Direction;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let mut conversation = Conversation::new();
+    let mut conversation = ExchangeReader::new();
     let mut told = BTreeMap::new();
     let mut streams = [0, 0];
     let mut rest = input;
@@ -51,7 +51,7 @@ enum Phase {
 }
 
 fn take(
-    conversation: &mut Conversation,
+    conversation: &mut ExchangeReader,
     direction: Direction,
     end: &mut u64,
     bytes: &[u8],
@@ -63,7 +63,7 @@ fn take(
 }
 
 fn drain(
-    conversation: &mut Conversation,
+    conversation: &mut ExchangeReader,
     told: &mut BTreeMap<ExchangeId, Phase>,
     [asked, answered]: [u64; 2],
 ) {

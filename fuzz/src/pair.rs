@@ -130,11 +130,9 @@ impl World {
                 // What is on its way now takes 10 ms, and is read at once.
                 for _ in 0..self.links[index(end)].len() {
                     self.deliver(end, 0);
-                    let now = self.now;
                     self.end(end).endpoint.read(u32::MAX);
                     self.settle();
                 }
-                let now = self.now;
                 self.end(end).endpoint.read(u32::MAX);
             }
             self.settle();

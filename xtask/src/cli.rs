@@ -1,7 +1,7 @@
 //! The command line of `cargo xtask`.
 
 use std::ffi::OsString;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 
 use anyhow::{Context, bail};
 use lexopt::prelude::*;
@@ -17,8 +17,8 @@ pub(crate) enum Chore {
     Test(test::Options),
     Fuzz(fuzz::Options),
     Mutants(mutants::Options),
-    ListBenchmarks,
-    Bench { name: String, rounds: Option<NonZeroUsize> },
+    /// With what the crate `bench` is called with.
+    Bench(Vec<OsString>),
 }
 
 pub(crate) const HELP: &str = "\
@@ -26,7 +26,7 @@ The project's own chores.
 
 cargo xtask test [--fast] [--allow-skips] [--only STEP]...
     Install what the tests need (nothing if it is there already) and run all steps.
-    --fast          leave out the slow steps: release, fuzz, kernel, mutants
+    --fast          leave out the slow steps: build, release, fuzz, kernel, mutants
     --allow-skips   exit 0 although a test or step was skipped
     --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
                     examples, deny, release, fuzz, kernel, mutants
@@ -58,7 +58,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chor
         Some(Value(chore)) if chore == "test" => parse_test(&mut parser),
         Some(Value(chore)) if chore == "fuzz" => parse_fuzz(&mut parser),
         Some(Value(chore)) if chore == "mutants" => parse_mutants(&mut parser),
-        Some(Value(chore)) if chore == "bench" => parse_bench(&mut parser),
+        Some(Value(chore)) if chore == "bench" => Ok(Chore::Bench(parser.raw_args()?.collect())),
         None | Some(Short('h') | Long("help")) => Ok(Chore::Help),
         Some(other) => Err(other.unexpected())
             .context("the chores are: test, fuzz, mutants, bench (try `cargo xtask --help`)"),
@@ -117,21 +117,6 @@ fn parse_mutants(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
     Ok(Chore::Mutants(options))
 }
 
-fn parse_bench(parser: &mut lexopt::Parser) -> anyhow::Result<Chore> {
-    let (mut name, mut rounds) = (None, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("list") => return Ok(Chore::ListBenchmarks),
-            Long("rounds") => rounds = Some(parser.value()?.parse()?),
-            Value(value) if name.is_none() => name = Some(value.string()?),
-            Short('h') | Long("help") => return Ok(Chore::Help),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
-    Ok(Chore::Bench { name, rounds })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,10 +164,5 @@ mod tests {
         };
         assert_eq!(options.package.as_deref(), Some("tcp"));
         assert_eq!(options.shard.as_deref(), Some("2/8"));
-    }
-
-    #[test]
-    fn zero_rounds_are_refused() {
-        assert!(parse_words("bench page --rounds 0").is_err());
     }
 }

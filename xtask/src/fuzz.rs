@@ -9,9 +9,9 @@ use std::{fs, io};
 use anyhow::{Context, bail, ensure};
 
 use crate::console::Printer;
-use crate::install;
-use crate::install::needs::{CARGO_FUZZ, Need};
-use crate::process::{self, End, Ended, Output};
+use xtask::install;
+use xtask::install::needs::{CARGO_FUZZ, Need};
+use xtask::process::{self, End, Ended, Output};
 
 /// What to fuzz, and how.
 #[derive(Debug)]

@@ -8,14 +8,13 @@ mod bench;
 mod cli;
 mod console;
 mod fuzz;
-mod install;
 mod mutants;
-mod process;
 mod test;
 
 use std::env;
-use std::path::PathBuf;
 use std::process::ExitCode;
+
+use xtask::process;
 
 use crate::cli::Chore;
 
@@ -32,7 +31,7 @@ fn main() -> ExitCode {
 fn run() -> anyhow::Result<ExitCode> {
     let chore = cli::parse(env::args_os().skip(1))?;
     process::stop_children_on_signal()?;
-    env::set_current_dir(repository_root()?)?;
+    xtask::enter_repository()?;
     match chore {
         Chore::Help => {
             print!("{}", cli::HELP);
@@ -41,21 +40,6 @@ fn run() -> anyhow::Result<ExitCode> {
         Chore::Test(options) => test::run(&options),
         Chore::Fuzz(options) => fuzz::search(&options),
         Chore::Mutants(options) => mutants::run(&options),
-        Chore::ListBenchmarks => {
-            bench::list();
-            Ok(ExitCode::SUCCESS)
-        }
-        Chore::Bench { name, rounds } => bench::run(&name, rounds),
+        Chore::Bench(arguments) => bench::run(&arguments),
     }
-}
-
-/// Where the workspace is. Cargo says it at run time, so a binary from a shared target directory
-/// never works on another checkout.
-fn repository_root() -> anyhow::Result<PathBuf> {
-    let Some(manifest) = env::var_os("CARGO_MANIFEST_DIR") else {
-        return Ok(env::current_dir()?);
-    };
-    let mut root = PathBuf::from(manifest);
-    root.pop();
-    Ok(root)
 }

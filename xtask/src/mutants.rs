@@ -11,9 +11,9 @@ use std::{env, fs, io};
 use anyhow::{Context, bail, ensure};
 
 use crate::console::Printer;
-use crate::install;
-use crate::install::needs::{CARGO_MUTANTS, Need};
-use crate::process::{self, End, Ended, Output};
+use xtask::install;
+use xtask::install::needs::{CARGO_MUTANTS, Need};
+use xtask::process::{self, End, Ended, Output};
 
 /// What a crate's own tests must notice.
 #[derive(Debug)]
@@ -205,7 +205,8 @@ impl Score {
         // Tenths of a percent, rounded down: 94.96 % is not 95 %.
         let tenths = ((caught + timed_out) * 1000).checked_div(self.viable()).unwrap_or(1000);
         format!(
-            "{package}: {caught} caught, {timed_out} timed out, {missed} missed, {unviable} unviable: \
+            "{package}: {caught} caught, {timed_out} timed out, {missed} missed, {unviable} \
+             unviable: \
              {}.{} % of those that compile (at least {percent} %: {verdict})",
             tenths / 10,
             tenths % 10
@@ -233,7 +234,8 @@ mod tests {
         assert!(score.holds(95));
         assert_eq!(
             score.line(&TCP),
-            "ackwise-tcp: 94 caught, 1 timed out, 5 missed, 100 unviable: 95.0 % of those that compile \
+            "ackwise-tcp: 94 caught, 1 timed out, 5 missed, 100 unviable: 95.0 % of those that \
+             compile \
              (at least 95 %: holds)"
         );
         let score = Score { missed: 6, ..score };

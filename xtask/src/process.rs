@@ -23,8 +23,10 @@ use wait4::Wait4;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum End {
+pub enum End {
+    /// With exit code 0.
     Succeeded,
+    /// With another code, or by a signal that is not ours.
     Failed(ExitStatus),
     /// It ran longer than its limit and was stopped.
     TimedOut(Duration),
@@ -34,7 +36,7 @@ pub(crate) enum End {
 
 /// What happens to the child's standard output. Standard error goes to ours unless a variant says
 /// otherwise.
-pub(crate) enum Output<'a> {
+pub enum Output<'a> {
     /// Straight to ours.
     Inherit,
     /// Nowhere.
@@ -47,10 +49,11 @@ pub(crate) enum Output<'a> {
 
 /// A child that has ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Ended {
-    pub(crate) end: End,
+pub struct Ended {
+    /// How.
+    pub end: End,
     /// User and system time of the child and of the descendants it waited for.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
 }
 
 /// Runs `command` to its end, or until `limit`, or until we are interrupted.
@@ -58,11 +61,7 @@ pub(crate) struct Ended {
 /// # Errors
 ///
 /// If the command cannot be started.
-pub(crate) fn run(
-    command: &mut Command,
-    output: Output<'_>,
-    limit: Duration,
-) -> anyhow::Result<End> {
+pub fn run(command: &mut Command, output: Output<'_>, limit: Duration) -> anyhow::Result<End> {
     run_measured(command, output, limit).map(|ended| ended.end)
 }
 
@@ -71,7 +70,7 @@ pub(crate) fn run(
 /// # Errors
 ///
 /// As [`run`].
-pub(crate) fn run_measured(
+pub fn run_measured(
     command: &mut Command,
     mut output: Output<'_>,
     limit: Duration,
@@ -109,7 +108,7 @@ fn one_pipe(command: &mut Command) -> io::Result<PipeReader> {
 }
 
 /// Whether a signal has asked us to stop.
-pub(crate) fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
@@ -118,7 +117,7 @@ pub(crate) fn interrupted() -> bool {
 /// # Errors
 ///
 /// If the handlers cannot be installed.
-pub(crate) fn stop_children_on_signal() -> io::Result<()> {
+pub fn stop_children_on_signal() -> io::Result<()> {
     let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(flag))?;
@@ -132,7 +131,7 @@ pub(crate) fn stop_children_on_signal() -> io::Result<()> {
 /// # Errors
 ///
 /// If the kernel refuses `getrusage`, which it never does for this request.
-pub(crate) fn children_cpu_time() -> anyhow::Result<Duration> {
+pub fn children_cpu_time() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))
 }
@@ -143,7 +142,7 @@ pub(crate) fn children_cpu_time() -> anyhow::Result<Duration> {
 /// # Errors
 ///
 /// As [`children_cpu_time`].
-pub(crate) fn children_user_time() -> anyhow::Result<Duration> {
+pub fn children_user_time() -> anyhow::Result<Duration> {
     Ok(duration(getrusage(UsageWho::RUSAGE_CHILDREN)?.user_time()))
 }
 

@@ -104,7 +104,7 @@ fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
     let directory = Directory::new();
     let output = text(&directory.run(&["explain", "--worst", "1", "stalls.pcap"]).stdout);
     assert!(output.starts_with("10.0.0.2:80 held the end of a response (Nagle)"), "{output}");
-    assert!(output.contains("set TCP_NODELAY at the server"), "{output}");
+    assert!(output.contains("set TCP_NODELAY on accepted connections"), "{output}");
     assert!(output.lines().all(|line| line.chars().count() <= 120), "{output}");
     let markdown = text(&directory.run(&["explain", "--markdown", "stalls.pcap"]).stdout);
     assert!(markdown.starts_with("**10.0.0.2:80 held"), "{markdown}");

@@ -4,12 +4,12 @@ use ackwise_tcp::Instant;
 
 pub use crate::results::{ConnectionResult, ExchangeResult};
 
-use crate::{decode::Seen, flow::Table, results::Results};
+use crate::{decode::Seen, flow::ConnectionTable, results::Results};
 
 /// Reads segments in the order of the capture, and remembers what they meant.
 #[derive(Debug, Default)]
 pub struct Analyser {
-    table: Table,
+    table: ConnectionTable,
     results: Results,
     first: Option<Instant>,
     last: Instant,

@@ -43,11 +43,11 @@ impl Piece {
 
 impl StreamContents {
     /// More bytes than these are not remembered at once; what comes then is zeros, and counted in
-    /// [`StreamContents::left_out`]. Ours: 4,096 heads of 256 bytes, which nobody pipelines.
+    /// [`StreamContents::left_out`]. Our choice: 4,096 heads of 256 bytes, which nobody pipelines.
     pub const MAX_BYTES: usize = 1 << 20;
 
-    /// So many pieces are remembered after they were acknowledged: a copy that was sent before the
-    /// acknowledgement arrived may still be under way, and must not arrive with other bytes. Ours.
+    /// Pieces that are remembered after they were acknowledged: a copy that was sent before the
+    /// acknowledgement arrived may still be in flight, and must have the same bytes. Our choice.
     pub const KEPT_PIECES: usize = 16;
 
     /// Remembers `bytes` at position `start`, which lies behind all pieces that are there. One that
@@ -65,7 +65,7 @@ impl StreamContents {
         self.pieces.push_back(Piece { start, bytes: bytes.into() });
     }
 
-    /// The receiver has everything before `position`: forgets it, but for the last
+    /// The receiver has everything before `position`: forgets it, except the last
     /// [`StreamContents::KEPT_PIECES`].
     pub fn acknowledge(&mut self, position: u64) {
         while self.pieces.get(self.acknowledged).is_some_and(|piece| piece.end() <= position) {

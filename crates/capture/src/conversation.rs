@@ -1,10 +1,10 @@
 //! From the two streams of a connection, as far as a capture shows them, to its exchanges.
 //!
 //! ```
-//! use ackwise_capture::conversation::{Conversation, Event};
+//! use ackwise_capture::conversation::{ExchangeReader, Event};
 //! use ackwise_cause::Direction::{ToClient, ToServer};
 //!
-//! let mut conversation = Conversation::new();
+//! let mut conversation = ExchangeReader::new();
 //! let request = b"GET /a?b HTTP/1.1\r\nHost: c\r\n\r\n";
 //! conversation.handle_data(ToServer, 0, 30, request);
 //! // The snap length cut this segment: 1000 bytes, the head and the beginning of the body.
@@ -70,7 +70,7 @@ pub(crate) use token::{Alpn, KnownFields, Token, TokenKind};
 /// capture shows from its middle begins with a gap (of any length). Nothing that a capture holds
 /// makes it panic; what it keeps is bounded.
 #[derive(Clone, Debug)]
-pub struct Conversation {
+pub struct ExchangeReader {
     state: State,
     /// How far the streams have come, to the server and to the client.
     ends: [u64; 2],
@@ -101,7 +101,7 @@ enum Switch {
     Http2 { exchange: ExchangeId },
 }
 
-impl Conversation {
+impl ExchangeReader {
     /// A connection on which nothing was sent yet.
     #[must_use]
     pub fn new() -> Self {
@@ -320,7 +320,7 @@ impl Conversation {
     }
 }
 
-impl Default for Conversation {
+impl Default for ExchangeReader {
     fn default() -> Self {
         Self::new()
     }

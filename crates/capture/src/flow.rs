@@ -19,4 +19,4 @@ pub(crate) use connection::tell;
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::Reassembly;
-pub(crate) use table::{Pair, Table, roles};
+pub(crate) use table::{ConnectionTable, EndpointPair, roles};

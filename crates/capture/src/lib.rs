@@ -1,4 +1,5 @@
-//! Packet captures of TCP connections: writing them, reading them, and what they show.
+#![doc = include_str!("../README.md")]
+//! # Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -16,6 +17,8 @@
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`series`] | what a report draws of a connection, bounded |
+//!
+//! # Writing a capture
 //!
 //! ```
 //! use ackwise_capture::{PcapWriter, SegmentWriter, StreamContents, WHOLE_FRAMES};

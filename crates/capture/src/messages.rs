@@ -31,7 +31,7 @@ impl StreamContents {
     }
 
     /// Bytes of the largest head: what servers accept at least, and Wireshark shows in one piece.
-    /// Ours.
+    /// Our choice.
     pub const LARGEST_HEAD: usize = 8_192;
 }
 
@@ -45,7 +45,7 @@ fn upload_head(target: &str, size: u64) -> Option<Vec<u8>> {
     head(size.checked_sub(head(0)?.len() as u64)?)
 }
 
-/// Bytes of the head of a response whose length includes it. Ours.
+/// Bytes of the head of a response whose length includes it. Our choice.
 const INCLUDED_HEAD: usize = 128;
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// So many pairs of hosts are remembered. Ours.
+    /// The most pairs of hosts that are remembered. Our choice.
     const MAX_PAIRS: usize = 1 << 14;
 
     /// The paces between a client and a server that were seen so far.

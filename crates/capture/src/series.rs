@@ -29,7 +29,7 @@ pub struct Point {
     pub flags: Flags,
     /// Its data was sent before, or repairs a loss.
     pub again: bool,
-    /// So many segments; the first of them has the number.
+    /// How many segments it stands for; `packet` is the first.
     pub segments: u32,
 }
 
@@ -84,7 +84,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// More points than this say no more on a screen: neighbours become one. Ours.
+    /// Beyond this many points, neighbours become one: a screen shows no more. Our choice.
     pub const MAX_POINTS: usize = 1 << 12;
 
     /// In the order in which they were seen.
@@ -164,9 +164,9 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// 72 bytes each, 18 MiB in all: 50 for each of 5,000 connections. Ours.
+    /// 72 bytes each, 18 MiB in all: 50 for each of 5,000 connections. Our choice.
     const POINTS: usize = 1 << 18;
-    /// 48 bytes each, 12 MiB in all. Ours.
+    /// 48 bytes each, 12 MiB in all. Our choice.
     const STRETCHES: usize = 1 << 18;
 
     /// The stretches, if there is room for them.

@@ -1,7 +1,6 @@
 //! The report card: what `check` found out about one server, as data.
 
-use std::{fmt, str::FromStr};
-
+pub use ackwise_cause::FindingId;
 use serde::Serialize;
 
 /// What was found out about one server with one stack.
@@ -73,105 +72,4 @@ pub enum Verdict {
     Warn,
     /// A stall of at least 10 ms whose release follows our ACK, or a wrong response.
     Fail,
-}
-
-/// The questions, in the order in which the card shows them.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingId {
-    /// Does the response head leave in a segment of its own?
-    SplitHead,
-    /// Does the response wait for our delayed ACK at its start?
-    ShortInitialSegment,
-    /// Is a small last segment held until our ACK?
-    NagleDelayedAck,
-    /// Is it held until a timer fires, whatever we do?
-    CorkTimer,
-    /// Segments sent before the first ACK.
-    InitialWindow,
-    /// The window before and after an idle pause.
-    IdleRestart,
-    /// What bounds the flight.
-    SendBuffer,
-    /// Is the connection kept, how long, for how many requests?
-    KeepAlive,
-    /// Two requests in one segment.
-    Pipelining,
-    /// Who closes first, and what an RST does.
-    Close,
-    /// A request that comes in two segments.
-    RequestSegments,
-}
-
-impl FindingId {
-    /// All of them, in the order of the card.
-    pub const ALL: [Self; 11] = [
-        Self::SplitHead,
-        Self::ShortInitialSegment,
-        Self::NagleDelayedAck,
-        Self::CorkTimer,
-        Self::InitialWindow,
-        Self::IdleRestart,
-        Self::SendBuffer,
-        Self::KeepAlive,
-        Self::Pipelining,
-        Self::Close,
-        Self::RequestSegments,
-    ];
-}
-
-impl FindingId {
-    /// The name on the command line and in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SplitHead => "split-head",
-            Self::ShortInitialSegment => "short-initial-segment",
-            Self::NagleDelayedAck => "nagle-delayed-ack",
-            Self::CorkTimer => "cork-timer",
-            Self::InitialWindow => "initial-window",
-            Self::IdleRestart => "idle-restart",
-            Self::SendBuffer => "send-buffer",
-            Self::KeepAlive => "keep-alive",
-            Self::Pipelining => "pipelining",
-            Self::Close => "close",
-            Self::RequestSegments => "request-segments",
-        }
-    }
-}
-
-impl fmt::Display for FindingId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for FindingId {
-    type Err = UnknownFinding;
-
-    fn from_str(name: &str) -> Result<Self, UnknownFinding> {
-        Self::ALL
-            .into_iter()
-            .find(|id| id.as_str() == name)
-            .ok_or_else(|| UnknownFinding(name.to_owned()))
-    }
-}
-
-/// There is no finding of that name.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("unknown finding {0:?} (expected one of {all})", all = FindingId::ALL.map(FindingId::as_str).join(", "))]
-pub struct UnknownFinding(pub String);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_finding_has_one_name_in_json_and_on_the_command_line() {
-        for id in FindingId::ALL {
-            assert_eq!(serde_json::to_value(id).unwrap(), id.as_str());
-            assert_eq!(id.to_string().parse(), Ok(id));
-        }
-        assert_eq!("Nagle".parse::<FindingId>(), Err(UnknownFinding("Nagle".to_owned())));
-    }
 }

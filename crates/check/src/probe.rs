@@ -19,15 +19,14 @@ mod send_buffer;
 mod short_initial_segment;
 mod split_head;
 
+use ackwise_cause::Remedy;
 use serde_json::Value;
 
-pub use facts::Facts;
-pub use keep_alive::Idle;
+pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Verdict},
     conversation::{Client, Exchange},
-    remedy,
 };
 
 /// What a probe found, before the row of the card is made of it.
@@ -83,8 +82,16 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
-    let remedy = wanted.then(|| remedy::remedy(id, facts.software())).flatten();
+    let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(worded);
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy }
+}
+
+/// The remedy in words, with what is known of its effect.
+fn worded(remedy: Remedy) -> String {
+    match remedy.tested {
+        Some(_) => format!("{} (tested: it removes this)", remedy.text),
+        None => remedy.text.to_owned(),
+    }
 }
 
 /// What is not known has its name all the same.
@@ -117,11 +124,6 @@ fn unknown_values(id: FindingId) -> Value {
         ],
     };
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
-}
-
-/// "1 size", "2 sizes".
-fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Milliseconds, to the microsecond.

@@ -15,10 +15,12 @@ use ackwise_capture::{
 mod clocks;
 mod join;
 
-pub use clocks::Clocks;
 use clocks::Sightings;
 
-use super::reading::{Explained, Frames};
+use super::{
+    joined::Joined,
+    reading::{Explained, Frames},
+};
 
 /// A capture at one end that is being read, and the packets by which it is compared with the other.
 #[derive(Clone, Debug, Default)]
@@ -84,41 +86,21 @@ impl<F: Frames> Frames for Watched<F> {
     }
 }
 
-/// What two captures have in common.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Joined {
-    /// How the clocks differ.
-    pub clocks: Clocks,
-    /// What could be joined.
-    pub counts: Counts,
-}
-
-/// What could be joined, of what the client's capture has.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Connections that are in both captures.
-    pub connections: u64,
-    /// Exchanges that are in both, and on whose length both agree.
-    pub exchanges: u64,
-    /// Those that the client's capture alone explains.
-    pub alone: u64,
-}
-
 /// Why two captures are not of the same connections.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Apart {
     /// Something changes the packets on their way, or they are of different times.
     #[error(
-        "cannot join the captures: no packet from the client is in both (expected captures of the same \
+        "cannot join the captures: no packet from the client is in both (expected captures of the \
+         same \
          time, without a proxy between them)"
     )]
     NothingToServer,
     /// As that, the other way.
     #[error(
-        "cannot align the clocks: no packet from the server is in both captures, only packets from the client"
+        "cannot align the clocks: no packet from the server is in both captures, only packets \
+         from the client"
     )]
     NothingToClient,
     /// Packets seem to arrive before they leave.

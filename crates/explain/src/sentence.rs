@@ -4,12 +4,9 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
+use ackwise_report::words::{counted, grouped, millis, span};
 
-use super::{
-    remedy::remedy,
-    text::{counted, millis, span},
-    totals::{Over, Total, Totals},
-};
+use super::totals::{Over, Total, Totals};
 
 /// Who waited for whom in a capture, in one sentence or two.
 #[must_use]
@@ -54,13 +51,13 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         "{who} {}: {} in {} of {}, {} each, {} in total.",
         did(stall.cause, stall.direction),
         counted(stall.times, "time"),
-        stall.exchanges,
+        grouped(stall.exchanges as u64),
         counted(analysis.exchanges.len() as u64, "exchange"),
         millis(each),
         span(stall.span),
     );
-    if let Some(remedy) = remedy(stall.cause, stall.direction) {
-        let _ = write!(out, "\nFix: {remedy}.");
+    if let Some(remedy) = stall.cause.remedy(stall.direction) {
+        let _ = write!(out, "\nFix: {}.", remedy.text);
     }
     out
 }
@@ -123,13 +120,14 @@ fn of_none(totals: &Totals) -> String {
     };
     let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut out = format!(
-        "No significant stall between HTTP and TCP in {}; the largest cause is {2} ({1:.0} % of the time).",
+        "No significant stall between HTTP and TCP in {}; the largest cause is {2} ({1:.0} % of \
+         the time).",
         counted(totals.exchanges as u64, "exchange"),
         share * 100.0,
         first.cause,
     );
-    if let Some(remedy) = remedy(first.cause, first.direction) {
-        let _ = write!(out, "\nFix: {remedy}.");
+    if let Some(remedy) = first.cause.remedy(first.direction) {
+        let _ = write!(out, "\nFix: {}.", remedy.text);
     }
     out
 }

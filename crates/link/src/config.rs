@@ -37,14 +37,14 @@ impl LinkConfig {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Queue {
-    /// First come, first served; what finds no room is dropped.
+    /// First come, first served; a packet that finds no room is dropped.
     DropTail(Limit),
-    /// First come, first served; the more that has waited of late, the more is dropped.
+    /// First come, first served; drops become more likely as the average queue grows.
     Red(Red),
 }
 
 impl Queue {
-    /// Drop-tail of so many packets; `None` for zero, which would let nothing pass.
+    /// Drop-tail with room for `limit` packets; `None` for zero, which would let nothing pass.
     #[must_use]
     pub const fn packets(limit: u32) -> Option<Self> {
         match NonZeroU32::new(limit) {
@@ -53,7 +53,7 @@ impl Queue {
         }
     }
 
-    /// Drop-tail of so many bytes. A packet that is larger never passes.
+    /// Drop-tail with room for `limit` bytes. A larger packet never passes.
     #[must_use]
     pub const fn bytes(limit: u64) -> Self {
         Self::DropTail(Limit::Bytes(ByteCount(limit)))

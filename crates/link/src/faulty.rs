@@ -45,7 +45,7 @@ impl<T> Faulty<T> {
         })
     }
 
-    /// Each fault throws its dice for every packet: what happens to one does not shift the others.
+    /// Each fault decides for every packet, so that one fault does not shift the others.
     pub(crate) fn next(&mut self) -> Fate {
         Fate {
             lost: self.loss.next(),

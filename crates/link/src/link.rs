@@ -29,8 +29,8 @@ pub struct Link<T> {
 }
 
 impl<T> Link<T> {
-    /// Packets that are under way at most, waiting ones included: the bound of a link so long or so
-    /// fast that its queue bounds nothing.
+    /// The most packets in flight, queued ones included (our choice): it bounds a link so long or so
+    /// fast that its queue does not.
     pub const MAX_UNDER_WAY: usize = 1 << 20;
 
     /// An empty link.

@@ -36,7 +36,7 @@ impl Probability {
         self.per_million
     }
 
-    /// Throws the dice. The bias is below 2^-44.
+    /// Decides at random. The bias is below 2^-44.
     pub fn hits(self, stream: &mut Stream) -> bool {
         stream.below(MILLION.into()) < self.per_million.into()
     }

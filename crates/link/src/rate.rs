@@ -81,6 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_rate_is_what_it_was_made_of() {
+        assert_eq!(Rate::bits_per_second(1_500_000).map(Rate::get), Some(1_500_000));
+        assert_eq!(Rate::bits_per_second(0), None);
+    }
+
+    #[test]
     fn serialization_is_exact_to_the_nanosecond() {
         #[rustfmt::skip]
         let table: &[(u64, u64, u64)] = &[

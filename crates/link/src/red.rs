@@ -29,7 +29,7 @@ pub struct Red {
     pub weight_per_million: u32,
     /// What happens from `max_threshold` on.
     pub beyond_max: BeyondMax,
-    /// So many find no room, whatever the average is.
+    /// Packets that may wait, whatever the average is.
     pub limit: NonZeroU32,
     /// How large packets are in the mean, to tell how many an idle link could have sent.
     pub mean_packet: ByteCount,
@@ -150,7 +150,7 @@ impl EarlyDetection {
         }
         let left = 1.0 - f64::from(self.count) * p_b;
         self.count = self.count.saturating_add(1);
-        // Where the drop is certain, no dice are thrown.
+        // A certain drop takes no random number.
         left <= p_b || self.stream.unit() * left < p_b
     }
 }

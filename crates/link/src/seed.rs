@@ -1,5 +1,5 @@
 //! A stream of random numbers for each purpose, so that adding a link, or a fault to a link, does not
-//! shift the dice of another.
+//! shift the random numbers of another.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

@@ -22,8 +22,7 @@ pub(crate) struct Transmitter {
     discipline: Discipline,
     /// When the last packet taken will have left wholly.
     free_at: Instant,
-    /// The same of those before it, but for what has left: a link where nothing waits has no use for
-    /// the list.
+    /// The same for the packets before it that have not left. The list is empty while nothing waits.
     before: VecDeque<Instant>,
     busy_nanos: u64,
 }

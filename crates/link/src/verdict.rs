@@ -25,8 +25,8 @@ pub enum DropReason {
     UnderWayFull,
 }
 
-/// What has happened on a link since it was made. Nothing resets them: who wants to know about a while
-/// subtracts what they were at its beginning.
+/// What has happened on a link since it was made. They are never reset: for an interval,
+/// subtract what they were at its beginning.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Packets taken; each will arrive, or has.

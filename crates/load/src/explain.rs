@@ -105,20 +105,18 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
 
 /// Only what was seen is given as the reason.
 fn why_neither(facts: &Facts<'_>) -> String {
-    let causes = causes([
-        (facts.broken, "broke before the response was complete"),
-        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
-        (facts.unfinished, "still open at the end of the run and reset by us"),
-    ]);
+    let causes = causes(&broken_off(facts));
     match facts.close {
         _ if facts.connections == 0 => "no connection was made".to_owned(),
         _ if !causes.is_empty() => causes,
         CloseMode::ClientClose if facts.drain == Drain::Plain => {
-            "the server does not implement CLIENT_CLOSE; its response arrives at a closed socket and \
+            "the server does not implement CLIENT_CLOSE; its response arrives at a closed socket \
+             and \
              triggers an RST"
                 .to_owned()
         }
-        _ => "the reason could not be determined (TIME-WAIT begins when both ends have closed; an RST ends it)"
+        _ => "the reason could not be determined (TIME-WAIT begins when both ends have closed; an \
+              RST ends it)"
             .to_owned(),
     }
 }
@@ -134,12 +132,13 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
     if swapped > 0 && server > 0 && facts.time_wait.server_ignores_resets == Some(true) {
         return "the server ignores an RST in TIME-WAIT (net.ipv4.tcp_rfc1337=1)".to_owned();
     }
-    let causes = causes([
+    let [broken, not_closed, unfinished] = broken_off(facts);
+    let causes = causes(&[
         (both_closed, "closed by both ends at once"),
         (closed_first, "closed by the client first"),
-        (facts.broken, "broke before the response was complete"),
-        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
-        (facts.unfinished, "still open at the end of the run and reset by us"),
+        broken,
+        not_closed,
+        unfinished,
         (facts.lost, "of our packets, perhaps RSTs, refused by the device"),
     ]);
     match (swapped, server, causes.is_empty()) {
@@ -149,10 +148,12 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
             "the server closes first, and the client takes it over with an RST".to_owned()
         }
         (_, 0, false) => format!(
-            "the server closes first, and the client takes it over with an RST; exceptions: {causes}"
+            "the server closes first, and the client takes it over with an RST; exceptions: \
+             {causes}"
         ),
         (_, _, true) => {
-            "the client took the others over with an RST; here the RST was lost, or arrived before the \
+            "the client took the others over with an RST; here the RST was lost, or arrived \
+             before the \
              server entered TIME-WAIT"
                 .to_owned()
         }
@@ -160,9 +161,19 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
     }
 }
 
-fn causes<const N: usize>(counted: [(u64, &str); N]) -> String {
-    let seen = counted.into_iter().filter(|(count, _)| *count > 0);
-    let causes: Vec<_> = seen.map(|(count, cause)| format!("{} {cause}", grouped(count))).collect();
+/// How many connections did not end as planned, by how they ended.
+const fn broken_off(facts: &Facts<'_>) -> [(u64, &'static str); 3] {
+    [
+        (facts.broken, "broke before the response was complete"),
+        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
+        (facts.unfinished, "still open at the end of the run and reset by us"),
+    ]
+}
+
+fn causes(counted: &[(u64, &str)]) -> String {
+    let seen = counted.iter().filter(|(count, _)| *count > 0);
+    let causes: Vec<_> =
+        seen.map(|(count, cause)| format!("{} {cause}", grouped(*count))).collect();
     causes.join(", ")
 }
 
@@ -220,7 +231,8 @@ mod tests {
                 0,
                 None,
                 "Neither end holds TIME-WAIT for any of the 100 connections: the server does not \
-                 implement CLIENT_CLOSE; its response arrives at a closed socket and triggers an RST.",
+                 implement CLIENT_CLOSE; its response arrives at a closed socket and triggers an \
+                 RST.",
             ),
         ];
         for (close, server, client, server_ignores_resets, expected) in table {
@@ -246,7 +258,8 @@ mod tests {
         );
         for close in [Server, Client, ClientClose, Swap] {
             let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
-            let expected = "2 broke before the response was complete, 97 reset, or not closed by the \
+            let expected = "2 broke before the response was complete, 97 reset, or not closed by \
+                            the \
                             server in time and reset by us, 1 still open at the end of the run and \
                             reset by us.";
             assert_eq!(seen, expected, "{close:?}");
@@ -266,7 +279,8 @@ mod tests {
     #[test]
     fn one_connection_is_the_only_one() {
         let one = held(Held::Known(1), Held::Known(0));
-        let expected = "The server holds TIME-WAIT for the only connection, the client for none: it \
+        let expected = "The server holds TIME-WAIT for the only connection, the client for none: \
+                        it \
                         closes first.";
         assert_eq!(explain(&Facts { connections: 1, ..facts(&one) }), expected);
     }

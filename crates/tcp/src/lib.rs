@@ -13,7 +13,7 @@
 //! | [`notation`] | segments, traces and what is waited for as lines of text |
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
 //! | [`congestion`] | congestion controls: small structs in one enum |
-//! | [`round_trip`] | the round-trip time and the retransmission time-out |
+//! | [`round_trip`] | the round-trip time and the retransmission timeout |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
 

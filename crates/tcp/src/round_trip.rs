@@ -1,4 +1,4 @@
-//! The round-trip time and the retransmission time-out that follows from it.
+//! The round-trip time and the retransmission timeout that follows from it.
 //!
 //! Which segments may be measured (Karn's algorithm) is the endpoint's business. So is *when* the
 //! timer fires: [`TimerPolicy::expiry`] knows the host's clock.
@@ -18,7 +18,7 @@ pub struct RoundTrip {
     srtt_8: u64,
     /// 4 RTTVAR in the same unit.
     rttvar_4: u64,
-    /// Time-outs since the last sample.
+    /// Timeouts since the last sample.
     back_off: u8,
     syn: Syn,
 }
@@ -79,10 +79,10 @@ impl RoundTrip {
         }
     }
 
-    /// The retransmission time-out, back-off included.
+    /// The retransmission timeout, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        // In nanoseconds until the end: every ACK asks, and a `Duration` is dear to compute with.
+        // In nanoseconds until the end: every ACK asks, and a `Duration` is slow to compute.
         let backed_off = self.base().saturating_mul(1 << self.back_off);
         Duration::from_nanos(backed_off.clamp(self.minimum(), nanos(self.policy.max_rto())))
     }
@@ -108,7 +108,7 @@ impl RoundTrip {
         self.back_off();
     }
 
-    /// The handshake is over. Without a sample after a time-out, the RTO starts again at 3 s (RFC
+    /// The handshake is over. Without a sample after a timeout, the RTO starts again at 3 s (RFC
     /// 6298, section 5.7; BSD goes on as it was).
     pub fn on_established(&mut self) {
         let late = self.syn == Syn::TimedOut;
@@ -136,7 +136,7 @@ impl RoundTrip {
         self.back_off
     }
 
-    /// The time-out without back-off, in nanoseconds.
+    /// The timeout without back-off, in nanoseconds.
     fn base(&self) -> u64 {
         let measured = self.srtt_8 > 0;
         match self.policy {

@@ -31,7 +31,7 @@ pub enum Wait {
     SillyWindow,
     /// Lost segments are being repaired, and the recovery allows nothing new.
     Recovery,
-    /// A retransmission time-out is being waited for or has just emptied the window.
+    /// A retransmission timeout is being waited for or has just emptied the window.
     RetransmissionTimeout,
     /// The connection can no longer send: FIN sent, reset or closed.
     Closed,
@@ -108,7 +108,7 @@ pub enum Timer {
     Cork,
     /// 2 MSL.
     TimeWait,
-    /// The user time-out: the connection is given up (RFC 9293, section 3.8.3).
+    /// The user timeout: the connection is given up (RFC 9293, section 3.8.3).
     UserTimeout,
 }
 

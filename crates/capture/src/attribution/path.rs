@@ -115,9 +115,9 @@ pub enum Vantage {
 }
 
 impl Vantage {
-    /// An end is near if its round trip is this part of the whole. Ours.
+    /// An end is near if the whole round trip is this many times its own. Our choice.
     const NEAR: u64 = 8;
-    /// No network is so short. Ours.
+    /// Shorter round trips are within one host. Our choice.
     const ONE_HOST: Nanos = Nanos::from_micros(60);
 
     /// In a word.
@@ -146,10 +146,10 @@ pub(crate) struct Pace {
 impl Pace {
     /// Bytes of headers that go with any data: of IPv4 and TCP without options.
     pub(crate) const HEADERS: u64 = 40;
-    /// Of so few samples the fastest counts. Ours.
+    /// Of up to this many samples the fastest counts. Our choice.
     const FEW: u8 = 4;
 
-    /// So many bytes of data took so long with their headers.
+    /// Learns that `bytes` of data with their headers took `span`.
     ///
     /// What is slower had other reasons too, and what is faster had waited somewhere and came at
     /// once; so the pace is one that three of four samples are slower than, or as slow.
@@ -160,7 +160,7 @@ impl Pace {
         self.learn(bytes, span);
     }
 
-    /// So many bytes took no longer than that: what ended it may have been a receiver's timer.
+    /// Learns that `bytes` took `span` at most: a receiver's timer may have ended it.
     fn sample_at_most(&mut self, bytes: u64, span: Nanos) {
         self.doubtful |= self.per_byte.is_none();
         if self.doubtful || span < self.time(bytes + Self::HEADERS) {
@@ -229,7 +229,7 @@ struct Acknowledged {
 }
 
 impl Bottleneck {
-    /// Over so many acknowledgements a pace is taken: some come in a bunch. Ours.
+    /// A pace is taken over this many acknowledgements: some arrive in bunches. Our choice.
     const RUN: usize = 8;
 
     /// An acknowledgement of `bytes`, the last of which were seen at `sent`, was seen at `at`.
@@ -263,7 +263,7 @@ impl Bottleneck {
         self.run.push_back(Acknowledged { bytes, sent, at });
     }
 
-    /// So many bytes of data are put on it, with their headers.
+    /// Puts `bytes` of data on it, with their headers.
     pub(crate) fn carry(&mut self, bytes: u64, now: Instant) {
         let busy = self.time(bytes + Pace::HEADERS);
         self.free_at = self.free_at.max(now) + busy;
@@ -277,5 +277,192 @@ impl Bottleneck {
     /// When it has nothing more to do.
     pub(crate) const fn free_at(&self) -> Instant {
         self.free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use Direction::{ToClient, ToServer};
+
+    fn seen_at(micros: u64) -> Instant {
+        Instant::EPOCH + Nanos::from_micros(micros)
+    }
+
+    fn distances(to_server: u64, to_client: u64) -> Distances {
+        let mut distances = Distances::default();
+        distances.sample(ToServer, Nanos::from_micros(to_server));
+        distances.sample(ToClient, Nanos::from_micros(to_client));
+        distances
+    }
+
+    #[test]
+    fn delays_are_halves_of_the_shortest_round_trips_and_tolerances_follow() {
+        let mut distances = distances(20_000, 90);
+        distances.sample(ToServer, Nanos::from_micros(30_000));
+        distances.sample(ToServer, Nanos::from_micros(16_000));
+        assert_eq!(distances.round_trip(ToServer), Some(Nanos::from_micros(16_000)));
+        assert_eq!(distances.round_trip(ToClient), Some(Nanos::from_micros(90)));
+        assert_eq!(distances.whole(), Nanos::from_micros(16_090));
+        let micros = |delays: &PathDelays| {
+            let &PathDelays { sender, receiver, immediate, tolerance, prompt_ack, round_trip } =
+                delays;
+            [sender, receiver, immediate, tolerance, prompt_ack, round_trip].map(Nanos::get)
+        };
+        assert_eq!(
+            micros(distances.path_delays(ToServer)),
+            [45_000, 8_000_000, 311_250, 56_250, 3_000_000, 16_090_000]
+        );
+        assert_eq!(
+            micros(distances.path_delays(ToClient)),
+            [8_000_000, 45_000, 2_300_000, 2_050_000, 1_011_250, 16_090_000]
+        );
+        let unknown = Distances::default();
+        assert_eq!(micros(unknown.path_delays(ToClient)), [0, 0, 300_000, 0, 1_000_000, 0]);
+        assert_eq!((unknown.round_trip(ToClient), unknown.whole()), (None, Nanos::ZERO));
+    }
+
+    #[test]
+    fn where_the_capture_was_taken_follows_from_both_round_trips() {
+        use Party::{Client, Server};
+        for (to_server, to_client, vantage) in [
+            (7_000, 1_000, Vantage::At(Client)),
+            (7_000, 1_001, Vantage::Between),
+            (1_000, 7_000, Vantage::At(Server)),
+            (1_001, 7_000, Vantage::Between),
+            (30, 29, Vantage::OneHost),
+            (30, 30, Vantage::Between),
+            (59, 0, Vantage::OneHost),
+            (60, 0, Vantage::At(Client)),
+        ] {
+            assert_eq!(distances(to_server, to_client).vantage(), vantage, "{to_server}");
+        }
+        let mut one = Distances::default();
+        one.sample(ToServer, Nanos::from_micros(5));
+        assert_eq!(one.vantage(), Vantage::Unknown);
+        for (vantage, name) in [
+            (Vantage::At(Client), "client"),
+            (Vantage::At(Server), "server"),
+            (Vantage::Between, "between"),
+            (Vantage::Both, "both"),
+            (Vantage::OneHost, "one-host"),
+            (Vantage::Unknown, "unknown"),
+        ] {
+            assert_eq!(vantage.name(), name);
+        }
+    }
+
+    /// A pace after these samples, in microseconds for 960 bytes of data and their headers.
+    fn pace(samples: &[u64]) -> Pace {
+        let mut pace = Pace::default();
+        samples.iter().for_each(|&span| pace.sample(960, Nanos::from_micros(span)));
+        pace
+    }
+
+    #[test]
+    fn a_pace_is_the_fastest_of_few_samples_and_then_moves_in_small_steps() {
+        let time = |samples: &[u64]| pace(samples).time(1_000).get();
+        assert_eq!(time(&[]), 0);
+        assert_eq!(time(&[320]), 320_000);
+        assert_eq!(time(&[320, 640, 160, 640]), 160_000);
+        assert_eq!(time(&[320, 320, 320, 320, 640]), 330_000, "slower by 1/32");
+        assert_eq!(time(&[320, 320, 320, 320, 322]), 322_000, "but not than the sample");
+        assert_eq!(time(&[320, 320, 320, 320, 160]), 290_000, "faster by 3/32");
+        assert_eq!(time(&[320, 320, 320, 320, 310]), 310_000, "but not than the sample");
+        assert_eq!(pace(&[320]).time(500), Nanos::from_micros(160));
+    }
+
+    #[test]
+    fn what_a_timer_may_have_ended_counts_until_something_better_is_known() {
+        let mut pace = Pace::default();
+        pace.sample_at_most(960, Nanos::from_micros(640));
+        pace.sample_at_most(960, Nanos::from_micros(320));
+        assert_eq!(pace.time(1_000), Nanos::from_micros(320));
+        pace.sample(960, Nanos::from_micros(480));
+        assert_eq!(pace.time(1_000), Nanos::from_micros(480), "what was doubtful is forgotten");
+        pace.sample_at_most(960, Nanos::from_micros(480));
+        pace.sample_at_most(960, Nanos::from_micros(900));
+        assert_eq!(pace.time(1_000), Nanos::from_micros(480));
+        pace.sample_at_most(960, Nanos::from_micros(240));
+        assert_eq!(pace.time(1_000), Nanos::from_micros(240), "faster it is in any case");
+    }
+
+    #[test]
+    fn of_two_paces_the_one_that_is_known_better_counts() {
+        let known = pace(&[320]);
+        let mut doubtful = Pace::default();
+        doubtful.sample_at_most(960, Nanos::from_micros(640));
+        let none = Pace::default();
+        for (one, other, micros) in [
+            (none, known, 320),
+            (known, none, 320),
+            (known, doubtful, 320),
+            (doubtful, known, 320),
+            (doubtful, none, 640),
+            (doubtful, doubtful, 640),
+            (pace(&[160]), known, 160),
+        ] {
+            assert_eq!(one.or(other).time(1_000), Nanos::from_micros(micros));
+        }
+        assert_eq!(none.or(none).time(1_000), Nanos::ZERO);
+    }
+
+    #[test]
+    fn what_was_seen_later_of_a_path_counts_where_something_was() {
+        let mut paces = Paces([[pace(&[100]), pace(&[200])], [Pace::default(); 2]]);
+        paces.update([[Pace::default(), pace(&[300])], [pace(&[400]), Pace::default()]]);
+        let times = paces.0.map(|it| it.map(|it| it.time(1_000).get() / 1_000));
+        assert_eq!(times, [[100, 300], [400, 0]]);
+    }
+
+    /// Acknowledgements of 960 bytes, each sent and answered at these times; the last is the last.
+    fn behind(times: &[(u64, u64)], prompt: bool) -> Bottleneck {
+        let mut bottleneck = Bottleneck::default();
+        for &(sent, at) in times {
+            bottleneck.acknowledged(960, [sent, at].map(seen_at), true, prompt);
+        }
+        bottleneck
+    }
+
+    #[test]
+    fn acknowledgements_further_apart_than_their_segments_show_a_slow_link_behind() {
+        for (times, micros) in [
+            (&[(0, 1_000)][..], 0),
+            (&[(0, 1_000), (100, 1_201)], 201),
+            (&[(0, 1_000), (100, 1_200)], 0),
+            // From the first of the run, over both segments: 602 for 1,920 bytes with headers.
+            (&[(0, 1_000), (100, 1_200), (200, 1_602)], 602 * 1_000 / 1_960),
+        ] {
+            let found = behind(times, true).behind.time(1_000).get() / 1_000;
+            assert_eq!(found, micros, "{times:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_acknowledgements_ends_when_nothing_is_outstanding_and_is_bounded() {
+        let mut over = behind(&[(0, 1_000)], true);
+        over.acknowledged(960, [100, 1_100].map(seen_at), false, true);
+        over.acknowledged(960, [200, 9_000].map(seen_at), true, true);
+        assert_eq!(over.behind.time(1_000), Nanos::ZERO);
+        let mut long = behind(&[(0, 1_000); 20], true);
+        assert_eq!(long.run.len(), Bottleneck::RUN);
+        long.acknowledged(960, [0, 1_001].map(seen_at), true, false);
+        assert!(long.behind.doubtful, "one segment may have been acknowledged by a timer");
+        long.acknowledged(960, [0, 2_000].map(seen_at), true, true);
+        assert!(!long.behind.doubtful);
+    }
+
+    #[test]
+    fn the_slower_link_carries_one_segment_after_the_other() {
+        let mut bottleneck = Bottleneck { before: pace(&[320]), ..Bottleneck::default() };
+        assert_eq!(bottleneck.time(1_000), Nanos::from_micros(320));
+        bottleneck.behind = pace(&[640]);
+        assert_eq!(bottleneck.time(1_000), Nanos::from_micros(640));
+        bottleneck.carry(960, seen_at(100));
+        bottleneck.carry(960, seen_at(200));
+        assert_eq!(bottleneck.free_at(), seen_at(100 + 2 * 640));
+        bottleneck.carry(960, seen_at(5_000));
+        assert_eq!(bottleneck.free_at(), seen_at(5_640));
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Answer {
 }
 
 impl RoundTrips {
-    /// So many segments are timed at once. Ours.
+    /// The most segments that are timed at once. Our choice.
     const MAX_TIMED: usize = 16;
 
     /// Data was seen for the first time; up to `highest` was sent before.

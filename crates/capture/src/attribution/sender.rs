@@ -13,7 +13,7 @@ use super::{
     path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
-    window::{FirstFlight, Window},
+    window::{CongestionEstimate, FirstFlight},
 };
 
 /// What is known of one end as a sender.
@@ -38,7 +38,7 @@ pub(crate) struct Sender {
     small_end: u64,
     /// Small segments that left while another was outstanding, which Nagle's algorithm forbids.
     sent_despite_nagle: u8,
-    window: Window,
+    window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
     first_flight: FirstFlight,
@@ -83,7 +83,7 @@ impl SeenData {
 }
 
 impl Sender {
-    /// Acknowledgements in flight that are told apart. Our choice.
+    /// The most acknowledgements in flight that are kept. Our choice.
     const MAX_ACKS_IN_FLIGHT: usize = 256;
     /// Observations needed to conclude that Nagle is off: a loss probe looks like one. Our choice.
     const NAGLE_OFF_AFTER: u8 = 2;
@@ -379,3 +379,6 @@ impl Sender {
         self.capture_lost_data = true;
     }
 }
+
+#[cfg(test)]
+mod tests;

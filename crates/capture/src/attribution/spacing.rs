@@ -16,10 +16,10 @@ impl Spacing {
     /// Whether the link has kept the segments apart, and not the acknowledgement between them. That
     /// one would have come long before; or it comes at other times while the spacing stays the same.
     pub(super) fn is_of_link(&self, before: Option<Self>) -> bool {
-        /// A segment that follows an acknowledgement so many times sooner than it follows the one
-        /// before it has probably waited for that. Ours.
+        /// A segment that follows an acknowledgement this many times sooner than the segment before it
+        /// has probably waited for the acknowledgement. Our choice.
         const SOONER: u64 = 4;
-        /// Spacings are the same if they differ by one part in so many. Ours.
+        /// Spacings are the same if they differ by less than one part in this many. Our choice.
         const SAME: u64 = 64;
         let Some(after_ack) = self.after_ack else { return true };
         if after_ack * SOONER >= self.span {

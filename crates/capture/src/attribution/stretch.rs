@@ -36,7 +36,7 @@ impl Stretch {
 pub(crate) struct Stretches(Vec<Stretch>);
 
 impl Stretches {
-    /// Of more than this the shorter half is dropped: what nobody could see beside the others. Ours.
+    /// Of more than this the shorter half is dropped, too short to be visible. Our choice.
     const MAX: usize = 1 << 10;
 
     /// The exchange went on at `until`; under the same verdict since `from`.

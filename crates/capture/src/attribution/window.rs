@@ -5,7 +5,7 @@ use ackwise_tcp::Wait;
 
 /// What is seen of the congestion window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct CongestionEstimate {
     /// What it was at first, at least.
     pub initial: u64,
     /// What it is at least.
@@ -34,7 +34,7 @@ struct Round {
     sent: u64,
 }
 
-impl Default for Window {
+impl Default for CongestionEstimate {
     fn default() -> Self {
         Self {
             initial: 0,
@@ -64,8 +64,8 @@ pub(super) struct FirstFlight {
     pub limited: bool,
 }
 
-impl Window {
-    /// So many bytes leave, for which the sender waited like that; `flight` is outstanding then.
+impl CongestionEstimate {
+    /// `bytes` leave after the sender waited for `wait`; `flight` is outstanding then.
     pub(super) fn send(&mut self, bytes: u64, full: u64, flight: u64, wait: Option<Wait>) {
         self.round.sent += bytes;
         let told = matches!(wait, Some(Wait::SlowStart | Wait::CongestionWindow));
@@ -90,7 +90,7 @@ impl Window {
     /// RFC 5681, section 3.1: in slow start a window lets at least half as much again go as was
     /// acknowledged. It takes two rounds of more than a few segments to say that it does not.
     fn notice_growth(&mut self, round: Round, full: u64) {
-        /// Of fewer segments delayed acknowledgements hide the growth. Ours.
+        /// Delayed acknowledgements hide the growth of fewer segments. Our choice.
         const SEGMENTS: u64 = 4;
         if round.sent * 10 >= round.acked * 12 {
             self.slow = 0;
@@ -104,7 +104,7 @@ impl Window {
 
     /// A congestion window grows in every round without loss; what does not grow is something else.
     pub(super) const fn is_constant(&self) -> bool {
-        /// After a loss it may grow slowly. Ours.
+        /// After a loss the window may grow slowly. Our choice.
         const ROUNDS_AFTER_LOSS: u8 = 4;
         self.plateau.1 >= if self.lossy { ROUNDS_AFTER_LOSS } else { 1 }
     }
@@ -143,7 +143,7 @@ impl Window {
 }
 
 impl FirstFlight {
-    /// So many segments leave, for which the sender waited like that.
+    /// `segments` leave after the sender waited for `wait`.
     pub(super) fn see(&mut self, segments: u64, wait: Option<Wait>) {
         if !self.acknowledged {
             self.segments =
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_may_be_outstanding_is_constant_until_it_grows() {
-        let mut window = Window::default();
+        let mut window = CongestionEstimate::default();
         let mut acked = 0;
         for (flight, is_constant) in [
             (10_000, false),
@@ -182,7 +182,12 @@ mod tests {
     }
 
     /// Sends a round: what was acknowledged, and what that let go.
-    fn round(window: &mut Window, acked: &mut u64, [bytes, sent]: [u64; 2], flight: u64) {
+    fn round(
+        window: &mut CongestionEstimate,
+        acked: &mut u64,
+        [bytes, sent]: [u64; 2],
+        flight: u64,
+    ) {
         *acked += bytes;
         window.acknowledged(bytes, 1_000, [*acked, *acked]);
         window.send(sent, 1_000, flight, Some(Wait::SlowStart));
@@ -198,7 +203,7 @@ mod tests {
             (&[[4_000, 4_799], [3_999, 3_999], [4_000, 4_799]], false),
             (&[[3_999, 3_999], [3_999, 3_999], [3_999, 3_999]], true),
         ] {
-            let (mut window, mut acked) = (Window::default(), 0);
+            let (mut window, mut acked) = (CongestionEstimate::default(), 0);
             // A round is judged when something is sent in the one after the next.
             for &acked_and_sent in rounds {
                 round(&mut window, &mut acked, acked_and_sent, 10_000);
@@ -213,14 +218,14 @@ mod tests {
     #[test]
     fn only_rounds_that_waited_for_a_window_tell_how_it_grows() {
         for wait in [None, Some(Wait::Application), Some(Wait::Nagle)] {
-            let mut window = Window::default();
+            let mut window = CongestionEstimate::default();
             for acked in (0..10).map(|round| round * 10_000 + 10_000) {
                 window.acknowledged(10_000, 1_000, [acked, acked]);
                 window.send(10_000, 1_000, 10_000, wait);
             }
             assert!(window.slow_start && !window.is_constant(), "{wait:?}");
         }
-        let mut window = Window::default();
+        let mut window = CongestionEstimate::default();
         for acked in (0..10).map(|round| round * 10_000 + 10_000) {
             window.acknowledged(10_000, 1_000, [acked, acked]);
             window.send(10_000, 1_000, 10_000, Some(Wait::CongestionWindow));
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_least_window_is_what_was_outstanding_and_grows_in_slow_start() {
-        let mut window = Window::default();
+        let mut window = CongestionEstimate::default();
         window.send(10_000, 1_000, 10_000, None);
         assert_eq!(window.least, 10_000);
         window.send(1_000, 1_000, 5_000, None);
@@ -247,7 +252,8 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_and_only_a_timeout_begins_slow_start_again() {
         for (by, slow_start) in [(RepairedBy::Recovery, false), (RepairedBy::Timeout, true)] {
-            let mut window = Window { peak_before_idle: Some(9), ..Window::default() };
+            let mut window =
+                CongestionEstimate { peak_before_idle: Some(9), ..CongestionEstimate::default() };
             window.send(10_000, 1_000, 10_000, None);
             window.lose(by, 8_000);
             assert_eq!((window.least, window.slow_start), (4_000, slow_start));
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn after_a_loss_a_window_may_stay_as_it_is_for_four_rounds() {
-        let (mut window, mut acked) = (Window::default(), 0);
+        let (mut window, mut acked) = (CongestionEstimate::default(), 0);
         window.lose(RepairedBy::Recovery, 20_000);
         let mut constant = Vec::new();
         for _ in 0..8 {
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_idle_time_is_remembered_until_the_window_is_what_it_was() {
-        let mut window = Window::default();
+        let mut window = CongestionEstimate::default();
         window.send(20_000, 1_000, 20_000, None);
         window.idle();
         window.send(10_000, 1_000, 10_000, None);

@@ -11,10 +11,10 @@ pub struct ExchangeId(pub u32);
 ///
 /// Of each exchange there is one [`RequestBegins`](Self::RequestBegins), and, once the connection
 /// has ended, one [`ResponseEnds`](Self::ResponseEnds) or [`Abandoned`](Self::Abandoned); what is
-/// between them comes in the order of the variants, each at most once but for interim responses,
+/// between them comes in the order of the variants, each at most once except interim responses,
 /// except that a response may begin before its request has ended. Events are told when they are
 /// certain, which may be later than the bytes they are about: an end that only the other side's
-/// turn shows is told when that begins.
+/// turn shows is reported when that begins.
 ///
 /// `exact` says that the protocol's own framing gives the position, or a start line at the
 /// beginning of a segment. Otherwise only a turn of direction does: the head was cut off by the
@@ -96,7 +96,7 @@ pub enum Event {
         /// Which.
         exchange: ExchangeId,
     },
-    /// Other exchanges overlap with this one and cannot be told from it: HTTP/2 under TLS, say.
+    /// Other exchanges overlap with this one and cannot be distinguished from it, as HTTP/2 under TLS.
     Multiplexed {
         /// Which.
         exchange: ExchangeId,
@@ -111,7 +111,7 @@ pub enum Event {
         position: u64,
     },
     /// A window that was used up opens again: the frame has arrived
-    /// ([`handle_arrival`](crate::conversation::Conversation::handle_arrival)).
+    /// ([`handle_arrival`](crate::conversation::ExchangeReader::handle_arrival)).
     FlowControlReopened {
         /// As when it was used up.
         exchange: Option<ExchangeId>,

@@ -79,7 +79,7 @@ fn begins(bytes: &[u8], prefix: &[u8]) -> Guess {
 /// Longest method that is taken for one; IANA's longest is UPDATEREDIRECTREF, 17.
 const METHOD_LIMIT: usize = 20;
 
-/// So many bytes are enough for a guess of each kind: a method, a space, a scheme.
+/// Bytes that are enough for each guess: a method, a space, a scheme.
 pub(super) const GUESS_LIMIT: usize = METHOD_LIMIT + 5;
 
 #[cfg(test)]

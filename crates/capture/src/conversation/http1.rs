@@ -43,7 +43,7 @@ enum Reply {
         start: u64,
         exact: bool,
     },
-    /// `None` if it answers no request that is told of.
+    /// `None` if it answers no request that was reported.
     Body(Option<ExchangeId>),
 }
 

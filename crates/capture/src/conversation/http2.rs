@@ -15,7 +15,7 @@ use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
 use hpack::Block;
 use streams::Streams;
-use windows::{Credit, Credits, INITIAL_WINDOW, Window, initial_window_size};
+use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, initial_window_size};
 
 use super::{
     Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, log::Log, span::Span,
@@ -40,7 +40,7 @@ struct Half {
     blocks: Blocks,
     reads_payload: bool,
     /// Of the connection, for DATA in this direction.
-    window: Window,
+    window: FlowWindow,
     /// On its way to the sender of this direction.
     credits: Credits,
     /// How far the stream was seen.
@@ -282,7 +282,7 @@ impl Half {
             frames,
             blocks: Blocks::new(),
             reads_payload: false,
-            window: Window::new(INITIAL_WINDOW),
+            window: FlowWindow::new(INITIAL_WINDOW),
             credits: Credits::new(),
             end: 0,
         }

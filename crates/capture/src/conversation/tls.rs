@@ -50,7 +50,7 @@ enum Inside {
     Other,
 }
 
-/// How far the records are told apart that a server sends before its first response.
+/// How far the records that a server sends before its first response are distinguished.
 #[derive(Clone, Copy, Debug)]
 enum First {
     /// None has come.

@@ -98,7 +98,7 @@ fn version_6(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     })
 }
 
-/// Takes extension headers off. RFC 8200, section 4: each names the next one and, but for the fragment
+/// Takes extension headers off. RFC 8200, section 4: each names the next one and, except the fragment
 /// header, says its own length. IPv4 has only the authentication header.
 pub(super) fn pass_extensions(datagram: &mut Datagram<'_>) -> Result<(), NotTcp> {
     for _ in 0..=MAX_EXTENSIONS {

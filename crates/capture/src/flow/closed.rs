@@ -1,4 +1,4 @@
-//! A connection that is over: its late segments say nothing new, but for one.
+//! A connection that is over: its late segments say nothing new, with one exception.
 
 use std::net::SocketAddr;
 

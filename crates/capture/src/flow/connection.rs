@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     attribution::gap::Gap,
-    conversation::{Conversation, Protocol},
+    conversation::{ExchangeReader, Protocol},
     decode::Seen,
     results::{ConnectionResult, Results},
     series::{Point, Series},
@@ -27,14 +27,14 @@ use crate::{
 
 /// A connection that is not over.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ObservedConnection {
     id: u32,
     client: SocketAddr,
     server: SocketAddr,
     ends: Ends,
     warm_up: Option<WarmUp>,
     reassembly: [Reassembly; 2],
-    conversation: Conversation,
+    conversation: ExchangeReader,
     setup: Setup,
     open: VecDeque<OpenExchange>,
     protocol: Option<Protocol>,
@@ -51,8 +51,8 @@ pub(crate) struct Connection {
     series: Option<Box<Series>>,
 }
 
-impl Connection {
-    /// So many repairs in a row are put off. Ours.
+impl ObservedConnection {
+    /// The most repairs in a row that are put off. Our choice.
     const MAX_UNSETTLED: usize = 16;
 
     pub(crate) fn new(id: u32, client: SocketAddr, server: SocketAddr, now: Instant) -> Self {
@@ -63,7 +63,7 @@ impl Connection {
             ends: Ends::default(),
             warm_up: Some(WarmUp::default()),
             reassembly: Default::default(),
-            conversation: Conversation::new(),
+            conversation: ExchangeReader::new(),
             setup: Setup::default(),
             open: VecDeque::new(),
             protocol: None,
@@ -339,7 +339,7 @@ impl Connection {
 }
 
 /// Hands on what is next of a stream.
-pub(crate) fn tell(conversation: &mut Conversation, direction: Direction, piece: Piece<'_>) {
+pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piece: Piece<'_>) {
     match piece {
         Piece::Data(position, len, bytes) => {
             conversation.handle_data(direction, position, len, bytes);

@@ -24,7 +24,7 @@ struct Print {
 
 impl Print {
     fn of(seen: &Seen<'_>) -> Self {
-        let Segment { seq, ack, flags, window, options, len } = seen.segment;
+        let Segment { seq, ack, flags, window, options, time_wait_holder: _, len } = seen.segment;
         let timestamp = options.timestamps.map(|it| it.value);
         Self { seq, ack, flags, len, window, timestamp, identification: seen.identification }
     }
@@ -53,9 +53,9 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// No host takes longer to hand a packet from one interface to the next. Ours.
+    /// The longest a host takes to hand a packet from one interface to the next. Our choice.
     const LONGEST: Duration = Duration::from_millis(20);
-    /// So many packets are compared: what passes a host meanwhile. Ours.
+    /// Packets that a new one is compared with: those of the last few ms. Our choice.
     const MOST: usize = 128;
 
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.

@@ -6,7 +6,7 @@ use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment, SeqNumber, Timestamps};
 
 use super::{
-    stream::{Novelty, Stream},
+    stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
 };
 use crate::attribution::{
@@ -30,7 +30,7 @@ pub(crate) struct Ends {
 /// One end as a sender.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
-    pub stream: Stream,
+    pub stream: ObservedStream,
     pub sender: Sender,
     mss: Option<u16>,
     timestamps: bool,
@@ -106,7 +106,7 @@ impl Ends {
         }
     }
 
-    /// What a segment says but for its data.
+    /// What a segment's header says.
     pub(crate) fn handle_header(
         &mut self,
         segment: &Segment,
@@ -205,7 +205,7 @@ impl Ends {
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.
     fn reordering(&self) -> Nanos {
-        /// Ours, for when no round trip was seen.
+        /// Our choice, for when no round trip was seen.
         const UNKNOWN: Nanos = Nanos::from_millis(3);
         match self.distances.whole() {
             Nanos::ZERO => UNKNOWN,
@@ -233,6 +233,6 @@ impl Ends {
 }
 
 /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.
-const fn is_keep_alive(bytes: &Range<u64>, stream: &Stream) -> bool {
+const fn is_keep_alive(bytes: &Range<u64>, stream: &ObservedStream) -> bool {
     bytes.end - bytes.start <= 1 && bytes.end <= stream.acked()
 }

@@ -23,7 +23,7 @@ pub(crate) struct Lingering {
 }
 
 impl Lingering {
-    /// So many repairs count. Ours.
+    /// The most repairs that are kept. Our choice.
     const MAX_REPAIRS: usize = 64;
 
     pub(crate) const fn new(open: OpenExchange, end: u64, sent: (Departure, Instant)) -> Self {

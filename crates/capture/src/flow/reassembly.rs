@@ -19,16 +19,16 @@ struct Waiting {
 /// The next of a stream.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Piece<'a> {
-    /// So many bytes from a position on, and what was captured of them.
+    /// A position, the number of bytes from there on, and those that were captured.
     Data(u64, u32, &'a [u8]),
     /// Bytes that the capture does not have.
     Gap(Range<u64>),
 }
 
 impl Reassembly {
-    /// Bytes that wait at once; of what comes then only its place is kept. Ours.
+    /// The most bytes that wait at once; of later segments only the place is kept. Our choice.
     const MAX_BYTES: usize = 256 * 1024;
-    /// Segments that wait at once; then what they wait for is given up. Ours.
+    /// The most segments that wait at once; then what they wait for is given up. Our choice.
     const MAX_SEGMENTS: usize = 1_024;
 
     /// The first byte that is not there yet.

@@ -11,8 +11,8 @@ use crate::attribution::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
     account: Option<Account>,
-    syn: Handed,
-    reply: Handed,
+    syn: SeenSyn,
+    reply: SeenSyn,
     established: bool,
     in_tls: bool,
     /// Accounts remember which time went where.
@@ -21,26 +21,26 @@ pub(crate) struct Setup {
 
 /// A SYN: when it was last seen, in which packet, how often.
 #[derive(Clone, Copy, Debug, Default)]
-struct Handed {
+struct SeenSyn {
     seen: Instant,
     packet: u64,
     times: u32,
 }
 
 impl Setup {
-    /// Who opens a connection and asks nothing for so long has opened it in advance: what that cost is
-    /// no part of the exchange. Ours.
+    /// A connection without a request for this long was opened in advance, and its setup is no part of
+    /// the exchange. Our choice.
     const IN_ADVANCE: Nanos = Nanos::from_millis(200);
 
     /// A SYN was seen, or the one in answer to it, which goes in `direction`.
     pub(crate) fn handle_syn(&mut self, direction: Direction, seen: Instant, packet: u64) {
-        let handed = match direction {
+        let syn = match direction {
             Direction::ToServer => &mut self.syn,
             Direction::ToClient => &mut self.reply,
         };
-        let before = handed.packet;
-        *handed = Handed { seen, packet, times: handed.times.saturating_add(1) };
-        let again = handed.times > 1;
+        let before = syn.packet;
+        *syn = SeenSyn { seen, packet, times: syn.times.saturating_add(1) };
+        let again = syn.times > 1;
         if self.account.is_none() {
             self.account = Some(self.new_account(seen));
         }

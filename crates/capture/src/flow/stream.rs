@@ -8,7 +8,7 @@ use crate::{Positions, attribution::Nanos};
 
 /// What a capture has shown of the bytes that one end sends.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stream {
+pub(crate) struct ObservedStream {
     positions: Option<Positions>,
     /// The first byte after all that was seen.
     highest: u64,
@@ -57,8 +57,8 @@ pub(crate) struct Progress {
     pub opened: u64,
 }
 
-impl Stream {
-    /// More holes than this are taken together: as many as no reordering leaves. Ours.
+impl ObservedStream {
+    /// Beyond this many holes, the oldest are merged: reordering leaves fewer. Our choice.
     const MAX_HOLES: usize = 32;
     /// The position of the first byte seen of a stream that is seen from its middle: what is before
     /// it is a gap of unknown length.
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_fills_a_hole_is_told_from_what_comes_again() {
-        let mut stream = Stream::default();
+        let mut stream = ObservedStream::default();
         stream.place(&Segment { seq: SeqNumber(99), flags: Flags::SYN, ..Segment::default() });
         for (seq, len, now, expected) in [
             (100, 100, 1, Novelty::New),
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_only_looked_up_begins_no_stream() {
-        let mut stream = Stream::default();
+        let mut stream = ObservedStream::default();
         assert_eq!(stream.find(&data(10, 0)), None);
         let bytes = stream.place(&data(100, 10)).unwrap();
         assert_eq!(stream.find(&data(105, 10)), Some(bytes.start + 5..bytes.end + 5));
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn windows_are_scaled_only_when_the_scale_is_known() {
         let ack = |window| Segment { ack: Some(SeqNumber(1)), window, ..Segment::default() };
-        let mut stream = Stream::default();
+        let mut stream = ObservedStream::default();
         stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
         stream.acknowledge(&ack(10), None);
         assert_eq!(stream.edge(), None);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_unseen_data_shows_that_the_capture_lost_some() {
-        let mut stream = Stream::default();
+        let mut stream = ObservedStream::default();
         stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
         let bytes = stream.place(&data(1, 100)).unwrap();
         stream.see(&bytes, at(1));

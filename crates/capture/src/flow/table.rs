@@ -9,15 +9,15 @@ use std::{
 use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
-use super::{closed::Closed, connection::Connection, copies::Copies};
+use super::{closed::Closed, connection::ObservedConnection, copies::Copies};
 use crate::{decode::Seen, results::Results};
 
 /// The connections that are alive, and those that are over but may still be heard of.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct ConnectionTable {
     // Looked up, never walked but to end it: so the order of a hash table shows nowhere.
-    slots: HashMap<Pair, Slot>,
-    over: VecDeque<(Instant, Pair)>,
+    slots: HashMap<EndpointPair, Slot>,
+    over: VecDeque<(Instant, EndpointPair)>,
     opened: u32,
     copies: Copies,
     copied: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Table {
 /// Both ends, the lesser one first, so that both directions find the same. As numbers: each segment
 /// is looked up.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Pair {
+pub(crate) struct EndpointPair {
     one: u128,
     other: u128,
     ports: u64,
@@ -36,16 +36,16 @@ pub(crate) struct Pair {
 
 #[derive(Debug)]
 enum Slot {
-    Alive(Box<Connection>),
+    Alive(Box<ObservedConnection>),
     Over(Closed),
 }
 
-impl Table {
+impl ConnectionTable {
     /// So long a connection that is over may still be heard of: 2 MSL as Linux has it.
     const LINGER: Duration = Duration::from_secs(60);
-    /// So many of them are remembered. Ours.
+    /// The most closed connections that are remembered. Our choice.
     const MAX_OVER: usize = 1 << 16;
-    /// So many translations are remembered. Ours.
+    /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
     /// Takes a segment to its connection.
@@ -63,7 +63,7 @@ impl Table {
                 &renamed
             }
         };
-        let pair = Pair::of(seen.source, seen.destination);
+        let pair = EndpointPair::of(seen.source, seen.destination);
         self.forget(seen.at);
         let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
         let slot = self.slots.get_mut(&pair);
@@ -81,7 +81,8 @@ impl Table {
             slot => slot,
         };
         let (client, server) = roles(seen);
-        let mut connection = Box::new(Connection::new(self.opened, client, server, seen.at));
+        let mut connection =
+            Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
         self.opened += 1;
         if results.keeps_series() {
             connection.keep_series();
@@ -102,7 +103,7 @@ impl Table {
     /// The copy of a packet has other addresses than the packet: so has all of its connection.
     fn translate(&mut self, copy: &Seen<'_>, original: [SocketAddr; 2]) {
         let addresses = [copy.source, copy.destination];
-        let pair = Pair::of(copy.source, copy.destination);
+        let pair = EndpointPair::of(copy.source, copy.destination);
         if addresses == original || self.slots.contains_key(&pair) {
             return;
         }
@@ -122,7 +123,7 @@ impl Table {
         self.aliases.get(&addresses).copied()
     }
 
-    fn end(&mut self, pair: Pair, now: Instant, results: &mut Results) {
+    fn end(&mut self, pair: EndpointPair, now: Instant, results: &mut Results) {
         if let Some(Slot::Alive(connection)) = self.slots.remove(&pair) {
             self.slots.insert(pair, Slot::Over(connection.finish(results)));
         }
@@ -159,7 +160,7 @@ impl Table {
     }
 }
 
-impl Pair {
+impl EndpointPair {
     pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
         let [a, b] = [number(one.ip()), number(other.ip())];
         let [c, d] = [one, other].map(|end| u64::from(end.port()));

@@ -19,12 +19,11 @@ pub(crate) struct WarmUp {
 }
 
 impl WarmUp {
-    /// So many are enough: the first two flights of a large initial window, with their
-    /// acknowledgements. Ours.
+    /// The first two flights of a large initial window, with their acknowledgements. Our choice.
     const SEGMENTS: usize = 40;
-    /// No more data waits than that: so many segments of an Ethernet's size. Ours.
+    /// The most data that waits: 44 segments of an Ethernet's size. Our choice.
     const BYTES: usize = 64 * 1024;
-    /// Nobody waits longer than that to be judged: a live report goes on. Ours.
+    /// The longest wait: a live report must go on. Our choice.
     const SPAN: Duration = Duration::from_secs(2);
 
     /// Puts a segment off; whether all that wait should be judged now.

@@ -14,13 +14,13 @@ use super::{
     interfaces::Interfaces,
     pcap::{self, Pcap},
     pcapng::{self, PcapNg},
-    window::Window,
+    window::ReadBuffer,
 };
 
 /// A file that is being read.
 pub(super) struct Capture {
     file: PathBuf,
-    window: Window,
+    window: ReadBuffer,
     /// Known once the first bytes are there.
     format: Option<Format>,
     current: Option<Record>,
@@ -40,7 +40,7 @@ impl Capture {
     }
 
     fn new(file: &Path, input: Box<dyn Read + Send>) -> Self {
-        let window = Window::new(input);
+        let window = ReadBuffer::new(input);
         Self { file: file.to_owned(), window, format: None, current: None }
     }
 
@@ -116,7 +116,7 @@ enum Format {
 }
 
 impl Format {
-    fn begin(window: &mut Window, interfaces: &mut Interfaces) -> Result<Self, Problem> {
+    fn begin(window: &mut ReadBuffer, interfaces: &mut Interfaces) -> Result<Self, Problem> {
         if window.begin_record()? {
             return Err(Problem::Empty);
         }

@@ -4,7 +4,7 @@ use ackwise_tcp::Instant;
 
 use super::{
     LARGEST_PACKET, LinkType, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder,
-    window::Window,
+    window::ReadBuffer,
 };
 
 /// What the first four bytes of a file say.
@@ -44,7 +44,7 @@ impl Pcap {
     /// Takes the header off a file.
     pub(super) fn begin(
         variant: Variant,
-        window: &mut Window,
+        window: &mut ReadBuffer,
         interfaces: &mut Interfaces,
     ) -> Result<Self, Problem> {
         let Variant { order, .. } = variant;
@@ -64,7 +64,7 @@ impl Pcap {
     }
 
     /// Waits for the next record. `None` at the end.
-    pub(super) fn advance(&self, window: &mut Window) -> Result<Option<Record>, Problem> {
+    pub(super) fn advance(&self, window: &mut ReadBuffer) -> Result<Option<Record>, Problem> {
         let Self { variant: Variant { order, nanos_per_tick, record_header }, .. } = *self;
         if window.begin_record()? {
             return Ok(None);

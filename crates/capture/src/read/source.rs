@@ -39,7 +39,7 @@ use super::{
 pub struct Source {
     /// What is yet to be opened, the earliest first.
     waiting: VecDeque<Waiting>,
-    /// What has a current packet; but for the last one given, which is advanced first.
+    /// Files with a current packet, except the one that `given` names, which is advanced first.
     open: Vec<Capture>,
     /// Whose current packet was given last.
     given: Option<usize>,

@@ -6,7 +6,7 @@ use super::Problem;
 
 /// Gives whole records as slices, however the bytes arrive: nobody waits for more than was asked
 /// for.
-pub(super) struct Window {
+pub(super) struct ReadBuffer {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     /// What was read and not yet consumed is `buffer[start..end]`.
@@ -18,7 +18,7 @@ pub(super) struct Window {
     record_offset: u64,
 }
 
-impl Window {
+impl ReadBuffer {
     pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
         Self { input, buffer: vec![0; USUAL], start: 0, end: 0, offset: 0, record_offset: 0 }
     }
@@ -63,7 +63,7 @@ impl Window {
         self.offset += bytes as u64;
     }
 
-    /// Leaves out `bytes` of a `what` without keeping them, but for the last `N`, which it gives.
+    /// Skips `bytes` of a `what` without keeping them, except the last `N`, which it returns.
     pub(super) fn skip_to_end<const N: usize>(
         &mut self,
         bytes: u64,

@@ -7,18 +7,18 @@ use ackwise_tcp::{Instant, Segment};
 
 use super::{held::Held, mask::mask};
 use crate::{
-    conversation::{Conversation, Token},
+    conversation::{ExchangeReader, Token},
     decode::Seen,
     flow::{Ends, Lost, Reassembly, tell},
 };
 
 /// A connection that is not over.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct FollowedConnection {
     client: SocketAddr,
     ends: Ends,
     reassembly: [Reassembly; 2],
-    conversation: Conversation,
+    conversation: ExchangeReader,
     key: RandomState,
     /// Packets of which it is not decided what stays, in their order, and their places.
     waiting: [VecDeque<Waiting>; 2],
@@ -31,13 +31,13 @@ struct Waiting {
     bytes: Range<u64>,
 }
 
-impl Connection {
+impl FollowedConnection {
     pub(super) fn new(client: SocketAddr, key: RandomState) -> Self {
         Self {
             client,
             ends: Ends::default(),
             reassembly: Default::default(),
-            conversation: Conversation::with_tokens(),
+            conversation: ExchangeReader::with_tokens(),
             key,
             waiting: Default::default(),
             last_seen: Instant::EPOCH,

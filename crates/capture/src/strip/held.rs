@@ -25,9 +25,9 @@ struct Waiting {
 }
 
 impl Held {
-    /// So many packets wait at most: a second of 800 Mb/s. Ours.
+    /// The most packets that wait: a second of 800 Mb/s. Our choice.
     const MOST_PACKETS: usize = 1 << 16;
-    /// So many bytes. Ours.
+    /// The most bytes that wait. Our choice.
     const MOST_BYTES: usize = 32 << 20;
 
     /// Holds a packet, of whose data nothing stays as yet; its number.

@@ -16,10 +16,9 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// So many are remembered; then all are forgotten, and those that come again have new numbers.
-    /// Ours.
+    /// The most addresses that are remembered; then all are forgotten, and get new numbers. Our choice.
     const MOST: usize = 1 << 19;
-    /// Numbers that an address in 10.0.0.0/8 has room for. No more hosts are told of.
+    /// Numbers that an address in 10.0.0.0/8 has room for. Packets of further hosts are dropped.
     const LAST: u32 = (1 << 24) - 2;
 
     /// The addresses in the place of these, with their ports; `None` if there are no more numbers.

@@ -49,10 +49,10 @@ use hashbrown::HashMap;
 
 use crate::{
     decode::{Seen, decode},
-    flow::{Pair, roles},
+    flow::{EndpointPair, roles},
     read::{Drops, Frame},
 };
-use connection::Connection;
+use connection::FollowedConnection;
 use file::{File, Packet};
 use held::Held;
 
@@ -95,7 +95,7 @@ use held::Held;
 pub struct Stripper<W> {
     file: File<W>,
     // Looked up, never walked.
-    connections: HashMap<Pair, Box<Connection>>,
+    connections: HashMap<EndpointPair, Box<FollowedConnection>>,
     held: Held,
     hosts: Hosts,
     key: RandomState,
@@ -158,7 +158,7 @@ impl<W: Write> Stripper<W> {
 
     /// Lets the packet's connection decide what stays of it, and of packets before it.
     fn follow(&mut self, seen: &Seen<'_>, number: u64) {
-        let pair = Pair::of(seen.source, seen.destination);
+        let pair = EndpointPair::of(seen.source, seen.destination);
         let known = self.connections.get_mut(&pair);
         let connection = match known.filter(|it| !it.is_reused_by(&seen.segment)) {
             Some(connection) => connection,
@@ -167,7 +167,7 @@ impl<W: Write> Stripper<W> {
             }
             None => {
                 let (client, _) = roles(seen);
-                let connection = Box::new(Connection::new(client, self.key.clone()));
+                let connection = Box::new(FollowedConnection::new(client, self.key.clone()));
                 self.connections.insert(pair, connection);
                 let Some(connection) = self.connections.get_mut(&pair) else { return };
                 connection

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_capture::conversation::{Conversation, Event, ExchangeId};
+use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader};
 use ackwise_cause::Direction;
 use proptest::prelude::*;
 
@@ -108,12 +108,12 @@ fn any_snap_length_leaves_as_many_exchanges_as_begin_with_segments() {
 
 #[test]
 fn an_idle_connection_takes_few_bytes() {
-    assert!(size_of::<Conversation>() <= 200, "{}", size_of::<Conversation>());
+    assert!(size_of::<ExchangeReader>() <= 200, "{}", size_of::<ExchangeReader>());
 }
 
 #[test]
 fn a_client_that_asks_for_ever_is_forgotten_about() {
-    let mut conversation = Conversation::new();
+    let mut conversation = ExchangeReader::new();
     let request = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
     let mut begun = 0;
     for index in 0..5000 {
@@ -205,7 +205,7 @@ proptest! {
     fn every_exchange_begins_once_and_is_over_once(
         inputs in prop::collection::vec(input(), 0..30),
     ) {
-        let mut conversation = Conversation::new();
+        let mut conversation = ExchangeReader::new();
         let mut ends = [0, 0];
         let mut told = BTreeMap::new();
         for input in inputs.into_iter().chain([Input::Abort]) {

@@ -12,7 +12,7 @@
 //! | `s gap 500` | it sends 500 bytes that the capture lost |
 //! | `c end`, `abort` | FIN of the client; RST |
 
-use ackwise_capture::conversation::{Conversation, Event, ExchangeId, Protocol};
+use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader, Protocol};
 use ackwise_cause::Direction;
 
 /// One line of a script.
@@ -130,7 +130,7 @@ fn unescape(text: &str) -> Vec<u8> {
 
 /// Plays `lines` as a capture shows them; what the conversation tells, one event a line.
 pub(crate) fn play(lines: &[Line], shown: Shown) -> String {
-    let mut conversation = Conversation::new();
+    let mut conversation = ExchangeReader::new();
     let mut ends = [0, 0];
     let mut told = Vec::new();
     for line in lines {

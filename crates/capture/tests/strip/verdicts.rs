@@ -140,7 +140,7 @@ fn paths() -> impl Iterator<Item = Path> {
     })
 }
 
-/// A connection's facts but for its addresses, an exchange's but for its path, which are masked.
+/// A connection's facts except its addresses, an exchange's except its path, which are masked.
 fn facts(analysis: &Analysis) -> Vec<String> {
     let connections = analysis.connections.iter().map(|it| {
         let end = (it.closed_first, it.reset, it.initial_window, it.delayed_ack, it.vantage);

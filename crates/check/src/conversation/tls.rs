@@ -13,7 +13,7 @@ use std::{
 
 use rustls::{CertificateError, ClientConnection, OtherError};
 
-use super::{Trouble, layer::Plain};
+use super::{Trouble, plain::Plain};
 use crate::stack::{Connection, Happening, TransportError};
 
 /// One TLS session over one connection.
@@ -133,7 +133,8 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
     if bytes.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
         let sample = bytes[..bytes.len().min(SAMPLE)].escape_ascii();
         return Err(Trouble::Tls(format!(
-            "not a TLS record: the response begins with \"{sample}\" (if the server has no TLS, use \
+            "not a TLS record: the response begins with \"{sample}\" (if the server has no TLS, \
+             use \
              http://)"
         )));
     }

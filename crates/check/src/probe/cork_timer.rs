@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 use serde_json::json;
 
 use super::{Facts, Found, facts::unended, follow, ms};
@@ -47,7 +48,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
-    let tried = super::counted(sizes.len() as u64, "size");
+    let tried = counted(sizes.len() as u64, "size");
     Ok(Found::new(Verdict::Pass, format!("no response waits for a timer ({tried} tried)"), values))
 }
 
@@ -94,14 +95,16 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchan
     if judgement == Judgement::Cork {
         let values = json!({ "stall_ms": stall, "sizes": sizes });
         let summary = format!(
-            "the last segment of a response of {bytes} bytes waits {:.0} ms for a timer, unless the connection closes: TCP_CORK is left set",
+            "the last segment of a response of {bytes} bytes waits {:.0} ms for a timer, unless \
+             the connection closes: TCP_CORK is left set",
             stall.unwrap_or_default()
         );
         return Found::new(Verdict::Warn, summary, values).costing(stall).shown_by(Some(shown));
     }
     let values = json!({ "stall_ms": null, "sizes": sizes });
     let summary = format!(
-        "a response of {bytes} bytes takes {:.0} ms, about as long as the TCP_CORK timer, but also when the connection closes: the application takes that time",
+        "a response of {bytes} bytes takes {:.0} ms, about as long as the TCP_CORK timer, but \
+         also when the connection closes: the application takes that time",
         stall.unwrap_or_default()
     );
     Found::new(Verdict::Pass, summary, values).shown_by(Some(shown))

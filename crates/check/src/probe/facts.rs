@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use super::Idle;
+use ackwise_cause::Software;
+
 use crate::conversation::{Exchange, Page};
 
 /// A server, as far as it is known.
@@ -25,6 +26,15 @@ pub struct Facts {
     pub split_seen: Option<Exchange>,
 }
 
+/// What became of a connection that was left idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Idle {
+    /// How long it has been idle.
+    pub lasted: Duration,
+    /// The server has closed it.
+    pub closed_by_server: bool,
+}
+
 impl Facts {
     /// What is known after `first` came for `page`.
     #[must_use]
@@ -33,10 +43,10 @@ impl Facts {
         Self { page, first, others: Vec::new(), rtt, thorough: false, idle: None, split_seen }
     }
 
-    /// The `Server` field.
+    /// What the `Server` field says that it is, if that is known.
     #[must_use]
-    pub fn software(&self) -> Option<&str> {
-        self.first.head.fields.text("Server")
+    pub fn software(&self) -> Option<Software> {
+        self.first.head.fields.text("Server").and_then(Software::recognise)
     }
 
     /// Whether the server offers ranges of the page.

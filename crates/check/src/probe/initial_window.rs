@@ -1,6 +1,7 @@
 //! `initial-window`: segments sent before the first ACK.
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 use serde_json::json;
 
 use super::{Facts, Found, flight::View};
@@ -34,7 +35,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "bytes": flight.bytes, "at_least": at_least });
     if flight.ends_short {
         let summary = format!(
-            "at least {segments}: the server paused after a segment that was not full, so the window may not be the limit"
+            "at least {segments}: the server paused after a segment that was not full, so the \
+             window may not be the limit"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
@@ -43,7 +45,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
     if flight.is_all && uncertain {
         let summary = format!(
-            "at least {segments}: the whole response arrived before our first ACK; add a larger page with --paths"
+            "at least {segments}: the whole response arrived before our first ACK; add a larger \
+             page with --paths"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
@@ -53,7 +56,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
         _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
     };
-    let counted = super::counted(segments, "segment");
+    let counted = counted(segments, "segment");
     let summary = format!("{counted} before the first ACK, {note}");
     Ok(Found::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 use serde_json::{Value, json};
 
 use super::{
@@ -206,7 +207,8 @@ fn report(sizes: &[Size]) -> Found {
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values["cost_ms_200_computed"] = json!(computed);
             let waits = format!(
-                "the last segment of a response of {bytes} bytes waits for our delayed ACK in {times} of {of} trials"
+                "the last segment of a response of {bytes} bytes waits for our delayed ACK in \
+                 {times} of {of} trials"
             );
             let (verdict, summary) = if cost >= STALL {
                 (Verdict::Fail, format!("{waits}: {:.0} ms", ms(cost)))
@@ -217,7 +219,7 @@ fn report(sizes: &[Size]) -> Found {
             (verdict, Some(ms(cost)), summary)
         }
         Release::NotHeld => {
-            let tried = super::counted(sizes.len() as u64, "size");
+            let tried = counted(sizes.len() as u64, "size");
             (Verdict::Pass, None, format!("no response waits for our ACK ({tried} tried)"))
         }
         Release::Timer => {
@@ -228,13 +230,15 @@ fn report(sizes: &[Size]) -> Found {
         }
         Release::Other => {
             let summary = format!(
-                "a response of {bytes} bytes pauses {stall:.0} ms, but not for our ACK: the application or the path takes that time"
+                "a response of {bytes} bytes pauses {stall:.0} ms, but not for our ACK: the \
+                 application or the path takes that time"
             );
             (Verdict::Pass, None, summary)
         }
         Release::Undecided => {
             let summary = format!(
-                "a response of {bytes} bytes pauses, but the trials were inconclusive: this machine or the path is too busy"
+                "a response of {bytes} bytes pauses, but the trials were inconclusive: this \
+                 machine or the path is too busy"
             );
             (Verdict::Unknown, None, summary)
         }

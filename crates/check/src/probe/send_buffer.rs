@@ -1,5 +1,6 @@
 //! `send-buffer`: what bounds the flight when we acknowledge promptly and advertise a large window?
 
+use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
 use serde_json::json;
 
@@ -27,7 +28,8 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page with --paths"
+            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page \
+             with --paths"
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
@@ -55,7 +57,7 @@ fn report(first: Flight, second: Flight) -> Found {
     let why = match bound {
         "response" => "the response size (all of it fits)",
         "window" => "our window",
-        "congestion-window" => "the congestion window (it was still growing)",
+        CONGESTION_WINDOW => "the congestion window (it was still growing)",
         _ => "the send buffer, or the server's write pattern (it does not grow with more ACKs)",
     };
     let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
@@ -70,10 +72,13 @@ fn bound(first: Flight, second: Flight) -> &'static str {
         return "window";
     }
     if second.bytes > first.bytes + first.bytes / 10 {
-        return "congestion-window";
+        return CONGESTION_WINDOW;
     }
-    "send-buffer"
+    SEND_BUFFER
 }
+
+const CONGESTION_WINDOW: &str = Cause::CongestionWindow.name();
+const SEND_BUFFER: &str = Cause::SendBuffer.name();
 
 /// Larger than what servers buffer (600-800 KB on Linux).
 const WINDOW: u32 = 4 << 20;

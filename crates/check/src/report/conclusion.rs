@@ -81,7 +81,7 @@ fn lossless(who: &str, card: &Card) -> String {
 }
 
 fn names<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
-    findings.into_iter().map(|it| it.id.as_str()).collect::<Vec<_>>().join(", ")
+    findings.into_iter().map(|it| it.id.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// What was lost, in the order given, and what was wrong without a cost.
@@ -170,7 +170,8 @@ mod tests {
         };
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Could not determine \
+            "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Could not \
+             determine \
              short-initial-segment."
         );
     }
@@ -192,7 +193,8 @@ mod tests {
         nagle(&mut report).verdict = Verdict::Unknown;
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/: could not determine short-initial-segment, nagle-delayed-ack; worth \
+            "http://127.0.0.1:8080/: could not determine short-initial-segment, \
+             nagle-delayed-ack; worth \
              a look: split-head."
         );
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Exporter, Report};
-use crate::{builtin::PageTimes, card::Card};
+use crate::{card::Card, page_times::PageTimes};
 
 /// One JSON object: `{"cards": […], …}`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::{
-    builtin::PageTimes,
     card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict},
+    page_times::PageTimes,
 };
 
 /// A user's server with one finding of each verdict.
@@ -106,7 +106,8 @@ fn nagle() -> Finding {
         id: FindingId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
-        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, every time"
+        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, \
+                  every time"
             .to_owned(),
         values: json!({
             "released_by": "ack", "cost_ms_40": 40.17, "cost_ms_120": 120.3, "sizes": [300],
@@ -118,7 +119,8 @@ fn nagle() -> Finding {
             "0.040344 < 605:905(300) ack 149".to_owned(),
         ],
         remedy: Some(
-            "set TCP_NODELAY on accepted connections. Or write head and body with one call (tested: it removes this)"
+            "set TCP_NODELAY on accepted connections. Or write head and body with one call \
+             (tested: it removes this)"
                 .to_owned(),
         ),
     }

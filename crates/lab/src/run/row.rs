@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ackwise_sim::Measures;
 use serde::{Deserialize, Serialize};
 
-use super::measures::flatten;
 use crate::experiment::{Experiment, Labels};
+use crate::measures::flatten;
 
 /// One case with one seed, and what was measured.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct Row {
     pub seed: u64,
     /// The hash of all that happened, in 16 hexadecimal digits.
     pub trace: String,
-    /// By name: [`measures::names`](super::measures::names).
+    /// By name: [`measures::names`](crate::measures::names).
     pub measures: BTreeMap<String, f64>,
 }
 

@@ -60,7 +60,7 @@ class SequencePlot {
   load() {
     this.columns = sequenceColumns(this.packets, this.way);
     const spans = this.timeline.exchangesOf(this.connection).flatMap((it) => it.spans());
-    this.stalls = spans.filter((it) => it.way === this.way && it.exact && !WAYS.has(it.cause));
+    this.stalls = spans.filter((it) => it.way === this.way && it.exact && !this.timeline.pathDelays.has(it.cause));
     this.draw();
   }
 

@@ -3,14 +3,13 @@
 const BIT = { toClient: 1, syn: 2, fin: 4, rst: 8, again: 16, ack: 32, edge: 64 };
 const DIRECTIONS = ["to server", "to client"];
 
-/** Causes that are there without anybody's fault: the way takes time. They are not shaded. */
-const WAYS = new Set(["propagation", "transmission", "request-upload"]);
-
 class Timeline {
   constructor(packed) {
     this.packed = packed;
     this.exchanges = packed.exchanges.map((it, place) => new Exchange(packed, it, place));
     this.connections = packed.connections;
+    /** What the path takes without anybody's fault. It is not shaded. */
+    this.pathDelays = new Set(packed.path_delays);
     this.byConnection = Map.groupBy(this.exchanges, (it) => it.connection);
   }
 

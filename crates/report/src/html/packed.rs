@@ -16,6 +16,8 @@ use super::timeline::{Connection, Exchange, Timeline};
 pub(super) struct Packed<'a> {
     /// `[name, [party to the server, party to the client]]`, by the numbers used below.
     causes: Vec<(&'static str, [Option<&'static str>; 2])>,
+    /// Causes that are not shaded: the path takes that time without anybody's fault.
+    path_delays: Vec<&'static str>,
     labels: Vec<&'a str>,
     connections: Vec<PackedConnection<'a>>,
     exchanges: Vec<PackedExchange>,
@@ -57,6 +59,11 @@ impl Timeline {
         let connection = |it| pack_connection(it, self.first);
         Packed {
             causes: Cause::ALL.map(|cause| (cause.name(), parties(cause))).to_vec(),
+            path_delays: Cause::ALL
+                .into_iter()
+                .filter(|cause| cause.is_path_delay())
+                .map(Cause::name)
+                .collect(),
             exchanges: self.exchanges.iter().map(exchange).collect(),
             connections: self.connections.iter().map(connection).collect(),
             labels: labels.into_keys().collect(),

@@ -119,7 +119,7 @@ impl Cubic {
         self.window.enter_recovery(threshold, scoreboard);
     }
 
-    /// Section 4.8: after a time-out "K is set to 0, and W_max is set to the congestion window size
+    /// Section 4.8: after a timeout "K is set to 0, and W_max is set to the congestion window size
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
     /// that has expired before (RFC 5681, section 3.1).
     pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {

@@ -24,7 +24,7 @@ pub const DUPLICATE_THRESHOLD: u16 = 3;
 /// How the endpoint repairs a loss that duplicate ACKs announced.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Repair {
-    /// Go back to the segment and start again from there, as after a time-out: Tahoe as ns-2 has it.
+    /// Go back to the segment and start again from there, as after a timeout: Tahoe as ns-2 has it.
     /// (4.3BSD-Tahoe retransmits that segment and goes on where it was.)
     GoBack,
     /// Retransmit one segment; the first ACK for new data ends the recovery (4.3BSD-Reno).

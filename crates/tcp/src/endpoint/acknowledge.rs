@@ -40,7 +40,7 @@ pub(super) struct Acknowledger {
 
 /// RFC 9293, section 3.7.1: the MSS that holds if none was announced.
 const DEFAULT_SEGMENT: u16 = 536;
-/// The longest that we wait for an interarrival time (ours: BSD's tick).
+/// The longest that we wait for an interarrival time (our choice: BSD's tick).
 const INTERARRIVAL_MAX_US: u32 = 200_000;
 
 impl Acknowledger {
@@ -84,7 +84,7 @@ impl Acknowledger {
         self.quick_ack.data_sent(self.since_arrival(now));
     }
 
-    /// Whether an ACK must leave now; the RTO bounds what a missed time-out teaches.
+    /// Whether an ACK must leave now; the RTO bounds what a missed timeout teaches.
     pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> bool {
         let timed_out = !self.now && self.due.is_due(now);
         if timed_out {
@@ -121,7 +121,7 @@ impl Acknowledger {
         self.last_arrival = Alarm::at(now);
     }
 
-    /// The shortest gap counts; it is forgotten by an eighth with each further one (ours), as routes
+    /// The shortest gap counts; it is forgotten by an eighth with each further one (our choice), as routes
     /// change. Segments that came in at once tell nothing about the line.
     fn learn_interarrival(&mut self, gap: Duration) {
         if let Ok(gap_us @ 1..) = u32::try_from(gap.as_micros()) {

@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a time-out, an
+    /// RFC 6298, section 3 (Karn): only a segment that was sent once is timed. After a timeout, an
     /// echo of what was sent last is as good (RFC 7323, section 4); an older echo is not, because the
     /// ACK that was lost in between may have carried it.
     fn measure_round_trip(&mut self, segment: &Segment, now: Instant) {

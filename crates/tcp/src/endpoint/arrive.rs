@@ -359,7 +359,7 @@ impl Endpoint {
     }
 }
 
-/// A smaller MSS than this is taken as this (ours): a peer must not make us send one byte a segment.
+/// A smaller MSS counts as this one (our choice): a peer must not make us send one byte a segment.
 const MSS_MIN: u16 = 64;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);

@@ -19,13 +19,13 @@ pub struct Config {
     /// 2 MSL, in TIME-WAIT.
     pub time_wait: Duration,
     /// How long a SYN, data, a FIN or a probe of a closed window is sent again without an answer before
-    /// the connection is given up, counted from the first time-out (RFC 9293, section 3.8.3: R2, at
+    /// the connection is given up, counted from the first timeout (RFC 9293, section 3.8.3: R2, at
     /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
 }
 
 impl Config {
-    /// Ethernet's MSS, buffers of 65,535 bytes, 2 MSL of 60 s (BSD, Linux), 180 s user time-out.
+    /// Ethernet's MSS, buffers of 65,535 bytes, 2 MSL of 60 s (BSD, Linux), 180 s user timeout.
     #[must_use]
     pub const fn new(policies: Policies) -> Self {
         Self {

@@ -347,10 +347,35 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Flags, Policies, policy::Offer};
 
     #[test]
     fn an_idle_endpoint_takes_at_most_512_bytes() {
         let size = size_of::<Endpoint>();
         assert!(size <= 512, "an endpoint takes {size} bytes");
+    }
+
+    #[test]
+    fn data_behind_a_gap_is_not_readable() {
+        let now = Instant::EPOCH;
+        let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
+        let mut endpoint = Endpoint::listen(&config, SeqNumber(5_000));
+        let syn = Segment { seq: SeqNumber(0), flags: Flags::SYN, ..Segment::default() };
+        assert_eq!(endpoint.handle_segment(&syn, now), None);
+        assert!(endpoint.poll_transmit(now).is_some_and(|transmit| transmit.segment.flags.syn));
+        let data = |seq, len| Segment {
+            seq: SeqNumber(seq),
+            ack: Some(SeqNumber(5_001)),
+            len,
+            ..Segment::default()
+        };
+        for (segment, events) in [
+            (data(1, 0), [Some(Event::Connected), None]),
+            (data(101, 100), [None, None]),
+            (data(1, 100), [Some(Event::Readable), None]),
+        ] {
+            let _ = endpoint.handle_segment(&segment, now);
+            assert_eq!([endpoint.poll_event(), endpoint.poll_event()], events, "{segment:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Linux's estimates of when to acknowledge: quick-ACK, "ping-pong" and the adaptive time-out
+//! Linux's estimates of when to acknowledge: quick-ACK, "ping-pong" and the adaptive timeout
 //! (`icsk_ack` in `include/net/inet_connection_sock.h`, as of Linux 6).
 //!
 //! Not here: compressed ACKs of out-of-order data (`tcp_comp_sack_*`), and a `rcv_mss` that shrinks.
@@ -81,7 +81,7 @@ impl QuickAck {
         }
     }
 
-    /// The time-out was over before an answer left (`tcp_delack_timer_handler`).
+    /// The timeout was over before an answer left (`tcp_delack_timer_handler`).
     pub(super) fn timed_out(&mut self, rto: Duration) {
         if self.interactive {
             self.interactive = false;
@@ -101,7 +101,7 @@ impl QuickAck {
         self.small_segments >= if self.interactive { 2 } else { 1 }
     }
 
-    /// How long an ACK is delayed (`tcp_send_delayed_ack`): the time-out, at most the round-trip time.
+    /// How long an ACK is delayed (`tcp_send_delayed_ack`): the timeout, at most the round-trip time.
     pub(super) fn time_out(&self, srtt: Option<Duration>) -> Duration {
         let longest = srtt.map_or(MAX_US, |srtt| microseconds(srtt).clamp(MIN_US, MAX_US));
         Duration::from_micros(self.time_out_us.min(longest).into())
@@ -187,5 +187,21 @@ mod tests {
         estimates.timed_out(ms(240));
         assert!(estimates.is_quick());
         assert_eq!(estimates.time_out(None), ms(40));
+    }
+
+    #[test]
+    fn a_gap_longer_than_the_rto_renews_the_credit() {
+        let credit = Credit { window: 64_000, full_segment: 1_000 };
+        let rto = Duration::from_secs(2);
+        let mut quick_ack = QuickAck::NEW;
+        quick_ack.data_arrived(None, credit, || rto);
+        for _ in 0..MAX_CREDIT {
+            assert!(quick_ack.is_quick());
+            quick_ack.ack_sent(true);
+        }
+        for (gap, quick) in [(1_000, false), (2_000, false), (2_001, true)] {
+            quick_ack.data_arrived(Some(Duration::from_millis(gap)), credit, || rto);
+            assert_eq!(quick_ack.is_quick(), quick, "{gap} ms");
+        }
     }
 }

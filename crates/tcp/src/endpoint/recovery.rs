@@ -15,7 +15,7 @@ pub(super) enum Phase {
     Open,
     /// Duplicate ACKs announced a loss, which is being repaired.
     Fast(Repair),
-    /// Everything from SND.UNA on is sent again: a time-out, or Tahoe.
+    /// Everything from SND.UNA on is sent again: a timeout, or Tahoe.
     GoneBack,
 }
 
@@ -168,7 +168,7 @@ impl Endpoint {
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;
         self.recovery.retransmit_head = false;
-        // RFC 2018, section 8: after a time-out, what was SACKed may have been dropped since.
+        // RFC 2018, section 8: after a timeout, what was SACKed may have been dropped since.
         self.recovery.sacked.clear();
         self.sender.next = self.sender.una;
         self.sender.timed_since = Alarm::OFF;

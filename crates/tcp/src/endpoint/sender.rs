@@ -10,7 +10,7 @@ pub(super) struct Sender {
     pub(super) iss: SeqNumber,
     /// SND.UNA.
     pub(super) una: u64,
-    /// SND.NXT; goes back on a retransmission time-out.
+    /// SND.NXT; goes back on a retransmission timeout.
     pub(super) next: u64,
     /// The highest SND.NXT so far.
     pub(super) max: u64,

@@ -182,7 +182,7 @@ impl Input {
 mod tests {
     use super::{Input::*, State::*, TimeWaitHolder::*, *};
 
-    /// RFC 9293, section 3.3.2, figure 5, with the resets and time-outs of section 3.10, and what the
+    /// RFC 9293, section 3.3.2, figure 5, with the resets and timeouts of section 3.10, and what the
     /// draft adds. What is not here must not happen.
     #[rustfmt::skip]
     const ARROWS: &[(State, Input, State)] = &[
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn who_does_not_hold_time_wait_never_enters_it() {
-        // LAST-ACK-SWAP aside, which nobody enters who has agreed.
+        // Except LAST-ACK-SWAP, which an end that has agreed never enters.
         for (from, input) in product().filter(|(from, _)| *from != LastAckSwap) {
             assert_ne!(from.after_agreed(input, Yours), Some(TimeWait), "{from:?} on {input:?}");
         }

@@ -16,7 +16,7 @@ pub(super) struct Timers {
     /// reason.
     pub(super) waiting: Alarm,
     waiting_for: Timer,
-    /// The first time-out without progress since.
+    /// The first timeout without progress since.
     pub(super) stalled_since: Alarm,
     pub(super) last_send: Instant,
     pub(super) last_receive: Instant,
@@ -35,7 +35,7 @@ impl Default for Timers {
     }
 }
 
-/// RFC 9293, section 3.8.6.2.1: the override time-out is "in the range 0.1 - 1.0 seconds" (ours).
+/// RFC 9293, section 3.8.6.2.1: the override timeout is "in the range 0.1 - 1.0 seconds"; the value is our choice.
 const SILLY_WINDOW_OVERRIDE: Duration = Duration::from_millis(500);
 
 impl Timers {

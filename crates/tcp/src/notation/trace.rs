@@ -60,9 +60,9 @@ pub enum Call {
     Listen,
     /// Open one.
     Connect,
-    /// So many bytes to send.
+    /// This many bytes to send.
     Write(u32),
-    /// So many bytes taken from what was received.
+    /// This many bytes of the received data.
     Read(u32),
     /// No more will be sent.
     Close,

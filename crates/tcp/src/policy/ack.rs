@@ -26,11 +26,11 @@ pub enum AckPolicy {
         /// Where the host's clock stands.
         phase: AckDelay,
     },
-    /// Linux: at once during quick-ACK, later delayed by an adaptive time-out of about 40 ms; a
+    /// Linux: at once during quick-ACK, later delayed by an adaptive timeout of about 40 ms; a
     /// connection that answers what it receives ("ping-pong") delays from the start.
     LinuxQuickAck,
     /// Heidemann 1997, section 5: wait "slightly more than the back-to-back interarrival time" for a
-    /// further segment. `slightly` is ours: a quarter more.
+    /// further segment. `slightly` is a quarter more (our choice).
     Interarrival,
     /// A prober's receiver: never before `delay`, however much arrives.
     Withheld {
@@ -147,7 +147,7 @@ pub struct Arrival {
     pub out_of_order: bool,
     /// Linux: quick-ACK credit is left and the connection is not interactive.
     pub quick: bool,
-    /// Linux: the adaptive delayed-ACK time-out.
+    /// Linux: the adaptive delayed-ACK timeout.
     pub time_out: Duration,
     /// The shortest recent time between two full segments in a row; before there is one, the longest
     /// that the policy may wait.
@@ -198,7 +198,7 @@ pub enum AckReason {
     OutOfOrder,
 }
 
-/// A delayed-ACK time-out that the standard allows: less than half a second.
+/// A delayed-ACK timeout that the standard allows: less than half a second.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct AckDelay {
     nanos: u32,
@@ -210,7 +210,7 @@ impl AckDelay {
     /// BSD's fast timer, Linux's largest delay.
     pub const MILLIS_200: Self = Self { nanos: 200_000_000 };
 
-    /// The time-out.
+    /// The timeout.
     #[must_use]
     pub const fn get(self) -> Duration {
         Duration::from_nanos(self.nanos as u64)

@@ -6,7 +6,7 @@ use core::num::NonZeroU8;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InitialWindow {
-    /// So many segments.
+    /// This number of segments.
     Segments(NonZeroU8),
     /// BSD: one segment, but two for the passive opener, whose window the ACK of its SYN has already
     /// opened (Heidemann 1996, footnote 1).

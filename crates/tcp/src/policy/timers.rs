@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::units::Instant;
 
-/// How the retransmission time-out is computed and how coarse the clock is.
+/// How the retransmission timeout is computed and how coarse the clock is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TimerPolicy {

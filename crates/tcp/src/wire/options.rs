@@ -22,7 +22,7 @@ pub enum TcpOption<'a> {
     Timestamps(Timestamps),
     /// Who holds TIME-WAIT: kind 254, length 7, the four bytes `TWNG` as an ExID of 32 bits (RFC
     /// 6994; ours, not registered), and 1 for [`TimeWaitHolder::Mine`] or 2 for [`TimeWaitHolder::Yours`]. Any other value
-    /// is an [`Experimental`](Self::Experimental) that nobody here knows.
+    /// is an [`Experimental`](Self::Experimental) that is not interpreted.
     TimeWait(TimeWaitHolder),
     /// An experiment (RFC 6994).
     Experimental {
@@ -47,7 +47,7 @@ pub enum TcpOption<'a> {
 /// RFC 9293, section 3.1: "A TCP implementation MUST (MUST-6) ignore without error any TCP Option it
 /// does not implement, assuming that the option has a length field": unknown kinds are yielded, and
 /// skipped by their length. An option with a length of 0 or 1, or one that runs past the end, is an
-/// error and the last item: nobody knows where the next one begins. A known kind of a wrong length
+/// error and the last item: the next one may begin anywhere. A known kind of a wrong length
 /// is an error too, but the walk goes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OptionList<'a> {
@@ -62,7 +62,7 @@ impl<'a> OptionList<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// What an endpoint understands of the list.
+    /// What an endpoint understands of the list: the standard options, and who holds TIME-WAIT.
     ///
     /// Malformed options are left out, the well-formed ones before them are kept: RFC 9293, section
     /// 3.1: "TCP implementations MUST be prepared to handle an illegal option length (e.g., zero)"
@@ -70,8 +70,9 @@ impl<'a> OptionList<'a> {
     /// as Linux and BSD do: whoever could inject one segment could end the connection. Of an option
     /// that comes twice the last one counts.
     #[must_use]
-    pub fn understood(self) -> Options {
+    pub fn understood(self) -> (Options, Option<TimeWaitHolder>) {
         let mut options = Options::NONE;
+        let mut time_wait_holder = None;
         for option in self.flatten() {
             match option {
                 TcpOption::Mss(mss) => options.mss = Some(mss),
@@ -81,11 +82,11 @@ impl<'a> OptionList<'a> {
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => options.sack = blocks,
                 TcpOption::Timestamps(timestamps) => options.timestamps = Some(timestamps),
-                TcpOption::TimeWait(hold) => options.time_wait = Some(hold),
+                TcpOption::TimeWait(holder) => time_wait_holder = Some(holder),
                 TcpOption::Experimental { .. } | TcpOption::Unknown { .. } => {}
             }
         }
-        options
+        (options, time_wait_holder)
     }
 
     /// Takes the next option, having skipped padding.
@@ -188,12 +189,12 @@ pub(super) struct WrittenOptions {
 }
 
 impl WrittenOptions {
-    /// Orders and pads `options` as Linux does (`net/ipv4/tcp_output.c`, `tcp_options_write`): MSS;
+    /// Orders and pads the options as Linux does (`net/ipv4/tcp_output.c`, `tcp_options_write`): MSS;
     /// SACK-permitted and timestamps in three words, or either with two NOPs; NOP and window scale;
     /// NOP, NOP and as many SACK blocks as still fit: four alone, three beside timestamps. Before them,
     /// NOP and the holder of TIME-WAIT, an option that Linux has not.
-    pub(super) fn new(options: &Options) -> Self {
-        let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = *options;
+    pub(super) fn new(options: &Options, time_wait_holder: Option<TimeWaitHolder>) -> Self {
+        let Options { mss, window_scale, sack_permitted, timestamps, sack } = *options;
         let mut list = Self { bytes: [0; SPACE], len: 0 };
         if let Some(mss) = mss {
             list.push(&[kind::MSS, 4]);
@@ -214,8 +215,8 @@ impl WrittenOptions {
         if let Some(shift) = window_scale {
             list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift.get()]);
         }
-        if let Some(hold) = time_wait {
-            let value = if hold == TimeWaitHolder::Mine { MINE } else { YOURS };
+        if let Some(holder) = time_wait_holder {
+            let value = if holder == TimeWaitHolder::Mine { MINE } else { YOURS };
             list.push(&[kind::NO_OPERATION, kind::EXPERIMENT_2, 7]);
             list.push(&[b'T', b'W', b'N', b'G', value]);
         }

@@ -251,7 +251,7 @@ pub(super) const CLIENT_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Longest payload that is believed. The default limit is 2^14, and few peers allow more than 2^20.
 const LENGTH_LIMIT: u32 = 1 << 20;
 
-/// A type that begins nothing and ends nothing, and is told from noise.
+/// A type that begins nothing and ends nothing, and can be distinguished from noise.
 const PING: u8 = 6;
 
 /// How far ahead of the last stream another may be, when frames between were not seen.

@@ -7,7 +7,7 @@ use ackwise_cause::Direction;
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log},
     frames::Frame,
-    windows::{Credit, INITIAL_WINDOW, Window},
+    windows::{Credit, FlowWindow, INITIAL_WINDOW},
 };
 
 /// Open streams that a client began, at most [`STREAM_LIMIT`]: further ones are not told of.
@@ -26,7 +26,7 @@ struct Stream {
     request: Request,
     response: Response,
     /// For DATA to the server and to the client.
-    windows: [Window; 2],
+    windows: [FlowWindow; 2],
     /// That it overlaps with others has been told.
     overlaps: bool,
 }
@@ -84,7 +84,7 @@ impl Streams {
             exchange,
             request: Request::Nameless,
             response: Response::Awaited,
-            windows: self.initial.map(Window::new),
+            windows: self.initial.map(FlowWindow::new),
             overlaps: false,
         }
     }

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 ///
 /// It may be below zero: SETTINGS can take away what was granted (section 6.9.2).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct FlowWindow {
     left: i64,
     /// That it is used up has been told.
     blocked: bool,
 }
 
-impl Window {
+impl FlowWindow {
     pub(super) const fn new(left: i64) -> Self {
         Self { left, blocked: false }
     }
@@ -55,7 +55,7 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    /// So many frames are on their way at most; earlier ones count as there. Ours.
+    /// The most frames in flight; earlier ones count as arrived. Our choice.
     const MOST: usize = 1024;
 
     pub(super) const fn new() -> Self {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn it_is_told_once_that_a_window_is_used_up_and_once_that_it_opens() {
-        let mut window = Window::new(100);
+        let mut window = FlowWindow::new(100);
         assert!(!window.spend(99));
         assert!(window.spend(1));
         assert!(!window.spend(1));

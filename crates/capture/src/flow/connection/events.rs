@@ -3,7 +3,7 @@
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
 
-use super::Connection;
+use super::ObservedConnection;
 use crate::{
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
@@ -11,7 +11,7 @@ use crate::{
     results::Results,
 };
 
-impl Connection {
+impl ObservedConnection {
     pub(super) fn handle_events(&mut self, now: Instant, packet: u64, results: &mut Results) {
         while let Some(event) = self.conversation.poll_event() {
             self.handle_event(event, now, packet, results);

@@ -1,7 +1,7 @@
-//! What all blocks have: a type, a length before and behind.
+//! What all blocks have: a type, a length before and behind, options.
 
 use super::{
-    super::{LARGEST_PACKET, Problem, order::ByteOrder, window::Window},
+    super::{LARGEST_PACKET, Problem, order::ByteOrder, window::ReadBuffer},
     kind,
 };
 
@@ -15,7 +15,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Reads the header of a block. That of a section says which byte order holds from now on.
-    pub(super) fn begin(window: &mut Window, order: &mut ByteOrder) -> Result<Self, Problem> {
+    pub(super) fn begin(window: &mut ReadBuffer, order: &mut ByteOrder) -> Result<Self, Problem> {
         let bytes = window.need(LEAST, "a block header")?;
         let [kind, _, mark] = ByteOrder::Little.words(bytes);
         if kind == kind::SECTION_HEADER {
@@ -40,7 +40,7 @@ impl Block {
     }
 
     /// Waits for the whole block, and gives what is between its lengths.
-    pub(super) fn body<'w>(&self, window: &'w mut Window) -> Result<&'w [u8], Problem> {
+    pub(super) fn body<'w>(&self, window: &'w mut ReadBuffer) -> Result<&'w [u8], Problem> {
         self.check_length(LEAST, LARGEST_BLOCK)?;
         let bytes = window.need(self.length(), "a block")?;
         let (body, end) = bytes[HEADER..self.length()].split_at(self.length() - LEAST);
@@ -50,13 +50,13 @@ impl Block {
     }
 
     /// Leaves the whole block out, however long it is.
-    pub(super) fn skip(&self, window: &mut Window) -> Result<(), Problem> {
+    pub(super) fn skip(&self, window: &mut ReadBuffer) -> Result<(), Problem> {
         let end = window.skip_to_end::<TRAILER>(u64::from(self.length), "a block")?;
         self.check_end(self.order.u32(end))
     }
 
     /// Section 4.1: byte order mark, version, length of the section, options.
-    pub(super) fn check_section(&self, window: &mut Window) -> Result<(), Problem> {
+    pub(super) fn check_section(&self, window: &mut ReadBuffer) -> Result<(), Problem> {
         self.check_length(LEAST + 16, LARGEST_BLOCK)?;
         let &[_, _, _, _, a, b, c, d, ..] = self.body(window)? else {
             unreachable!("16 bytes are there");
@@ -84,6 +84,33 @@ impl Block {
     }
 }
 
+/// Walks code and value of each option (section 3.5). One that runs past the end is the end: what a
+/// block is about stands before its options, and is not lost for them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options<'a> {
+    bytes: &'a [u8],
+    order: ByteOrder,
+}
+
+impl<'a> Options<'a> {
+    /// The options in `body` from byte `at` on.
+    pub(super) fn of(body: &'a [u8], at: usize, order: ByteOrder) -> Self {
+        Self { bytes: body.get(at..).unwrap_or_default(), order }
+    }
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[a, b, c, d], rest) = self.bytes.split_first_chunk()?;
+        let (code, length) = (self.order.u16([a, b]), usize::from(self.order.u16([c, d])));
+        let value = rest.get(..length)?;
+        self.bytes = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        (code != END_OF_OPTIONS).then_some((code, value))
+    }
+}
+
 /// The first `N` bytes of the body of a `what`.
 pub(super) fn fixed<'a, const N: usize>(
     body: &'a [u8],
@@ -104,3 +131,6 @@ const ORDER_MARK: u32 = 0x1a2b_3c4d;
 /// The longest block that is looked into, in bytes: a packet and as much of comments. Others are
 /// skipped without being kept.
 const LARGEST_BLOCK: usize = 2 * LARGEST_PACKET;
+
+/// The option that ends the options.
+const END_OF_OPTIONS: u16 = 0;

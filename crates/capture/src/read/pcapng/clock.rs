@@ -13,7 +13,7 @@ pub(super) struct Clock {
 /// How long a tick is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Tick {
-    /// So many nanoseconds.
+    /// This many nanoseconds.
     Nanos(u64),
     /// The so-many'th part of a nanosecond.
     PerNano(u64),

@@ -2,9 +2,8 @@
 
 use super::{
     super::{Drops, LinkType, Problem, interfaces::Interfaces, order::ByteOrder},
-    block::fixed,
+    block::{Options, fixed},
     clock::Clock,
-    options::Options,
 };
 
 /// An interface as its description block has it (section 4.2).

@@ -3,13 +3,12 @@
 use ackwise_tcp::Instant;
 
 use super::{
-    Drops, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder, window::Window,
+    Drops, Problem, frame::Record, interfaces::Interfaces, order::ByteOrder, window::ReadBuffer,
 };
 
 mod block;
 mod clock;
 mod interface;
-mod options;
 mod packet;
 
 use block::Block;
@@ -44,7 +43,7 @@ impl PcapNg {
     /// Waits for the next block with a packet in it. `None` at the end.
     pub(super) fn advance(
         &mut self,
-        window: &mut Window,
+        window: &mut ReadBuffer,
         interfaces: &mut Interfaces,
     ) -> Result<Option<Record>, Problem> {
         while !window.begin_record()? {
@@ -75,7 +74,7 @@ impl PcapNg {
     fn take(
         &mut self,
         block: &Block,
-        window: &mut Window,
+        window: &mut ReadBuffer,
         interfaces: &mut Interfaces,
     ) -> Result<(), Problem> {
         match block.kind {

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use super::{
     super::{Direction, LARGEST_PACKET, Problem, order::ByteOrder},
-    block::fixed,
+    block::{Options, fixed},
     interface::Described,
-    options::Options,
 };
 
 /// What a block says of its packet.

@@ -1,0 +1,246 @@
+//! `cargo xtask bench`: ours and the other side in turn, on this machine, now.
+//!
+//! A ratio of two runs that alternate says more than two absolute figures: what disturbs the machine
+//! disturbs both. It is printed with its spread, with processor time beside wall time, and with a
+//! warning when somebody else was using the processors.
+
+mod child;
+mod explain;
+mod machine;
+mod page;
+mod peak;
+mod program;
+mod rounds;
+mod sim;
+mod spread;
+
+use std::env;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use lexopt::prelude::*;
+
+use self::machine::Load;
+use self::rounds::{Round, Sample};
+use self::spread::Spread;
+use xtask::install::{self, needs::Package};
+use xtask::process;
+
+/// A comparison that can be repeated.
+pub(crate) trait Benchmark {
+    /// What `cargo xtask bench NAME` calls it.
+    fn name(&self) -> &'static str;
+
+    /// The question that it answers.
+    fn question(&self) -> &'static str;
+
+    /// The Debian packages with the other side, and whatever else it needs.
+    fn packages(&self) -> &'static [Package];
+
+    /// What the two sides are called in the output.
+    fn label(&self, side: Side) -> &'static str;
+
+    /// The unit of what [`measure`](Self::measure) returns. Less is better.
+    fn unit(&self) -> &'static str;
+
+    /// How many rounds are enough by default.
+    fn rounds(&self) -> NonZeroUsize;
+
+    /// Builds and starts what is not part of the measurement.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be measured here.
+    fn prepare(&mut self) -> anyhow::Result<()>;
+
+    /// Measures one side once, in [`unit`](Self::unit).
+    ///
+    /// # Errors
+    ///
+    /// Why this run gave no figure.
+    fn measure(&mut self, side: Side) -> anyhow::Result<f64>;
+}
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    Ours,
+    Other,
+}
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn start() -> anyhow::Result<ExitCode> {
+    let chore = parse(env::args_os().skip(1))?;
+    process::stop_children_on_signal()?;
+    xtask::enter_repository()?;
+    match chore {
+        Chore::Help => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::List => {
+            list();
+            Ok(ExitCode::SUCCESS)
+        }
+        Chore::Run { name, rounds } => run(&name, rounds),
+    }
+}
+
+/// What was asked for.
+#[derive(Debug)]
+enum Chore {
+    Help,
+    List,
+    Run { name: String, rounds: Option<NonZeroUsize> },
+}
+
+const HELP: &str = "\
+cargo xtask bench --list
+cargo xtask bench NAME [--rounds N]
+    Run ours and the other side in turn and print the ratio with its spread.
+    Exit: 0 measured, 1 could not measure.
+";
+
+/// Parses everything after `cargo xtask bench`.
+fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let (mut name, mut rounds) = (None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("list") => return Ok(Chore::List),
+            Long("rounds") => rounds = Some(parser.value()?.parse()?),
+            Value(value) if name.is_none() => name = Some(value.string()?),
+            Short('h') | Long("help") => return Ok(Chore::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
+    Ok(Chore::Run { name, rounds })
+}
+
+/// Prints every benchmark with its question.
+fn list() {
+    for benchmark in all() {
+        println!("{:<10} {}", benchmark.name(), benchmark.question());
+    }
+    println!("{:<10} {}", sim::NAME, sim::QUESTION);
+    println!("{:<10} {}", explain::NAME, explain::QUESTION);
+}
+
+/// Runs the benchmark called `name` and prints what it found.
+///
+/// # Errors
+///
+/// If there is no such benchmark, or it could not be measured.
+fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+    match name {
+        sim::NAME => return sim::run(rounds),
+        explain::NAME => return explain::run(rounds),
+        _ => {}
+    }
+    let mut benchmark = all()
+        .into_iter()
+        .find(|benchmark| benchmark.name() == name)
+        .with_context(|| format!("no benchmark is named `{name}`; see `bench --list`"))?;
+    let benchmark = benchmark.as_mut();
+    println!("{}: {}", benchmark.name(), benchmark.question());
+    install::provide_packages(benchmark.packages())?;
+    benchmark.prepare()?;
+    warn_if_busy("before the first round", Load::watch_briefly());
+
+    let count = rounds.unwrap_or_else(|| benchmark.rounds());
+    let load = Load::start();
+    let rounds = rounds::run(benchmark, count)?;
+    let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
+    ensure!(!process::interrupted(), "interrupted");
+    print(benchmark, &rounds);
+    warn_if_busy("while it ran", others);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The registry: a new benchmark of two sides is one file and one line here.
+fn all() -> Vec<Box<dyn Benchmark>> {
+    vec![Box::new(page::Page::default())]
+}
+
+fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {
+    println!(
+        "\n{:<16} {:>28} {:>10} {:>10}",
+        "",
+        format!("{}, median [quartiles]", benchmark.unit()),
+        "wall s",
+        "cpu s"
+    );
+    for side in [Side::Ours, Side::Other] {
+        let samples = || rounds.iter().map(|round| round.sample(side));
+        let seconds = |part: fn(Sample) -> f64| Spread::of(samples().map(part)).median;
+        println!(
+            "{:<16} {:>28} {:>10.3} {:>10.3}",
+            benchmark.label(side),
+            Spread::of(samples().map(|sample| sample.value)).to_string(),
+            seconds(|sample| sample.wall.as_secs_f64()),
+            seconds(|sample| sample.cpu.as_secs_f64()),
+        );
+    }
+    let ratio = Spread::of(rounds.iter().map(Round::ratio));
+    println!(
+        "\n{} / {}: {ratio} over {} rounds",
+        benchmark.label(Side::Other),
+        benchmark.label(Side::Ours),
+        rounds.len()
+    );
+    if ratio.is_wide() {
+        println!("warning: the rounds disagree; repeat with --rounds {}", rounds.len() * 4);
+    }
+}
+
+/// What is said of a target: reached, or plainly not.
+const fn verdict(reached: bool) -> &'static str {
+    if reached { "reached" } else { "MISSED" }
+}
+
+fn warn_if_busy(when: &str, others: Option<f64>) {
+    match others {
+        None => println!("warning: cannot tell how busy the machine was {when}"),
+        Some(share) if share > machine::BUSY => println!(
+            "warning: others used {:.0} % of the processors {when}: wait until the machine is \
+             quiet",
+            100.0 * share
+        ),
+        Some(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(line: &str) -> anyhow::Result<Chore> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_comparison_has_a_name_and_rounds() {
+        let Chore::Run { name, rounds } = parse_words("page --rounds 3").unwrap() else {
+            panic!("not a comparison");
+        };
+        assert_eq!((name.as_str(), rounds), ("page", NonZeroUsize::new(3)));
+        assert!(parse_words("").is_err());
+    }
+
+    #[test]
+    fn zero_rounds_are_refused() {
+        assert!(parse_words("page --rounds 0").is_err());
+    }
+}

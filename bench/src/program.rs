@@ -1,0 +1,71 @@
+//! The program that is measured, built as it is released.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use xtask::process::{self, End, Output};
+
+/// Builds `ackwise` and says where it is.
+///
+/// # Errors
+///
+/// If it does not build.
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
+    let mut program = None;
+    let mut look = |line: &str| program = executable(line).or_else(|| program.take());
+    let mut build = Command::new("cargo");
+    build.args(["build", "--release", "--package", "ackwise", "--message-format"]);
+    build.arg("json-render-diagnostics");
+    forget_package(&mut build);
+    let end = process::run(&mut build, Output::Take(&mut look), BUILD_LIMIT)?;
+    ensure!(end == End::Succeeded, "ackwise was not built: {end:?}");
+    program.context("cargo did not say where it put ackwise")
+}
+
+/// Removes what `cargo run` says of xtask: build scripts that look at it (ring's) would run again, and
+/// half of the program be built anew, each time that it is built by hand and by us in turn.
+fn forget_package(command: &mut Command) {
+    let names = env::vars_os().map(|(name, _)| name);
+    let of_package = |name: &OsString| {
+        name.to_str().is_some_and(|it| it.starts_with("CARGO_PKG_") || it == "CARGO_MANIFEST_DIR")
+    };
+    names.filter(of_package).for_each(|name| {
+        command.env_remove(name);
+    });
+}
+
+/// The program that a line of `cargo build --message-format json` names, if it is such a line.
+fn executable(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    message.get("executable")?.as_str().map(PathBuf::from)
+}
+
+/// Half a minute on a quiet machine.
+const BUILD_LIMIT: Duration = Duration::from_secs(1800);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_build_is_not_told_of_xtask() {
+        let mut build = Command::new("cargo");
+        forget_package(&mut build);
+        // Cargo says it to tests, too.
+        assert!(build.get_envs().any(|it| it == ("CARGO_MANIFEST_DIR".as_ref(), None)));
+    }
+
+    #[test]
+    fn cargo_says_where_the_program_is() {
+        let line = r#"{"reason":"compiler-artifact","executable":"target/release/ackwise"}"#;
+        assert_eq!(executable(line), Some(PathBuf::from("target/release/ackwise")));
+        assert_eq!(executable(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(executable(r#"{"executable":null}"#), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! All simulators in turn, several times, doing the same work.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::simulator::{Simulator, Watch};
+use super::work::{Counts, Seconds, Work};
+use crate::spread::Spread;
+use crate::{child, rounds};
+
+/// What was measured of one simulator.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    /// Virtual time that it was given.
+    pub(super) seconds: Seconds,
+    pub(super) counts: Counts,
+    /// How much of the work that is.
+    amount: f64,
+    rounds: Vec<Times>,
+}
+
+/// User times of one round.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// The whole run.
+    whole: Duration,
+    /// A run that ends when everything is set up.
+    set_up: Duration,
+}
+
+impl Measured {
+    /// User seconds of the whole run.
+    pub(super) fn whole(&self) -> Spread {
+        Spread::of(self.rounds.iter().map(|times| times.whole.as_secs_f64()))
+    }
+
+    /// User seconds before the first packet.
+    pub(super) fn set_up(&self) -> Spread {
+        Spread::of(self.rounds.iter().map(|times| times.set_up.as_secs_f64()))
+    }
+
+    /// Units of the work per user second.
+    pub(super) fn speed(&self) -> Spread {
+        Spread::of(self.speeds())
+    }
+
+    /// How many times as fast as `other` this is, round by round.
+    pub(super) fn times(&self, other: &Self) -> Spread {
+        Spread::of(self.speeds().zip(other.speeds()).map(|(ours, theirs)| ours / theirs))
+    }
+
+    /// The same, had nobody to set anything up.
+    pub(super) fn times_when_set_up(&self, other: &Self) -> Spread {
+        let pairs = self.speeds_when_set_up().zip(other.speeds_when_set_up());
+        Spread::of(pairs.map(|(ours, theirs)| ours / theirs))
+    }
+
+    fn speeds(&self) -> impl Iterator<Item = f64> {
+        self.rounds.iter().map(|times| self.amount / times.whole.as_secs_f64())
+    }
+
+    fn speeds_when_set_up(&self) -> impl Iterator<Item = f64> {
+        let rest = |times: &Times| times.whole.saturating_sub(times.set_up).as_secs_f64();
+        self.rounds.iter().map(move |times| self.amount / rest(times))
+    }
+}
+
+/// Lets each simulator do `work` once with its packets counted, then `count` times against the clock.
+/// Who goes first changes from round to round, so that a drift of the machine favours nobody.
+///
+/// # Errors
+///
+/// The first run that failed or did not say what it did.
+pub(super) fn compare(
+    work: Work,
+    simulators: &[Box<dyn Simulator>],
+    count: NonZeroUsize,
+) -> anyhow::Result<Vec<Measured>> {
+    let mut all = simulators
+        .iter()
+        .map(|simulator| count_work(work, simulator.as_ref()))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    for place in rounds::turns(count, simulators.len()) {
+        let times = time(work, simulators[place].as_ref())?;
+        all[place].rounds.push(times);
+    }
+    Ok(all)
+}
+
+fn count_work(work: Work, simulator: &dyn Simulator) -> anyhow::Result<Measured> {
+    let (name, seconds) = (simulator.name(), simulator.seconds(work));
+    let run = child::run(&mut simulator.command(work, seconds, Watch::Count))?;
+    let counts = simulator.counts(work, &run.output);
+    let counts = counts.with_context(|| format!("{name} printed no counts: {}", run.output))?;
+    let amount = work.amount(counts).with_context(|| format!("{name} did not count all"))?;
+    #[expect(clippy::cast_precision_loss, reason = "counts of one run are below 2^53")]
+    let amount = amount as f64;
+    Ok(Measured { name, seconds, counts, amount, rounds: Vec::new() })
+}
+
+fn time(work: Work, simulator: &dyn Simulator) -> anyhow::Result<Times> {
+    let user = |seconds| {
+        let run = child::run(&mut simulator.command(work, seconds, Watch::Nothing))?;
+        anyhow::Ok(run.user)
+    };
+    Ok(Times { set_up: user(Seconds(0))?, whole: user(simulator.seconds(work))? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(amount: f64, whole: u64, set_up: u64) -> Measured {
+        let times =
+            Times { whole: Duration::from_secs(whole), set_up: Duration::from_secs(set_up) };
+        let counts = Counts { packet_hops: 0, connections: None };
+        Measured { name: "", seconds: Seconds(1), counts, amount, rounds: vec![times; 3] }
+    }
+
+    #[test]
+    fn a_smaller_share_of_the_work_is_made_up_for() {
+        let (ours, theirs) = (measured(600.0, 10, 0), measured(100.0, 20, 10));
+        assert_eq!(ours.times(&theirs).median, 12.0);
+        assert_eq!(ours.times_when_set_up(&theirs).median, 6.0);
+    }
+}

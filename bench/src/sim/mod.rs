@@ -1,0 +1,87 @@
+//! How fast is the simulator, and how small?
+//!
+//! Ours, ns-2 and ns-3 do the same work in turn on one thread, in user time. The scripts for the other
+//! two are ours, in `bench/sim`, written to be fast. `docs/decisions/sim-speed.md` says what is
+//! the same in all three and what is not.
+
+mod comparison;
+mod memory;
+mod ns2;
+mod ns3;
+mod ours;
+mod report;
+mod simulator;
+mod work;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::ensure;
+
+use self::ns2::Ns2;
+use self::ns3::Ns3;
+use self::ours::Ours;
+use self::simulator::Simulator;
+use self::work::Work;
+use super::machine::Load;
+use super::{peak, program, warn_if_busy};
+use xtask::{install, process};
+
+/// What `cargo xtask bench NAME` calls it.
+pub(super) const NAME: &str = "sim";
+
+/// The question that it answers.
+pub(super) const QUESTION: &str =
+    "how fast is the simulator beside ns-2 and ns-3, and how much memory is a connection?";
+
+/// Measures and prints everything.
+///
+/// # Errors
+///
+/// If ours does not build, or a run failed. Another simulator that cannot be had is left out.
+pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+    println!("{NAME}: {QUESTION}");
+    let simulators = simulators()?;
+    warn_if_busy("before the first round", Load::watch_briefly());
+    let load = Load::start();
+    for work in Work::ALL {
+        let measured = comparison::compare(work, &simulators, rounds.unwrap_or(ROUNDS))?;
+        report::print(work, &measured);
+    }
+    match install::provide_packages(peak::PACKAGES) {
+        Ok(()) => memory::report(&ours()?, Path::new(DIRECTORY))?,
+        Err(error) => println!("\nskipped the memory of a connection: {error:#}"),
+    }
+    let others = load.and_then(|load| load.used_by_others(process::children_cpu_time().ok()?));
+    ensure!(!process::interrupted(), "interrupted");
+    warn_if_busy("while it ran", others);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ours first, then those of the others that can be had here.
+fn simulators() -> anyhow::Result<Vec<Box<dyn Simulator>>> {
+    let mut all: Vec<Box<dyn Simulator>> = vec![Box::new(ours()?)];
+    match install::provide_packages(Ns2::PACKAGES) {
+        Ok(()) => all.push(Box::new(Ns2)),
+        Err(error) => println!("skipped ns-2: {error:#}"),
+    }
+    let ns3 = install::provide_packages(Ns3::PACKAGES).and_then(|()| Ns3::build(DIRECTORY.into()));
+    match ns3 {
+        Ok(simulator) => all.push(Box::new(simulator)),
+        Err(error) => println!("skipped ns-3: {error:#}"),
+    }
+    Ok(all)
+}
+
+fn ours() -> anyhow::Result<Ours> {
+    Ok(Ours { program: program::build()? })
+}
+
+/// The scripts for the others, seen from the root of the repository.
+const SCRIPTS: &str = "bench/sim";
+
+/// Where programs for ns-3 are built.
+const DIRECTORY: &str = "target/bench-sim";
+
+const ROUNDS: NonZeroUsize = const { NonZeroUsize::new(5).unwrap() };

@@ -1,0 +1,83 @@
+//! What each name means, in one sentence, and where the documentation describes it.
+
+use crate::{Cause, FindingId};
+
+/// The page of the documentation with a section for each name, from the root of the repository.
+pub const PAGE: &str = "docs/stalls.md";
+
+impl Cause {
+    /// What it is, in one sentence without a full stop.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Handshake => "the TCP connection was being set up",
+            Self::TlsHandshake => "TLS was being set up",
+            Self::RequestUpload => "a link was busy with the request",
+            Self::ServerThink => {
+                "the server had the whole request, or a head with `Expect: 100-continue`, and had \
+                 written nothing"
+            }
+            Self::Propagation => "everything was in transit: distance",
+            Self::Transmission => "a link was busy with the response",
+            Self::ShortInitialSegment => {
+                "the congestion window was full until a delayed ACK arrived, because the message \
+                 began with a small segment"
+            }
+            Self::NagleDelayedAck => "a small segment was held until a delayed ACK arrived",
+            Self::NagleRtt => "a small segment was held for an ACK that was not delayed",
+            Self::CorkTimer => {
+                "a small segment was held until a 200 ms timer released it; it was not waiting for \
+                 an ACK"
+            }
+            Self::SillyWindow => "the receiver's window had room for a silly little segment only",
+            Self::SlowStart => "the congestion window was full, during slow start",
+            Self::CongestionWindow => "the congestion window was full, after slow start",
+            Self::IdleRestart => {
+                "the congestion window was full, having been cut after an idle period"
+            }
+            Self::Pacing => "segments were spread over time although the windows had room",
+            Self::LossRecovery => "a loss was being repaired by fast retransmit",
+            Self::RetransmissionTimeout => {
+                "a loss was not repaired before the retransmission timer expired"
+            }
+            Self::ReceiveWindow => "the receiver's window had no room",
+            Self::SendBuffer => {
+                "the send buffer was full: the data in flight stopped growing, without loss, and \
+                 no \
+                 window explains it"
+            }
+            Self::H2FlowControl => "an HTTP/2 window was used up",
+            Self::HeadOfLine => "an earlier response on the connection was still being sent",
+            Self::ApplicationLimited => "the program had begun a message and wrote no more",
+            Self::Unknown => {
+                "the capture does not show it: packets are missing, or exchanges overlap and \
+                 cannot \
+                 be separated"
+            }
+        }
+    }
+}
+
+impl FindingId {
+    /// What is asked, in one sentence without a full stop.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::SplitHead => "the response head leaves in a segment of its own",
+            Self::ShortInitialSegment => {
+                "the response begins with a small segment, and the rest waits for a delayed ACK"
+            }
+            Self::NagleDelayedAck => "the last segment of a response waits for a delayed ACK",
+            Self::CorkTimer => "the end of a response waits for the timer of a cork",
+            Self::InitialWindow => "how many segments the server sends before the first ACK",
+            Self::IdleRestart => "the window after an idle period is smaller than before it",
+            Self::SendBuffer => "what bounds the data in flight",
+            Self::KeepAlive => "how long a connection persists, and for how many requests",
+            Self::Pipelining => "two requests in one segment are answered, in order",
+            Self::Close => "who closes first, who holds TIME-WAIT, and what an RST does",
+            Self::RequestSegments => {
+                "a request in two segments is answered later than one in a single segment"
+            }
+        }
+    }
+}

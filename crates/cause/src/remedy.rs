@@ -1,0 +1,298 @@
+//! What removes each: the setting of a server that we recognise, else the socket option or the way to
+//! write.
+//!
+//! A remedy is marked as tested only where a test applies it and sees the finding disappear.
+
+use crate::{Cause, Direction, FindingId, Party, Software};
+
+/// What whoever can change something should change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Remedy {
+    /// In words, without a capital letter and without a full stop.
+    pub text: &'static str,
+    /// The test that applied it and saw the finding disappear.
+    pub tested: Option<&'static str>,
+    /// The server or language whose setting it is; `None` if it is general.
+    pub software: Option<Software>,
+}
+
+impl Cause {
+    /// What to change for data that goes in `direction`; `None` where nobody at the ends can change
+    /// anything.
+    ///
+    /// ```
+    /// use ackwise_cause::{Cause, Direction};
+    ///
+    /// let remedy = Cause::NagleDelayedAck.remedy(Direction::ToClient).unwrap();
+    /// assert!(remedy.text.starts_with("set TCP_NODELAY"));
+    /// assert_eq!(Cause::Propagation.remedy(Direction::ToClient), None);
+    /// ```
+    #[must_use]
+    pub fn remedy(self, direction: Direction) -> Option<Remedy> {
+        let by = match self.party(direction) {
+            Some(Party::Client) => Client,
+            Some(Party::Server) => Server,
+            Some(Party::Path) | None => Either,
+        };
+        find(Of::Cause(self), by).or_else(|| find(Of::Cause(self), Either))
+    }
+}
+
+impl FindingId {
+    /// What to change at a server that is `software`, if that is known; `None` where there is nothing
+    /// to remove.
+    #[must_use]
+    pub fn remedy(self, software: Option<Software>) -> Option<Remedy> {
+        let asked_for = [Some(Of::Finding(self)), self.cause().map(Of::Cause)];
+        asked_for.into_iter().flatten().find_map(|of| {
+            let special = software.and_then(|software| find(of, By::Software(software)));
+            special.or_else(|| find(of, Server)).or_else(|| find(of, Either))
+        })
+    }
+
+    /// Every remedy for it, those of recognised servers first.
+    pub fn remedies(self) -> impl Iterator<Item = Remedy> {
+        let mine = move |row: &&Row| {
+            row.of == Of::Finding(self) || self.cause().is_some_and(|it| row.of == Of::Cause(it))
+        };
+        REMEDIES.iter().filter(mine).filter(|row| row.by != Client).map(Row::remedy)
+    }
+}
+
+fn find(of: Of, by: By) -> Option<Remedy> {
+    REMEDIES.iter().find(|row| row.of == of && row.by == by).map(Row::remedy)
+}
+
+/// What a remedy removes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Of {
+    /// A finding, also where its cause has another remedy.
+    Finding(FindingId),
+    Cause(Cause),
+}
+
+/// Who applies it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum By {
+    Software(Software),
+    /// Any other server.
+    Server,
+    Client,
+    Either,
+}
+
+#[derive(Debug)]
+struct Row {
+    of: Of,
+    by: By,
+    text: &'static str,
+    tested: Option<&'static str>,
+}
+
+impl Row {
+    const fn tested(self, test: &'static str) -> Self {
+        Self { tested: Some(test), ..self }
+    }
+
+    const fn remedy(&self) -> Remedy {
+        let software = match self.by {
+            By::Software(software) => Some(software),
+            Server | Client | Either => None,
+        };
+        Remedy { text: self.text, tested: self.tested, software }
+    }
+}
+
+const fn of(cause: Cause, by: By, text: &'static str) -> Row {
+    Row { of: Of::Cause(cause), by, text, tested: None }
+}
+
+const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
+    Row { of: Of::Finding(id), by, text, tested: None }
+}
+
+use By::{Client, Either, Server, Software as At};
+use Cause::{
+    ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine, IdleRestart,
+    NagleDelayedAck, NagleRtt, ReceiveWindow, RetransmissionTimeout, SendBuffer, ServerThink,
+    ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
+};
+use FindingId::{InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
+use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
+
+const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
+const NODELAY_AT_SERVER: &str = "set TCP_NODELAY on accepted connections, or write head and body \
+                                 (and each last piece) in one call";
+const NODELAY_AT_CLIENT: &str = "set TCP_NODELAY at the client, or write the request in one call";
+const CLIENT_READS: &str = "let the client read sooner, or give it a larger receive buffer";
+const SERVER_READS: &str = "let the server read sooner, or give it a larger receive buffer";
+
+const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the response begins \
+                                   with a \
+    full segment, or raise the initial window; TCP_NODELAY does not help here";
+const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
+    segment, or raise the initial window; TCP_NODELAY does not help here";
+const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a \
+                           kept \
+    window is sent in one burst)";
+
+#[rustfmt::skip]
+const REMEDIES: &[Row] = &[
+    finding(SplitHead, At(Nginx), "tcp_nopush on; (with sendfile on;): head and file share \
+                                   segments").tested("nginx_tcp_nopush_joins_the_head"),
+    finding(SplitHead, At(Python), "write head and body at once: in http.server, a wbufsize \
+                                    larger than the \
+                                    response").tested("python_wbufsize_joins_the_head"),
+    finding(SplitHead, At(Node), "give the whole body to response.end(body) and do not call \
+                                  flushHeaders() before"),
+    finding(SplitHead, At(Go), "do not call Flush before the body is written: net/http joins head \
+                                and body by itself"),
+    finding(SplitHead, Server, "write head and body in one call: writev, or a buffer flushed \
+                                after the body").tested("joining_head_and_body_removes_the_split"),
+
+    of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (with sendfile on;)").tested("nginx_tcp_nopush_begins_with_a_full_segment"),
+    of(ShortInitialSegment, Server, FULL_FIRST_RESPONSE),
+    of(ShortInitialSegment, Client, FULL_FIRST_REQUEST),
+
+    of(NagleDelayedAck, At(Nginx), "tcp_nodelay on; (the default: it has been turned off)").tested("nginx_tcp_nodelay_ends_the_stall"),
+    of(NagleDelayedAck, At(HaProxy), "option http-no-delay"),
+    of(NagleDelayedAck, At(Python), "disable_nagle_algorithm = True in the handler class").tested("python_disable_nagle_algorithm_ends_the_stall"),
+    of(NagleDelayedAck, At(Node), "http.createServer({ noDelay: true }) (the default since Node \
+                                   18), or socket.setNoDelay(true)"),
+    of(NagleDelayedAck, At(Go), "remove the call of SetNoDelay(false): net turns Nagle's \
+                                 algorithm off by itself"),
+    of(NagleDelayedAck, At(Java), "TCP_NODELAY: Netty childOption(…, true); Tomcat \
+                                   socket.tcpNoDelay; JDK -Dsun.net.httpserver.nodelay=true"),
+    of(NagleDelayedAck, At(Hyper), "set_nodelay(true) on each accepted TcpStream"),
+    of(NagleDelayedAck, Server, NODELAY_AT_SERVER).tested("turning_nagle_off_removes_the_stall"),
+    of(NagleDelayedAck, Client, NODELAY_AT_CLIENT),
+    of(NagleRtt, Server, NODELAY_AT_SERVER),
+    of(NagleRtt, Client, NODELAY_AT_CLIENT),
+
+    of(CorkTimer, At(HaProxy), "option http-no-delay"),
+    of(CorkTimer, Either, "clear TCP_CORK after the last write, or make that write without \
+                           MSG_MORE").tested("removing_the_cork_removes_the_wait"),
+
+    finding(InitialWindow, Server, "on Linux: ip route change ROUTE initcwnd 10"),
+    of(SlowStart, Either, "reuse connections, which keep their windows, or raise the initial \
+                           window to 10 segments"),
+    of(IdleRestart, Either, KEEP_WINDOW).tested("linux_tcp_slow_start_after_idle_keeps_the_window"),
+    finding(FindingId::SendBuffer, Server, "TCP_NOTSENT_LOWAT bounds what waits unsent; SO_SNDBUF \
+                                            bounds the flight too"),
+    of(SendBuffer, Either, "give the sender a larger send buffer: do not set SO_SNDBUF, or set it \
+                            to rate times round trip"),
+    of(SillyWindow, Client, CLIENT_READS),
+    of(SillyWindow, Server, SERVER_READS),
+    of(ReceiveWindow, Client, CLIENT_READS),
+    of(ReceiveWindow, Server, SERVER_READS),
+    of(H2FlowControl, Either, "let the receiver give a larger HTTP/2 window \
+                               (SETTINGS_INITIAL_WINDOW_SIZE)"),
+    of(HeadOfLine, Either, "send the request on another connection, or use HTTP/2 or HTTP/3"),
+    of(RetransmissionTimeout, Either, "look for the loss; a loss at the end of a message costs a \
+                                       timeout unless the sender probes for it (RFC 8985)"),
+
+    of(Handshake, Either, KEEP_CONNECTIONS),
+    of(TlsHandshake, Either, KEEP_CONNECTIONS),
+    of(ServerThink, Server, "look into the server's program: it had the whole request, or a head \
+                             that expects 100 (Continue)"),
+    of(ApplicationLimited, Server, "look into the server's program: it had begun the response and \
+                                    wrote no more"),
+    of(ApplicationLimited, Client, "look into the client's program: it had begun the request and \
+                                    wrote no more"),
+
+    finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),
+    finding(KeepAlive, At(Apache), "KeepAlive On"),
+    finding(KeepAlive, At(Lighttpd), "server.max-keep-alive-requests and \
+                                      server.max-keep-alive-idle above 0"),
+    finding(KeepAlive, At(HaProxy), "option http-keep-alive"),
+    finding(KeepAlive, At(Squid), "client_persistent_connections on"),
+    finding(KeepAlive, At(Python), "protocol_version = \"HTTP/1.1\" in the handler class, and a \
+                                    Content-Length in each response"),
+    finding(KeepAlive, Server, "keep connections open: HTTP/1.1, and a Content-Length or chunks \
+                                in each response"),
+
+    finding(Pipelining, Server, "read on from the same buffer after each request, and answer in \
+                                 the order of the requests (RFC 9112, section 9.3.2)"),
+    finding(RequestSegments, Server, "read again as soon as there is more (readiness, not a \
+                                      timer), until the empty line has arrived"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_of_the_server_comes_before_the_socket_option() {
+        for (id, server, begins) in [
+            (
+                FindingId::NagleDelayedAck,
+                "BaseHTTP/0.6 Python/3.13.5",
+                "disable_nagle_algorithm = True",
+            ),
+            (FindingId::NagleDelayedAck, "Apache-Coyote/1.1", "TCP_NODELAY: Netty"),
+            (FindingId::NagleDelayedAck, "Apache/2.4.66 (Debian)", "set TCP_NODELAY"),
+            (FindingId::NagleDelayedAck, "", "set TCP_NODELAY"),
+            (SplitHead, "nginx/1.26.3", "tcp_nopush on;"),
+            (SplitHead, "something", "write head and body"),
+            (FindingId::SendBuffer, "nginx", "TCP_NOTSENT_LOWAT"),
+            (FindingId::IdleRestart, "nginx", "on Linux: sysctl"),
+        ] {
+            let remedy = id.remedy(Software::recognise(server)).unwrap();
+            assert!(remedy.text.starts_with(begins), "{id} {server:?}: {}", remedy.text);
+        }
+        assert_eq!(FindingId::Close.remedy(None), None, "a fact needs no remedy");
+    }
+
+    /// Who has to act, for data to the server and to the client: the client, the server, either of
+    /// them, or nobody.
+    #[rustfmt::skip]
+    const BY: [(Cause, [Option<By>; 2]); 23] = [
+        (Handshake,              [Some(Either), Some(Either)]),
+        (TlsHandshake,           [Some(Either), Some(Either)]),
+        (Cause::RequestUpload,   [None,         None]),
+        (ServerThink,            [Some(Server), Some(Server)]),
+        (Cause::Propagation,     [None,         None]),
+        (Cause::Transmission,    [None,         None]),
+        (ShortInitialSegment,    [Some(Client), Some(Server)]),
+        (NagleDelayedAck,        [Some(Client), Some(Server)]),
+        (NagleRtt,               [Some(Client), Some(Server)]),
+        (CorkTimer,              [Some(Either), Some(Either)]),
+        (SillyWindow,            [Some(Server), Some(Client)]),
+        (SlowStart,              [Some(Either), Some(Either)]),
+        (Cause::CongestionWindow, [None,        None]),
+        (IdleRestart,            [Some(Either), Some(Either)]),
+        (Cause::Pacing,          [None,         None]),
+        (Cause::LossRecovery,    [None,         None]),
+        (RetransmissionTimeout,  [Some(Either), Some(Either)]),
+        (ReceiveWindow,          [Some(Server), Some(Client)]),
+        (SendBuffer,             [Some(Either), Some(Either)]),
+        (H2FlowControl,          [Some(Either), Some(Either)]),
+        (HeadOfLine,             [Some(Either), Some(Either)]),
+        (ApplicationLimited,     [Some(Client), Some(Server)]),
+        (Cause::Unknown,         [None,         None]),
+    ];
+
+    #[test]
+    fn each_cause_has_the_remedy_of_whoever_can_change_something() {
+        for (cause, by) in BY {
+            for (direction, by) in [Direction::ToServer, Direction::ToClient].into_iter().zip(by) {
+                let expected = by.and_then(|by| find(Of::Cause(cause), by));
+                assert_eq!(expected.is_some(), by.is_some(), "{cause}: no row for {by:?}");
+                assert_eq!(cause.remedy(direction), expected, "{cause} {direction:?}");
+            }
+        }
+        assert!(BY.map(|(cause, _)| cause) == Cause::ALL, "every cause has a row");
+    }
+
+    #[test]
+    fn each_setting_of_a_server_is_found_by_that_server() {
+        let mut settings = 0;
+        for id in FindingId::ALL {
+            for remedy in id.remedies().filter(|remedy| remedy.software.is_some()) {
+                assert_eq!(id.remedy(remedy.software), Some(remedy), "{id}");
+                settings += 1;
+            }
+        }
+        assert!(settings > 10, "{settings}");
+    }
+}

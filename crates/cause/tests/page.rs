@@ -1,0 +1,113 @@
+//! `docs/stalls.md` is written from the vocabulary: `ACKWISE_UPDATE=1 cargo test -p ackwise-cause`.
+
+use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
+
+use ackwise_cause::{Cause, Direction, FindingId, PAGE, Party, Remedy};
+
+#[test]
+fn the_page_of_the_documentation_is_the_vocabulary() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
+    let page = page();
+    if env::var_os("ACKWISE_UPDATE").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "{PAGE} is out of date: run this test with ACKWISE_UPDATE=1");
+}
+
+#[test]
+fn the_pages_of_the_commands_have_a_section_or_a_row_for_each_name() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let check = fs::read_to_string(docs.join("check.md")).unwrap();
+    for id in FindingId::ALL {
+        assert!(check.contains(&format!("\n### `{id}`\n")), "docs/check.md: {id}");
+    }
+    let explain = fs::read_to_string(docs.join("explain.md")).unwrap();
+    for cause in Cause::ALL {
+        assert!(explain.contains(&format!("`{cause}`")), "docs/explain.md: {cause}");
+    }
+}
+
+#[test]
+fn a_remedy_is_called_tested_only_if_the_test_exists() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let tests = ["check/tests/kernel/remedies.rs", "ackwise/tests/real_servers/remedies.rs"]
+        .map(|path| fs::read_to_string(crates.join(path)).unwrap())
+        .concat();
+    let mut tested = 0;
+    for remedy in FindingId::ALL.into_iter().flat_map(FindingId::remedies) {
+        if let Some(test) = remedy.tested {
+            assert!(tests.contains(&format!("fn {test}()")), "{test}: {}", remedy.text);
+            tested += 1;
+        }
+    }
+    assert!(tested > 5, "{tested}");
+}
+
+fn page() -> String {
+    let mut out = INTRODUCTION.to_owned();
+    for cause in Cause::ALL {
+        let finding = FindingId::ALL.into_iter().find(|id| id.cause() == Some(cause));
+        section(&mut out, cause.name(), cause.meaning(), finding);
+        writeln!(out, "Who can change it: {}.", who(cause)).expect(STRING);
+        let by_direction = [Direction::ToServer, Direction::ToClient].map(|it| cause.remedy(it));
+        let special = finding.into_iter().flat_map(FindingId::remedies);
+        remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
+    }
+    out.push_str(
+        "\n## Findings that are not a cause of lost time\n\nWhat else `ackwise check` asks.\n",
+    );
+    for id in FindingId::ALL.into_iter().filter(|id| id.cause().is_none()) {
+        section(&mut out, id.name(), id.meaning(), Some(id));
+        out.push_str("Who can change it: the server.\n");
+        remedies(&mut out, id.remedies());
+    }
+    out
+}
+
+fn section(out: &mut String, name: &str, meaning: &str, finding: Option<FindingId>) {
+    let (first, rest) = meaning.split_at(1);
+    let sentence = format!("{}{rest}", first.to_uppercase());
+    write!(out, "\n### `{name}`\n\n{sentence}.").expect(STRING);
+    if let Some(id) = finding {
+        write!(out, " `ackwise check` [tests for it](check.md#{id}).").expect(STRING);
+    }
+    out.push_str("\n\n");
+}
+
+fn who(cause: Cause) -> String {
+    let parties = [Direction::ToServer, Direction::ToClient].map(|it| cause.party(it));
+    match parties {
+        [Some(a), Some(b)] if a == b => match a {
+            Party::Path => "nobody at the ends; it is distance, rate or loss".to_owned(),
+            Party::Client | Party::Server => format!("the {}", a.name()),
+        },
+        [Some(Party::Client), Some(Party::Server)] => "the sender of the data".to_owned(),
+        [Some(Party::Server), Some(Party::Client)] => "the receiver of the data".to_owned(),
+        _ => "unknown".to_owned(),
+    }
+}
+
+fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
+    let mut seen = BTreeSet::new();
+    for remedy in remedies {
+        if !seen.insert(remedy.text) {
+            continue;
+        }
+        let software = remedy.software.map_or("", |software| software.name());
+        let colon = if software.is_empty() { "" } else { ": " };
+        let tested = if remedy.tested.is_some() { " (a test applies it)" } else { "" };
+        let begin = if seen.len() == 1 { "\n" } else { "" };
+        writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
+    }
+}
+
+const INTRODUCTION: &str = "# Stalls by name
+
+Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change something, and what to change. This page is
+generated from the crate `ackwise-cause`, from which the programs take the same words.
+
+## Causes
+";
+
+const STRING: &str = "a string takes everything";
