@@ -290,7 +290,7 @@ fn shards_merge_into_what_one_run_prints() {
     assert_eq!(csv("whole.csv").lines().count(), 9);
     assert!(!directory.file("whole.csv.rows").exists(), "it is of no use any more");
     let missing = directory.complains(&["merge", "1.rows", "2.rows"]);
-    assert!(missing.contains("2 of 8 rows are missing"), "{missing}");
+    assert!(missing.contains("2 of 8 are missing"), "{missing}");
     let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
     let unknown = directory.complains(&unknown.collect::<Vec<_>>());
     assert_eq!(unknown, "ackwise: cannot show web.none: no row has a measure of this name\n");

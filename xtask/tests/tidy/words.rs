@@ -29,7 +29,7 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("dear to", "slow to", 0),
     ("lives from", "depends on", 0),
     ("live from", "depend on", 0),
-    ("is listened on", "has a listener", 2),
+    ("is listened on", "has a listener", 0),
     ("not spoken", "not supported", 0),
     ("food for", "say what it gives to whom", 0),
     ("It is no", "It is not a", 1),

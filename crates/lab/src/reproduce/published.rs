@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_no_table_is_refused() {
         let unknown = Published::named("gurkan1998_table_9").unwrap_err();
-        assert_eq!(unknown.to_string(), "no published table is called `gurkan1998_table_9`");
+        assert_eq!(unknown.to_string(), "unknown published table `gurkan1998_table_9`");
         assert_eq!(Published::parse("x", "a,b\n1,2\n"), Err(PublishedError::NoTable { id: "x" }));
         let ragged = Published::parse("x", "# title\na,b\n1,2\n1\n");
         assert_eq!(ragged, Err(PublishedError::Ragged { id: "x", row: 1 }));

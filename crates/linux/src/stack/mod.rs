@@ -164,7 +164,7 @@ impl TunStack {
     ///
     /// # Errors
     ///
-    /// If the port is listened on already.
+    /// If the port already has a listener.
     pub fn listen(&mut self, port: u16, listen: Listen) -> Result<(), PortTaken> {
         if self.listeners.contains_key(&port) {
             return Err(PortTaken(port));
@@ -453,7 +453,7 @@ pub enum ConnectError {
 
 /// The port already has a listener.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("port {0} is listened on already")]
+#[error("cannot listen on port {0}: it already has a listener")]
 pub struct PortTaken(pub u16);
 
 /// How many packets are read before the timers get their turn: about a millisecond's work.
