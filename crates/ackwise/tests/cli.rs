@@ -1,6 +1,9 @@
 //! The command line as a user and a script see it: arguments, streams, exit codes.
 
+mod schema;
+
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener},
     process::{Command, Output, Stdio},
@@ -52,7 +55,6 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--only", "nagle", "localhost"][..], "nagle-delayed-ack"),
         (&["check", "--max-requests", "0", "localhost"], "1..=10000"),
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
-        (&["check", "--json", "--markdown"], "cannot be used with"),
         (&["check", "--paths", "/x"], "URL"),
         (&["check", "--paths", "http://other.example/", "localhost"], "is not a path"),
         (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is not a path"),
@@ -94,8 +96,85 @@ fn a_server_that_cannot_be_checked_exits_with_2_and_one_message() {
         let output = run(&["check", "--stack", "kernel", "--json", &url]);
         assert!(begin.elapsed() < Duration::from_secs(20), "{answer:?}: {:?}", begin.elapsed());
         assert_eq!(output.status.code(), Some(2), "{answer:?}: {}", stderr(&output));
-        assert_one_message(&output, expected);
+        assert_one_complaint(&output, expected);
+        let document = schema::keeping_to("error", &output.stdout);
+        assert_eq!(format!("ackwise: {}\n", document["error"].as_str().unwrap()), stderr(&output));
     }
+}
+
+#[test]
+fn an_error_is_a_document_where_json_was_asked_for() {
+    for (arguments, expected) in [
+        (&["check", "--json", "--markdown"][..], "cannot be used with"),
+        (&["check", "--json", "--only", "nagle", "localhost"], "nagle-delayed-ack"),
+        (&["explain", "--json", "none.pcap"], "none.pcap"),
+        (&["run", "--json", "none.toml"], "there is no such file"),
+        (&["run", "--json", "stalls", "--show", "web.none"], "unknown measure"),
+        (&["merge", "--json", "none.rows"], "none.rows"),
+        (&["reproduce", "--json", "nobody"], "nobody"),
+        (&["load", "--json", "http://127.0.0.1:1/", "--connections", "1"], "refused"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let document = schema::keeping_to("error", &output.stdout);
+        let error = document["error"].as_str().unwrap();
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert!(stderr(&output).contains(error), "{arguments:?}: {}", stderr(&output));
+    }
+    // A capture of this name is not a request for JSON.
+    let output = run(&["explain", "--", "--json"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+}
+
+#[test]
+fn the_committed_schemas_are_those_of_the_code() {
+    let names = stdout(&run(&["schema"]));
+    for name in names.lines() {
+        let printed = stdout(&run(&["schema", name]));
+        let committed = fs::read_to_string(schema::directory().join(format!("{name}.json")));
+        assert!(
+            committed.is_ok_and(|committed| committed == printed),
+            "cargo run -- schema {name} > docs/schema/{name}.json"
+        );
+    }
+    let files = fs::read_dir(schema::directory()).unwrap().count();
+    assert_eq!(files, names.lines().count(), "every file has a format");
+    assert!(stdout(&run(&["schema", "--help"])).contains("Examples:"));
+    assert!(stderr(&run(&["schema", "tune"])).contains("run-list"));
+}
+
+#[test]
+fn a_card_keeps_to_its_schema_and_other_keys_do_not() {
+    let server = Server::start(Config::loopback(Behaviour::PAPER_1996)).unwrap();
+    let url = format!("http://{}/300", server.local_addr());
+    let output = run(&["check", "--stack", "kernel", "--json", &url]);
+    let mut document = schema::keeping_to("check", &output.stdout);
+    let findings = document["cards"][0]["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), FindingId::ALL.len());
+    assert!(stdout(&output).starts_with("{\n  \"format\": {\n    \"name\": \"ackwise-check\","));
+
+    for (pointer, wrong) in [
+        ("/format/version", Value::from(2)),
+        ("/cards/0/findings/0/id", "split".into()),
+        ("/cards/0/findings/0/values", serde_json::json!({ "split": true })),
+        ("/cards/0/stack", Value::Null),
+    ] {
+        let right = document.pointer(pointer).unwrap().clone();
+        *document.pointer_mut(pointer).unwrap() = wrong;
+        assert_eq!(schema::complaints("check", &document).len(), 1, "{pointer}");
+        *document.pointer_mut(pointer).unwrap() = right;
+    }
+    document["new"] = true.into();
+    assert_eq!(schema::complaints("check", &document).len(), 1);
+}
+
+#[test]
+fn a_load_keeps_to_its_schema() {
+    let server = Server::start(Config::loopback(Behaviour::FIXED)).unwrap();
+    let url = format!("http://{}/300", server.local_addr());
+    let output = run(&["load", "--json", "--connections", "3", &url]);
+    let document = schema::keeping_to("load", &output.stdout);
+    assert_eq!(document["requests"], 3, "{document:#}");
 }
 
 #[test]
@@ -268,11 +347,15 @@ fn redirect(location: &str) -> String {
 }
 
 fn assert_one_message(output: &Output, expected: &str) {
+    assert_one_complaint(output, expected);
+    assert_eq!(stdout(output), "");
+}
+
+fn assert_one_complaint(output: &Output, expected: &str) {
     let complaint = stderr(output);
     assert!(complaint.starts_with("ackwise: "), "{complaint}");
     assert!(complaint.to_lowercase().contains(&expected.to_lowercase()), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert_eq!(stdout(output), "");
 }
 
 fn run(arguments: &[&str]) -> Output {

@@ -1,6 +1,8 @@
 #![cfg(target_os = "linux")] // The stall of 1996 needs a peer that delays ACKs as Linux does.
 //! `ackwise check` without a URL: the main job on a fresh machine.
 
+mod schema;
+
 use std::{
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -21,7 +23,7 @@ fn without_a_url_both_built_in_servers_come_out_as_expected() {
     assert_eq!(complaints, "");
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = schema::keeping_to("check", &output.stdout);
     let [paper, fixed] = [0, 1].map(|index| &document["cards"][index]);
     assert_eq!([&paper["server"], &fixed["server"]], ["1996", "fixed"]);
     assert_eq!(verdict(paper, "nagle-delayed-ack"), "fail");

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
+mod schema;
+
 use std::{
     env, fs,
     io::Write,
@@ -57,7 +59,7 @@ impl Directory {
     fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[&["explain", "--json"], arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        schema::keeping_to("explain", &output.stdout)
     }
 }
 

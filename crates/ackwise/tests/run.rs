@@ -1,5 +1,7 @@
 //! `ackwise run` and `ackwise merge` as a user and a script see them.
 
+mod schema;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -123,9 +125,8 @@ fn the_list_has_all_cases_and_runs_none() {
     let list = directory.prints(&["run", "sweep.toml", "--list"]);
     assert_eq!(list.lines().count(), 5, "{list}");
     assert!(list.ends_with("cases: 4, seeds: 2, rows: 8\n"), "{list}");
-    let json: Value =
-        serde_json::from_str(&directory.prints(&["run", "sweep.toml", "--list", "--json"]))
-            .unwrap();
+    let json = directory.prints(&["run", "sweep.toml", "--list", "--json"]);
+    let json = schema::keeping_to("run-list", json);
     assert_eq!(json["cases"][1]["application.web.transfer"], "persistent");
 }
 
@@ -135,7 +136,7 @@ fn json_is_the_same_on_any_number_of_threads() {
     let [one, two] =
         ["1", "2"].map(|n| directory.prints(&["run", "sweep.toml", "--json", "--threads", n]));
     assert_eq!(one, two);
-    let document: Value = serde_json::from_str(&one).unwrap();
+    let document = schema::keeping_to("run", &one);
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 8);
     for row in rows {
@@ -294,6 +295,31 @@ fn shards_merge_into_what_one_run_prints() {
     let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
     let unknown = directory.complains(&unknown.collect::<Vec<_>>());
     assert_eq!(unknown, "ackwise: cannot show web.none: no row has a measure of this name\n");
+}
+
+#[test]
+fn names_of_before_version_1_are_answered_with_those_of_today() {
+    let directory = Directory::new();
+    let renamed = "web.octets is called web.bytes since format version 1";
+    let complaint = directory.complains(&["run", "sweep.toml", "--show", "web.octets"]);
+    assert_eq!(complaint, format!("ackwise: --set show=[\"web.octets\"]: show[0]: {renamed}\n"));
+    let complaint = directory.complains(&["run", "sweep.toml", "--show", "link.wire.back.octets"]);
+    assert!(complaint.contains("link.wire.back.bytes since"), "{complaint}");
+
+    directory.prints(&["run", "sweep.toml", "--rows", "new.rows"]);
+    let rows = fs::read_to_string(directory.file("new.rows")).unwrap();
+    assert!(rows.contains(r#""web.bytes""#));
+    fs::write(directory.file("old.rows"), rows.replace(".bytes", ".octets")).unwrap();
+    let complaint = directory.complains(&["run", "sweep.toml", "--rows", "old.rows"]);
+    let begin = "ackwise: old.rows:1: a row of an older format: ";
+    assert!(complaint.starts_with(begin) && complaint.contains(".bytes since"), "{complaint}");
+    assert_eq!(directory.complains(&["merge", "old.rows"]), complaint);
+    let json = directory.prints(&["merge", "--json", "new.rows"]).replace(".bytes", ".octets");
+    fs::write(directory.file("old.json"), json).unwrap();
+    let complaint = directory.complains(&["merge", "old.json"]);
+    assert!(complaint.contains(".bytes since format version 1"), "{complaint}");
+    let complaint = directory.complains(&["merge", "new.rows", "--show", "web.octets"]);
+    assert_eq!(complaint, format!("ackwise: --show web.octets: {renamed}\n"));
 }
 
 #[test]

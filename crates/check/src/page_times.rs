@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::card::BuiltIn;
 
 /// What pages of one set of documents cost at one server.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PageTimes {
     /// Which server served them.
     pub server: BuiltIn,

@@ -20,12 +20,11 @@ mod short_initial_segment;
 mod split_head;
 
 use ackwise_cause::Remedy;
-use serde_json::Value;
 
 pub use facts::{Facts, Idle};
 
 use super::{
-    card::{Finding, FindingId, Verdict},
+    card::{Finding, FindingId, Values, Verdict},
     conversation::{Client, Exchange},
 };
 
@@ -35,13 +34,13 @@ pub struct Found {
     verdict: Verdict,
     cost_ms: Option<f64>,
     summary: String,
-    values: Value,
+    values: Values,
     evidence: Vec<String>,
 }
 
 impl Found {
-    fn new(verdict: Verdict, summary: impl Into<String>, values: Value) -> Self {
-        let summary = summary.into();
+    fn new(verdict: Verdict, summary: impl Into<String>, values: impl Into<Values>) -> Self {
+        let (summary, values) = (summary.into(), values.into());
         Self { verdict, cost_ms: None, summary, values, evidence: Vec::new() }
     }
 
@@ -77,7 +76,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         Found::new(
             Verdict::Unknown,
             format!("could not be determined: {trouble}"),
-            unknown_values(id),
+            Values::unknown(id),
         )
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
@@ -92,38 +91,6 @@ fn worded(remedy: Remedy) -> String {
         Some(_) => format!("{} (tested: it removes this)", remedy.text),
         None => remedy.text.to_owned(),
     }
-}
-
-/// What is not known has its name all the same.
-fn unknown_values(id: FindingId) -> Value {
-    let names: &[&str] = match id {
-        FindingId::SplitHead => &["split", "head_bytes"],
-        FindingId::ShortInitialSegment | FindingId::RequestSegments => &["stall_ms"],
-        FindingId::NagleDelayedAck => &["released_by", "cost_ms_40", "cost_ms_120", "sizes"],
-        FindingId::CorkTimer => &["stall_ms", "sizes"],
-        FindingId::InitialWindow => &["segments", "mss", "bytes", "at_least"],
-        FindingId::IdleRestart => &["before", "after", "idle_s"],
-        FindingId::SendBuffer => &["flight_bytes", "bound"],
-        FindingId::KeepAlive => &[
-            "persistent",
-            "on_request",
-            "timeout_s",
-            "timeout_seen_s",
-            "timeout_more_than_s",
-            "max_requests",
-            "more_than_requests",
-        ],
-        FindingId::Pipelining => &["ok"],
-        FindingId::Close => &[
-            "first_on_close",
-            "first_on_idle",
-            "time_wait",
-            "half_close",
-            "rst_ends_time_wait",
-            "swap",
-        ],
-    };
-    names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
 }
 
 /// Milliseconds, to the microsecond.

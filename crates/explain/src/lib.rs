@@ -32,7 +32,7 @@ mod totals;
 
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};
-pub use json::json;
+pub use json::{Document, json};
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;

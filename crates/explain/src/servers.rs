@@ -8,6 +8,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::Party;
 use ackwise_tcp::Instant;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All connections to a server.
@@ -37,7 +38,7 @@ pub struct Server {
 }
 
 /// How many connections it was at which end.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Ends {
     /// The client.
     pub client: u64,

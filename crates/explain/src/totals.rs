@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 use ackwise_cause::{Cause, Direction, Party};
-use serde::Serialize;
 
 /// Which exchanges are added up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,16 +29,13 @@ impl Over {
 }
 
 /// What exchanges owe to one cause in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
     /// The cause.
-    #[serde(serialize_with = "by_name")]
     pub cause: Cause,
     /// Which way the data goes that was waited for.
-    #[serde(skip)]
     pub direction: Direction,
     /// In all.
-    #[serde(skip)]
     pub span: Duration,
     /// In so many exchanges.
     pub exchanges: usize,
@@ -53,10 +49,6 @@ impl Total {
     pub const fn party(&self) -> Option<Party> {
         self.cause.party(self.direction)
     }
-}
-
-fn by_name<S: serde::Serializer>(cause: &Cause, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(cause.name())
 }
 
 /// What some exchanges owe, the most expensive cause first.

@@ -81,6 +81,19 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// Today's name of a measure, or of a pattern of measures, that had another before version 1 of the
+/// formats.
+#[must_use]
+pub fn renamed(old: &str) -> Option<String> {
+    let stem = old.strip_suffix("octets")?;
+    stem.ends_with(['.', '*']).then(|| format!("{stem}bytes"))
+}
+
+/// Says today's name of the measure `old`, if it had another.
+pub(crate) fn rename_notice(old: &str) -> Option<String> {
+    renamed(old).map(|new| format!("{old} is called {new} since format version 1"))
+}
+
 const APPLICATION: &[&str] = &[
     "documents",
     "files",
@@ -193,6 +206,20 @@ fn millis(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_measures_that_had_another_name_are_renamed() {
+        for (old, new) in [
+            ("web.octets", Some("web.bytes")),
+            ("link.wire.back.octets", Some("link.wire.back.bytes")),
+            ("link.*octets", Some("link.*bytes")),
+            ("octets", None),
+            ("web.bytes", None),
+            ("octets.files", None),
+        ] {
+            assert_eq!(renamed(old).as_deref(), new, "{old}");
+        }
+    }
 
     #[test]
     fn a_star_stands_for_anything() {

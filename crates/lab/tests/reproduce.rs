@@ -1,5 +1,8 @@
 //! What the reproduction of the papers must reach, and that `docs/findings.md` says what it gives.
 
+#[path = "../../ackwise/tests/schema/mod.rs"]
+mod schema;
+
 use std::{fs, sync::LazyLock};
 
 use ackwise_lab::{
@@ -128,7 +131,7 @@ fn the_model_is_within_5_percent_of_the_simulator_or_it_is_said_why() {
 
 #[test]
 fn json_has_the_promised_shape() {
-    let document: serde_json::Value = serde_json::from_str(&json(&HEIDEMANN)).unwrap();
+    let document = schema::keeping_to("reproduce", json(&HEIDEMANN));
     let first = &document["tables"][0];
     assert_eq!(first["id"], "heidemann1997_table_1");
     let row = &first["rows"][0];

@@ -7,6 +7,7 @@
 //! | [`html`] | a self-contained page with plots: what `--html` writes |
 //! | [`columns`] | columns for data frames, as Parquet (feature `parquet`) |
 //! | [`escape`] | text from outside, made safe for a terminal and for Markdown |
+//! | [`format`] | what a JSON document says of itself, and its schema |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
 //! | [`target`] | the server and page that a user names |
@@ -17,6 +18,7 @@
 #[cfg(feature = "parquet")]
 pub mod columns;
 pub mod escape;
+pub mod format;
 pub mod html;
 pub mod layout;
 pub mod name;

@@ -108,6 +108,11 @@ pub(crate) fn run(check: Check) -> Result<Outcome, Failure> {
 }
 
 impl Check {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+
     fn exporter(&self) -> Box<dyn Exporter> {
         match (self.json, self.markdown) {
             (true, _) => Box::new(Json),

@@ -174,6 +174,11 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
 }
 
 impl Explain {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+
     /// What is explained: a path may say more than a page should that is passed on.
     fn name(&self) -> String {
         if let Some(interface) = &self.live.interface {

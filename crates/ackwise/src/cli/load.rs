@@ -113,6 +113,11 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
 }
 
 impl LoadArguments {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+
     fn options(&self) -> LoadOptions {
         let default = LoadOptions::new(self.url.clone());
         LoadOptions {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ackwise_lab::{
-    measures::matches,
+    measures::{matches, renamed},
     run::{
         export::{About, Shown},
         merge,
@@ -40,13 +40,27 @@ pub(crate) struct Merge {
     formats: Formats,
 }
 
+impl Merge {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.formats.json()
+    }
+}
+
 /// Reads, sorts, prints.
 pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
     let rows = merge(&arguments.files, arguments.partial)?;
     let measures = || rows.iter().flat_map(|row| row.measures.keys());
     for pattern in &arguments.show {
         if !measures().any(|name| matches(pattern, name)) {
-            let what = format!("cannot show {pattern}: no row has a measure of this name");
+            let what = match renamed(pattern) {
+                Some(name) => {
+                    format!(
+                        "cannot show {pattern}: no row has it (expected {name}, its name since format version 1)"
+                    )
+                }
+                None => format!("cannot show {pattern}: no row has a measure of this name"),
+            };
             return Err(Failure::Usage(what));
         }
     }

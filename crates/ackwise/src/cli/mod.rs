@@ -6,6 +6,7 @@
 mod check;
 mod colour;
 mod duration;
+mod error;
 mod explain;
 mod interrupt;
 mod load;
@@ -17,7 +18,11 @@ mod record;
 mod reproduce;
 mod rows;
 mod run;
+mod schema;
 
+use std::{env, process::ExitCode};
+
+use ackwise_report::printable;
 use clap::{Parser, Subcommand};
 
 use outcome::{Failure, Outcome};
@@ -38,17 +43,71 @@ enum Command {
     Run(run::Run),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
+    Schema(schema::Schema),
 }
 
-/// Does what the command line asks for.
-pub(crate) fn run() -> Result<Outcome, Failure> {
-    match Cli::parse().command {
-        Command::Check(check) => check::run(check),
-        Command::Explain(explain) => explain::run(&explain),
-        Command::Load(load) => load::run(&load),
-        Command::Run(run) => run::run(&run),
-        Command::Merge(merge) => merge::run(&merge),
-        Command::Reproduce(reproduce) => reproduce::run(reproduce),
+/// Does what the command line asks for, and prints at most one error.
+pub(crate) fn run() -> ExitCode {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return refused(&error),
+    };
+    let json = command.prints_json();
+    match command.run() {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            let message = failure.to_string();
+            // It may quote a server, whose bytes must not drive the terminal.
+            anstream::eprintln!("ackwise: {}", printable(&message));
+            if json && failure.is_error() {
+                error::print(&message);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// The arguments are wrong, or ask for help.
+fn refused(error: &clap::Error) -> ExitCode {
+    // clap says where: help is a result, the rest is not.
+    let _ = error.print();
+    if error.use_stderr() && is_json_wanted() {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default();
+        error::print(message.strip_prefix("error: ").unwrap_or(message));
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Whether `--json` is among the arguments, as far as that can be told of wrong ones.
+fn is_json_wanted() -> bool {
+    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+impl Command {
+    fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Self::Check(check) => check::run(check),
+            Self::Explain(explain) => explain::run(&explain),
+            Self::Load(load) => load::run(&load),
+            Self::Run(run) => run::run(&run),
+            Self::Merge(merge) => merge::run(&merge),
+            Self::Reproduce(reproduce) => reproduce::run(reproduce),
+            Self::Schema(schema) => schema::run(&schema),
+        }
+    }
+
+    /// Whether `--json` was given.
+    const fn prints_json(&self) -> bool {
+        match self {
+            Self::Check(check) => check.json(),
+            Self::Explain(explain) => explain.json(),
+            Self::Load(load) => load.json(),
+            Self::Run(run) => run.json(),
+            Self::Merge(merge) => merge.json(),
+            Self::Reproduce(reproduce) => reproduce.json(),
+            Self::Schema(_) => false,
+        }
     }
 }
 

@@ -65,6 +65,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Whether something went wrong: an interrupt did not, and what cannot be written is not an error
+    /// that could be written.
+    pub(crate) const fn is_error(&self) -> bool {
+        !matches!(self, Self::Interrupted { .. } | Self::Stopped { .. } | Self::Output(_))
+    }
+
     /// 2, or what a shell expects of a program that a signal has ended.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {

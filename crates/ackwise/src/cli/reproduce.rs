@@ -49,6 +49,13 @@ pub(crate) struct Reproduce {
     html: Option<PathBuf>,
 }
 
+impl Reproduce {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.json
+    }
+}
+
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
     let Reproduce { papers, quick, json: as_json, markdown: as_markdown, html: page } = arguments;

@@ -12,7 +12,7 @@ use ackwise_lab::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{
         Options, Row, RunAllError, Shard, Step,
-        export::{About, Shown},
+        export::{About, Shown, list_json},
         run_all,
     },
 };
@@ -126,6 +126,11 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
 }
 
 impl Run {
+    /// Whether `--json` was given.
+    pub(crate) const fn json(&self) -> bool {
+        self.formats.json()
+    }
+
     fn read(&self) -> Result<Experiment, Failure> {
         let name = self.experiment.to_string_lossy();
         let experiment = match Experiment::load(&self.experiment) {
@@ -252,12 +257,7 @@ const PARTS: u64 = 1_000;
 /// The cases, one line each, with their numbers.
 fn list(experiment: &Experiment, json: bool) -> String {
     if json {
-        let cases: Vec<_> = experiment.cases().iter().map(|case| &case.labels).collect();
-        let list = serde_json::json!({
-            "experiment": experiment.name(), "title": experiment.title(), "hash": experiment.hash(),
-            "seeds": experiment.seeds(), "cases": cases,
-        });
-        return format!("{list:#}\n");
+        return list_json(experiment);
     }
     let mut text = String::new();
     for (number, case) in experiment.cases().iter().enumerate() {

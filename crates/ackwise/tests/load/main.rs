@@ -12,6 +12,8 @@ mod network;
 mod own_server;
 mod program;
 mod proxy;
+#[path = "../schema/mod.rs"]
+mod schema;
 #[path = "../real_servers/server.rs"]
 mod server;
 #[expect(dead_code, reason = "not every server of the other tests is wanted here")]

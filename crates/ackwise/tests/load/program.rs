@@ -8,7 +8,7 @@ use std::{
 use ackwise_linux::Namespace;
 use serde_json::Value;
 
-use crate::network::PORT;
+use crate::{network::PORT, schema};
 
 /// What the program printed, and its exit code.
 pub(crate) struct Loaded {
@@ -40,7 +40,10 @@ impl Loaded {
         Self {
             exit_code: output.status.code(),
             complaints: String::from_utf8_lossy(&output.stderr).into_owned(),
-            document: serde_json::from_slice(&output.stdout).unwrap_or(Value::Null),
+            document: match output.status.code() {
+                Some(0 | 1) => schema::keeping_to("load", &output.stdout),
+                _ => serde_json::from_slice(&output.stdout).unwrap_or(Value::Null),
+            },
         }
     }
 

@@ -27,7 +27,7 @@ const STALL: FindingId = FindingId::NagleDelayedAck;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::{Finding, StackName};
+    use crate::card::{Finding, StackName, Values};
 
     #[test]
     fn the_server_of_1996_must_stall_and_the_fixed_one_must_not() {
@@ -65,7 +65,7 @@ mod tests {
             verdict,
             cost_ms: None,
             summary: String::new(),
-            values: serde_json::Value::Null,
+            values: Values::unknown(id),
             evidence: vec![],
             remedy: None,
         };

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{Facts, Found, facts::unended};
 use crate::{
-    card::{FindingId, Verdict},
+    card::{Close, End, SwapResult, Verdict},
     conversation::{Client, Conversation, Exchange, Trouble},
     stack::Receiver,
 };
@@ -18,8 +17,8 @@ use crate::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let (mut conversation, exchange) = ask_to_close(client, facts)?;
     if let Some(reason) = unended(&exchange) {
-        let values = super::unknown_values(FindingId::Close);
-        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&exchange)));
+        let found = Found::new(Verdict::Unknown, reason, Close::default());
+        return Ok(found.shown_by(Some(&exchange)));
     }
     let closed_first = conversation.closed().is_some();
     let half_close = match conversation.closed() {
@@ -27,16 +26,16 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         _ => None,
     };
     let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
-    let who = if closed_first { "server" } else { "client" };
-    let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some("server"));
-    let values = json!({
-        "first_on_close": who,
-        "first_on_idle": on_idle,
-        "time_wait": who,
-        "half_close": half_close,
-        "rst_ends_time_wait": swap.rst_ends_time_wait(),
-        "swap": swap.as_str(),
-    });
+    let who = if closed_first { End::Server } else { End::Client };
+    let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some(End::Server));
+    let values = Close {
+        first_on_close: Some(who),
+        first_on_idle: on_idle,
+        time_wait: Some(who),
+        half_close,
+        rst_ends_time_wait: swap.rst_ends_time_wait(),
+        swap: swap.result(),
+    };
     let summary = summary(closed_first, half_close, swap);
     Ok(Found::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
 }
@@ -59,11 +58,11 @@ enum Swap {
 
 impl Swap {
     /// For programs; `None` where it was not found out.
-    const fn as_str(self) -> Option<&'static str> {
+    const fn result(self) -> Option<SwapResult> {
         match self {
-            Self::NotNeeded => Some("not-needed"),
-            Self::Works => Some("works"),
-            Self::Refused => Some("refused"),
+            Self::NotNeeded => Some(SwapResult::NotNeeded),
+            Self::Works => Some(SwapResult::Works),
+            Self::Refused => Some(SwapResult::Refused),
             Self::NotOurs | Self::NotSeen => None,
         }
     }

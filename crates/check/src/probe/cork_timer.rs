@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
-use serde_json::json;
 
 use super::{Facts, Found, facts::unended, follow, ms};
 use crate::{
-    card::Verdict,
+    card::{CorkTimer, Verdict},
     conversation::{Client, Exchange, Line, Page, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -26,7 +25,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         sizes.push(first.content);
         facts.note(&first);
         if let Some(reason) = unended(&first) {
-            let values = json!({ "stall_ms": null, "sizes": sizes });
+            let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
             return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
         }
         if !follow::is_like_the_cork_timer(pause(&first), facts.rtt) {
@@ -44,11 +43,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         let judgement = decide(&kept, &closed, facts.rtt);
         if judgement != Judgement::Neither {
-            return Ok(report(judgement, &kept, &sizes, &first));
+            return Ok(report(judgement, &kept, sizes, &first));
         }
     }
-    let values = json!({ "stall_ms": null, "sizes": sizes });
     let tried = counted(sizes.len() as u64, "size");
+    let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     Ok(Found::new(Verdict::Pass, format!("no response waits for a timer ({tried} tried)"), values))
 }
 
@@ -89,11 +88,11 @@ fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
     }
 }
 
-fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchange) -> Found {
+fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exchange) -> Found {
     let stall = follow::median(kept.iter().copied()).map(ms);
     let bytes = shown.content;
     if judgement == Judgement::Cork {
-        let values = json!({ "stall_ms": stall, "sizes": sizes });
+        let values = CorkTimer { stall_ms: stall, sizes: Some(sizes) };
         let summary = format!(
             "the last segment of a response of {bytes} bytes waits {:.0} ms for a timer, unless \
              the connection closes: TCP_CORK is left set",
@@ -101,7 +100,7 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: &[u64], shown: &Exchan
         );
         return Found::new(Verdict::Warn, summary, values).costing(stall).shown_by(Some(shown));
     }
-    let values = json!({ "stall_ms": null, "sizes": sizes });
+    let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     let summary = format!(
         "a response of {bytes} bytes takes {:.0} ms, about as long as the TCP_CORK timer, but \
          also when the connection closes: the application takes that time",

@@ -7,14 +7,13 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{
     Facts, Found,
     flight::{Flight, View},
 };
 use crate::{
-    card::Verdict,
+    card::{IdleRestart, Verdict},
     conversation::{Client, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -22,10 +21,8 @@ use crate::{
 /// One connection: grow the window, count a flight, pause, count a flight.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
-    let unknown = |summary: String| {
-        let values = json!({ "before": null, "after": null, "idle_s": null });
-        Ok(Found::new(Verdict::Unknown, summary, values))
-    };
+    let unknown =
+        |summary: String| Ok(Found::new(Verdict::Unknown, summary, IdleRestart::default()));
     let view = match View::of(client, facts) {
         Ok(view) => view,
         Err(reason) => return unknown(reason),
@@ -59,11 +56,11 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
 }
 
 fn report(before: Flight, after: Flight, pause: Duration) -> Found {
-    let values = json!({
-        "before": before.segments,
-        "after": after.segments,
-        "idle_s": super::rounded(pause.as_secs_f64()),
-    });
+    let values = IdleRestart {
+        before: Some(before.segments),
+        after: Some(after.segments),
+        idle_s: Some(super::rounded(pause.as_secs_f64())),
+    };
     let (from, to, secs) = (before.segments, after.segments, pause.as_secs_f64());
     if to * 2 <= from {
         let summary = format!(

@@ -2,21 +2,18 @@
 
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
-use serde_json::json;
 
 use super::{Facts, Found, flight::View};
 use crate::{
-    card::{FindingId, Verdict},
+    card::{InitialWindow, Verdict},
     conversation::{Client, Trouble},
     stack::Receiver,
 };
 
 /// A new connection whose first flight is counted.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let unknown = |summary: String| {
-        let values = super::unknown_values(FindingId::InitialWindow);
-        Ok(Found::new(Verdict::Unknown, summary, values))
-    };
+    let unknown =
+        |summary: String| Ok(Found::new(Verdict::Unknown, summary, InitialWindow::default()));
     let view = match View::of(client, facts) {
         Ok(view) => view,
         Err(reason) => return unknown(reason),
@@ -32,7 +29,12 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     let segments = flight.segments;
     let mss = flight.full_seen.then_some(flight.mss);
-    let values = |segments: Option<u64>, at_least: Option<u64>| json!({ "segments": segments, "mss": mss, "bytes": flight.bytes, "at_least": at_least });
+    let values = |segments: Option<u64>, at_least: Option<u64>| InitialWindow {
+        segments,
+        mss,
+        bytes: Some(flight.bytes),
+        at_least,
+    };
     if flight.ends_short {
         let summary = format!(
             "at least {segments}: the server paused after a segment that was not full, so the \

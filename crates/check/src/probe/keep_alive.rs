@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
-use serde_json::json;
 
 use super::{Facts, Found, Idle, rounded};
 use crate::{
-    card::{FindingId, Verdict},
+    card::{KeepAlive, Verdict},
     conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -19,8 +18,8 @@ use crate::{
 /// Uses up what is left of the requests, to see the server's limit.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
     if let Some(reason) = facts.unended() {
-        let values = super::unknown_values(FindingId::KeepAlive);
-        return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&facts.first)));
+        let found = Found::new(Verdict::Unknown, reason, KeepAlive::default());
+        return Ok(found.shown_by(Some(&facts.first)));
     }
     let by_default = facts.first.persists();
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
@@ -94,15 +93,15 @@ fn report(seen: &Seen) -> Found {
     let timeout = seen.said_timeout.or(closed_after);
     let persists = seen.by_default || seen.on_request;
     let max = if seen.full && persists { Some(seen.taken) } else { seen.said_max };
-    let values = json!({
-        "persistent": seen.by_default,
-        "on_request": seen.on_request,
-        "timeout_s": timeout.map(tenths),
-        "timeout_seen_s": closed_after.map(tenths),
-        "timeout_more_than_s": if timeout.is_none() { open_after.map(tenths) } else { None },
-        "max_requests": max,
-        "more_than_requests": if max.is_none() && persists { Some(seen.taken) } else { None },
-    });
+    let values = KeepAlive {
+        persistent: Some(seen.by_default),
+        on_request: Some(seen.on_request),
+        timeout_s: timeout.map(tenths),
+        timeout_seen_s: closed_after.map(tenths),
+        timeout_more_than_s: if timeout.is_none() { open_after.map(tenths) } else { None },
+        max_requests: max,
+        more_than_requests: if max.is_none() && persists { Some(seen.taken) } else { None },
+    };
     let kept = match (seen.by_default, seen.on_request) {
         (true, _) => "connections persist by default",
         (false, true) => "connections persist if the client requests it",
@@ -137,6 +136,14 @@ const COUNTING: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::card::Values;
+
+    fn facts(found: Found) -> KeepAlive {
+        match found.values {
+            Values::KeepAlive(facts) => facts,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn what_was_seen_goes_before_what_was_said_and_neither_is_guessed() {
@@ -149,23 +156,21 @@ mod tests {
             taken: 37,
             full: false,
         };
-        let values = report(&seen).values;
-        assert_eq!(values["timeout_s"], json!(null));
-        assert_eq!(values["timeout_more_than_s"], json!(10.0));
-        assert_eq!(
-            (&values["max_requests"], &values["more_than_requests"]),
-            (&json!(null), &json!(37))
-        );
+        let values = facts(report(&seen));
+        assert_eq!(values.timeout_s, None);
+        assert_eq!(values.timeout_more_than_s, Some(10.0));
+        assert_eq!((values.max_requests, values.more_than_requests), (None, Some(37)));
 
-        let values = report(&Seen { said_max: Some(100), full: true, ..seen }).values;
-        assert_eq!(values["max_requests"], json!(37), "seen");
+        let values = facts(report(&Seen { said_max: Some(100), full: true, ..seen }));
+        assert_eq!(values.max_requests, Some(37), "seen");
 
         let closed = Some(Idle { lasted: Duration::from_millis(5_004), closed_by_server: true });
-        let values = report(&Seen { idle: closed, ..seen }).values;
-        assert_eq!(values["timeout_s"], json!(5.0));
+        let values = facts(report(&Seen { idle: closed, ..seen }));
+        assert_eq!(values.timeout_s, Some(5.0));
 
         let found =
             report(&Seen { by_default: false, on_request: false, taken: 1, full: true, ..seen });
-        assert_eq!((found.verdict, &found.values["max_requests"]), (Verdict::Warn, &json!(null)));
+        assert_eq!(found.verdict, Verdict::Warn);
+        assert_eq!(facts(found).max_requests, None);
     }
 }

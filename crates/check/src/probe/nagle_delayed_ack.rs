@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
-use serde_json::{Value, json};
 
 use super::{
     Facts, Found,
@@ -12,7 +11,7 @@ use super::{
     ms,
 };
 use crate::{
-    card::{FindingId, Verdict},
+    card::{NagleDelayedAck, ReleasedBy, TriedSize, Verdict},
     conversation::{Client, Exchange, Line, Page, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -22,8 +21,7 @@ use crate::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let Some(delays) = Delays::within(client.capabilities()) else {
         let summary = "this stack cannot withhold ACKs";
-        let values = super::unknown_values(FindingId::NagleDelayedAck);
-        return Ok(Found::new(Verdict::Unknown, summary, values));
+        return Ok(Found::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
     };
     let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
     let mut sizes: Vec<Size> = Vec::new();
@@ -191,12 +189,13 @@ fn report(sizes: &[Size]) -> Found {
     let cost_120 = worst.and_then(|worst| worst.cost_120).map(ms);
     let stall = worst.and_then(|worst| worst.stall).map(ms).unwrap_or_default();
     let bytes = worst.map_or(0, |worst| worst.content);
-    let mut values = json!({
-        "released_by": released_by(release),
-        "cost_ms_40": cost_40,
-        "cost_ms_120": cost_120,
-        "sizes": sizes.iter().map(size_value).collect::<Vec<_>>(),
-    });
+    let mut values = NagleDelayedAck {
+        released_by: released_by(release),
+        cost_ms_40: cost_40,
+        cost_ms_120: cost_120,
+        cost_ms_200_computed: None,
+        sizes: Some(sizes.iter().map(tried_size).collect()),
+    };
     let (verdict, cost, summary) = match release {
         Release::Ack => {
             let cost = worst.map(Size::cost).unwrap_or_default();
@@ -205,7 +204,7 @@ fn report(sizes: &[Size]) -> Found {
             let grows = cost_40.zip(cost_120).is_none_or(|(short, long)| long >= short + 40.0);
             // A receiver of 200 ms races Linux's retransmission timer, so that is not measured.
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
-            values["cost_ms_200_computed"] = json!(computed);
+            values.cost_ms_200_computed = computed;
             let waits = format!(
                 "the last segment of a response of {bytes} bytes waits for our delayed ACK in \
                  {times} of {of} trials"
@@ -259,23 +258,23 @@ fn weight(release: Release) -> u8 {
     }
 }
 
-fn released_by(release: Release) -> Option<&'static str> {
+fn released_by(release: Release) -> Option<ReleasedBy> {
     match release {
-        Release::NotHeld => Some("none"),
-        Release::Ack => Some("ack"),
-        Release::Timer => Some("timer"),
-        Release::Other => Some("other"),
+        Release::NotHeld => Some(ReleasedBy::None),
+        Release::Ack => Some(ReleasedBy::Ack),
+        Release::Timer => Some(ReleasedBy::Timer),
+        Release::Other => Some(ReleasedBy::Other),
         Release::Undecided => None,
     }
 }
 
-fn size_value(size: &Size) -> Value {
-    json!({
-        "path": size.page.path,
-        "bytes": size.content,
-        "released_by": released_by(size.release),
-        "stall_ms": size.stall.map(ms),
-    })
+fn tried_size(size: &Size) -> TriedSize {
+    TriedSize {
+        path: size.page.path.clone(),
+        bytes: size.content,
+        released_by: released_by(size.release),
+        stall_ms: size.stall.map(ms),
+    }
 }
 
 /// Answers that must be free of pauses before a size counts as free of stalls: one read that merged

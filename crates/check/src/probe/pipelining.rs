@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{Facts, Found, facts::unended};
 use crate::{
-    card::Verdict,
+    card::{Pipelining, Verdict},
     conversation::{Ask, Client, Exchange, Line, Page, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -22,11 +21,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let mut line = Line::new(Receiver::ETHERNET);
     let alone = one_by_one(&asks, distinct, &mut line, client)?;
     if let Some(reason) = alone.iter().find_map(unended) {
-        return Ok(Found::new(Verdict::Unknown, reason, json!({ "ok": null })));
+        return Ok(Found::new(Verdict::Unknown, reason, Pipelining { ok: None }));
     }
     if !alone[0].persists() {
         let summary = "the server closes after each response, so requests cannot be pipelined";
-        return Ok(Found::new(Verdict::Pass, summary, json!({ "ok": false })));
+        return Ok(Found::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
     let mut conversation = client.open(Receiver::ETHERNET)?;
     let sent = conversation.send(&asks, &mut client.budget)?;
@@ -93,13 +92,13 @@ fn right(distinct: bool) -> Found {
         "(both for the same page, so their order cannot be checked)"
     };
     let summary = format!("two requests in one segment both get correct responses {order}");
-    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 fn unfinished() -> Found {
     let summary =
         "could not be determined: the responses to two requests in one segment did not end in time";
-    Found::new(Verdict::Unknown, summary, json!({ "ok": null }))
+    Found::new(Verdict::Unknown, summary, Pipelining { ok: None })
 }
 
 /// Both answers came, and not as they came one by one, neither the first time nor `again`.
@@ -112,25 +111,25 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
             "with other content than when sent one by one"
         };
         let summary = format!("two requests in one segment get responses {what}");
-        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
     if statuses(alone) != statuses(again) {
         let summary = "repeated requests get different statuses";
-        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     if statuses(together) != statuses(alone) {
         let summary = "two requests in one segment get another status than when sent one by one";
-        return Found::new(Verdict::Fail, summary, json!({ "ok": false }));
+        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let summary = "two requests in one segment both get the correct status; the page changes each time, so its content was not compared";
-    Found::new(Verdict::Pass, summary, json!({ "ok": true }))
+    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 /// Only one answer came, and then `trouble`, after `waited`.
 fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
     let only = "only the first of two requests in one segment gets a response";
-    let no = json!({ "ok": false });
+    let no = Pipelining { ok: Some(false) };
     if let Trouble::Http { .. } = trouble {
         let summary = format!("{only} that is correct: {trouble}");
         return Found::new(Verdict::Fail, summary, no);
@@ -142,7 +141,7 @@ fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchang
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
         let summary = format!("could not be determined: {trouble}");
-        return Found::new(Verdict::Unknown, summary, json!({ "ok": null }));
+        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     let secs = waited.as_secs_f64();
     let summary = format!(

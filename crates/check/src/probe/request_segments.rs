@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{Facts, Found, follow, ms};
 use crate::{
-    card::Verdict,
+    card::{RequestSegments, Verdict},
     conversation::{Client, Conversation, Exchange, Trouble},
     stack::Receiver,
 };
@@ -31,7 +30,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
     }
     let stall = decide(&whole, &cut);
-    let values = json!({ "stall_ms": ms(stall) });
+    let values = RequestSegments { stall_ms: Some(ms(stall)) };
     let found = if stall >= follow::STALL {
         let cost = ms(stall);
         let summary = format!(

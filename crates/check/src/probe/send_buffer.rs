@@ -1,25 +1,21 @@
 //! `send-buffer`: what bounds the flight when we acknowledge promptly and advertise a large window?
 
-use ackwise_cause::Cause;
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{
     Facts, Found,
     flight::{Flight, View},
 };
 use crate::{
-    card::Verdict,
+    card::{Bound, SendBuffer, Verdict},
     conversation::{Client, Trouble},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
-    let unknown = |summary: String| {
-        let values = json!({ "flight_bytes": null, "bound": null });
-        Ok(Found::new(Verdict::Unknown, summary, values))
-    };
+    let unknown =
+        |summary: String| Ok(Found::new(Verdict::Unknown, summary, SendBuffer::default()));
     let view = match View::of(client, facts) {
         Ok(view @ View::Withholding(_)) => view,
         Ok(View::Bursts(_)) => return unknown("needs --stack ackwise".to_owned()),
@@ -53,32 +49,31 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
 fn report(first: Flight, second: Flight) -> Found {
     let bound = bound(first, second);
     let bytes = first.bytes.max(second.bytes);
-    let values = json!({ "flight_bytes": bytes, "bound": bound });
+    let values = SendBuffer { flight_bytes: Some(bytes), bound: Some(bound) };
     let why = match bound {
-        "response" => "the response size (all of it fits)",
-        "window" => "our window",
-        CONGESTION_WINDOW => "the congestion window (it was still growing)",
-        _ => "the send buffer, or the server's write pattern (it does not grow with more ACKs)",
+        Bound::Response => "the response size (all of it fits)",
+        Bound::Window => "our window",
+        Bound::CongestionWindow => "the congestion window (it was still growing)",
+        Bound::SendBuffer => {
+            "the send buffer, or the server's write pattern (it does not grow with more ACKs)"
+        }
     };
     let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
     Found::new(Verdict::Pass, summary, values)
 }
 
-fn bound(first: Flight, second: Flight) -> &'static str {
+fn bound(first: Flight, second: Flight) -> Bound {
     if second.is_all {
-        return "response";
+        return Bound::Response;
     }
     if second.bytes + 2 * second.mss >= u64::from(WINDOW) {
-        return "window";
+        return Bound::Window;
     }
     if second.bytes > first.bytes + first.bytes / 10 {
-        return CONGESTION_WINDOW;
+        return Bound::CongestionWindow;
     }
-    SEND_BUFFER
+    Bound::SendBuffer
 }
-
-const CONGESTION_WINDOW: &str = Cause::CongestionWindow.name();
-const SEND_BUFFER: &str = Cause::SendBuffer.name();
 
 /// Larger than what servers buffer (600-800 KB on Linux).
 const WINDOW: u32 = 4 << 20;
@@ -102,10 +97,10 @@ mod tests {
         };
         #[rustfmt::skip]
         let table = [
-            (flight(50_000, false),    flight(50_000, true),     "response"),
-            (flight(4_194_000, false), flight(4_193_500, false), "window"),
-            (flight(50_000, false),    flight(100_000, false),   "congestion-window"),
-            (flight(87_000, false),    flight(87_000, false),    "send-buffer"),
+            (flight(50_000, false),    flight(50_000, true),     Bound::Response),
+            (flight(4_194_000, false), flight(4_193_500, false), Bound::Window),
+            (flight(50_000, false),    flight(100_000, false),   Bound::CongestionWindow),
+            (flight(87_000, false),    flight(87_000, false),    Bound::SendBuffer),
         ];
         for (first, second, expected) in table {
             assert_eq!(bound(first, second), expected, "{first:?} {second:?}");

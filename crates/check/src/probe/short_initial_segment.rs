@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 use ackwise_tcp::Timestamps;
-use serde_json::json;
 
 use super::{
     Facts, Found,
@@ -19,7 +18,7 @@ use super::{
     ms,
 };
 use crate::{
-    card::Verdict,
+    card::{ShortInitialSegment, Verdict},
     conversation::{Client, Exchange, Page, Stall, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -27,7 +26,7 @@ use crate::{
 /// New connections with a window of two segments, ACKs withheld for two different times.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, json!({ "stall_ms": null })));
+        |summary: String| Ok(Found::new(Verdict::Unknown, summary, ShortInitialSegment::default()));
     let capabilities = client.capabilities();
     let Some(delays) = Delays::within(capabilities) else {
         return unknown("this stack cannot withhold ACKs".to_owned());
@@ -50,10 +49,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let stall = follow::median(
         trials.iter().filter(|trial| trial.arm == Arm::Long).filter_map(Trial::length_if_stalled),
     );
+    let values = |stall_ms: Option<f64>| ShortInitialSegment { mss: Some(mss), stall_ms };
     let found = match release {
         Release::Ack => {
             let stall = stall.map(ms);
-            let values = json!({ "stall_ms": stall, "mss": mss });
+            let values = values(stall);
             let begins =
                 "a response begins with a short segment and then waits for our delayed ACK";
             if let Some(cost) = cost.map(ms) {
@@ -75,7 +75,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         Release::NotHeld => {
             let summary = "a response does not wait for our ACK at its start";
-            Found::new(Verdict::Pass, summary, json!({ "stall_ms": 0.0, "mss": mss }))
+            Found::new(Verdict::Pass, summary, values(Some(0.0)))
         }
         Release::Undecided => {
             return unknown(
@@ -85,7 +85,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         Release::Other | Release::Timer => {
             let summary = "a response pauses at its start, but not for our ACK";
-            Found::new(Verdict::Pass, summary, json!({ "stall_ms": null, "mss": mss }))
+            Found::new(Verdict::Pass, summary, values(None))
         }
     };
     Ok(found.shown_by(shown.as_ref()))

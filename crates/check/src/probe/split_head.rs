@@ -1,11 +1,10 @@
 //! `split-head`: does the response head leave in a segment of its own?
 
 use ackwise_http::ConnectionOption;
-use serde_json::json;
 
 use super::{Facts, Found, follow::Delays};
 use crate::{
-    card::Verdict,
+    card::{SplitHead, Verdict},
     conversation::{Client, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
@@ -32,7 +31,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 fn decide(facts: &Facts, exact: bool) -> Found {
     let first = &facts.first;
     let head_bytes = first.head.end - first.head.start;
-    let values = |split: Option<bool>| json!({ "split": split, "head_bytes": head_bytes });
+    let values = |split: Option<bool>| SplitHead { split, head_bytes: Some(head_bytes) };
     if first.content == 0 {
         let summary = "the response has no body, so the head cannot be separate";
         return Found::new(Verdict::Unknown, summary, values(None));

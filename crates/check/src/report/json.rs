@@ -1,38 +1,48 @@
-//! For programs. The keys are documented in `docs/check.md` and only ever added to.
+//! For programs. The keys are documented in `docs/check.md` and only added to while the version stays.
 
+use ackwise_report::format::{self, Format};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Exporter, Report};
 use crate::{card::Card, page_times::PageTimes};
 
-/// One JSON object: `{"cards": […], …}`.
+/// One JSON object: a [`Document`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Json;
 
 impl Exporter for Json {
     fn export(&self, report: &Report) -> String {
         let Report { cards, pages, surprises } = report;
-        let document = Document {
+        format::to_json(&Document {
             ackwise: env!("CARGO_PKG_VERSION"),
             summary: report.conclusion(),
             cards,
             pages,
             surprises,
-        };
-        let mut json = serde_json::to_string_pretty(&document)
-            .expect("no map of a report has keys other than strings");
-        json.push('\n');
-        json
+        })
     }
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `ackwise check --json` prints.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// The version of the program.
     ackwise: &'static str,
+    /// The conclusion, in one sentence.
     summary: String,
+    /// One for each server.
     cards: &'a [Card],
+    /// What pages cost at the built-in servers.
     pages: &'a [PageTimes],
+    /// Where the built-in servers differ from what they must show.
     surprises: &'a [String],
+}
+
+impl format::Document for Document<'_> {
+    const FORMAT: Format = Format::first("ackwise-check");
+    const ABOUT: &'static str =
+        "What `ackwise check --json` prints: what was found about each server.";
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod sample;
 mod stalls;
 mod text;
 
-pub use json::Json;
+pub use json::{Document, Json};
 pub use markdown::Markdown;
 pub use text::Text;
 

@@ -1,10 +1,11 @@
 //! Fixed reports for the snapshots of all formats.
 
-use serde_json::{Value, json};
-
 use super::Report;
 use crate::{
-    card::{BuiltIn, Card, Finding, FindingId, StackName, Verdict},
+    card::{
+        Bound, BuiltIn, Card, Finding, FindingId, NagleDelayedAck, Pipelining, ReleasedBy,
+        SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize, Values, Verdict,
+    },
     page_times::PageTimes,
 };
 
@@ -35,7 +36,7 @@ pub(super) fn built_in() -> Report {
     let joined = Finding {
         verdict: Verdict::Pass,
         summary: "head and body share segments".to_owned(),
-        values: json!({"split": false, "head_bytes": 152}),
+        values: SplitHead { split: Some(false), head_bytes: Some(152) }.into(),
         evidence: vec![],
         remedy: None,
         ..split_head()
@@ -44,7 +45,12 @@ pub(super) fn built_in() -> Report {
         verdict: Verdict::Pass,
         cost_ms: Some(0.0),
         summary: "no response waits for our ACK (2 sizes tried)".to_owned(),
-        values: json!({"released_by": "none", "sizes": [300]}),
+        values: NagleDelayedAck {
+            released_by: Some(ReleasedBy::None),
+            sizes: Some(vec![tried(ReleasedBy::None, None)]),
+            ..NagleDelayedAck::default()
+        }
+        .into(),
         evidence: vec![],
         remedy: None,
         ..nagle()
@@ -80,7 +86,7 @@ fn split_head() -> Finding {
         cost_ms: None,
         summary: "the head of 152 bytes is sent in its own segment: one more packet per response"
             .to_owned(),
-        values: json!({"split": true, "head_bytes": 152}),
+        values: SplitHead { split: Some(true), head_bytes: Some(152) }.into(),
         evidence: vec![
             "0.000000 > 1:75(74) ack 1".to_owned(),
             "0.000132 < 1:153(152) ack 75".to_owned(),
@@ -97,7 +103,7 @@ fn short_initial_segment() -> Finding {
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
         "needs a response of 4380 bytes, the largest known has 905: add a larger page with --paths",
-        json!({"stall_ms": null}),
+        ShortInitialSegment::default(),
     )
 }
 
@@ -109,9 +115,14 @@ fn nagle() -> Finding {
         summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, \
                   every time"
             .to_owned(),
-        values: json!({
-            "released_by": "ack", "cost_ms_40": 40.17, "cost_ms_120": 120.3, "sizes": [300],
-        }),
+        values: NagleDelayedAck {
+            released_by: Some(ReleasedBy::Ack),
+            cost_ms_40: Some(40.17),
+            cost_ms_120: Some(120.3),
+            cost_ms_200_computed: Some(200.17),
+            sizes: Some(vec![tried(ReleasedBy::Ack, Some(120.3))]),
+        }
+        .into(),
         evidence: vec![
             "0.000000 > 75:149(74) ack 453".to_owned(),
             "0.000120 < 453:605(152) ack 149".to_owned(),
@@ -131,7 +142,7 @@ fn send_buffer() -> Finding {
         FindingId::SendBuffer,
         Verdict::Pass,
         "a flight of 2588 KB, limited by our window",
-        json!({"flight_bytes": 2_588_672, "bound": "receive-window"}),
+        SendBuffer { flight_bytes: Some(2_588_672), bound: Some(Bound::Window) },
     )
 }
 
@@ -140,13 +151,17 @@ fn pipelining() -> Finding {
         FindingId::Pipelining,
         Verdict::Pass,
         "two requests in one segment both get correct responses in order",
-        json!({"ok": true}),
+        Pipelining { ok: Some(true) },
     )
 }
 
-fn fact(id: FindingId, verdict: Verdict, summary: &str, values: Value) -> Finding {
-    let summary = summary.to_owned();
+fn fact(id: FindingId, verdict: Verdict, summary: &str, values: impl Into<Values>) -> Finding {
+    let (summary, values) = (summary.to_owned(), values.into());
     Finding { id, verdict, cost_ms: None, summary, values, evidence: vec![], remedy: None }
+}
+
+fn tried(released_by: ReleasedBy, stall_ms: Option<f64>) -> TriedSize {
+    TriedSize { bytes: 300, path: "/".to_owned(), released_by: Some(released_by), stall_ms }
 }
 
 fn page(

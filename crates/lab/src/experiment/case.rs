@@ -1,8 +1,9 @@
 //! One case of an experiment: the values by which it differs from the others, and what to run.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use ackwise_sim::Scenario;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Serialize,
     de::{Deserializer, MapAccess, Visitor},
@@ -59,7 +60,10 @@ impl fmt::Display for Labels {
 }
 
 /// What the case shows of a value.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(
+    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[schemars(inline)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum CaseValue {
@@ -110,6 +114,20 @@ impl Serialize for Labels {
             map.serialize_entry(name, value)?;
         }
         map.end()
+    }
+}
+
+impl JsonSchema for Labels {
+    fn schema_name() -> Cow<'static, str> {
+        "Labels".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "By what the case differs from the others: names and values.",
+            "additionalProperties": generator.subschema_for::<CaseValue>(),
+        })
     }
 }
 

@@ -57,7 +57,7 @@ use ackwise_link::Seed;
 use document::{Item, Table, Value};
 use reader::Field;
 
-use crate::measures::{matches, names};
+use crate::measures::{matches, names, rename_notice};
 
 /// An experiment: one or more cases, each to be run with each seed.
 #[derive(Clone, Debug)]
@@ -243,6 +243,9 @@ fn shown(field: &Field<'_>, cases: &[Case]) -> Result<Vec<String>, ExperimentErr
     for field in field.list("a list of measures such as \"web.rate_mean\", \"link.*\"")? {
         let pattern = field.text("the name of a measure")?;
         if !known.iter().any(|name| matches(pattern, name)) {
+            if let Some(what) = rename_notice(pattern) {
+                return Err(field.contradiction(what));
+            }
             return Err(field.unknown("measure", pattern, known.iter().map(String::as_str)));
         }
         shown.push(pattern.to_owned());

@@ -1,11 +1,12 @@
 //! What a paper says in words, and whether it holds here.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::table::Numbers;
 
 /// A sentence of a paper, tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 pub struct Claim {
     /// A short name: the paper's and its own.
     pub id: &'static str,
@@ -14,6 +15,7 @@ pub struct Claim {
     /// What it says.
     pub text: &'static str,
     /// Whether it holds.
+    #[schemars(with = "HoldsKeys")]
     #[serde(flatten)]
     pub holds: Holds,
     /// What our runs gave.
@@ -69,8 +71,15 @@ impl From<[bool; 2]> for Holds {
     }
 }
 
-/// `holds`: `true`, `false`, or `null` for what cannot be tried; `only_by`: the one definition of a
-/// rate by which it holds, if it does not by the other.
+/// [`Holds`] in JSON.
+#[derive(JsonSchema, Serialize)]
+struct HoldsKeys {
+    /// Whether the claim holds; null if it cannot be tried.
+    holds: Option<bool>,
+    /// The one definition of a rate by which it holds, if it does not by the other.
+    only_by: Option<&'static str>,
+}
+
 impl Serialize for Holds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (holds, only_by) = match self {
@@ -80,10 +89,7 @@ impl Serialize for Holds {
             Self::No => (Some(false), None),
             Self::NotTestable => (None, None),
         };
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("holds", &holds)?;
-        map.serialize_entry("only_by", &only_by)?;
-        map.end()
+        HoldsKeys { holds, only_by }.serialize(serializer)
     }
 }
 

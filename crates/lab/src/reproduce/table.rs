@@ -1,11 +1,12 @@
 //! Values side by side: published, ours, and the model's.
 
-use std::{collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 
 /// A comparison.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct Table {
     /// That of the published table, or a name of ours for what nobody has published.
     pub id: String,
@@ -14,6 +15,7 @@ pub struct Table {
     /// What was put in that a source does not print, or that was fitted; and what to know besides.
     pub notes: Vec<String>,
     /// One for each value.
+    #[schemars(with = "Vec<RowKeys>")]
     pub rows: Vec<Row>,
 }
 
@@ -85,20 +87,32 @@ fn relative(value: f64, to: f64) -> Option<f64> {
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { case, measure, published, ours, model, limit: _ } = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("case", case)?;
-        map.serialize_entry("measure", measure)?;
-        map.serialize_entry("published", published)?;
-        map.serialize_entry("ours", ours)?;
-        map.serialize_entry("error", &self.error())?;
-        if model.is_some() {
-            map.serialize_entry("model", model)?;
-        }
-        if let Some(within) = self.is_within() {
-            map.serialize_entry("within_limit", &within)?;
-        }
-        map.end()
+        let (error, within_limit) = (self.error(), self.is_within());
+        let (published, ours, model) = (*published, *ours, *model);
+        RowKeys { case, measure, published, ours, error, model, within_limit }.serialize(serializer)
     }
+}
+
+/// One value: published, ours, and the model's.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Row")]
+struct RowKeys<'a> {
+    /// Which case.
+    case: &'a Case,
+    /// What was measured; its unit is the last part of the name.
+    measure: &'a str,
+    /// What the paper prints.
+    published: Option<f64>,
+    /// What our runs give.
+    ours: Option<f64>,
+    /// (ours - published) / published.
+    error: Option<f64>,
+    /// What the analytic model gives, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<f64>,
+    /// Whether ours is as near as it must be, where there is a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_limit: Option<bool>,
 }
 
 /// Which case: names and values, in the order of the columns.
@@ -119,6 +133,20 @@ impl Case {
 impl Serialize for Case {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl JsonSchema for Case {
+    fn schema_name() -> Cow<'static, str> {
+        "Case".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "Which case: names and values.",
+            "additionalProperties": { "type": ["number", "string"] },
+        })
     }
 }
 

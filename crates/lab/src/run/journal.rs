@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::row::{Place, Row, VERSION};
-use crate::experiment::Experiment;
+use crate::{experiment::Experiment, measures::rename_notice};
 
 /// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,19 @@ pub enum JournalError {
         line: usize,
         /// Why.
         error: serde_json::Error,
+    },
+    /// A row was written before version 1 of the formats.
+    #[error(
+        "{}:{line}: a row of an older format: {what} (choose another file, or remove this one)",
+        path.display()
+    )]
+    OldName {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Which measure has which name now.
+        what: String,
     },
     /// It has rows, but not of this experiment.
     #[error(
@@ -181,7 +194,10 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
     let mut rows = Vec::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
         match serde_json::from_str(line) {
-            Ok(row) => rows.push(row),
+            Ok(row) => {
+                expect_new_names(path, number + 1, &row)?;
+                rows.push(row);
+            }
             Err(_) if !line.ends_with('\n') => {}
             Err(error) => {
                 return Err(JournalError::NotARow {
@@ -193,6 +209,14 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
         }
     }
     Ok(rows)
+}
+
+/// Rows with old names do not go together with new ones.
+pub(super) fn expect_new_names(path: &Path, line: usize, row: &Row) -> Result<(), JournalError> {
+    match row.measures.keys().find_map(|name| rename_notice(name)) {
+        Some(what) => Err(JournalError::OldName { path: path.to_owned(), line, what }),
+        None => Ok(()),
+    }
 }
 
 fn places(experiment: &Experiment) -> BTreeMap<(crate::experiment::Labels, u64), Place> {

@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    journal::{JournalError, rows_in},
+    journal::{JournalError, expect_new_names, rows_in},
     row::Row,
 };
 use crate::experiment::read_text;
@@ -110,7 +110,12 @@ fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
     let text = read_text(path, MOST);
     let text = text.map_err(|error| MergeError::Io { path: path.to_owned(), error })?;
     match serde_json::from_str::<Document>(&text) {
-        Ok(document) => Ok(document.rows),
+        Ok(document) => {
+            let rows = document.rows;
+            // A document is not read by lines: its rows are all of one run.
+            rows.first().map_or(Ok(()), |row| expect_new_names(path, 1, row))?;
+            Ok(rows)
+        }
         Err(_) => Ok(rows_in(path, &text)?),
     }
 }

@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use ackwise_sim::Measures;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Labels};
 use crate::measures::flatten;
 
 /// One case with one seed, and what was measured.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Row {
     /// The experiment's file.
     pub experiment: String,
-    /// [`Experiment::hash`].
+    /// The hash of what the experiment's file says.
     pub hash: String,
     /// Of this program.
     pub version: String,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::row::Row;
 use crate::experiment::Labels;
 
 /// All rows of one case.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// By what the case differs from the others.
@@ -20,7 +21,7 @@ pub struct Summary {
 }
 
 /// What several runs say about a number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// How many runs had it.

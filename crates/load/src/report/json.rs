@@ -1,16 +1,18 @@
-//! For programs. The keys are documented in `docs/load.md` and only ever added to.
+//! For programs. The keys are documented in `docs/load.md` and only added to while the version stays.
 
 use std::{collections::BTreeMap, time::Duration};
 
+use ackwise_report::format::{self, Format};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LoadReport;
 use crate::{Held, Sample};
 
-/// One JSON object.
+/// One JSON object: a [`Document`].
 #[must_use]
 pub fn json(report: &LoadReport) -> String {
-    let document = Document {
+    format::to_json(&Document {
         ackwise: env!("CARGO_PKG_VERSION"),
         summary: report.summary(),
         target: &report.target,
@@ -46,38 +48,64 @@ pub fn json(report: &LoadReport) -> String {
             series: report.time_wait.series.iter().map(Point::from).collect(),
         },
         notes: &report.notes,
-    };
-    let mut json = serde_json::to_string_pretty(&document).expect("its maps have strings for keys");
-    json.push('\n');
-    json
+    })
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `ackwise load --json` prints.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Document<'a> {
+    /// The version of the program.
     ackwise: &'static str,
+    /// The conclusion, in one sentence.
     summary: String,
+    /// The page, as the user named it.
     target: &'a str,
+    /// The server's address and port.
     server: String,
+    /// Which end was to close first.
     close: &'static str,
+    /// Whose TCP played the clients.
     stack: &'static str,
+    /// Connections at once, at most.
     concurrency: usize,
+    /// Connections made.
     connections: u64,
+    /// Requests that were answered.
     requests: u64,
+    /// Requests that failed.
     failed: u64,
+    /// Those by reason.
     failures: BTreeMap<&'static str, u64>,
+    /// Connections that the server announced it would close although the client was to close first.
     forestalled: u64,
+    /// Connections that were due and never started.
     missed: u64,
+    /// Connections that the server reset, or did not close in time, after their last response.
     not_closed: u64,
+    /// Connections that were open when the run was stopped.
     unfinished: u64,
+    /// Bytes read.
     bytes: u64,
+    /// From the first start to the last end.
     elapsed_s: f64,
+    /// Answered requests per second.
     rate_per_s: f64,
+    /// From the intended start of a request to the end of its response; null if there was none.
     latency_ms: Option<Latency>,
+    /// Connections in TIME-WAIT.
     time_wait: TimeWait<'a>,
+    /// What a reader must know before the figures.
     notes: &'a [String],
 }
 
-#[derive(Serialize)]
+impl format::Document for Document<'_> {
+    const FORMAT: Format = Format::first("ackwise-load");
+    const ABOUT: &'static str =
+        "What `ackwise load --json` prints: requests, failures, latencies and TIME-WAIT.";
+}
+
+/// Quantiles, in milliseconds.
+#[derive(Debug, JsonSchema, Serialize)]
 struct Latency {
     mean: f64,
     p50: f64,
@@ -87,20 +115,29 @@ struct Latency {
     max: f64,
 }
 
-#[derive(Serialize)]
+/// Connections of this run in TIME-WAIT at its end.
+#[derive(Debug, JsonSchema, Serialize)]
 struct TimeWait<'a> {
+    /// At the server; null if that is not known.
     server: Option<u64>,
+    /// At the client; null if that is not known.
     client: Option<u64>,
+    /// Why `server` is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_unknown: Option<&'a str>,
+    /// Why `client` is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_unknown: Option<&'a str>,
+    /// `net.ipv4.tcp_rfc1337` at the server; null if that is not known.
     server_ignores_resets: Option<bool>,
+    /// Over time.
     series: Vec<Point>,
 }
 
-#[derive(Serialize)]
+/// Connections in TIME-WAIT at one moment.
+#[derive(Debug, JsonSchema, Serialize)]
 struct Point {
+    /// Since the start.
     at_s: f64,
     server: Option<u64>,
     client: Option<u64>,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::generator::{Drain, Ended, Failure, Loaded, Quantiles, Tally};
 
-pub use json::json;
+pub use json::{Document, json};
 pub use text::text;
 
 /// What a run has found.

@@ -10,7 +10,7 @@ mod markdown;
 mod text;
 
 pub use html::html;
-pub use json::json;
+pub use json::{Document, json};
 pub use markdown::{markdown, section};
 pub use text::text;
 

@@ -10,7 +10,7 @@ mod table;
 
 pub use csv::csv;
 pub use html::{About, html};
-pub use json::json;
+pub use json::{Document, List, json, list_json};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
 pub use table::table;

@@ -1,0 +1,76 @@
+//! `ackwise schema [NAME]`: what the JSON of a command looks like.
+
+use ackwise_check::report::Document as Check;
+use ackwise_explain::Document as Explain;
+use ackwise_lab::{
+    reproduce::report::Document as Reproduce,
+    run::export::{Document as Run, List},
+};
+use ackwise_load::report::Document as Load;
+use ackwise_report::format::{Document, schema};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+
+use super::{
+    error::Document as Error,
+    outcome::{Failure, Outcome},
+    output,
+};
+
+/// Print the JSON Schema of what a command prints with --json
+///
+/// Each JSON document says its format and version: {"format": {"name": "ackwise-check", "version": 1}, …}.
+/// While the version stays, keys are added, but none is renamed or removed. Without NAME, lists the
+/// names.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Schema {
+    /// The format, without "ackwise-"
+    #[arg(value_parser = known(), value_name = "NAME")]
+    name: Option<Known>,
+}
+
+/// A format and how to describe it.
+type Known = (&'static str, fn() -> String);
+
+/// Prints one schema, or all names.
+pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
+    let text = match arguments.name {
+        Some((_, schema)) => schema(),
+        None => all().map(|(name, _)| format!("{name}\n")).concat(),
+    };
+    output::print(&text, Outcome::Good)
+}
+
+fn all() -> [Known; 7] {
+    [
+        of::<Check<'_>>(),
+        of::<Error<'_>>(),
+        of::<Explain>(),
+        of::<Load<'_>>(),
+        of::<Reproduce<'_>>(),
+        of::<Run<'_>>(),
+        of::<List<'_>>(),
+    ]
+}
+
+fn of<D: Document>() -> Known {
+    (D::FORMAT.short_name(), schema::<D>)
+}
+
+fn known() -> impl TypedValueParser<Value = Known> {
+    PossibleValuesParser::new(all().map(|(name, _)| name)).map(|name| {
+        let found = all().into_iter().find(|(known, _)| *known == name);
+        found.expect("only names of formats are possible")
+    })
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ackwise schema                  the names of all formats
+  ackwise schema check            the schema of `ackwise check --json`
+  ackwise schema error            the schema of an error with --json
+
+docs/schema/ has the same schemas as files.";
