@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
             let what = match renamed(pattern) {
                 Some(name) => {
                     format!(
-                        "cannot show {pattern}: no row has it (expected {name}, its name since format version 1)"
+                        "cannot show {pattern}: {pattern} is called {name} since format version 1"
                     )
                 }
                 None => format!("cannot show {pattern}: no row has a measure of this name"),
