@@ -214,7 +214,8 @@ fn warn_if_busy(when: &str, others: Option<f64>) {
     match others {
         None => println!("warning: cannot tell how busy the machine was {when}"),
         Some(share) if share > machine::BUSY => println!(
-            "warning: others used {:.0} % of the processors {when}: wait until the machine is quiet",
+            "warning: others used {:.0} % of the processors {when}: wait until the machine is \
+             quiet",
             100.0 * share
         ),
         Some(_) => {}

@@ -205,7 +205,8 @@ impl Score {
         // Tenths of a percent, rounded down: 94.96 % is not 95 %.
         let tenths = ((caught + timed_out) * 1000).checked_div(self.viable()).unwrap_or(1000);
         format!(
-            "{package}: {caught} caught, {timed_out} timed out, {missed} missed, {unviable} unviable: \
+            "{package}: {caught} caught, {timed_out} timed out, {missed} missed, {unviable} \
+             unviable: \
              {}.{} % of those that compile (at least {percent} %: {verdict})",
             tenths / 10,
             tenths % 10
@@ -233,7 +234,8 @@ mod tests {
         assert!(score.holds(95));
         assert_eq!(
             score.line(&TCP),
-            "ackwise-tcp: 94 caught, 1 timed out, 5 missed, 100 unviable: 95.0 % of those that compile \
+            "ackwise-tcp: 94 caught, 1 timed out, 5 missed, 100 unviable: 95.0 % of those that \
+             compile \
              (at least 95 %: holds)"
         );
         let score = Score { missed: 6, ..score };

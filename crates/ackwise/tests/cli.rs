@@ -27,7 +27,7 @@ fn long_help_has_examples_exit_codes_and_the_promise_to_stay_at_home() {
         "Examples:",
         "ackwise check http://localhost:8080/",
         "Exit codes:",
-        "It only talks to the host it was given, with at most --max-requests requests.",
+        "Contacts only the given host, with at most --max-requests requests.",
         "nagle-delayed-ack",
         "--max-wait",
     ] {
@@ -56,9 +56,9 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--max-requests", "0", "localhost"], "1..=10000"),
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
         (&["check", "--paths", "/x"], "URL"),
-        (&["check", "--paths", "http://other.example/", "localhost"], "is no path"),
-        (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is no path"),
-        (&["check", "--paths", "/a b", "localhost"], "is no path"),
+        (&["check", "--paths", "http://other.example/", "localhost"], "is not a path"),
+        (&["check", "--paths", "/fine,nope", "localhost"], "\"nope\" is not a path"),
+        (&["check", "--paths", "/a b", "localhost"], "is not a path"),
         (&["check", "ftp://localhost/"], "http"),
         (&["check", "http://"], "http://"),
         (&["check", "http://localhost:99999/"], "99999"),
@@ -86,7 +86,7 @@ fn a_server_that_cannot_be_checked_exits_with_2_and_one_message() {
         (Answer::Garbage, "HTTP"),
         (Answer::EndlessHead, "head"),
         (Answer::RedirectLoop, "redirect"),
-        (Answer::Silence, "nothing came"),
+        (Answer::Silence, "no bytes within"),
         (Answer::Close, "close"),
     ] {
         let server = Server::start(Config::loopback(Behaviour { answer, ..Behaviour::FIXED }));
@@ -211,7 +211,7 @@ fn what_was_not_found_out_can_be_asked_to_count() {
         let output = run(&[&only[..], &["--fail-on", fail_on, &url]].concat());
         let shown = stdout(&output);
         assert_eq!(output.status.code(), Some(expected), "{shown}");
-        assert!(shown.contains("not found out: short-initial-segment"), "{shown}");
+        assert!(shown.contains("could not determine short-initial-segment"), "{shown}");
     }
 }
 

@@ -127,7 +127,7 @@ fn each_server_has_its_ends_and_each_distance_its_direction() {
         let row = format!("propagation             {direction}  path");
         assert!(text.contains(&row), "{text}");
     }
-    assert!(text.contains("TIME-WAIT is with the client: 100, with the server: 0"), "{text}");
+    assert!(text.contains("TIME-WAIT at the client: 100, at the server: 0"), "{text}");
 }
 
 #[test]

@@ -185,35 +185,38 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
     for (arguments, expected) in [
         (
             &["run", "broken.toml"][..],
-            "ackwise: broken.toml:14:1: link.wire: unknown key \"quuee\", did you mean \"queue\"?\n",
+            "ackwise: broken.toml:14:1: link.wire: unknown key \"quuee\" (similar: \"queue\")\n",
         ),
         (
             &["run", "sweep.toml", "--set", "link.wire.rate=1 MB"],
-            "ackwise: --set link.wire.rate=1 MB: link.wire.rate: found \"1 MB\", expected a rate in b/s, \
-             kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\", more than 0, at most \"1000 Gb/s\"\n",
+            "ackwise: --set link.wire.rate=1 MB: link.wire.rate: found \"1 MB\" (expected a rate in b/s, \
+             kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\", more than 0, at most \"1000 Gb/s\")\n",
         ),
         (
             &["run", "none.toml"],
-            "ackwise: none.toml: there is no such file, and the built-in experiments are arrivals, \
-             dumbbell, idle_restart, million, stalls\n",
+            "ackwise: cannot run none.toml: no such file (expected a file, or one of arrivals, \
+             dumbbell, idle_restart, million, stalls)\n",
         ),
         (
             &["run", "sweep.toml", "--show", "web.rate"],
-            "ackwise: --set show=[\"web.rate\"]: show[0]: unknown measure \"web.rate\", did you mean \
-             \"web.rate_sum\"?\n",
+            "ackwise: --set show=[\"web.rate\"]: show[0]: unknown measure \"web.rate\" (similar: \
+             \"web.rate_sum\")\n",
         ),
         (
             &["run", "sweep.toml", "--rows", "/dev/null"],
-            "ackwise: /dev/null: not a regular file, but rows are read back from there\n",
+            "ackwise: /dev/null: not a regular file (expected one, because rows are read back)\n",
         ),
-        (&["run", "/dev/zero"], "ackwise: /dev/zero: longer than 16777216 bytes\n"),
+        (
+            &["run", "/dev/zero"],
+            "ackwise: /dev/zero: file too long (expected at most 16777216 bytes)\n",
+        ),
         (
             &["run", "sweep.toml", "--rows", "sweep.toml"],
-            "ackwise: sweep.toml: the same file as sweep.toml\n",
+            "ackwise: cannot write sweep.toml: sweep.toml is the same file (expected different files)\n",
         ),
         (
             &["run", "sweep.toml", "--csv", "out", "--rows", "./out"],
-            "ackwise: ./out: the same file as out\n",
+            "ackwise: cannot write ./out: out is the same file (expected different files)\n",
         ),
         (&["run", "sweep.toml", "--csv", "."], "ackwise: .: is a directory\n"),
         (
@@ -222,7 +225,8 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
         ),
         (
             &["run", "sweep.toml", "--pcap", "a.pcap", "--case", "1", "--seed", "9"],
-            "ackwise: --seed 9: not a seed of the experiment; --set seeds=[9] makes it one\n",
+            "ackwise: cannot record seed 9: the experiment does not have it (expected one of its seeds; \
+             --set seeds=[9] replaces them)\n",
         ),
         (&["merge", "none.rows"], "ackwise: none.rows: No such file or directory (os error 2)\n"),
     ] {
@@ -287,10 +291,10 @@ fn shards_merge_into_what_one_run_prints() {
     assert_eq!(csv("whole.csv").lines().count(), 9);
     assert!(!directory.file("whole.csv.rows").exists(), "it is of no use any more");
     let missing = directory.complains(&["merge", "1.rows", "2.rows"]);
-    assert!(missing.contains("2 of 8 rows are missing"), "{missing}");
+    assert!(missing.contains("2 of 8 are missing"), "{missing}");
     let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
     let unknown = directory.complains(&unknown.collect::<Vec<_>>());
-    assert_eq!(unknown, "ackwise: --show web.none: no row has such a measure\n");
+    assert_eq!(unknown, "ackwise: cannot show web.none: no row has a measure of this name\n");
 }
 
 #[test]
@@ -351,7 +355,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     let message = String::from_utf8(output.stderr).unwrap();
     let expected = format!(
         "ackwise: interrupted after {kept} of 8 rows; they are in out.csv.rows, and the same command \
-         goes on from there\n"
+         resumes the run\n"
     );
     assert_eq!(message, expected);
     assert!((1..8).contains(&kept) && !directory.file("out.csv").exists());

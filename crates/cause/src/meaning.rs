@@ -42,14 +42,16 @@ impl Cause {
             }
             Self::ReceiveWindow => "the receiver's window had no room",
             Self::SendBuffer => {
-                "the send buffer was full: the data in flight stopped growing, without loss, and no \
+                "the send buffer was full: the data in flight stopped growing, without loss, and \
+                 no \
                  window explains it"
             }
             Self::H2FlowControl => "an HTTP/2 window was used up",
             Self::HeadOfLine => "an earlier response on the connection was still being sent",
             Self::ApplicationLimited => "the program had begun a message and wrote no more",
             Self::Unknown => {
-                "the capture does not show it: packets are missing, or exchanges overlap and cannot \
+                "the capture does not show it: packets are missing, or exchanges overlap and \
+                 cannot \
                  be separated"
             }
         }

@@ -73,7 +73,11 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::RequestSegments => request_segments::probe(client, facts),
     };
     let found = found.unwrap_or_else(|trouble| {
-        Found::new(Verdict::Unknown, format!("not found out: {trouble}"), Values::unknown(id))
+        Found::new(
+            Verdict::Unknown,
+            format!("could not be determined: {trouble}"),
+            Values::unknown(id),
+        )
     });
     let Found { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);

@@ -161,10 +161,10 @@ pub struct Arrival {
 #[non_exhaustive]
 pub enum ConnectError {
     /// RST in answer to our SYN.
-    #[error("{0} refuses the connection: nothing listens there")]
+    #[error("cannot connect to {0}: connection refused (expected a listener)")]
     Refused(SocketAddr),
     /// No answer in time.
-    #[error("{0} does not answer within {1:.1?}")]
+    #[error("cannot connect to {0}: no reply within {1:.1?}")]
     TimedOut(SocketAddr, Duration),
     /// The system says no.
     #[error("cannot connect to {0}: {1}")]
@@ -179,12 +179,12 @@ pub enum TransportError {
     #[error("the server reset the connection")]
     Reset,
     /// The server no longer answers at TCP level.
-    #[error("the server's TCP no longer answers")]
+    #[error("the connection timed out: the server sends no ACK")]
     TimedOut,
     /// We have closed it.
     #[error("the connection is closed")]
     Closed,
     /// The system has another reason.
-    #[error("the system gives up the connection (error {0})")]
+    #[error("connection failed: system error {0}")]
     System(i32),
 }

@@ -39,7 +39,7 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
     }
     let notes = notes(explained);
     if !notes.is_empty() {
-        page.add_section("What is not covered", notes.into_iter().map(Block::Text));
+        page.add_section("Limits of this report", notes.into_iter().map(Block::Text));
     }
     page.render()
 }
@@ -54,13 +54,13 @@ fn table(totals: &Totals) -> Table {
     let which = match totals.over {
         Over::All => "All".to_owned(),
         Over::Percentile(percent) => {
-            format!("The slowest {} % (from {} on):", 100 - percent, millis(totals.shortest))
+            format!("The slowest {} % ({} and more):", 100 - percent, millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
-    let columns = ["cause", "data", "share", "time", "who has to change", "times", "exchanges"];
+    let columns = ["cause", "data", "share", "time", "party to change", "times", "exchanges"];
     let mut table = Table::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
@@ -86,7 +86,7 @@ fn servers_table(servers: &[Server]) -> Table {
         0 => "Connections by server".to_owned(),
         more => format!("Connections by server; {more} with fewer connections are not shown"),
     };
-    let columns = ["server", "connections", "exchanges", "what its connections show"];
+    let columns = ["server", "connections", "exchanges", "observations"];
     let mut table = Table::new(caption, columns);
     for server in servers.iter().take(MOST_SERVERS) {
         table.add([
@@ -110,15 +110,15 @@ pub fn timeline(analysis: &Analysis) -> Vec<Block> {
     let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
     if dropped > 0 {
-        let which = format!("{dropped} exchanges are not shown: these are the slowest.");
+        let which = format!("{dropped} exchanges are not shown; the slowest are.");
         blocks.push(Block::Text(which));
     }
     let series = analysis.connections.iter().filter_map(|it| it.series.as_deref());
     let left_out: u64 = series.map(Series::left_out).sum();
     if left_out > 0 {
         blocks.push(Block::Text(format!(
-            "{left_out} segments are not drawn: what is kept of a capture is bounded. A capture of \
-             fewer connections shows all of each."
+            "{left_out} segments are not drawn: the report keeps a limited number. A capture of \
+             fewer connections shows all of them."
         )));
     }
     blocks
@@ -134,7 +134,7 @@ fn exchange(it: &ExchangeResult) -> Exchange {
         label += &format!(" {status}");
     }
     if !it.complete {
-        label += " (not answered completely)";
+        label += " (incomplete response)";
     }
     Exchange {
         connection: it.connection as usize,

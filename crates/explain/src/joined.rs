@@ -98,10 +98,10 @@ impl fmt::Display for Clocks {
         let span = |nanos: i64| millis(Duration::from_nanos(nanos.unsigned_abs()));
         let where_to = if *ahead < 0 { "behind" } else { "ahead of" };
         write!(f, "the server's clock is {} {where_to} the client's, ", span(*ahead))?;
-        write!(f, "give or take {}", millis(*uncertainty))?;
+        write!(f, "±{}", millis(*uncertainty))?;
         if *drift != 0 {
             let way = if *drift < 0 { "lost" } else { "gained" };
-            write!(f, ", and {way} {} meanwhile", span(*drift))?;
+            write!(f, ", and {way} {} during the capture", span(*drift))?;
         }
         write!(f, " ({to_server} and {to_client} packets in common)")
     }

@@ -34,10 +34,10 @@ pub struct Live {
 #[non_exhaustive]
 pub enum LiveError {
     /// The interface cannot be listened to any more.
-    #[error("the capture ended: {0}")]
+    #[error("capture stopped: {0}")]
     Lost(#[source] std::io::Error),
     /// What is kept of each packet's exchange would fill the memory at some time.
-    #[error("the capture ended after {max} packets; a filter leaves out what is of no interest", max = Live::MOST_PACKETS)]
+    #[error("capture stopped: {max} packets, the maximum (a narrower --filter lasts longer)", max = Live::MOST_PACKETS)]
     Full,
 }
 

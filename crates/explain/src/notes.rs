@@ -16,8 +16,9 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     if let Some(Joined { clocks, counts }) = &explained.joined {
         let Counts { connections, exchanges, alone } = counts;
         notes.push(format!(
-            "Two captures: {} in both, {} explained by both, {} by the client's alone. Of those \
-             explained by both, packets that show waits to the client are numbers of the server's \
+            "Two captures: {} in both, {} explained by both captures, {} by the client's only. For \
+             exchanges explained by both, packet numbers of waits to the client refer to the \
+             server's \
              capture.",
             counted(*connections, "connection"),
             counted(*exchanges, "exchange"),
@@ -32,11 +33,11 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         .collect();
     if !reasons.is_empty() {
         let packets = counted(explained.packets, "packet");
-        notes.push(format!("Left out of {packets}: {}.", reasons.join(", ")));
+        notes.push(format!("Ignored of {packets}: {}.", reasons.join(", ")));
     }
     let lost = explained.drops.packets();
     if lost > 0 {
-        notes.push(format!("The capture itself lost {}.", counted(lost, "packet")));
+        notes.push(format!("The capture dropped {}.", counted(lost, "packet")));
     }
     notes.extend(explained.troubles.iter().map(|it| format!("warning: {}", printable(it))));
     notes

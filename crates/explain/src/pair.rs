@@ -92,17 +92,21 @@ impl<F: Frames> Frames for Watched<F> {
 pub enum Apart {
     /// Something changes the packets on their way, or they are of different times.
     #[error(
-        "no packet that the client sent is in both captures: are they of the same time, and does \
-         nothing between them end the connections, as a proxy does?"
+        "cannot join the captures: no packet from the client is in both (expected captures of the \
+         same \
+         time, without a proxy between them)"
     )]
     NothingToServer,
     /// As that, the other way.
-    #[error("no packet that the server sent is in both captures, but some of the client's are")]
+    #[error(
+        "cannot align the clocks: no packet from the server is in both captures, only packets \
+         from the client"
+    )]
     NothingToClient,
     /// Packets seem to arrive before they leave.
     #[error(
-        "the clocks do not agree with themselves: one was set while the captures ran, or the \
-         captures are named in the wrong order (--pair CLIENT SERVER)"
+        "cannot align the clocks: one was set while the captures ran, or the captures are in the \
+         wrong order (expected --pair CLIENT SERVER)"
     )]
     Contradiction,
 }

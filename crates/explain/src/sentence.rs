@@ -13,7 +13,7 @@ use super::totals::{Over, Total, Totals};
 pub fn sentence(analysis: &Analysis) -> String {
     let totals = Totals::of(analysis, Over::All);
     if totals.exchanges == 0 {
-        return "There is no exchange in this capture.".to_owned();
+        return "The capture has no HTTP exchange.".to_owned();
     }
     let stall = totals.causes.iter().filter(|it| is_stall(it.cause)).max_by_key(|it| it.span);
     match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
@@ -48,7 +48,7 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
     let each = stall.span / u32::try_from(stall.times.max(1)).unwrap_or(u32::MAX);
     let mut out = format!(
-        "{who} {} {} in {} of {}: {} each, {} in all.",
+        "{who} {}: {} in {} of {}, {} each, {} in total.",
         did(stall.cause, stall.direction),
         counted(stall.times, "time"),
         grouped(stall.exchanges as u64),
@@ -57,7 +57,7 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         span(stall.span),
     );
     if let Some(remedy) = stall.cause.remedy(stall.direction) {
-        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
+        let _ = write!(out, "\nFix: {}.", remedy.text);
     }
     out
 }
@@ -67,23 +67,23 @@ const fn did(cause: Cause, direction: Direction) -> &'static str {
     let to_client = matches!(direction, Direction::ToClient);
     match cause {
         Cause::ShortInitialSegment => {
-            "waited with a closed window for an acknowledgement that the other end delayed,"
+            "waited with a full congestion window for the other end's delayed ACK"
         }
         Cause::NagleDelayedAck if to_client => {
-            "held the end of a response (Nagle) until the client's delayed acknowledgement,"
+            "held the end of a response (Nagle) until the client's delayed ACK"
         }
         Cause::NagleDelayedAck => {
-            "held the end of a request (Nagle) until the server's delayed acknowledgement,"
+            "held the end of a request (Nagle) until the server's delayed ACK"
         }
-        Cause::NagleRtt => "held a small segment (Nagle) for a round trip,",
-        Cause::CorkTimer => "held a small segment (TCP_CORK or MSG_MORE) until a timer let it go,",
-        Cause::SillyWindow | Cause::ReceiveWindow => "kept its receive window closed,",
-        Cause::IdleRestart => "had its congestion window cut after an idle time,",
-        Cause::SendBuffer => "had more to send than its send buffer holds,",
-        Cause::H2FlowControl => "kept its HTTP/2 window closed,",
-        Cause::HeadOfLine => "waited for responses behind earlier ones,",
-        Cause::RetransmissionTimeout => "waited for its retransmission timer after losses,",
-        _ => "waited,",
+        Cause::NagleRtt => "held a small segment (Nagle) for a round trip",
+        Cause::CorkTimer => "held a small segment (TCP_CORK or MSG_MORE) until a timer expired",
+        Cause::SillyWindow | Cause::ReceiveWindow => "kept its receive window closed",
+        Cause::IdleRestart => "restarted with a smaller congestion window after an idle time",
+        Cause::SendBuffer => "had more to send than its send buffer holds",
+        Cause::H2FlowControl => "kept its HTTP/2 flow-control window closed",
+        Cause::HeadOfLine => "waited for responses queued behind earlier ones",
+        Cause::RetransmissionTimeout => "waited for its retransmission timer after losses",
+        _ => "waited",
     }
 }
 
@@ -116,17 +116,18 @@ fn named(host: SocketAddr) -> String {
 
 fn of_none(totals: &Totals) -> String {
     let Some(first) = totals.causes.first() else {
-        return "No exchange took any time.".to_owned();
+        return "All exchanges have a duration of 0.".to_owned();
     };
     let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut out = format!(
-        "No stall between HTTP and TCP is worth mentioning in {}; most of the time ({:.0} %) is {}.",
+        "No significant stall between HTTP and TCP in {}; the largest cause is {2} ({1:.0} % of \
+         the time).",
         counted(totals.exchanges as u64, "exchange"),
         share * 100.0,
         first.cause,
     );
     if let Some(remedy) = first.cause.remedy(first.direction) {
-        let _ = write!(out, "\nWhat to change: {}.", remedy.text);
+        let _ = write!(out, "\nFix: {}.", remedy.text);
     }
     out
 }

@@ -81,7 +81,7 @@ fn totals_section(totals: &Totals) -> String {
     let title = match totals.over {
         Over::All => "Where the time went".to_owned(),
         Over::Percentile(percent) => {
-            format!("The slowest {} % (from {} on)", 100 - percent, millis(totals.shortest))
+            format!("The slowest {} % ({} and more)", 100 - percent, millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
@@ -148,7 +148,7 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
         millis(exchange.duration),
         printable(exchange.request.as_deref().unwrap_or("exchange")),
         exchange.status.map_or(String::new(), |status| format!("{status} ")),
-        if exchange.complete { "" } else { "not answered completely," },
+        if exchange.complete { "" } else { "incomplete response," },
         exchange.start.saturating_since(explained.analysis.first).as_secs_f64(),
         connection.id,
         connection.client,
@@ -206,12 +206,12 @@ fn one_server(server: &Server) -> String {
 pub(super) fn facts(server: &Server) -> Vec<String> {
     let Server { closed_first, time_wait, reset, idle, .. } = server;
     let mut facts = vec![format!(
-        "closed first by the client: {}, by the server: {}; broken off by an RST: {reset}",
+        "first close by the client: {}, by the server: {}; reset: {reset}",
         closed_first.client, closed_first.server,
     )];
     if *time_wait != Ends::default() {
         let Ends { client, server } = time_wait;
-        facts.push(format!("TIME-WAIT is with the client: {client}, with the server: {server}"));
+        facts.push(format!("TIME-WAIT at the client: {client}, at the server: {server}"));
     }
     if idle.open > 0 {
         let (count, longest) = (counted(idle.open, "connection"), span(idle.open_for));
@@ -225,7 +225,7 @@ pub(super) fn facts(server: &Server) -> Vec<String> {
         facts.push(format!("initial window: {window} segments"));
     }
     if let Some(delay) = server.delayed_ack {
-        facts.push(format!("delayed acknowledgements of clients: up to {}", millis(delay)));
+        facts.push(format!("delayed ACKs of clients: up to {}", millis(delay)));
     }
     facts
 }

@@ -168,28 +168,29 @@ impl AsFd for TunDevice {
 pub enum TunError {
     /// The kernel has no TUN driver, or the container does not show it.
     #[error(
-        "{NODE} does not exist; load it with `modprobe tun`, or start the container with `--device \
-         {NODE}`"
+        "cannot open {NODE}: it does not exist (run `modprobe tun`, or start the container with \
+         `--device {NODE}`)"
     )]
     NoNode,
     /// The driver exists, and this user may not open it.
     #[error(
-        "{NODE} may not be opened: run as root, or give the program CAP_NET_ADMIN and access to {NODE}"
+        "cannot open {NODE}: not permitted (run as root, or grant CAP_NET_ADMIN and access to {NODE})"
     )]
     NodeForbidden,
     /// The kernel does not let this process make a device in this namespace.
     #[error(
-        "a TUN device needs CAP_NET_ADMIN; run as root or in a network namespace of your own \
-         (`unshare --user --net --map-root-user`), or start the container with `--cap-add NET_ADMIN`"
+        "cannot create a TUN device: CAP_NET_ADMIN is missing (run as root, in a network namespace of \
+         your own by `unshare --user --net --map-root-user`, or in a container with `--cap-add \
+         NET_ADMIN`)"
     )]
     NoCapability,
     /// Every /30 of 198.18.0.0/15 overlaps a route.
     #[error(
-        "no network for the TUN device is free in 198.18.0.0/15: remove a route that covers it"
+        "cannot create a TUN device: 198.18.0.0/15 has no free network (remove a route that covers it)"
     )]
     NoFreeNetwork,
     /// Something else went wrong.
-    #[error("the TUN device could not {step}: {source}")]
+    #[error("cannot set up the TUN device: it did not {step}: {source}")]
     Setup {
         /// What was tried.
         step: &'static str,

@@ -157,7 +157,7 @@ pub fn enter_private_network() -> Result<(), NamespaceError> {
 #[non_exhaustive]
 pub enum NamespaceError {
     /// `unshare(CLONE_NEWNET)` failed.
-    #[error("cannot make a network namespace: {0}; run as root, or grant CAP_SYS_ADMIN")]
+    #[error("cannot create a network namespace: {0} (run as root, or grant CAP_SYS_ADMIN)")]
     Create(#[source] io::Error),
     /// `unshare(CLONE_NEWUSER | CLONE_NEWNET)` failed.
     #[error(
@@ -170,13 +170,13 @@ pub enum NamespaceError {
     #[error("cannot keep the user in the new namespace: {0}")]
     Identity(#[source] io::Error),
     /// `setns` failed.
-    #[error("cannot enter the network namespace: {0}; run as root, or grant CAP_SYS_ADMIN")]
+    #[error("cannot enter the network namespace: {0} (run as root, or grant CAP_SYS_ADMIN)")]
     Enter(#[source] io::Error),
     /// There is no descriptor of the namespace to be had.
-    #[error("cannot hold the network namespace: {0}; is /proc mounted?")]
+    #[error("cannot hold the network namespace: {0} (expected /proc to be mounted)")]
     Handle(#[source] io::Error),
     /// There is no descriptor of a process' namespace to be had.
-    #[error("cannot look into the network namespace of process {0}: {1}")]
+    #[error("cannot read the network namespace of process {0}: {1}")]
     Process(u32, #[source] io::Error),
     /// The loopback interface stayed down.
     #[error("cannot bring the loopback interface up: {0}")]

@@ -57,9 +57,7 @@ impl End {
         let ours = probe.local_addr().map_err(|error| error.to_string())?;
         let Some(family) = other_end(&mut table, query, ours)? else {
             let place = match process {
-                None => {
-                    "this network namespace; --server-pid names a process of the server".to_owned()
-                }
+                None => "this network namespace (--server-pid selects another one)".to_owned(),
                 Some(process) => format!("the network namespace of process {process}"),
             };
             return Err(format!("connections to {server} do not end in {place}"));
@@ -109,10 +107,10 @@ fn knock(server: SocketAddr, starts: &[Option<IpAddr>]) -> Result<TcpStream, Str
         match connect(server, *start) {
             Ok(probe) => return Ok(probe),
             Err(error) if is_about_the_port(&error) => {}
-            Err(error) => return Err(format!("it does not answer the kernel's TCP: {error}")),
+            Err(error) => return Err(format!("cannot connect to it by the kernel's TCP: {error}")),
         }
     }
-    Err("no local port was free for the connection that finds out where it is".to_owned())
+    Err("cannot locate it: no free local port for the probe connection".to_owned())
 }
 
 fn connect(server: SocketAddr, start: Option<IpAddr>) -> io::Result<TcpStream> {
@@ -170,7 +168,7 @@ pub(super) fn ignores_resets(process: Option<u32>) -> Option<bool> {
 }
 
 fn unreadable(error: io::Error) -> String {
-    format!("the kernel does not show its sockets: {error}")
+    format!("cannot list the kernel's sockets: {error}")
 }
 
 /// For the handshake of one connection on one host.

@@ -32,4 +32,4 @@ pub(super) fn ignores_resets(_process: Option<u32>) -> Option<bool> {
     None
 }
 
-const NEEDS_LINUX: &str = "counting sockets in TIME-WAIT needs Linux";
+const NEEDS_LINUX: &str = "cannot count sockets in TIME-WAIT: it needs Linux";

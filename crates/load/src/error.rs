@@ -18,7 +18,7 @@ pub enum LoadError {
     #[error(transparent)]
     Resolve(#[from] Unresolved),
     /// The target cannot stand in a request.
-    #[error("the request cannot be written: {0}")]
+    #[error("cannot build the request: {0}")]
     Request(#[from] EncodeError),
     /// The process that `--server-pid` names cannot be looked into.
     #[error("--server-pid: {0}")]
@@ -34,11 +34,11 @@ pub enum LoadError {
     System(#[source] std::io::Error),
     /// Nobody could be asked.
     #[error(
-        "no port is free for a single connection to {0}; is there another run, or TIME-WAIT of one?"
+        "cannot connect to {0}: no free local port (another run, or its TIME-WAIT, may hold them)"
     )]
     NoPort(SocketAddr),
     /// Not one request was answered.
-    #[error("none of {failed} requests to {server} was answered: {failure}")]
+    #[error("no response from {server} to {failed} requests: {failure}")]
     NothingAnswered {
         /// The server.
         server: SocketAddr,

@@ -34,15 +34,18 @@ pub(super) fn explain(facts: &Facts<'_>) -> String {
             format!("{}: {}.", who(*server, *client, all), why(facts, *server, *client))
         }
         (Held::Known(server), Held::Unknown(_)) => format!(
-            "The server holds TIME-WAIT for {}; what the clients hold is not known.",
+            "The server holds TIME-WAIT for {}; the clients' number could not be determined.",
             of(*server, all)
         ),
         (Held::Unknown(_), Held::Known(client)) => format!(
-            "The clients hold TIME-WAIT for {}; what the server holds is not known.",
+            "The clients hold TIME-WAIT for {}; the server's number could not be determined.",
             of(*client, all)
         ),
         (Held::Unknown(_), Held::Unknown(_)) => {
-            format!("Which end holds TIME-WAIT for {} is not known.", counted(all, "connection"))
+            format!(
+                "Could not determine which end holds TIME-WAIT for {}.",
+                counted(all, "connection")
+            )
         }
     }
 }
@@ -85,17 +88,18 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
         _ if server == 0 && client == 0 => why_neither(facts),
         CloseMode::Swap => why_swap(facts, server, client),
         CloseMode::Client | CloseMode::ClientClose if facts.forestalled > 0 && server > 0 => {
-            format!("the server said on {} that it closes, and did", grouped(facts.forestalled))
+            format!(
+                "the server announced `Connection: close` on {} and closed first",
+                grouped(facts.forestalled)
+            )
         }
         _ if server > 0 && client > 0 => {
-            "whose FIN is the first decides it, connection by connection".to_owned()
+            "on each connection, the end that sends its FIN first holds it".to_owned()
         }
         CloseMode::Server if server > 0 => "it closes first".to_owned(),
-        CloseMode::Server => "the server left it to the client to close".to_owned(),
+        CloseMode::Server => "the server let the client close first".to_owned(),
         CloseMode::Client | CloseMode::ClientClose if client > 0 => "it closes first".to_owned(),
-        CloseMode::Client | CloseMode::ClientClose => {
-            "the server closes first all the same".to_owned()
-        }
+        CloseMode::Client | CloseMode::ClientClose => "the server closes first anyway".to_owned(),
     }
 }
 
@@ -103,14 +107,16 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
 fn why_neither(facts: &Facts<'_>) -> String {
     let causes = causes(&broken_off(facts));
     match facts.close {
-        _ if facts.connections == 0 => "there was none".to_owned(),
+        _ if facts.connections == 0 => "no connection was made".to_owned(),
         _ if !causes.is_empty() => causes,
         CloseMode::ClientClose if facts.drain == Drain::Plain => {
-            "the server does not know CLIENT_CLOSE, and its answer, to a socket that is closed, draws \
-             an RST"
+            "the server does not implement CLIENT_CLOSE; its response arrives at a closed socket \
+             and \
+             triggers an RST"
                 .to_owned()
         }
-        _ => "why was not seen; an RST ends it, and it begins only when both ends have closed"
+        _ => "the reason could not be determined (TIME-WAIT begins when both ends have closed; an \
+              RST ends it)"
             .to_owned(),
     }
 }
@@ -133,23 +139,25 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
         broken,
         not_closed,
         unfinished,
-        (facts.lost, "packets of ours that the device did not take, RSTs perhaps"),
+        (facts.lost, "of our packets, perhaps RSTs, refused by the device"),
     ]);
     match (swapped, server, causes.is_empty()) {
-        (0, _, true) => "no connection was swapped, and why was not seen".to_owned(),
+        (0, _, true) => "no connection was swapped; the reason could not be determined".to_owned(),
         (0, _, false) => format!("no connection was swapped: {causes}"),
         (_, 0, true) => {
             "the server closes first, and the client takes it over with an RST".to_owned()
         }
         (_, 0, false) => format!(
-            "the server closes first, and the client takes it over with an RST; not so: {causes}"
+            "the server closes first, and the client takes it over with an RST; exceptions: \
+             {causes}"
         ),
         (_, _, true) => {
-            "the client has taken the others over by an RST; there it was lost, or met the server on \
-             its way into TIME-WAIT, before which Linux sends its last ACK"
+            "the client took the others over with an RST; here the RST was lost, or arrived \
+             before the \
+             server entered TIME-WAIT"
                 .to_owned()
         }
-        (_, _, false) => format!("the rest was swapped; not so: {causes}"),
+        (_, _, false) => format!("the rest was swapped; exceptions: {causes}"),
     }
 }
 
@@ -214,8 +222,8 @@ mod tests {
                 100,
                 None,
                 "The server holds TIME-WAIT for 1 of the 100 connections, the client for 100: the \
-                 client has taken the others over by an RST; there it was lost, or met the server \
-                 on its way into TIME-WAIT, before which Linux sends its last ACK.",
+                 client took the others over with an RST; here the RST was lost, or arrived before \
+                 the server entered TIME-WAIT.",
             ),
             (
                 ClientClose,
@@ -223,7 +231,8 @@ mod tests {
                 0,
                 None,
                 "Neither end holds TIME-WAIT for any of the 100 connections: the server does not \
-                 know CLIENT_CLOSE, and its answer, to a socket that is closed, draws an RST.",
+                 implement CLIENT_CLOSE; its response arrives at a closed socket and triggers an \
+                 RST.",
             ),
         ];
         for (close, server, client, server_ignores_resets, expected) in table {
@@ -244,10 +253,13 @@ mod tests {
             sentence.split_once(": ").unwrap().1.to_owned()
         };
         let facts = facts(&nowhere);
-        assert!(why(Facts { close: Client, ..facts }).starts_with("why was not seen"));
+        assert!(
+            why(Facts { close: Client, ..facts }).starts_with("the reason could not be determined")
+        );
         for close in [Server, Client, ClientClose, Swap] {
             let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
-            let expected = "2 broke before the response was complete, 97 reset, or not closed by the \
+            let expected = "2 broke before the response was complete, 97 reset, or not closed by \
+                            the \
                             server in time and reset by us, 1 still open at the end of the run and \
                             reset by us.";
             assert_eq!(seen, expected, "{close:?}");
@@ -267,7 +279,8 @@ mod tests {
     #[test]
     fn one_connection_is_the_only_one() {
         let one = held(Held::Known(1), Held::Known(0));
-        let expected = "The server holds TIME-WAIT for the only connection, the client for none: it \
+        let expected = "The server holds TIME-WAIT for the only connection, the client for none: \
+                        it \
                         closes first.";
         assert_eq!(explain(&Facts { connections: 1, ..facts(&one) }), expected);
     }
@@ -297,8 +310,8 @@ mod tests {
         let facts = Facts { connections: 12_345, ..facts(&time_wait) };
         assert_eq!(
             explain(&facts),
-            "The clients hold TIME-WAIT for none of the 12,345 connections; what the server holds \
-             is not known."
+            "The clients hold TIME-WAIT for none of the 12,345 connections; the server's number \
+             could not be determined."
         );
     }
 }

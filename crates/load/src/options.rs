@@ -120,18 +120,22 @@ impl LoadOptions {
     pub fn stack(&self) -> Result<StackMode, LoadError> {
         let refuse = |why: &str| Err(LoadError::Options(why.to_owned()));
         if self.drain == Drain::Plain && self.close != CloseMode::ClientClose {
-            return refuse("--drain is what follows a CLIENT_CLOSE: it needs --close client-close");
+            return refuse(
+                "cannot use --drain: it applies after a CLIENT_CLOSE (expected --close client-close)",
+            );
         }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
-                refuse("the kernel's TCP cannot swap TIME-WAIT: --close swap needs --stack ackwise")
+                refuse("cannot swap TIME-WAIT with the kernel's TCP (expected --stack ackwise)")
             }
             (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
-                refuse("our own TCP has one address: --source needs --stack kernel")
+                refuse(
+                    "cannot use --source: the ackwise stack has one address (expected --stack kernel)",
+                )
             }
             (None, CloseMode::Swap) => Ok(StackMode::Ackwise),
             (None | Some(StackMode::Kernel), _) if self.allow_host_changes => refuse(
-                "the kernel's TCP needs no changes: --allow-host-changes needs --stack ackwise",
+                "cannot use --allow-host-changes: the kernel stack needs none (expected --stack ackwise)",
             ),
             (stack, _) => Ok(stack.unwrap_or(StackMode::Kernel)),
         }
@@ -168,7 +172,9 @@ impl LoadOptions {
         match addresses.iter().find(|source| source.is_ipv4() != server.is_ipv4()) {
             None => Ok(Sources::These(addresses)),
             Some(other) => {
-                let text = format!("no connection from {other} leads to {server}");
+                let text = format!(
+                    "cannot connect from {other} to {server}: different IP versions (expected the same)"
+                );
                 Err(LoadError::Options(text))
             }
         }
@@ -202,7 +208,9 @@ impl FromStr for SourceNet {
             Ok(address) => Some(address.into()),
             Err(_) => text.parse().ok(),
         };
-        net.map(Self).ok_or_else(|| "expected an address, or a net as in 10.0.0.0/24".to_owned())
+        net.map(Self).ok_or_else(|| {
+            "not an address or network (expected for example 10.0.0.1 or 10.0.0.0/24)".to_owned()
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub fn load(
 ) -> Result<LoadReport, LoadError> {
     let stack = options.stack()?;
     if options.target.is_secure() {
-        let text = "https:// is not spoken yet: load a server by http://".to_owned();
+        let text = "cannot load https://: not supported yet (expected http://)".to_owned();
         return Err(LoadError::Options(text));
     }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
@@ -139,7 +139,7 @@ impl Run<'_> {
 
     #[cfg(not(target_os = "linux"))]
     fn over_our_own(self) -> Result<LoadReport, LoadError> {
-        Err(LoadError::Wire("our own TCP needs Linux".to_owned()))
+        Err(LoadError::Wire("cannot use the ackwise stack: it needs Linux".to_owned()))
     }
 }
 

@@ -75,7 +75,7 @@ impl Watcher {
         transport: &mut T,
         server_ignores_resets: Option<bool>,
     ) -> TimeWait {
-        let unknown = || Held::Unknown("the kernel took too long to show its sockets".to_owned());
+        let unknown = || Held::Unknown("listing the kernel's sockets took too long".to_owned());
         let (server, client) = self.last.unwrap_or_else(|| (unknown(), unknown()));
         TimeWait {
             server,

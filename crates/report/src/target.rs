@@ -29,7 +29,7 @@ pub struct Target {
 /// A target that cannot be understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "{given:?} is no target: {problem}; expected http://HOST[:PORT][/PATH], https://… or HOST[:PORT]"
+    "invalid target {given:?}: {problem} (expected http://HOST[:PORT][/PATH], https://… or HOST[:PORT])"
 )]
 pub struct TargetError {
     given: String,
@@ -57,7 +57,7 @@ impl FromStr for Target {
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            Some(other) => return Err(refuse(&format_args!("{other} is not spoken here"))),
+            Some(other) => return Err(refuse(&format_args!("{other} is not supported"))),
             None => return Err(refuse(&"it has no scheme")),
         };
         let authority = uri.authority().ok_or_else(|| refuse(&"it has no host"))?;
@@ -71,10 +71,10 @@ impl FromStr for Target {
         // `Uri` takes any digits for a port and says `None` when they make no number.
         let after_host = &authority.as_str()[authority.host().len()..];
         let port = match authority.port_u16() {
-            Some(0) => return Err(refuse(&"no server listens on port 0")),
+            Some(0) => return Err(refuse(&"port 0 cannot have a listener")),
             Some(port) => port,
             None if after_host.is_empty() => default_port(secure),
-            None => return Err(refuse(&format_args!("{after_host:?} is no port"))),
+            None => return Err(refuse(&format_args!("{after_host:?} is not a port"))),
         };
         let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
         // RFC 9112, section 3.2.1: what the server is asked for begins with a slash.

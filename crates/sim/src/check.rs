@@ -44,7 +44,7 @@ impl Scenario {
             let problem = || format!("\"{}\" is a router: a host has a TCP", node.name);
             require(node.tcp.is_some(), what, problem)?;
         }
-        require(client != server, what, || "client and server are one host".to_owned())?;
+        require(client != server, what, || "client and server are the same host".to_owned())?;
         let usable = |result: Result<(), Unusable>| {
             result.map_err(|problem| RunError::Scenario {
                 what: what(),

@@ -21,46 +21,46 @@ use super::{
     progress::ProgressLine,
 };
 
-/// Give a live HTTP server its report card: what it loses to TCP, and what removes that
+/// Check a live HTTP server for time lost to TCP, and show what removes it
 ///
-/// Plays a client with a TCP that it controls, and finds out where responses wait for an
-/// acknowledgement or for a timer: in milliseconds measured here, with the packets that show it and the
-/// setting that removes it. Without a URL it checks the built-in server, once as the papers of 1996
-/// describe it and once with every fix, and shows both cards side by side.
+/// Sends requests with a TCP stack under its own control and detects where responses wait for an ACK or
+/// a timer. Reports each wait in milliseconds measured here, with the packets that show it and the
+/// setting that removes it. Without a URL, checks the built-in server twice, as the papers of 1996
+/// describe it and with every fix, and shows both cards side by side.
 ///
-/// It only talks to the host it was given, with at most --max-requests requests.
+/// Contacts only the given host, with at most --max-requests requests.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_END)]
 pub(crate) struct Check {
-    /// The server, as http://…, https://… or HOST[:PORT]; without it, the built-in ones
+    /// Check this server: http://…, https://… or HOST[:PORT] [default: the built-in servers]
     url: Option<Target>,
 
-    /// Whose TCP plays the client
+    /// Select the client's TCP stack
     #[arg(long, value_enum, default_value_t)]
     stack: Stack,
 
-    /// Answer only this question; repeat it or separate several by commas
+    /// Run only this check (repeatable, or comma-separated)
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Answer the slow questions too: idle pauses, limits, rare sizes
+    /// Also run the slow checks: idle pauses, limits, rare sizes
     #[arg(long)]
     thorough: bool,
 
-    /// Time for the whole run: one server, or both built-in ones [default: 15s, with --thorough 120s]
+    /// Limit the whole run to TIME [default: 15s, with --thorough 120s]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// How long to wait for one thing: a connection, an answer, the end of an idle connection
+    /// Wait at most TIME for a connection, a response or the close of an idle connection
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
-    /// How many requests the check may send in all
+    /// Send at most N requests in total
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     #[arg(default_value_t = 60)]
     max_requests: u32,
 
-    /// Documents of the server to try, by their paths (repeat it, or separate by commas)
+    /// Request these paths of the server (repeatable, or comma-separated)
     #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
     #[arg(value_parser = Options::parse_path)]
     paths: Vec<String>,
@@ -69,16 +69,16 @@ pub(crate) struct Check {
     #[arg(long, requires = "url")]
     insecure: bool,
 
-    /// Trust the certificates in this PEM file, and no others
+    /// Trust only the certificates in this PEM file
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Let our own TCP change this host's packet filter and forwarding, to reach a server on another
-    /// host or on 127.0.0.1 only; each change is printed before it is made, and undone
+    /// Allow changes to this host's packet filter and forwarding, so that the ackwise stack reaches
+    /// servers on 127.0.0.1 or on other hosts; prints each change first and undoes it at the end
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// What makes the exit code 1, or worse; without a URL, expectations count instead
+    /// Set the lowest verdict that makes the exit code 1; without a URL, any unexpected result does
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
@@ -90,7 +90,7 @@ pub(crate) struct Check {
     #[arg(long, group = "format")]
     markdown: bool,
 
-    /// When to colour; auto also obeys NO_COLOR
+    /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
 }
@@ -182,7 +182,7 @@ fn describe_built_in(step: BuiltInProgress) -> Shown {
 
 fn describe(step: Progress) -> Shown {
     Shown::Passing(match step {
-        Progress::Resolving => "looking the name up".to_owned(),
+        Progress::Resolving => "resolving the name".to_owned(),
         Progress::Connecting(address) => format!("connecting to {address}"),
         Progress::Probing { id, done, of } => format!("{id} ({}/{of})", done + 1),
         Progress::ChangingHost(change) => {
@@ -205,36 +205,36 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// Ours where that needs no change to this host, else the kernel's
+    /// ackwise where that needs no change to this host, else kernel
     #[default]
     Auto,
-    /// The kernel's sockets: needs no privileges
+    /// Kernel sockets: needs no privileges
     Kernel,
-    /// Our own, on a TUN device: needs root or CAP_NET_ADMIN, for a URL
+    /// Ackwise's own stack on a TUN device: needs root or CAP_NET_ADMIN if there is a URL
     Ackwise,
 }
 
 /// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
-    /// A question about stalls that was not found out
+    /// A check for stalls that could not be determined, or worse
     Unknown,
-    /// A warning
+    /// A warning, or worse, or worse
     Warn,
-    /// A stall, or a wrong answer
+    /// A stall or an incorrect response
     #[default]
     Fail,
 }
 
 fn only_help() -> String {
     let ids = FindingId::ALL.map(FindingId::name).join(", ");
-    format!("Answer only this question; repeat it or separate several by commas: {ids}")
+    format!("Run only this check (repeatable, or comma-separated): {ids}")
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ackwise check                            the built-in server, 1996 beside fixed
-  ackwise check http://localhost:8080/     a server of yours
+  ackwise check http://localhost:8080/     your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
   ackwise check --paths /small,/large --fail-on warn localhost:8080";
@@ -246,21 +246,20 @@ const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
 const LONG_END: &str = "\
 Examples:
   ackwise check
-      the built-in server, 1996 beside fixed: nothing to install, nothing to configure
+      check the built-in server, 1996 beside fixed: no setup needed
   ackwise check http://localhost:8080/
-      a server of yours
+      check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
-      one question, for a program
+      run one check and print JSON
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
-      a block ready to paste into an issue
+      print a report to paste into an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
-      the pages that matter to you, and strict: for a CI
+      check the given pages and exit with 1 on warnings, for example in CI
 
 Exit codes:
-  0    nothing failed; without a URL: both built-in servers came out as expected
-  1    something failed; with --fail-on warn: or warned; with --fail-on unknown: or a question
-       about stalls stays open
-  2    the check could not run, and standard error says why
-  130  interrupted (143 by SIGTERM): nothing was printed
+  0    no verdict reaches --fail-on; without a URL: both built-in servers gave the expected results
+  1    a verdict reaches --fail-on; without a URL: a built-in server gave an unexpected result
+  2    the check could not run; standard error gives the reason
+  130  interrupted by SIGINT (143 by SIGTERM); prints no report
 
-docs/check.md says what each finding means, how it is found out and what to do.";
+docs/check.md explains each finding: what it means, how it is detected and how to fix it.";

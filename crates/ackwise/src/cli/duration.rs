@@ -14,7 +14,9 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let number: f64 = number.parse().map_err(|_| EXPECTED.to_owned())?;
     match Duration::try_from_secs_f64(number * seconds) {
         Ok(span) if !span.is_zero() && span <= LONGEST => Ok(span),
-        _ => Err(format!("expected more than 0 and at most {} s", LONGEST.as_secs())),
+        _ => {
+            Err(format!("out of range (expected more than 0 and at most {} s)", LONGEST.as_secs()))
+        }
     }
 }
 

@@ -29,19 +29,19 @@ use super::{
     rows,
 };
 
-/// Say where each millisecond of the HTTP exchanges in a capture went
+/// Show where each millisecond of the HTTP exchanges in a capture went
 ///
-/// Reads pcap and pcapng, also compressed, several files as one capture, and `-` for standard input; or
-/// a live interface. Every exchange is divided into causes that add up to its duration: who waited for
-/// whom, and which packets show it. Ctrl-C ends the reading and prints what was found until then.
+/// Reads pcap and pcapng files, also compressed ones, standard input (`-`) or a live interface; several
+/// files count as one capture. Divides the duration of each exchange among causes: who waited for whom,
+/// and which packets show it. Ctrl-C stops reading and prints the report so far.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// Captures; `-` is standard input
+    /// Read these captures; `-` is standard input
     #[arg(required_unless_present_any = ["interface", "pair"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
-    /// Two captures of the same connections, one at each end, as one; their clocks may differ
+    /// Join two captures of the same connections, one from each end; their clocks may differ
     #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
     #[arg(conflicts_with_all = ["captures", "interface", "save_stripped"])]
     pair: Option<Vec<PathBuf>>,
@@ -49,7 +49,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     live: live::Arguments,
 
-    /// How many of the slowest exchanges to show
+    /// Show the N slowest exchanges
     #[arg(long, value_name = "N", default_value_t = 5)]
     worst: usize,
 
@@ -57,11 +57,11 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "ID")]
     connection: Option<u32>,
 
-    /// Add up the exchanges slower than this, too
+    /// Also total the exchanges slower than TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
 
-    /// Exit with 1 if an exchange owes more than MS milliseconds (0 if left out) to this cause
+    /// Exit with 1 if any exchange loses more than MS milliseconds (default 0) to this cause
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
@@ -73,20 +73,20 @@ pub(crate) struct Explain {
     #[arg(long, group = "format")]
     markdown: bool,
 
-    /// Also write a page with all of it, to zoom into; it needs no network
+    /// Also write a self-contained interactive HTML report
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Also write what each exchange owes to each cause, as Parquet
+    /// Also write the time of each exchange by cause, as Parquet
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Also write what of the capture can be passed on: no addresses, no payload, same verdicts
+    /// Also write an anonymised capture that is safe to share: no addresses or payload, same verdicts
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
 
-    /// When to colour; auto also obeys NO_COLOR
+    /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
 }
@@ -101,8 +101,9 @@ Examples:
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
-Exit: 0 explained, 1 a --fail-on was met, 2 the capture could not be read at all.
-docs/explain.md says what each cause means and how it is told; docs/gallery.md shows twelve bugs.";
+Exit codes: 0 the report was printed; 1 an exchange exceeds a --fail-on limit; 2 no capture could be
+read; standard error gives the reason.
+docs/explain.md explains each cause and how it is detected; docs/gallery.md shows twelve bugs.";
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +117,7 @@ impl Limit {
         let (name, limit) = text.split_once('=').unwrap_or((text, "0"));
         let cause = name.parse().map_err(|_| {
             let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
-            format!("no cause is called \"{name}\"; expected one of {}", names.join(", "))
+            format!("unknown cause \"{name}\" (expected one of {})", names.join(", "))
         })?;
         let millis: f64 = limit.parse().map_err(|_| not_millis(limit))?;
         let above = Duration::try_from_secs_f64(millis / 1e3).map_err(|_| not_millis(limit))?;
@@ -129,7 +130,7 @@ impl Limit {
 }
 
 fn not_millis(text: &str) -> String {
-    format!("\"{text}\" is no number of milliseconds")
+    format!("\"{text}\" is not a number of milliseconds (expected for example 10 or 0.5)")
 }
 
 /// Reads, prints, and judges.
@@ -204,7 +205,7 @@ impl Explain {
         let connections = explained.analysis.connections.len();
         if let Some(id) = self.connection.filter(|&id| id as usize >= connections) {
             return Err(Failure::Usage(format!(
-                "there is no connection {id}: the capture has {connections}, numbered from 0"
+                "cannot show connection {id}: the capture has {connections}, numbered from 0"
             )));
         }
         let mut shown = Shown::default();

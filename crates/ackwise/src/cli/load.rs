@@ -21,69 +21,67 @@ use super::{
     progress::ProgressLine,
 };
 
-/// Make many connections to a server, and see which end is left waiting in TIME-WAIT
+/// Load a server with connections and show which end is left in TIME-WAIT
 ///
-/// By default 1000 connections with one request each, 64 at once, and the server closes. What is counted:
-/// requests, failures by reason, latencies from the intended start of each request, and the connections
-/// in TIME-WAIT at both ends, as far as these are on this host.
+/// By default makes 1000 connections with one request each, 64 at once, and lets the server close.
+/// Counts requests, failures by reason, latencies from the intended start of each request, and the
+/// connections in TIME-WAIT at each end that runs on this host.
 ///
-/// It is a load: only point it at servers of your own.
+/// This is a load test: run it only against your own servers.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoadArguments {
-    /// The page, as http://HOST[:PORT][/PATH]
+    /// Request this page: http://HOST[:PORT][/PATH]
     url: Target,
 
-    /// How many connections in all [default: 1000; with --duration as many as there is time for]
+    /// Make N connections in total [default: 1000, with --duration unlimited]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     connections: Option<u64>,
 
-    /// How many connections at once, at most
+    /// Keep at most C connections open at once
     #[arg(long, value_name = "C", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     #[arg(default_value_t = 64)]
     concurrency: u32,
 
-    /// How many requests on each connection, one after the other
+    /// Send K requests on each connection, one after the other
     #[arg(long, value_name = "K", default_value = "1")]
     requests_per_connection: NonZeroU32,
 
-    /// Start so many connections a second, whatever the server does; without it the next one starts when
-    /// one has ended
+    /// Start R connections per second, however fast the server is [default: start one when another ends]
     #[arg(long, value_name = "R", value_parser = rate)]
     rate: Option<f64>,
 
-    /// Start nothing after this time
+    /// Start no connection after TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
 
-    /// How long a connection with its first response may take, each further response, and the close
+    /// Limit connection setup with the first response, each further response, and the close to TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 
-    /// Which end closes first, and is left in TIME-WAIT
+    /// Select the end that closes first and is left in TIME-WAIT
     #[arg(long, value_enum, value_name = "END", default_value_t)]
     close: End,
 
-    /// What follows a CLIENT_CLOSE, if the server answers it all the same
+    /// Select what the client does after a CLIENT_CLOSE, in case the server responds to it
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
-    /// Whose TCP plays the clients [default: ackwise with --close swap, else kernel]
+    /// Select the clients' TCP stack [default: ackwise with --close swap, else kernel]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
-    /// An address or a net to connect from (repeat it, or separate by commas): the next one is used when
-    /// the ports of one run out
+    /// Connect from this address or network (repeatable, or comma-separated); uses the next one when
+    /// an address has no free port left
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
 
-    /// A process of the server, if that is in another network namespace of this host: its TIME-WAIT is
-    /// counted there
+    /// Count the server's TIME-WAIT in the network namespace of process PID, if it is not this one
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
 
-    /// Let our own TCP change this host's packet filter and forwarding, to reach a server on another
-    /// host or on 127.0.0.1 only; each change is printed before it is made, and undone
+    /// Allow changes to this host's packet filter and forwarding, so that the ackwise stack reaches
+    /// servers on 127.0.0.1 or on other hosts; prints each change first and undoes it at the end
     #[arg(long)]
     allow_host_changes: bool,
 
@@ -170,7 +168,7 @@ impl Line {
                 let number =
                     |held: &Option<u64>| held.map_or("?".to_owned(), |held| held.to_string());
                 self.line.show(&format!(
-                    "{connections}{} connections, {answered} answers, {failed} failed, in TIME-WAIT: \
+                    "{connections}{} connections, {answered} responses, {failed} failed, in TIME-WAIT: \
                      server {}, client {}",
                     self.of,
                     number(server),
@@ -184,23 +182,24 @@ impl Line {
 
 /// Starts a second: more than none, and fewer than a clock has ticks.
 fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    let rate: f64 =
+        text.parse().map_err(|_| "not a number (expected connections per second)".to_owned())?;
     match rate.is_finite() && rate > 0.0 && rate <= HIGHEST_RATE {
         true => Ok(rate),
-        false => Err(format!("expected more than 0 and at most {HIGHEST_RATE}")),
+        false => Err(format!("out of range (expected more than 0 and at most {HIGHEST_RATE})")),
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum End {
-    /// The server: it is told `Connection: close`
+    /// The server, as the client sends `Connection: close`
     #[default]
     Server,
-    /// The client, without a word
+    /// The client, without announcing it
     Client,
-    /// The client, after a CLIENT_CLOSE, which servers may know or not
+    /// The client, after a CLIENT_CLOSE request, which few servers implement
     ClientClose,
-    /// The server, and our own TCP takes TIME-WAIT over by an RST
+    /// The server, but the ackwise stack sends an RST to take TIME-WAIT over
     Swap,
 }
 
@@ -217,10 +216,10 @@ impl From<End> for CloseMode {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum DrainMode {
-    /// Close our half, and read to the server's close
+    /// Close the client's half and read until the server closes
     #[default]
     HalfClose,
-    /// Close at once: an answer draws an RST
+    /// Close both halves at once: a response triggers an RST
     Plain,
 }
 
@@ -235,9 +234,9 @@ impl From<DrainMode> for Drain {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// The kernel's sockets: needs no privileges
+    /// Kernel sockets: needs no privileges
     Kernel,
-    /// Our own, on a TUN device: needs root or CAP_NET_ADMIN
+    /// Ackwise's own stack on a TUN device: needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
@@ -252,15 +251,15 @@ impl From<Stack> for StackMode {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise load http://localhost:8080/                      1000 connections; the server closes
-  ackwise load http://localhost:8080/ --close swap         the client takes TIME-WAIT over, by TCP
-  ackwise load http://localhost:8080/ --close client-close the same by HTTP
+  ackwise load http://localhost:8080/                       1000 connections; the server closes
+  ackwise load http://localhost:8080/ --close swap          the client takes TIME-WAIT over, by TCP
+  ackwise load http://localhost:8080/ --close client-close  the same, by HTTP
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
 
-Exit codes: 0 all requests were answered; 1 some failed, were never made or not followed by a close,
-or ports ran out; 2 it could not run, or nobody answered; 130 interrupted, after a report of what was
-measured (143 by SIGTERM).
-docs/load.md says what is counted and how.";
+Exit codes: 0 every request got its response; 1 some requests failed or were not sent, some
+connections did not close, or ports ran out; 2 the load could not run, or no request got a response;
+130 interrupted by SIGINT (143 by SIGTERM), after a report of the measurements so far.
+docs/load.md explains what is counted and how.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);

@@ -16,23 +16,23 @@ use super::{
     rows::Formats,
 };
 
-/// Put the rows of several runs together: the shards of one experiment, from several machines
+/// Merge the rows of several runs: the shards of one experiment, from several machines
 ///
-/// The files are what `ackwise run --rows FILE` keeps or what `ackwise run --json` prints. Rows must be of
-/// one experiment and one version; --json and --csv give what one run of all shards would have given.
-/// Rows do not know what their experiment shows: without --show, the table has all measures.
+/// Reads files written by `ackwise run --rows FILE` or `ackwise run --json`. All rows must come from one
+/// experiment and one version of ackwise; --json and --csv then equal those of a single unsharded run.
+/// Row files do not record which measures an experiment shows: without --show, the table has all.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {
-    /// Files with rows
+    /// Read rows from these files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Be content if rows are missing
+    /// Allow missing rows
     #[arg(long)]
     partial: bool,
 
-    /// Show only these measures in the table; * stands for anything
+    /// Show only these measures in the table; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     show: Vec<String>,
 
@@ -55,9 +55,11 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
         if !measures().any(|name| matches(pattern, name)) {
             let what = match renamed(pattern) {
                 Some(name) => {
-                    format!("--show {pattern}: {pattern} is called {name} since format version 1")
+                    format!(
+                        "cannot show {pattern}: {pattern} is called {name} since format version 1"
+                    )
                 }
-                None => format!("--show {pattern}: no row has such a measure"),
+                None => format!("cannot show {pattern}: no row has a measure of this name"),
             };
             return Err(Failure::Usage(what));
         }
@@ -70,4 +72,4 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise run sweep.toml --shard 1/2 --rows one.rows     on one machine
   ackwise run sweep.toml --shard 2/2 --rows two.rows     on another
-  ackwise merge one.rows two.rows --csv sweep.csv        as if it had been one run";
+  ackwise merge one.rows two.rows --csv sweep.csv        the same file as from one run";

@@ -27,7 +27,7 @@ use clap::{Parser, Subcommand};
 
 use outcome::{Failure, Outcome};
 
-/// Finds, reproduces and removes the time that HTTP and TCP waste on each other.
+/// Find, reproduce and remove the time that HTTP and TCP waste on each other
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 struct Cli {

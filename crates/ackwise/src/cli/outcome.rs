@@ -84,7 +84,7 @@ impl Failure {
 
 /// What a result that cannot be written does not cost.
 fn kept_in(kept: Option<&PathBuf>) -> String {
-    kept.map_or_else(String::new, |path| format!("; all rows are kept in {}", path.display()))
+    kept.map_or_else(String::new, |path| format!("; all rows are in {}", path.display()))
 }
 
 /// Where the finished rows are.
@@ -92,8 +92,8 @@ fn resumption(kept: Option<&PathBuf>) -> String {
     match kept {
         Some(path) => {
             let path = path.display();
-            format!("they are in {path}, and the same command goes on from there")
+            format!("they are in {path}, and the same command resumes the run")
         }
-        None => "with --rows FILE they would have been kept".to_owned(),
+        None => "they are lost (--rows FILE keeps them)".to_owned(),
     }
 }

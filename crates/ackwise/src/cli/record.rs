@@ -26,27 +26,27 @@ use super::outcome::Failure;
 #[command(group = ArgGroup::new("captured").multiple(true))]
 #[group(id = "record", multiple = true, conflicts_with_all = ["list", "shard", "rows"])]
 pub(crate) struct Record {
-    /// Write a capture for Wireshark: what one host sends and receives
+    /// Write the packets that one host sends and receives to a pcap file
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     pcap: Option<PathBuf>,
 
-    /// The host where --pcap and --html watch [default: the client of the first application]
+    /// Capture at HOST for --pcap and --html [default: the client of the first application]
     #[arg(long, value_name = "HOST", requires = "captured")]
     vantage: Option<String>,
 
-    /// Leave out of --pcap what is beyond so many bytes of a frame; 128 leaves the headers
-    #[arg(long, value_name = "BYTES", requires = "pcap")]
+    /// Truncate captured frames to N bytes; 128 keeps the headers
+    #[arg(long, value_name = "N", requires = "pcap")]
     snap_length: Option<u32>,
 
-    /// Write sequence numbers, ACKs and windows over time: a line of CSV for each segment at each end
+    /// Write sequence numbers, ACKs and windows over time as CSV: one line per segment and end
     #[arg(long, value_name = "FILE", group = "recorded")]
     time_sequence: Option<PathBuf>,
 
-    /// Which case is recorded, by its number in --list
+    /// Record case N, as numbered by --list
     #[arg(long, value_name = "N", requires = "recorded")]
     case: Option<NonZeroUsize>,
 
-    /// Which of the experiment's seeds is recorded [default: the smallest]
+    /// Record the run with this seed of the experiment [default: the smallest]
     #[arg(long, value_name = "SEED", requires = "recorded")]
     seed: Option<u64>,
 }
@@ -99,7 +99,8 @@ impl Record {
         let place = experiment.seeds().iter().position(|seed| *seed == wanted);
         place.ok_or_else(|| {
             Failure::Usage(format!(
-                "--seed {wanted}: not a seed of the experiment; --set seeds=[{wanted}] makes it one"
+                "cannot record seed {wanted}: the experiment does not have it (expected one of its \
+                 seeds; --set seeds=[{wanted}] replaces them)"
             ))
         })
     }
@@ -109,13 +110,13 @@ impl Record {
         let cases = experiment.cases().len();
         match self.case {
             Some(number) if number.get() <= cases => Ok(number.get() - 1),
-            Some(number) => {
-                Err(Failure::Usage(format!("--case {number}: found {cases} cases (see --list)")))
-            }
+            Some(number) => Err(Failure::Usage(format!(
+                "cannot record case {number}: the experiment has {cases} (see --list)"
+            ))),
             None if cases == 1 => Ok(0),
             None => Err(Failure::Usage(format!(
-                "a recording is of one run, and there are {cases} cases: choose one with --case N \
-                 (--list numbers them)"
+                "cannot record {cases} cases: a recording holds one run (expected --case N; --list \
+                 numbers the cases)"
             ))),
         }
     }

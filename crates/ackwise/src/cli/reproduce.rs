@@ -21,18 +21,18 @@ use super::{
     rows,
 };
 
-/// Run a paper's experiments and print every published value beside ours
+/// Reproduce a paper's experiments and print each published value beside the measured one
 ///
-/// The papers' tables, figures and claims are data in experiments/; so is everything that is run.
-/// Tables of ours show what a claim was tried with.
+/// The papers' tables, figures and claims are data in experiments/, and so are the runs. Tables without
+/// published values show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
-    /// Which papers; without any, all of them
+    /// Reproduce these papers [default: all]
     #[arg(value_parser = paper(), value_name = "PAPER")]
     papers: Vec<Paper>,
 
-    /// Run only what has a limit, with fewer seeds: a minute instead of several
+    /// Run only results with an error limit, with fewer seeds: one minute instead of several
     #[arg(long)]
     quick: bool,
 
@@ -40,11 +40,11 @@ pub(crate) struct Reproduce {
     #[arg(long, group = "format")]
     json: bool,
 
-    /// Print Markdown: docs/findings.md
+    /// Print Markdown, the format of docs/findings.md
     #[arg(long, group = "format")]
     markdown: bool,
 
-    /// Also write a page with the tables, the claims and the figures; it needs no network
+    /// Also write a self-contained HTML page with tables, claims and figures
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -93,14 +93,14 @@ fn paper() -> impl TypedValueParser<Value = Paper> {
 const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
-  ackwise reproduce gurkan --quick       the thesis' tables, as far as they have limits
+  ackwise reproduce gurkan --quick       the tables of the thesis that have error limits
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce heidemann --html heidemann.html
-      a page with the figures, too: opens from the disk, needs no network
-  ackwise reproduce --json               all papers, for a program
+      also write an HTML page with the figures
+  ackwise reproduce --json               all papers, as JSON
   ackwise reproduce --markdown > docs/findings.md
 
 Exit codes:
-  0  every value is as near to the published one as it must be
-  1  some are not; they are marked
-  2  an experiment could not be run";
+  0  every value is within its limit of the published one
+  1  some values are outside their limits; the report marks them
+  2  an experiment could not run";

@@ -29,11 +29,11 @@ pub(crate) struct Formats {
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Write a page with the measures by the first variable; it needs no network
+    /// Write a self-contained HTML page with each measure by the first variable
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     html: Option<PathBuf>,
 
-    /// Print JSON instead of a table: all rows with all measures, and their means over the seeds
+    /// Print JSON instead of a table: all rows with all measures, and their means over seeds
     #[arg(long)]
     json: bool,
 }

@@ -30,30 +30,30 @@ use super::{
     rows::{Formats, beside, is_plain},
 };
 
-/// Run an experiment in virtual time: each of its cases with each of its seeds, on all cores
+/// Run an experiment in virtual time: each case with each seed, on all cores
 ///
-/// An experiment is a TOML file that says who talks to whom over which network, what is varied and what
-/// is shown; docs/experiments.md describes it. The same file, version and seed give the same rows on any
-/// machine and any number of threads.
+/// An experiment is a TOML file with hosts, links, applications, the variables of a sweep and the
+/// measures to show; docs/experiments.md describes it. The same file, version and seed give the same rows
+/// on any machine with any number of threads.
 ///
-/// Ctrl-C keeps the rows that are finished, if --rows, --csv or another file says where; the same
-/// command then goes on from there.
+/// Ctrl-C keeps finished rows if --rows, --csv or another option names a file; the same command then
+/// resumes the run.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// The experiment: a file, or the name of a built-in one
+    /// Run this experiment: a file, or the name of a built-in one
     #[arg(long_help = experiment_help())]
     experiment: PathBuf,
 
-    /// Set or replace a value of the experiment (repeat it), as in link.bottleneck.delay="20 ms"
+    /// Set or replace a value of the experiment (repeatable), as in link.bottleneck.delay="20 ms"
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
 
-    /// Run each case with the seeds 1 to N, whatever the experiment says
+    /// Run each case with the seeds 1 to N instead of those of the experiment
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
 
-    /// Show only these measures in the table; * stands for anything
+    /// Show only these measures in the table; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     show: Vec<String>,
 
@@ -61,15 +61,15 @@ pub(crate) struct Run {
     #[arg(long)]
     list: bool,
 
-    /// How many rows to run at once [default: as many as there are cores]
+    /// Run N rows at once [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = threads())]
     threads: Option<NonZeroUsize>,
 
-    /// Run only every Nth row, from the Ith on: one machine's part
+    /// Run only every Nth row, starting at the Ith: one machine's share
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
     shard: Shard,
 
-    /// Keep finished rows in this file, one line of JSON each, and do not run those again that are there
+    /// Append finished rows to this file as JSON lines, and skip rows that it already has
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
 
@@ -184,7 +184,9 @@ impl Run {
             let place = place_of(path)?;
             if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
                 let (path, other) = (path.display(), other.display());
-                return Err(Failure::Usage(format!("{path}: the same file as {other}")));
+                return Err(Failure::Usage(format!(
+                    "cannot write {path}: {other} is the same file (expected different files)"
+                )));
             }
             taken.push((path, place));
         }
@@ -213,7 +215,7 @@ fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
 
 fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
-    format!("{name}: there is no such file, and the built-in experiments are {known}")
+    format!("cannot run {name}: no such file (expected a file, or one of {known})")
 }
 
 /// One bar on standard error for as long as rows are run, if somebody watches.
@@ -260,7 +262,7 @@ fn list(experiment: &Experiment, json: bool) -> String {
     let mut text = String::new();
     for (number, case) in experiment.cases().iter().enumerate() {
         let labels = if case.labels.is_empty() {
-            "the only case".to_owned()
+            "(single case)".to_owned()
         } else {
             case.labels.to_string()
         };
@@ -273,17 +275,17 @@ fn list(experiment: &Experiment, json: bool) -> String {
 
 fn experiment_help() -> String {
     let names = built_in_names().collect::<Vec<_>>().join(", ");
-    format!("The experiment: a file, or the name of a built-in one: {names}")
+    format!("Run this experiment: a file, or the name of a built-in one: {names}")
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ackwise run stalls                          a built-in experiment, as a table
-  ackwise run sweep.toml --list               which cases are there?
+  ackwise run sweep.toml --list               list the cases of your own experiment
   ackwise run sweep.toml --seeds 10 --csv sweep.csv
-      means over ten seeds with confidence intervals, and every row in a file
+      print means over ten seeds with confidence intervals, and write every row to a file
   ackwise run stalls --html stalls.html
-      a page with each measure by the first variable; with --case 1, with every packet of that case
+      write a page with each measure by the first variable; with --case 1, all packets of that case
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
-      the second of eight parts of the work; `ackwise merge` puts the parts together";
+      run the second of eight shards; `ackwise merge` joins their rows";

@@ -121,9 +121,9 @@ fn what_cannot_be_captured_is_said_in_one_line() {
         String::from_utf8(output.stderr).unwrap()
     };
     let all = said("--pdeathsig KILL");
-    assert!(all.contains("there is no interface \"eth7\" here; there are"), "{all}");
+    assert!(all.contains("unknown interface \"eth7\" (expected one of"), "{all}");
     assert!(all.contains("cable") && all.lines().count() == 1, "{all}");
     let none = said("--bounding-set -net_raw --inh-caps -net_raw");
-    assert!(none.contains("CAP_NET_RAW is missing; use sudo, or once: sudo setcap"), "{none}");
+    assert!(none.contains("CAP_NET_RAW is missing (use sudo, or once: sudo setcap"), "{none}");
     assert!(none.lines().count() == 1, "{none}");
 }

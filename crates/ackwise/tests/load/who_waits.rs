@@ -51,6 +51,6 @@ fn a_client_that_closes_first_waits_for_all() {
     with_nginx("a_client_that_closes_first_waits_for_all", |network, _| {
         let loaded = load(network, "client");
         assert_eq!(loaded.held(), [0, connections()], "{loaded}");
-        assert!(loaded.notes("ports for a minute"), "{loaded}");
+        assert!(loaded.notes("ports for 60 s"), "{loaded}");
     });
 }

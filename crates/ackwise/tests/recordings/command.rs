@@ -39,14 +39,20 @@ fn what_is_not_one_case_is_refused_before_anything_runs() {
     let file = Temporary::new("never.pcap");
     let path = file.0.to_str().unwrap();
     for (arguments, reason) in [
-        (&["stalls", "--pcap", path][..], "there are 3 cases: choose one with --case N"),
-        (&["stalls", "--pcap", path, "--case", "4"], "--case 4: found 3 cases (see --list)"),
+        (
+            &["stalls", "--pcap", path][..],
+            "cannot record 3 cases: a recording holds one run (expected --case N",
+        ),
+        (
+            &["stalls", "--pcap", path, "--case", "4"],
+            "cannot record case 4: the experiment has 3 (see --list)",
+        ),
         (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
         (&["stalls", "--vantage", "client"], "--pcap <FILE>"),
         (&["stalls", "--pcap", path, "--case", "1", "--shard", "1/2"], "cannot be used with"),
         (
             &["stalls", "--pcap", path, "--case", "1", "--vantage", "nobody"],
-            "no host is called \"nobody\"; there are client, server",
+            "unknown host \"nobody\" (expected one of client, server)",
         ),
     ] {
         let (code, _, err) = ackwise_run(arguments);

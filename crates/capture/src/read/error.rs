@@ -41,22 +41,22 @@ pub enum Problem {
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
     /// There is nothing in it, not even a header.
-    #[error("expected a capture, the file is empty")]
+    #[error("the file is empty (expected a capture)")]
     Empty,
     /// It begins as no capture does.
-    #[error("expected a capture (pcap or pcapng), found {}", .found.escape_ascii())]
+    #[error("not a capture: found {} (expected pcap or pcapng)", .found.escape_ascii())]
     NotACapture {
         /// How it begins.
         found: [u8; 4],
     },
     /// It was compressed with something that is not read.
-    #[error("expected a capture, found a file compressed by {by}; decompress it first")]
+    #[error("compressed by {by}: not supported (expected a capture; decompress it first)")]
     Compressed {
         /// Which program compresses like that.
         by: &'static str,
     },
     /// A version of the format that nobody has specified.
-    #[error("expected version {expected} of the format, found {major}.{minor}")]
+    #[error("unsupported version {major}.{minor} of the format (expected {expected})")]
     Version {
         /// Which ones are read.
         expected: &'static str,
@@ -66,7 +66,7 @@ pub enum Problem {
         minor: u16,
     },
     /// It ends in the middle: whoever captured was killed, or the disk was full.
-    #[error("expected {needed} bytes of {what}, the file ends after {found}")]
+    #[error("{what} is cut off: the file ends after {found} bytes of it (expected {needed})")]
     CutOff {
         /// Of what.
         what: &'static str,
@@ -76,7 +76,7 @@ pub enum Problem {
         found: u64,
     },
     /// A length that cannot be.
-    #[error("expected {what} of {least} to {most} bytes, found a length of {claimed}")]
+    #[error("{what} has length {claimed} (expected {least} to {most} bytes)")]
     Length {
         /// Of what.
         what: &'static str,
@@ -88,13 +88,13 @@ pub enum Problem {
         most: u64,
     },
     /// A block's length is no multiple of four.
-    #[error("expected a block length that is a multiple of 4, found {claimed}")]
+    #[error("block has length {claimed} (expected a multiple of 4)")]
     Alignment {
         /// The length field.
         claimed: u32,
     },
     /// The two lengths of a block, before and behind it, are not the same.
-    #[error("expected a block to end with its length, {first}, found {last}")]
+    #[error("block ends with length {last} (expected {first}, as at its beginning)")]
     BlockEnd {
         /// The length before it.
         first: u32,
@@ -102,13 +102,13 @@ pub enum Problem {
         last: u32,
     },
     /// A byte order mark that is none.
-    #[error("expected a byte order mark, found {found:#010x}")]
+    #[error("found {found:#010x} (expected a byte order mark)")]
     ByteOrder {
         /// What stands there.
         found: u32,
     },
     /// A packet of an interface that nobody has described.
-    #[error("expected an interface below {described}, found {interface}")]
+    #[error("packet of unknown interface {interface} (expected less than {described})")]
     UnknownInterface {
         /// The interface it names.
         interface: u32,
@@ -116,10 +116,10 @@ pub enum Problem {
         described: usize,
     },
     /// More than [`MOST_INTERFACES`].
-    #[error("expected at most {MOST_INTERFACES} interfaces, found one more")]
+    #[error("too many interfaces (expected at most {MOST_INTERFACES})")]
     TooManyInterfaces,
     /// More than [`MOST_OPEN`] files whose times overlap.
-    #[error("expected at most {MOST_OPEN} captures of the same time, found one more")]
+    #[error("too many captures overlap in time (expected at most {MOST_OPEN})")]
     TooManyOpen,
 }
 

@@ -50,7 +50,7 @@ fn a_file_cut_anywhere_gives_all_whole_packets_and_says_where_it_ends() {
     }
 }
 
-/// Problems as a person reads them: file, offset, what was expected, what was found.
+/// Problems as a person reads them: file, offset, what was found, what was expected.
 #[test]
 fn errors_say_what_was_expected_where() {
     let order = Order::Little;
@@ -63,48 +63,57 @@ fn errors_say_what_was_expected_where() {
     let header = pcap(order, 0xa1b2_c3d4, 1, &[]);
     let record = |captured| [&header[..], &order.words(&[1, 0, captured, captured])].concat();
     let table: [(Vec<u8>, u64, &str); 14] = [
-        (b"".to_vec(), 0, "a capture, the file is empty"),
-        (b"GIF89a".to_vec(), 0, "a capture (pcap or pcapng), found GIF8"),
-        (b"\0\x01\x02\x03".to_vec(), 0, r"a capture (pcap or pcapng), found \x00\x01\x02\x03"),
+        (b"".to_vec(), 0, "the file is empty (expected a capture)"),
+        (b"GIF89a".to_vec(), 0, "not a capture: found GIF8 (expected pcap or pcapng)"),
+        (
+            b"\0\x01\x02\x03".to_vec(),
+            0,
+            r"not a capture: found \x00\x01\x02\x03 (expected pcap or pcapng)",
+        ),
         (
             b"BZh91AY".to_vec(),
             0,
-            "a capture, found a file compressed by bzip2; decompress it first",
+            "compressed by bzip2: not supported (expected a capture; decompress it first)",
         ),
         (
             [&header[..4], &[9, 0, 1, 0], &header[8..]].concat(),
             0,
-            "version 2 of the format, found 9.1",
+            "unsupported version 9.1 of the format (expected 2)",
         ),
-        (record(long), 24, "a packet of 0 to 1048576 bytes, found a length of 1048577"),
-        (record(100), 24, "116 bytes of a record, the file ends after 16"),
-        (with(enhanced(order, 1, 0, 0, b"", &[])), 52, "an interface below 1, found 1"),
-        (with(ends_otherwise), 52, "a block to end with its length, 40, found 41"),
-        (with(order.words(&[6, 33, 0, 0])), 52, "a block length that is a multiple of 4, found 33"),
+        (record(long), 24, "a packet has length 1048577 (expected 0 to 1048576 bytes)"),
+        (record(100), 24, "a record is cut off: the file ends after 16 bytes of it (expected 116)"),
+        (
+            with(enhanced(order, 1, 0, 0, b"", &[])),
+            52,
+            "packet of unknown interface 1 (expected less than 1)",
+        ),
+        (with(ends_otherwise), 52, "block ends with length 41 (expected 40, as at its beginning)"),
+        (with(order.words(&[6, 33, 0, 0])), 52, "block has length 33 (expected a multiple of 4)"),
         (
             with(order.words(&[6, 8, 0, 0])),
             52,
-            "a block of 12 to 4294967295 bytes, found a length of 8",
+            "a block has length 8 (expected 12 to 4294967295 bytes)",
         ),
         (
             with(order.words(&[6, 4_000_000, 0, 0])),
             52,
-            "a block of 12 to 2097152 bytes, found a length of 4000000",
+            "a block has length 4000000 (expected 12 to 2097152 bytes)",
         ),
         (
             with(block(order, 6, order.words(&[0, 0, 0, 9, 9, 0, 0]))),
             52,
-            "a packet of 0 to 8 bytes, found a length of 9",
+            "a packet has length 9 (expected 0 to 8 bytes)",
         ),
-        (with(order.words(&[0x0a0d_0d0a, 28, 5, 0])), 52, "a byte order mark, found 0x00000005"),
+        (
+            with(order.words(&[0x0a0d_0d0a, 28, 5, 0])),
+            52,
+            "found 0x00000005 (expected a byte order mark)",
+        ),
     ];
-    for (file, offset, expected) in table {
+    for (file, offset, problem) in table {
         let (_, errors) = all(&mut source(&file));
-        assert_eq!(errors.len(), 1, "{expected}");
-        assert_eq!(
-            errors[0].to_string(),
-            format!("made by hand: at byte {offset}: expected {expected}")
-        );
+        assert_eq!(errors.len(), 1, "{problem}");
+        assert_eq!(errors[0].to_string(), format!("made by hand: at byte {offset}: {problem}"));
     }
 }
 

@@ -41,13 +41,15 @@ pub(super) fn time_pages(
 #[non_exhaustive]
 pub enum PageError {
     /// The connection failed.
-    #[error("a page of the built-in server failed: {0}")]
+    #[error("cannot load a page of the built-in server: {0}")]
     Connection(#[from] io::Error),
     /// The answer was not HTTP.
-    #[error("a page of the built-in server is not HTTP: {0}")]
+    #[error("cannot load a page of the built-in server: {0} (expected HTTP)")]
     Response(#[from] ResponseError),
     /// The answer was not the document.
-    #[error("the built-in server answered /{size} with status {status} and {content} bytes")]
+    #[error(
+        "wrong response to /{size}: status {status}, {content} bytes (expected 200, {size} bytes)"
+    )]
     Document {
         /// What was asked for, in bytes.
         size: u32,

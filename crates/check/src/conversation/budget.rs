@@ -38,9 +38,11 @@ pub enum OutOf {
 
 fn requests_sent(share: Option<u32>, of: u32) -> String {
     match (share, of) {
-        (Some(share), of) => format!("its share of the requests ({share} of {of}) has been sent"),
-        (None, 1) => "the only request allowed (--max-requests) has been sent".to_owned(),
-        (None, of) => format!("all of the {of} requests allowed (--max-requests) have been sent"),
+        (Some(share), of) => {
+            format!("the request limit of this check ({share} of {of}) is reached")
+        }
+        (None, 1) => "the limit of 1 request (--max-requests) is reached".to_owned(),
+        (None, of) => format!("the limit of {of} requests (--max-requests) is reached"),
     }
 }
 
@@ -48,8 +50,8 @@ fn time_over(share: Option<Duration>, of: Duration) -> String {
     let tenths = |span: Duration| (span.as_secs_f64() * 10.0).round() / 10.0;
     let of = tenths(of);
     match share.map(tenths) {
-        Some(share) => format!("its share of the time ({share} s of {of} s) is used up"),
-        None => format!("the time budget of {of} s is used up"),
+        Some(share) => format!("the time limit of this check ({share} s of {of} s) is reached"),
+        None => format!("the time limit of {of} s (--timeout) is reached"),
     }
 }
 
@@ -156,19 +158,19 @@ mod tests {
         let mut lent = all.lend(1, ms(2_113), now);
         assert_eq!(
             lent.check_time(now + ms(3_000)).unwrap_err().to_string(),
-            "its share of the time (2.1 s of 15 s) is used up"
+            "the time limit of this check (2.1 s of 15 s) is reached"
         );
         lent.spend_request(now).unwrap();
         assert_eq!(
             lent.spend_request(now).unwrap_err().to_string(),
-            "its share of the requests (1 of 60) has been sent"
+            "the request limit of this check (1 of 60) is reached"
         );
         let everything = all.lend(u32::MAX, ms(20_000), now);
         assert_eq!(
             everything.check_time(now + ms(15_000)).unwrap_err().to_string(),
-            "the time budget of 15 s is used up"
+            "the time limit of 15 s (--timeout) is reached"
         );
         let one = OutOf::Requests { share: None, of: 1 };
-        assert_eq!(one.to_string(), "the only request allowed (--max-requests) has been sent");
+        assert_eq!(one.to_string(), "the limit of 1 request (--max-requests) is reached");
     }
 }

@@ -133,14 +133,16 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
     if bytes.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
         let sample = bytes[..bytes.len().min(SAMPLE)].escape_ascii();
         return Err(Trouble::Tls(format!(
-            "expected a TLS record, but the answer begins with \"{sample}\"; is it http://?"
+            "not a TLS record: the response begins with \"{sample}\" (if the server has no TLS, \
+             use \
+             http://)"
         )));
     }
     let &[_, _, _, high, low, ..] = bytes else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     if length > RECORD_LIMIT {
         return Err(Trouble::Tls(format!(
-            "a record of {length} bytes, where {RECORD_LIMIT} are allowed"
+            "record too long: {length} bytes (expected at most {RECORD_LIMIT})"
         )));
     }
     let size = HEADER + length;
@@ -151,8 +153,8 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
 fn refusal(error: &rustls::Error) -> Trouble {
     match error {
         rustls::Error::InvalidCertificate(reason) => Trouble::Tls(format!(
-            "the server's certificate is refused: {}; --ca-file FILE trusts the certificates of FILE, \
-             --insecure any",
+            "cannot verify the server's certificate: {} (--ca-file FILE trusts the certificates in \
+             FILE, --insecure accepts any)",
             in_words(reason)
         )),
         _ => trouble(error),
@@ -167,11 +169,11 @@ fn in_words(reason: &CertificateError) -> String {
             let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
             format!("it is for {names}, not for {}", expected.to_str())
         }
-        CertificateError::UnknownIssuer => "nobody who is trusted here has issued it".to_owned(),
+        CertificateError::UnknownIssuer => "its issuer is not trusted".to_owned(),
         CertificateError::BadEncoding => "it cannot be read".to_owned(),
         CertificateError::BadSignature => "its signature is wrong".to_owned(),
         CertificateError::Other(OtherError(error)) => match error.to_string().as_str() {
-            "CaUsedAsEndEntity" => "it is a CA's, not a server's".to_owned(),
+            "CaUsedAsEndEntity" => "it is a CA certificate, not a server certificate".to_owned(),
             other => other.to_owned(),
         },
         other => other.to_string(),
@@ -230,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_no_tls_is_shown() {
         let error = record_size(b"HTTP/1.1 400 Bad Request\r\n").unwrap_err().to_string();
-        assert!(error.contains("HTTP/1.1 400") && error.contains("is it http://?"), "{error}");
+        assert!(error.contains("HTTP/1.1 400") && error.contains("use http://"), "{error}");
         assert!(record_size(&[23, 3, 3, 255, 255]).unwrap_err().to_string().contains("65535"));
     }
 }

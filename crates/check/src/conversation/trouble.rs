@@ -21,14 +21,14 @@ pub enum Trouble {
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The server closed the connection without a response.
-    #[error("expected a response, but the server {}", ending(*.0))]
+    #[error("no response: the server {}", ending(*.0))]
     ClosedUnanswered(Option<TransportError>),
     /// The server is silent.
-    #[error("expected a response, but nothing came within {0:.1?}")]
+    #[error("no response: no bytes within {0:.1?}")]
     Silent(Duration),
     /// The head of the response does not end.
     #[error(
-        "expected the end of the response's head, but after {bytes} bytes in {waited:.1?} there is none; it begins with \"{sample}\""
+        "incomplete response: its head does not end within {bytes} bytes and {waited:.1?} (it begins with \"{sample}\")"
     )]
     EndlessHead {
         /// Bytes that came.
@@ -39,7 +39,7 @@ pub enum Trouble {
         sample: String,
     },
     /// What came is not HTTP, or broken HTTP.
-    #[error("{error}; the answer begins with \"{sample}\"")]
+    #[error("{error} (the response begins with \"{sample}\")")]
     Http {
         /// What is wrong, and where.
         error: ResponseError,
@@ -47,13 +47,13 @@ pub enum Trouble {
         sample: String,
     },
     /// The server sends without being asked, or in too many pieces.
-    #[error("the server sends more than any answer needs")]
+    #[error("response too long: the server sends more bytes than its response has")]
     TooMuch,
     /// The TLS handshake or a record failed.
     #[error("TLS: {0}")]
     Tls(String),
     /// The TLS handshake does not end.
-    #[error("expected the end of the TLS handshake, but it did not come within {0:.1?}")]
+    #[error("incomplete TLS handshake: the server does not finish it within {0:.1?}")]
     EndlessHandshake(Duration),
     /// The target cannot be asked for.
     #[error("{0}")]
@@ -83,7 +83,7 @@ impl From<EncodeError> for Trouble {
 
 fn ending(error: Option<TransportError>) -> String {
     match error {
-        None => "closed the connection at once".to_owned(),
+        None => "closed the connection".to_owned(),
         Some(error) => format!("broke the connection: {error}"),
     }
 }

@@ -114,19 +114,23 @@ fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
     let who = if closed_first {
         "the server closes first on Connection: close, so it holds TIME_WAIT"
     } else {
-        "the server leaves it to the client to close first, and to hold TIME_WAIT"
+        "the server lets the client close first, so the client holds TIME_WAIT"
     };
     let swap = match swap {
         Swap::NotNeeded => "",
-        Swap::Works => "; an exact RST ends that, so a client that swaps would hold it instead",
-        Swap::Refused => "; not even an exact RST ends that (RFC 1337), so a swap would not work",
-        Swap::NotOurs => "; whether a swap would work, our own TCP finds out (--stack ackwise)",
-        Swap::NotSeen => "; whether a swap would work was not seen",
+        Swap::Works => {
+            "; an RST with the exact sequence number ends it, so a client can take TIME_WAIT over"
+        }
+        Swap::Refused => {
+            "; an RST with the exact sequence number does not end it (RFC 1337), so a client cannot take TIME_WAIT over"
+        }
+        Swap::NotOurs => "; --stack ackwise determines whether a client can take TIME_WAIT over",
+        Swap::NotSeen => "; whether a client can take TIME_WAIT over could not be determined",
     };
     let how = match half_close {
-        Some(true) => "; it half-closes and reads on",
+        Some(true) => "; it half-closes and keeps reading",
         Some(false) => {
-            "; it closes both directions at once, so what the client still sends draws RST"
+            "; it closes both directions at once, so further bytes from the client trigger an RST"
         }
         None => "",
     };

@@ -107,9 +107,9 @@ impl Facts {
 /// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
 pub(super) fn unended(exchange: &Exchange) -> Option<&'static str> {
     if exchange.head.status == SWITCHING_PROTOCOLS {
-        return Some("the server switches to another protocol (101): that is the end of HTTP here");
+        return Some("the server switches to another protocol (status 101), so HTTP ends here");
     }
-    (!exchange.complete).then_some("the end of the response did not come, as far as it was read")
+    (!exchange.complete).then_some("the response was not read to its end")
 }
 
 /// RFC 9110, section 15.2.2: the last answer in HTTP on its connection.

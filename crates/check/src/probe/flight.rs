@@ -46,8 +46,8 @@ impl View {
             return Ok(Self::Bursts(facts.rtt / 2));
         }
         Err(format!(
-            "the kernel's TCP acknowledges by itself, and at a round trip of {:.2} ms flights \
-             cannot be told apart: it takes a stack of our own",
+            "cannot separate flights: the kernel sends ACKs by itself, and the round trip of \
+             {:.2} ms is too short (expected --stack ackwise)",
             facts.rtt.as_secs_f64() * 1e3
         ))
     }

@@ -30,8 +30,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "it takes a response of {LARGE} bytes, and the largest known has {bytes}: name \
-             another with --paths"
+            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page with --paths"
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
@@ -42,7 +41,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     conversation.set_acknowledge(Acknowledge::Promptly);
     conversation.listen(client.budget.cap(client.now() + pause));
     if !conversation.takes_more() {
-        return unknown("the server does not keep the connection over a pause".to_owned());
+        return unknown("the server closes the connection during the pause".to_owned());
     }
     conversation.set_acknowledge(view.acknowledge());
     let rested = conversation.ask(&ask, &mut client.budget)?;
@@ -51,7 +50,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         return unknown("the response is empty".to_owned());
     };
     if before.is_all && matches!(view, View::Bursts(_)) {
-        return unknown("the flights of this path cannot be told apart".to_owned());
+        return unknown("cannot separate flights on this path".to_owned());
     }
     Ok(report(before, after, pause).shown_by(Some(&rested)))
 }
@@ -65,19 +64,19 @@ fn report(before: Flight, after: Flight, pause: Duration) -> Found {
     let (from, to, secs) = (before.segments, after.segments, pause.as_secs_f64());
     if to * 2 <= from {
         let summary = format!(
-            "after {secs:.1} s of silence the window falls from {from} to {to} segments: the next \
-             large response takes more round trips"
+            "after {secs:.1} s idle, the congestion window falls from {from} to {to} segments: the next large response takes more round trips"
         );
         return Found::new(Verdict::Warn, summary, values);
     }
     if before.is_all {
         let summary = format!(
-            "the window is at least {to} segments, before and after {secs:.1} s of silence"
+            "the congestion window is at least {to} segments before and after {secs:.1} s idle"
         );
         return Found::new(Verdict::Pass, summary, values);
     }
-    let summary =
-        format!("the window survives {secs:.1} s of silence: {from} segments before, {to} after");
+    let summary = format!(
+        "the congestion window survives {secs:.1} s idle: {from} segments before, {to} after"
+    );
     Found::new(Verdict::Pass, summary, values)
 }
 

@@ -37,8 +37,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     if flight.ends_short {
         let summary = format!(
-            "at least {segments}: the server paused after a segment that was not full, so it may not \
-             have been the window that stopped it"
+            "at least {segments}: the server paused after a segment that was not full, so the \
+             window may not be the limit"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
@@ -47,8 +47,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
     if flight.is_all && uncertain {
         let summary = format!(
-            "at least {segments}: the whole response came before our first ACK; name a larger page \
-             with --paths"
+            "at least {segments}: the whole response arrived before our first ACK; add a larger \
+             page with --paths"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));

@@ -104,7 +104,7 @@ fn report(seen: &Seen) -> Found {
     };
     let kept = match (seen.by_default, seen.on_request) {
         (true, _) => "connections persist by default",
-        (false, true) => "connections persist if the client asks for it",
+        (false, true) => "connections persist if the client requests it",
         (false, false) => "each connection takes one request",
     };
     if !persists {
@@ -115,15 +115,17 @@ fn report(seen: &Seen) -> Found {
         );
     }
     let idle = match (seen.said_timeout, closed_after, open_after) {
-        (Some(said), ..) => format!(", by its word for {} s when idle", tenths(said)),
-        (None, Some(after), _) => format!(", and are closed when idle for {} s", tenths(after)),
-        (None, None, Some(after)) => format!(", when idle for more than {} s", tenths(after)),
+        (Some(said), ..) => format!("; the server announces an idle timeout of {} s", tenths(said)),
+        (None, Some(after), _) => {
+            format!("; the server closes them after {} s idle", tenths(after))
+        }
+        (None, None, Some(after)) => format!("; idle timeout above {} s", tenths(after)),
         (None, None, None) => String::new(),
     };
     let count = match (seen.full, max) {
-        (true, Some(taken)) => format!(", for {}", requests(taken)),
-        (_, Some(said)) => format!(", by its word for {}", requests(said)),
-        (_, None) => format!(", for more than {}", requests(seen.taken)),
+        (true, Some(taken)) => format!("; closed after {}", requests(taken)),
+        (_, Some(said)) => format!("; the server announces a limit of {}", requests(said)),
+        (_, None) => format!("; more than {} per connection", requests(seen.taken)),
     };
     Found::new(Verdict::Pass, format!("{kept}{idle}{count}"), values)
 }

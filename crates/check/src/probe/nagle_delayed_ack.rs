@@ -20,7 +20,7 @@ use crate::{
 /// that do, what ends the pause.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
     let Some(delays) = Delays::within(client.capabilities()) else {
-        let summary = "this system cannot withhold ACKs";
+        let summary = "this stack cannot withhold ACKs";
         return Ok(Found::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
     };
     let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
@@ -206,36 +206,37 @@ fn report(sizes: &[Size]) -> Found {
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values.cost_ms_200_computed = computed;
             let waits = format!(
-                "the last segment of a response of {bytes} bytes waits for our delayed ACK, in \
+                "the last segment of a response of {bytes} bytes waits for our delayed ACK in \
                  {times} of {of} trials"
             );
             let (verdict, summary) = if cost >= STALL {
                 (Verdict::Fail, format!("{waits}: {:.0} ms", ms(cost)))
             } else {
-                let little = "beyond what the application or the path takes in any case";
-                (Verdict::Warn, format!("{waits}, but that costs only {:.1} ms {little}", ms(cost)))
+                let little = "more than the application and the path take anyway";
+                (Verdict::Warn, format!("{waits}, but costs only {:.1} ms {little}", ms(cost)))
             };
             (verdict, Some(ms(cost)), summary)
         }
         Release::NotHeld => {
             let tried = counted(sizes.len() as u64, "size");
-            (Verdict::Pass, None, format!("nothing waits for our ACK ({tried} tried)"))
+            (Verdict::Pass, None, format!("no response waits for our ACK ({tried} tried)"))
         }
         Release::Timer => {
-            let summary =
-                format!("a response pauses for {stall:.0} ms whatever we do: see cork-timer");
+            let summary = format!(
+                "a response pauses for {stall:.0} ms whether or not we send an ACK: see cork-timer"
+            );
             (Verdict::Pass, None, summary)
         }
         Release::Other => {
             let summary = format!(
-                "a response of {bytes} bytes pauses, but not for our ACK: the application or the \
-                 path takes {stall:.0} ms"
+                "a response of {bytes} bytes pauses {stall:.0} ms, but not for our ACK: the \
+                 application or the path takes that time"
             );
             (Verdict::Pass, None, summary)
         }
         Release::Undecided => {
             let summary = format!(
-                "a response of {bytes} bytes pauses, and no number of trials shows for what: this \
+                "a response of {bytes} bytes pauses, but the trials were inconclusive: this \
                  machine or the path is too busy"
             );
             (Verdict::Unknown, None, summary)

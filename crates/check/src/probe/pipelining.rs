@@ -24,7 +24,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         return Ok(Found::new(Verdict::Unknown, reason, Pipelining { ok: None }));
     }
     if !alone[0].persists() {
-        let summary = "the server closes after each response, so nothing can be pipelined";
+        let summary = "the server closes after each response, so requests cannot be pipelined";
         return Ok(Found::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
     let mut conversation = client.open(Receiver::ETHERNET)?;
@@ -86,13 +86,18 @@ fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
 }
 
 fn right(distinct: bool) -> Found {
-    let order = if distinct { "in order" } else { "(two of the same page: no order to be seen)" };
-    let summary = format!("two requests in one segment are both answered rightly {order}");
+    let order = if distinct {
+        "in order"
+    } else {
+        "(both for the same page, so their order cannot be checked)"
+    };
+    let summary = format!("two requests in one segment both get correct responses {order}");
     Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 fn unfinished() -> Found {
-    let summary = "not found out: the answers to two requests in one segment did not end in time";
+    let summary =
+        "could not be determined: the responses to two requests in one segment did not end in time";
     Found::new(Verdict::Unknown, summary, Pipelining { ok: None })
 }
 
@@ -100,31 +105,33 @@ fn unfinished() -> Found {
 fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange; 2]) -> Found {
     if alike(alone, again) {
         let swapped = same(&together[0], &alone[1]) && same(&together[1], &alone[0]);
-        let what = if swapped { "in the wrong order" } else { "otherwise than one by one" };
-        let summary = format!("two requests in one segment are answered {what}");
+        let what = if swapped {
+            "in the wrong order"
+        } else {
+            "with other content than when sent one by one"
+        };
+        let summary = format!("two requests in one segment get responses {what}");
         return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
     if statuses(alone) != statuses(again) {
-        let summary = "the same request is not always answered with the same status";
+        let summary = "repeated requests get different statuses";
         return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     if statuses(together) != statuses(alone) {
-        let summary =
-            "two requests in one segment are answered with another status than one by one";
+        let summary = "two requests in one segment get another status than when sent one by one";
         return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
-    let summary = "two requests in one segment are both answered, with the right status; the page is \
-                   never the same twice, so the content was not compared";
+    let summary = "two requests in one segment both get the correct status; the page changes each time, so its content was not compared";
     Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
 /// Only one answer came, and then `trouble`, after `waited`.
 fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
-    let only = "of two requests in one segment only the first is answered";
+    let only = "only the first of two requests in one segment gets a response";
     let no = Pipelining { ok: Some(false) };
     if let Trouble::Http { .. } = trouble {
-        let summary = format!("{only} rightly: {trouble}");
+        let summary = format!("{only} that is correct: {trouble}");
         return Found::new(Verdict::Fail, summary, no);
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
@@ -133,11 +140,13 @@ fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchang
     }
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
-        let summary = format!("not found out: {trouble}");
+        let summary = format!("could not be determined: {trouble}");
         return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     let secs = waited.as_secs_f64();
-    let summary = format!("{only}: the other not within {secs:.1} s, on an open connection");
+    let summary = format!(
+        "{only}: none to the second within {secs:.1} s, although the connection stays open"
+    );
     Found::new(Verdict::Fail, summary, no)
 }
 

@@ -33,11 +33,12 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let values = RequestSegments { stall_ms: Some(ms(stall)) };
     let found = if stall >= follow::STALL {
         let cost = ms(stall);
-        let summary =
-            format!("a request in two segments is answered {cost:.0} ms later than one in one");
+        let summary = format!(
+            "a request in two segments gets its response {cost:.0} ms later than one in a single segment"
+        );
         Found::new(Verdict::Warn, summary, values).costing(Some(cost))
     } else {
-        let summary = "a request in two segments is answered as soon as it is complete";
+        let summary = "a request in two segments gets its response as soon as it is complete";
         Found::new(Verdict::Pass, summary, values)
     };
     Ok(found.shown_by(shown.as_ref()))

@@ -18,14 +18,14 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, SendBuffer::default()));
     let view = match View::of(client, facts) {
         Ok(view @ View::Withholding(_)) => view,
-        Ok(View::Bursts(_)) => return unknown("it takes a stack of our own".to_owned()),
+        Ok(View::Bursts(_)) => return unknown("needs --stack ackwise".to_owned()),
         Err(reason) => return unknown(reason),
     };
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "it takes a response of {LARGE} bytes, and the largest known has {bytes}: name \
-             another with --paths"
+            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page \
+             with --paths"
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
@@ -35,7 +35,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     for _ in 0..2 {
         for acknowledge in [Acknowledge::Promptly, view.acknowledge()] {
             if conversation.requests() > 0 && !conversation.takes_more() {
-                return unknown("the server does not keep the connection".to_owned());
+                return unknown("the server closes the connection".to_owned());
             }
             conversation.set_acknowledge(acknowledge);
             shown = Some(conversation.ask(&ask, &mut client.budget)?);
@@ -51,14 +51,14 @@ fn report(first: Flight, second: Flight) -> Found {
     let bytes = first.bytes.max(second.bytes);
     let values = SendBuffer { flight_bytes: Some(bytes), bound: Some(bound) };
     let why = match bound {
-        Bound::Response => "the whole response fits: nothing else bounds it",
+        Bound::Response => "the response size (all of it fits)",
         Bound::Window => "our window",
-        Bound::CongestionWindow => "it was still growing: the congestion window",
+        Bound::CongestionWindow => "the congestion window (it was still growing)",
         Bound::SendBuffer => {
-            "it does not grow with more ACKs: the send buffer, or how the server writes"
+            "the send buffer, or the server's write pattern (it does not grow with more ACKs)"
         }
     };
-    let summary = format!("a flight of {} KB; what bounds it: {why}", bytes / 1000);
+    let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
     Found::new(Verdict::Pass, summary, values)
 }
 

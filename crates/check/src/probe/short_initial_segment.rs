@@ -29,15 +29,14 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, ShortInitialSegment::default()));
     let capabilities = client.capabilities();
     let Some(delays) = Delays::within(capabilities) else {
-        return unknown("this system cannot withhold ACKs".to_owned());
+        return unknown("this stack cannot withhold ACKs".to_owned());
     };
     let (page, bytes) = facts.largest();
     let Some(mss) = SEGMENTS.into_iter().find(|mss| bytes >= SEGMENTS_NEEDED * u64::from(*mss))
     else {
         let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
         return unknown(format!(
-            "it takes a response of {needed} bytes, and the largest known has {bytes}: name \
-             another with --paths"
+            "needs a response of {needed} bytes, the largest known has {bytes}: add a larger page with --paths"
         ));
     };
     let mut bench = Bench { client, facts, page, mss, delays, shown: None };
@@ -63,16 +62,14 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
-                     bytes, as BSD did; one that acknowledges every second segment is spared"
+                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
                 );
                 Found::new(Verdict::Warn, summary, values)
             }
         }
         Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
             return unknown(
-                "responses begin with a short segment, but this kernel acknowledges that and a \
-                 full one at once: only a stack of our own can tell"
+                "responses begin with a short segment, but this kernel acknowledges it and the next full one at once: --stack ackwise determines whether the server waits"
                     .to_owned(),
             );
         }
@@ -82,8 +79,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         Release::Undecided => {
             return unknown(
-                "a response pauses at its start, and no number of trials shows for what: this \
-                 machine or the path is too busy"
+                "a response pauses at its start, but the trials were inconclusive: this machine or the path is too busy"
                     .to_owned(),
             );
         }

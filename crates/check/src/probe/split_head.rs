@@ -33,20 +33,19 @@ fn decide(facts: &Facts, exact: bool) -> Found {
     let head_bytes = first.head.end - first.head.start;
     let values = |split: Option<bool>| SplitHead { split, head_bytes: Some(head_bytes) };
     if first.content == 0 {
-        let summary = "the response has no content that the head could be apart from";
+        let summary = "the response has no body, so the head cannot be separate";
         return Found::new(Verdict::Unknown, summary, values(None));
     }
     match &facts.split_seen {
         Some(exchange) => {
             let summary = format!(
-                "the head of {head_bytes} bytes leaves in a segment of its own: one more packet \
-                 for each response, and food for Nagle's algorithm"
+                "the head of {head_bytes} bytes is sent in its own segment: one more packet per response, and Nagle's algorithm can hold the body"
             );
             Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
         }
         None => {
-            let how = if exact { "" } else { ", as far as reads show it" };
-            let summary = format!("head and content share segments{how}");
+            let how = if exact { "" } else { ", as far as socket reads show" };
+            let summary = format!("head and body share segments{how}");
             Found::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
         }
     }

@@ -34,12 +34,12 @@ fn of_card(card: &Card) -> String {
     // Without a loss it has been said.
     let open = match lost.is_empty() || open.is_empty() {
         true => String::new(),
-        false => format!(" Not found out: {}.", names(open)),
+        false => format!(" Could not determine {}.", names(open)),
     };
     let others = match others {
         0 => String::new(),
-        1 => " One more question stays open.".to_owned(),
-        n => format!(" {n} more questions stay open."),
+        1 => " One more check is undetermined.".to_owned(),
+        n => format!(" {n} more checks are undetermined."),
     };
     format!("{verdict}{open}{others}")
 }
@@ -70,9 +70,9 @@ fn lossless(who: &str, card: &Card) -> String {
         false => format!("; worth a look: {warned}"),
     };
     match passed {
-        0 if !open.is_empty() => format!("{who}: not found out: {open}{look}."),
-        _ if !open.is_empty() => format!("{who} shows no loss; not found out: {open}{look}."),
-        _ if warned.is_empty() => format!("{who} has nothing to remove."),
+        0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
+        _ if !open.is_empty() => format!("{who} shows no loss; could not determine {open}{look}."),
+        _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),
         // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
         0 => format!("{who}: worth a look: {warned}."),
         n if n < stalls::of(card).count() => format!("{who}: worth a look: {warned}."),
@@ -105,7 +105,7 @@ fn change(finding: &Finding) -> String {
     let first_line = remedy.lines().next().unwrap_or_default();
     let sentence = first_line.split_inclusive(". ").next().unwrap_or_default();
     let sentence = sentence.trim_end().trim_end_matches('.');
-    format!("; to remove it: {}.", escape::controls(sentence))
+    format!("; fix: {}.", escape::controls(sentence))
 }
 
 #[cfg(test)]
@@ -117,8 +117,8 @@ mod tests {
     fn it_says_what_costs_how_much_and_what_to_change() {
         assert_eq!(
             of(&sample::one_card()),
-            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; to remove it: set \
-             TCP_NODELAY on accepted connections. Not found out: short-initial-segment."
+            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; fix: set \
+             TCP_NODELAY on accepted connections. Could not determine short-initial-segment."
         );
     }
 
@@ -143,7 +143,7 @@ mod tests {
         for finding in &mut report.cards[0].findings {
             finding.verdict = Verdict::Pass;
         }
-        assert_eq!(of(&report), "http://127.0.0.1:8080/ has nothing to remove.");
+        assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
     }
 
     #[test]
@@ -170,7 +170,8 @@ mod tests {
         };
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Not found out: \
+            "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Could not \
+             determine \
              short-initial-segment."
         );
     }
@@ -183,7 +184,7 @@ mod tests {
         split_head.verdict = Verdict::Fail;
         let sentence = of(&report);
         assert!(sentence.contains("to nagle-delayed-ack and fails split-head;"), "{sentence}");
-        assert!(sentence.contains("to remove it: set TCP_NODELAY"), "{sentence}");
+        assert!(sentence.contains("fix: set TCP_NODELAY"), "{sentence}");
     }
 
     #[test]
@@ -192,7 +193,8 @@ mod tests {
         nagle(&mut report).verdict = Verdict::Unknown;
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/: not found out: short-initial-segment, nagle-delayed-ack; worth \
+            "http://127.0.0.1:8080/: could not determine short-initial-segment, \
+             nagle-delayed-ack; worth \
              a look: split-head."
         );
     }

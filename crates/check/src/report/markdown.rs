@@ -26,7 +26,7 @@ impl Exporter for Markdown {
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "### `ackwise check`\n\n{}", cell(&report.conclusion()))?;
     for surprise in &report.surprises {
-        writeln!(out, "\n**Not as expected:** {}", cell(surprise))?;
+        writeln!(out, "\n**Unexpected:** {}", cell(surprise))?;
     }
     page_times(out, report)?;
     report.cards.iter().try_for_each(|card| write_card(out, card))?;
@@ -39,7 +39,7 @@ fn write_card(out: &mut String, card: &Card) -> fmt::Result {
     for note in &card.notes {
         writeln!(out, "> {}\n", cell(note))?;
     }
-    writeln!(out, "| verdict | finding | cost | what was seen |")?;
+    writeln!(out, "| verdict | finding | cost | observation |")?;
     writeln!(out, "| --- | --- | ---: | --- |")?;
     for Finding { id, verdict, cost_ms, summary, .. } in &card.findings {
         let cost = cost_ms.map(milliseconds).unwrap_or_default();

@@ -32,7 +32,7 @@ pub(super) fn rows<'a>(pages: &'a [PageTimes]) -> Vec<Row<'a>> {
 pub(super) fn gain(pages: &[PageTimes]) -> Option<String> {
     let row = rows(pages).into_iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
     Some(format!(
-        "A page of {} takes {} at the 1996 server and {} at the fixed one.",
+        "A page of {} takes {} from the 1996 server and {} from the fixed one.",
         row.documents,
         milliseconds(row.paper_1996.median_ms),
         milliseconds(row.fixed.median_ms),

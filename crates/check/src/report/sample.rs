@@ -30,12 +30,12 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
-        notes: vec!["the kernel's TCP played the client: /dev/net/tun is missing".to_owned()],
+        notes: vec!["used the kernel's TCP: /dev/net/tun is missing".to_owned()],
         findings,
     };
     let joined = Finding {
         verdict: Verdict::Pass,
-        summary: "head and content share segments".to_owned(),
+        summary: "head and body share segments".to_owned(),
         values: SplitHead { split: Some(false), head_bytes: Some(152) }.into(),
         evidence: vec![],
         remedy: None,
@@ -44,7 +44,7 @@ pub(super) fn built_in() -> Report {
     let free = Finding {
         verdict: Verdict::Pass,
         cost_ms: Some(0.0),
-        summary: "nothing waits for our ACK (2 sizes tried)".to_owned(),
+        summary: "no response waits for our ACK (2 sizes tried)".to_owned(),
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::None),
             sizes: Some(vec![tried(ReleasedBy::None, None)]),
@@ -84,14 +84,17 @@ fn split_head() -> Finding {
         id: FindingId::SplitHead,
         verdict: Verdict::Warn,
         cost_ms: None,
-        summary: "the head of 152 bytes leaves in a segment of its own: one more packet for each response"
+        summary: "the head of 152 bytes is sent in its own segment: one more packet per response"
             .to_owned(),
         values: SplitHead { split: Some(true), head_bytes: Some(152) }.into(),
         evidence: vec![
             "0.000000 > 1:75(74) ack 1".to_owned(),
             "0.000132 < 1:153(152) ack 75".to_owned(),
         ],
-        remedy: Some("write head and body with one call: writev, or a buffer flushed after the body".to_owned()),
+        remedy: Some(
+            "write head and body with one call: writev, or a buffer flushed after the body"
+                .to_owned(),
+        ),
     }
 }
 
@@ -99,7 +102,7 @@ fn short_initial_segment() -> Finding {
     fact(
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
-        "it takes a response of 4380 bytes, and the largest known has 905: name another with --paths",
+        "needs a response of 4380 bytes, the largest known has 905: add a larger page with --paths",
         ShortInitialSegment::default(),
     )
 }
@@ -109,7 +112,8 @@ fn nagle() -> Finding {
         id: FindingId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
-        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, every time"
+        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, \
+                  every time"
             .to_owned(),
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::Ack),
@@ -126,7 +130,8 @@ fn nagle() -> Finding {
             "0.040344 < 605:905(300) ack 149".to_owned(),
         ],
         remedy: Some(
-            "set TCP_NODELAY on accepted connections. Or write head and body with one call (tested: it removes this)"
+            "set TCP_NODELAY on accepted connections. Or write head and body with one call \
+             (tested: it removes this)"
                 .to_owned(),
         ),
     }
@@ -136,7 +141,7 @@ fn send_buffer() -> Finding {
     fact(
         FindingId::SendBuffer,
         Verdict::Pass,
-        "a flight of 2588 KB; what bounds it: our window",
+        "a flight of 2588 KB, limited by our window",
         SendBuffer { flight_bytes: Some(2_588_672), bound: Some(Bound::Window) },
     )
 }
@@ -145,7 +150,7 @@ fn pipelining() -> Finding {
     fact(
         FindingId::Pipelining,
         Verdict::Pass,
-        "two requests in one segment are both answered rightly in order",
+        "two requests in one segment both get correct responses in order",
         Pipelining { ok: Some(true) },
     )
 }

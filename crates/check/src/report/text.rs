@@ -37,7 +37,7 @@ impl Text {
     fn write(self, out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{}", hanging(&report.conclusion(), 0, self.width))?;
         for surprise in &report.surprises {
-            let line = format!("Not as expected: {}", escape::controls(surprise));
+            let line = format!("Unexpected: {}", escape::controls(surprise));
             writeln!(out, "{FAIL}{}{FAIL:#}", hanging(&line, 2, self.width))?;
         }
         match &report.cards[..] {
@@ -78,7 +78,7 @@ impl Text {
 
     fn side_by_side(self, out: &mut String, left: &Card, right: &Card) -> fmt::Result {
         let both = [left, right];
-        writeln!(out, "\nBoth cards, by {}:", stack(left.stack))?;
+        writeln!(out, "\nBoth report cards, by {}:", stack(left.stack))?;
         self.notes(out, &left.notes)?;
         let news = right.notes.iter().filter(|note| !left.notes.contains(note));
         self.notes(out, news)?;
@@ -119,7 +119,7 @@ impl Text {
         let rows = pages::rows(&report.pages);
         let Some(first) = rows.first() else { return Ok(()) };
         let heading = format!(
-            "Page time over one kept connection of ordinary sockets, median of {} pages (quartiles):",
+            "Page time over one persistent connection with kernel sockets, median of {} pages (quartiles):",
             first.paper_1996.pages
         );
         writeln!(out, "\n{}", hanging(&heading, 2, self.width))?;

@@ -31,7 +31,7 @@ pub(super) fn choose(
         Ok(chosen) => Ok(chosen),
         Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
         Err(reason) => Ok(Chosen {
-            note: Some(format!("the kernel's TCP played the client: {reason}")),
+            note: Some(format!("used the kernel's TCP: {reason}")),
             ..Chosen::simply(KernelStack)
         }),
     }
@@ -66,8 +66,8 @@ fn open_ours(
     _options: &Options,
     _progress: &mut dyn FnMut(Progress),
 ) -> Result<Chosen, String> {
-    Err("our own TCP needs Linux".to_owned())
+    Err("cannot use the ackwise stack: it needs Linux".to_owned())
 }
 
 #[cfg(target_os = "linux")]
-const ADVICE: &str = "; --stack kernel does without";
+const ADVICE: &str = "; --stack kernel does not need this";

@@ -25,7 +25,7 @@ pub enum CheckError {
         trouble: Trouble,
     },
     /// What answers a request in clear text looks like TLS.
-    #[error("{}; is it {url}?", unanswered(*server, trouble))]
+    #[error("{} (if the server expects TLS, check {url})", unanswered(*server, trouble))]
     PerhapsTls {
         /// The address.
         server: SocketAddr,
@@ -36,7 +36,7 @@ pub enum CheckError {
     },
     /// The server sends us in a circle.
     #[error(
-        "{target} redirects again and again: {chain}; expected a page after at most {limit} redirects"
+        "cannot check {target}: redirect loop {chain} (expected a page after at most {limit} redirects)"
     )]
     RedirectLoop {
         /// Where it began.

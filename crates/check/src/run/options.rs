@@ -73,8 +73,8 @@ impl Options {
         match given.starts_with('/') && given.chars().all(stands) {
             true => Ok(given.to_owned()),
             false => Err(format!(
-                "{given:?} is no path: expected / first, and neither blanks, controls, # nor letters \
-                 outside ASCII (write them as %XX)"
+                "{given:?} is not a path (expected / first, and no blanks, control characters, # or \
+                 non-ASCII letters; write these as %XX)"
             )),
         }
     }
@@ -99,7 +99,7 @@ mod tests {
             ["", "nope", "*", "http://h/", "/a b", "/a\r\nHost: b", "/\u{7f}", "/ü", "/a#b"]
         {
             let refused = Options::parse_path(other).unwrap_err();
-            assert!(refused.contains("is no path"), "{refused}");
+            assert!(refused.contains("is not a path"), "{refused}");
         }
     }
 }

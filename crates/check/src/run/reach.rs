@@ -100,15 +100,15 @@ fn redirect(page: &Target, response: &Exchange) -> Option<Result<Target, String>
         Ok(next) if next.differs_in_scheme_from(page) => {
             let scheme = if next.is_secure() { "https" } else { "http" };
             Err(format!(
-                "{page} redirects to {next}, the same host by {scheme}, which was not asked; what \
-                 follows is about the redirect: check {next} for the page"
+                "{page} redirects to {next}, the same host by {scheme}, which was not contacted; \
+                 this report covers the redirect only (check {next} for the page)"
             ))
         }
         Ok(next) => Err(format!(
-            "{page} redirects to {next}, another server, which was not asked; what follows is \
-             about the redirect"
+            "{page} redirects to {next}, another server, which was not contacted; this report \
+             covers the redirect only"
         )),
-        Err(error) => Err(format!("{page} redirects to where nobody can go: {error}")),
+        Err(error) => Err(format!("{page} redirects to an unusable URL: {error}")),
     })
 }
 
@@ -120,12 +120,12 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
     if first.head.status >= 400 {
         let status = first.head.status;
         notes.push(format!(
-            "{page} answers with status {status}; what follows is about that answer"
+            "{page} responds with status {status}; this report is about that response"
         ));
     }
     if !first.complete {
         let bytes = first.content;
-        notes.push(format!("the response was read for {bytes} bytes only"));
+        notes.push(format!("only the first {bytes} bytes of the response were read"));
     }
     notes
 }

@@ -137,7 +137,7 @@ fn what_the_kernel_cannot_show_is_unknown_and_says_so() {
     for id in [FindingId::InitialWindow, FindingId::IdleRestart, FindingId::SendBuffer] {
         let found = finding(Behaviour::FIXED, "/100000", id);
         assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
-        assert!(found.summary.contains("stack of our own"), "{found:?}");
+        assert!(found.summary.contains("--stack ackwise"), "{found:?}");
     }
 }
 

@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((clocks.ahead, clocks.drift), (0, 300_000_000));
         let told = clocks.at_client(Instant::from_nanos(601_400_000_000));
         assert_eq!(told, Instant::from_nanos(601_100_000_000));
-        assert!(clocks.to_string().contains("gained 300.000 ms meanwhile"), "{clocks}");
+        assert!(clocks.to_string().contains("gained 300.000 ms during the capture"), "{clocks}");
     }
 
     #[test]

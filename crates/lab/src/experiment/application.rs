@@ -30,7 +30,8 @@ pub(crate) fn applications(
     for (entry, path) in sections(field)? {
         let field = Field { item: &entry.item, path };
         if RESERVED.contains(&entry.key.as_str()) {
-            let what = "measures of other things have this name, choose another one";
+            let what =
+                "reserved: measures of something else have this name (expected another name)";
             return Err(field.contradiction(what));
         }
         group(entry, &field, nodes, &mut all)?;
@@ -54,7 +55,7 @@ fn group(
     let servers = hosts(reader.required("server", HOST)?, nodes)?;
     let count = pairs([&clients, &servers], &entry.place, &field.path)?;
     if clients.iter().eq(servers.iter()) {
-        return Err(field.contradiction("client and server are one host"));
+        return Err(field.contradiction("client and server are the same host"));
     }
     for number in 0..count {
         let own = member(table, &field.path, number, count)?;
@@ -80,7 +81,7 @@ fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentE
     match nodes.find(|node| node.tcp.is_none()) {
         None => Ok(members.clone()),
         Some(Node { name, .. }) => {
-            Err(field.contradiction(format!("\"{name}\" is a router, expected {HOST}")))
+            Err(field.contradiction(format!("\"{name}\" is a router (expected {HOST})")))
         }
     }
 }
@@ -191,7 +192,7 @@ fn expect_few(field: &Field<'_>, all: &[Application]) -> Result<(), ExperimentEr
     });
     let users: u64 = users.sum();
     if users > MOST_USERS {
-        let what = format!("found {users} users and clients, expected {MOST_USERS} at most");
+        let what = format!("found {users} users and clients (expected at most {MOST_USERS})");
         return Err(field.contradiction(what));
     }
     Ok(())

@@ -94,7 +94,10 @@ impl Item {
         match DeValue::parse(text) {
             Ok(value) => source.item(value.get_ref(), 0),
             Err(error) if text.starts_with(['{', '[', '"', '\'']) => {
-                let what = format!("{}; text in a list or a table has quotes", message(&error));
+                let what = format!(
+                    "{} (expected quotes around text in a list or a table)",
+                    message(&error)
+                );
                 Err(ExperimentError::new(source.place(0), "", Problem::Syntax { what }))
             }
             Err(_) => Ok(Self { value: Value::Text(text.to_owned()), place: source.place(0) }),

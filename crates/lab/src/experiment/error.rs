@@ -112,17 +112,17 @@ impl fmt::Display for Problem {
         match self {
             Self::Syntax { what } => write!(f, "not TOML: {what}"),
             Self::Unknown { kind, found, known } => {
-                write!(f, "unknown {kind} \"{found}\", ")?;
+                write!(f, "unknown {kind} \"{found}\" ")?;
                 match suggestion(found, known) {
-                    Some(name) => write!(f, "did you mean \"{name}\"?"),
-                    None if known.is_empty() => write!(f, "there is none"),
-                    None => write!(f, "expected {}", one_of(known)),
+                    Some(name) => write!(f, "(similar: \"{name}\")"),
+                    None if known.is_empty() => write!(f, "(expected none)"),
+                    None => write!(f, "(expected {})", one_of(known)),
                 }
             }
             Self::Missing { key, expected } => {
-                write!(f, "the key \"{key}\" is missing, expected {expected}")
+                write!(f, "the key \"{key}\" is missing (expected {expected})")
             }
-            Self::Wrong { found, expected } => write!(f, "found {found}, expected {expected}"),
+            Self::Wrong { found, expected } => write!(f, "found {found} (expected {expected})"),
             Self::Contradiction { what } => f.write_str(what),
         }
     }

@@ -50,7 +50,7 @@ impl Axis {
                 self.set.iter().find(|(path, _)| sets(path)).map(|(path, _)| path.to_string());
             let shown = || self.shown.iter().find(|(name, _)| shows(name));
             if let Some(twice) = set.or_else(|| shown().map(|(name, _)| name.clone())) {
-                let what = format!("another axis has \"{twice}\", too");
+                let what = format!("another axis also has \"{twice}\"");
                 return Err(ExperimentError::contradiction(&self.place, path, what));
             }
         }
@@ -79,7 +79,7 @@ pub(crate) fn combinations(field: Option<&Field<'_>>) -> Result<Vec<Combination>
         axis.tells_steps_apart(&path)?;
         axis.differs_from(&axes, &path)?;
         if all.len() * axis.steps > MAX_CASES {
-            let what = format!("the grid has more than {MAX_CASES} cases");
+            let what = format!("too many cases in the grid (expected at most {MAX_CASES})");
             return Err(ExperimentError::contradiction(&axis.place, &field.path, what));
         }
         all =
@@ -154,7 +154,7 @@ fn steps(axis: &mut Axis, field: &Field<'_>) -> Result<Vec<Item>, ExperimentErro
     }
     if axis.steps != 0 && axis.steps != items.len() {
         let what = format!(
-            "found a list of {}, expected {} values as in the axis' other lists",
+            "found a list of {} (expected {} values, as in the other lists of the axis)",
             items.len(),
             axis.steps
         );

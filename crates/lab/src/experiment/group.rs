@@ -79,7 +79,7 @@ pub(crate) fn pairs<T: Copy>(
         (1, n) | (n, 1) => Ok(n),
         (n, m) if n == m => Ok(n),
         (n, m) => {
-            let what = format!("a group of {n} and a group of {m} make no pairs");
+            let what = format!("cannot pair a group of {n} with a group of {m}: different sizes");
             Err(ExperimentError::contradiction(place, path, what))
         }
     }

@@ -47,7 +47,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(most + 1).read_to_string(&mut text)?;
     if u64::try_from(text.len()).is_ok_and(|length| length > most) {
-        let what = format!("longer than {most} bytes");
+        let what = format!("file too long (expected at most {most} bytes)");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
     Ok(text)

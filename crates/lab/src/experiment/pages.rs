@@ -59,7 +59,7 @@ fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
         return Ok(Pages::Drawn { primary, inline, inlines: count(inlines)? });
     };
     let Size::Fixed(ByteCount(primary)) = primary else {
-        let what = "a list of inlines goes with one size of the primary, not with a distribution";
+        let what = "a list of inlines needs a fixed size of the primary, not a distribution";
         return Err(inlines.contradiction(what));
     };
     let sizes = inlines.list("a list of sizes")?;

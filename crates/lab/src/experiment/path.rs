@@ -44,7 +44,7 @@ impl Path {
     pub(crate) fn of_a_case(text: &str, place: &Place) -> Result<Self, ExperimentError> {
         let path = Self::parse(text, place)?;
         if OF_THE_EXPERIMENT.contains(&path.keys[0].as_str()) {
-            let what = "this is the same for all cases: the grid cannot vary it";
+            let what = "the grid cannot vary this: it is the same for all cases";
             return Err(ExperimentError::contradiction(place, text, what));
         }
         Ok(path)
@@ -109,7 +109,7 @@ pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentEr
     if let Some(Item { value: Value::Table(grid), .. }) = table.get("grid")
         && path.is_varied_by(grid)
     {
-        let what = "the grid varies this; set its values instead, as in grid.NAME=[…]";
+        let what = "the grid varies this (expected its values, as in grid.NAME=[…])";
         return Err(ExperimentError::contradiction(&whole, &path.to_string(), what));
     }
     path.set(table, item)

@@ -186,7 +186,7 @@ impl<'a> Field<'a> {
                 (&entries[0].key, join(&self.path, &entries[0].key), Some(&entries[0].item))
             }
             _ => {
-                let expected = format!("one of {}, with what belongs to it", known.join(", "));
+                let expected = format!("one of {}, with its values", known.join(", "));
                 return Err(self.wrong(expected));
             }
         };
@@ -227,7 +227,7 @@ impl<'a> Variant<'a> {
     pub(crate) fn bare<T>(self, value: T) -> Result<T, ExperimentError> {
         match self.field {
             None => Ok(value),
-            Some(field) => Err(field.wrong("the word alone, which takes no values")),
+            Some(field) => Err(field.wrong("the word alone, without values")),
         }
     }
 

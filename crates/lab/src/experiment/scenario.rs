@@ -34,7 +34,9 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
     let duration = duration.quantity_in(&|span: &Duration| !span.is_zero(), DURATION)?;
     let warm_up = reader.or("warm_up", Duration::ZERO, |field| field.quantity())?;
     if warm_up >= duration {
-        return Err(duration_place.contradiction("the warm-up leaves nothing to measure"));
+        return Err(duration_place.contradiction(
+            "the warm-up leaves no time to measure (expected it to be shorter than the run)",
+        ));
     }
     let watch_causes = reader.or("watch_causes", false, Field::flag)?;
     let limit = i64::MAX.cast_unsigned();
@@ -74,7 +76,7 @@ pub(crate) fn scenario(document: &Item) -> Result<Read, ExperimentError> {
 fn filled(field: Field<'_>) -> Result<Field<'_>, ExperimentError> {
     match &field.item.value {
         Value::Table(table) if table.entries.is_empty() => {
-            Err(field.contradiction("nothing is in here, expected at least one"))
+            Err(field.contradiction("empty (expected at least one)"))
         }
         _ => Ok(field),
     }

@@ -107,7 +107,7 @@ pub(crate) fn sections<'a>(field: &Field<'a>) -> Result<Vec<(&'a Entry, String)>
     for entry in &table.entries {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !entry.key.chars().all(plain) || entry.key.is_empty() {
-            let what = format!("the name {:?} has more than letters, digits, - and _", entry.key);
+            let what = format!("invalid name {:?} (expected letters, digits, - and _)", entry.key);
             return Err(ExperimentError::contradiction(&entry.place, &field.path, what));
         }
         sections.push((entry, join(&field.path, &entry.key)));

@@ -105,7 +105,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     Published(#[from] PublishedError),
     /// The experiment file has no such case, although the comparison wants it.
-    #[error("no case of the experiment has {case}")]
+    #[error("the experiment has no case with {case}")]
     NoCase {
         /// The names and values that were looked for.
         case: String,

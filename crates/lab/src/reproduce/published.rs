@@ -74,7 +74,7 @@ impl Published {
 #[non_exhaustive]
 pub enum PublishedError {
     /// There is no file of this name.
-    #[error("no published table is called `{id}`")]
+    #[error("unknown published table `{id}`")]
     Unknown {
         /// The name.
         id: String,
@@ -86,7 +86,7 @@ pub enum PublishedError {
         id: &'static str,
     },
     /// A row has more or fewer cells than there are columns.
-    #[error("row {row} of published table `{id}` has another number of cells than columns")]
+    #[error("row {row} of published table `{id}` does not have one cell per column")]
     Ragged {
         /// The table.
         id: &'static str,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_no_table_is_refused() {
         let unknown = Published::named("gurkan1998_table_9").unwrap_err();
-        assert_eq!(unknown.to_string(), "no published table is called `gurkan1998_table_9`");
+        assert_eq!(unknown.to_string(), "unknown published table `gurkan1998_table_9`");
         assert_eq!(Published::parse("x", "a,b\n1,2\n"), Err(PublishedError::NoTable { id: "x" }));
         let ragged = Published::parse("x", "# title\na,b\n1,2\n1\n");
         assert_eq!(ragged, Err(PublishedError::Ragged { id: "x", row: 1 }));

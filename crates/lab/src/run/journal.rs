@@ -27,7 +27,7 @@ pub enum JournalError {
         error: io::Error,
     },
     /// It is a device, a pipe or a directory, which cannot be read back.
-    #[error("{}: not a regular file, but rows are read back from there", .0.display())]
+    #[error("{}: not a regular file (expected one, because rows are read back)", .0.display())]
     NotAFile(PathBuf),
     /// Another run writes to it.
     #[error("{}: another run is writing to this file", .0.display())]
@@ -57,8 +57,8 @@ pub enum JournalError {
     },
     /// It has rows, but not of this experiment.
     #[error(
-        "{}:{line}: a row of another experiment or version ({found}), expected {expected}; \
-         choose another file, or remove this one",
+        "{}:{line}: row of another experiment or version: {found} (expected {expected}; choose \
+         another file or remove this one)",
         path.display()
     )]
     Other {

@@ -31,10 +31,10 @@ pub enum MergeError {
     #[error(transparent)]
     NotRows(#[from] JournalError),
     /// No file has a row.
-    #[error("there are no rows")]
+    #[error("cannot merge: the files have no rows")]
     Nothing,
     /// The rows are not of one experiment and one version.
-    #[error("{}: rows of {found}, others are of {expected}", path.display())]
+    #[error("{}: rows of {found} (expected {expected}, as in the other files)", path.display())]
     Mixed {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum MergeError {
         expected: String,
     },
     /// A row says that it is none of the experiment's.
-    #[error("{}: row {row} of {of}: rows are counted from 0", path.display())]
+    #[error("{}: row {row} of {of} does not exist (rows count from 0)", path.display())]
     NoSuchRow {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum MergeError {
         of: usize,
     },
     /// One row was run twice, with different results.
-    #[error("{}: row {row} is here and elsewhere, and not the same", path.display())]
+    #[error("{}: row {row} differs from the same row in another file", path.display())]
     Differs {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,8 @@ pub enum MergeError {
     },
     /// Rows are missing.
     #[error(
-        "{missing} of {of} rows are missing, row {first} first: was every shard run to its end?"
+        "incomplete rows: {missing} of {of} are missing, the first is row {first} (expected all \
+         shards; --partial allows missing rows)"
     )]
     Incomplete {
         /// How many.

@@ -143,9 +143,9 @@ pub enum CaptureError {
     #[error(transparent)]
     File(#[from] PcapError),
     /// There is no pipe for the packets.
-    #[error("cannot make a pipe: {0}")]
+    #[error("cannot create a pipe: {0}")]
     Pipe(#[source] io::Error),
     /// The scenario is too large for a capture.
-    #[error("a capture has addresses for 65,534 hosts, and the run has more")]
+    #[error("cannot capture the run: too many hosts (expected at most 65,534)")]
     TooManyHosts,
 }

@@ -183,7 +183,7 @@ fn create(path: &Path) -> Result<BufWriter<File>, RecordError> {
 #[non_exhaustive]
 pub enum RecordError {
     /// The vantage point is not in the scenario.
-    #[error("no host is called \"{name}\"; there are {known}")]
+    #[error("unknown host \"{name}\" (expected one of {known})")]
     NoSuchHost {
         /// The name.
         name: String,

@@ -140,7 +140,7 @@ fn another_experiment_does_not_mix() {
     let other = sweep().with_set("duration=4s").unwrap();
     let error =
         run_all(&other, &options, &mut |_| {}).map(|rows| rows.len()).unwrap_err().to_string();
-    assert!(error.contains(":1: a row of another experiment"), "{error}");
+    assert!(error.contains(":1: row of another experiment"), "{error}");
 }
 
 #[test]
@@ -159,7 +159,10 @@ fn shards_make_the_same_rows() {
     assert_eq!(csv(&merged), csv(&whole));
 
     let error = merge(&files[..2], false).unwrap_err().to_string();
-    assert!(error.starts_with("4 of 12 rows are missing, row 2 first"), "{error}");
+    assert!(
+        error.starts_with("incomplete rows: 4 of 12 are missing, the first is row 2"),
+        "{error}"
+    );
     assert_eq!(merge(&files[..2], true).unwrap().len(), 8);
 
     // What `--json` prints can be merged as well.

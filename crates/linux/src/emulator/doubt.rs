@@ -34,17 +34,18 @@ impl fmt::Display for Doubt {
         match self {
             Self::DroppedByAccident { packets } => write!(
                 f,
-                "{packets} packets were dropped that the link would have delivered: send slower, or \
-                 give the link a rate"
+                "the emulator dropped {packets} packets that the link would have delivered: send \
+                 slower, \
+                 or set a rate for the link"
             ),
             Self::Late { p99, scheduling: Scheduling::RoundRobin } => write!(
                 f,
-                "one packet of 100 was more than {p99:.1?} late: measure on a machine with less to do"
+                "1 % of the packets were more than {p99:.1?} late: measure on a less loaded machine"
             ),
             Self::Late { p99, scheduling: Scheduling::Normal { .. } } => write!(
                 f,
-                "one packet of 100 was more than {p99:.1?} late: allow SCHED_RR, or measure on a \
-                 machine with less to do"
+                "1 % of the packets were more than {p99:.1?} late: allow SCHED_RR, or measure on a \
+                 less loaded machine"
             ),
         }
     }

@@ -161,7 +161,7 @@ impl Drop for Emulator {
 #[non_exhaustive]
 pub enum EmulatorError {
     /// Both ends are in one namespace, where the kernel would not use the link.
-    #[error("client and server are in one namespace: the kernel would talk to itself by loopback")]
+    #[error("cannot emulate a link: client and server are in one namespace (expected two)")]
     OneNamespace,
     /// A namespace could not be entered.
     #[error(transparent)]
@@ -184,6 +184,6 @@ pub enum EmulatorError {
     #[error("cannot start the link emulator: {0}")]
     Thread(#[source] io::Error),
     /// It ran, and then a device was gone or down.
-    #[error("the emulated link had ended: {0}")]
+    #[error("emulated link stopped: {0}")]
     Ended(#[source] io::Error),
 }

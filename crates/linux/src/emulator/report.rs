@@ -178,6 +178,9 @@ mod tests {
         assert_eq!(report.doubts(), [Doubt::DroppedByAccident { packets: 3 }]);
         report.lateness.p99 = Duration::from_micros(1_001);
         assert!(matches!(report.doubts()[..], [_, Doubt::Late { .. }]));
-        assert!(report.to_string().contains("doubtful: 3 packets"), "{report}");
+        assert!(
+            report.to_string().contains("doubtful: the emulator dropped 3 packets"),
+            "{report}"
+        );
     }
 }

@@ -105,10 +105,10 @@ impl fmt::Display for Change {
 #[non_exhaustive]
 pub enum HostChangeError {
     /// There is no translation of IPv6 addresses here.
-    #[error("{0} cannot be reached from the TUN device: only IPv4 addresses are translated")]
+    #[error("cannot reach {0} from the TUN device: only IPv4 addresses are translated")]
     Version6(SocketAddr),
     /// The host itself has no way to the target.
-    #[error("no interface leads to {target}: {source}")]
+    #[error("cannot reach {target}: no route: {source}")]
     NoRoute {
         /// Where to.
         target: SocketAddrV4,
@@ -116,7 +116,7 @@ pub enum HostChangeError {
         source: io::Error,
     },
     /// A switch could not be read or set.
-    #[error("cannot set {path}: {source}; run as root, or grant CAP_NET_ADMIN")]
+    #[error("cannot set {path}: {source} (run as root, or grant CAP_NET_ADMIN)")]
     Switch {
         /// Where it stands.
         path: PathBuf,
@@ -124,7 +124,7 @@ pub enum HostChangeError {
         source: io::Error,
     },
     /// A process that undoes changes could not be started.
-    #[error("cannot start `{program}`: {source}; install it (on Debian: nftables, dash)")]
+    #[error("cannot start `{program}`: {source} (install it; Debian packages: nftables, dash)")]
     Keeper {
         /// Which one.
         program: &'static str,
@@ -132,7 +132,9 @@ pub enum HostChangeError {
         source: io::Error,
     },
     /// The rules were refused.
-    #[error("nft did not add the table: {0}; it needs root, Linux 5.12 and nftables 0.9.9")]
+    #[error(
+        "cannot add the nft table: {0} (expected root, Linux 5.12 and nftables 0.9.9 or later)"
+    )]
     Rules(String),
 }
 

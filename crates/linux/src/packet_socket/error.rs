@@ -10,15 +10,15 @@ use nix::{errno::Errno, net::if_::if_nameindex};
 pub enum PacketSocketError {
     /// CAP_NET_RAW is missing.
     #[error(
-        "not allowed to capture: CAP_NET_RAW is missing; use sudo, or once: \
-         sudo setcap cap_net_raw,cap_net_admin+ep {program}"
+        "cannot capture: CAP_NET_RAW is missing (use sudo, or once: \
+         sudo setcap cap_net_raw,cap_net_admin+ep {program})"
     )]
     NotAllowed {
         /// This program, as `setcap` wants it.
         program: String,
     },
     /// Nothing has this name.
-    #[error("there is no interface \"{name}\" here; there are {}", known.join(", "))]
+    #[error("unknown interface \"{name}\" (expected one of {})", known.join(", "))]
     NoInterface {
         /// The name.
         name: String,

@@ -23,7 +23,7 @@ use std::{fmt, net::IpAddr, str::FromStr};
 /// let filter: Filter = "tcp port 80 and not net 10.0.0.0/8".parse()?;
 /// assert_eq!(filter.to_string(), "tcp port 80 and not net 10.0.0.0/8");
 /// let error = "port http".parse::<Filter>().unwrap_err();
-/// assert_eq!(error.to_string(), "expected a port between 0 and 65535, not \"http\"");
+/// assert_eq!(error.to_string(), "unexpected \"http\" (expected a port between 0 and 65535)");
 /// # Ok::<(), ackwise_linux::packet_socket::FilterError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -77,7 +77,7 @@ pub(super) struct Net {
 #[non_exhaustive]
 pub enum FilterError {
     /// There is something else than the grammar has there.
-    #[error("expected {expected}, not \"{found}\"")]
+    #[error("unexpected \"{found}\" (expected {expected})")]
     Unexpected {
         /// What would have been right.
         expected: &'static str,
@@ -85,10 +85,10 @@ pub enum FilterError {
         found: String,
     },
     /// There is nothing where something must be.
-    #[error("expected {0} at the end of the filter")]
+    #[error("incomplete filter (expected {0} at its end)")]
     Unfinished(&'static str),
     /// Nobody types a longer one.
-    #[error("the filter has {0} words, more than {max}", max = Filter::MOST_WORDS)]
+    #[error("filter too long: {0} words (expected at most {max})", max = Filter::MOST_WORDS)]
     TooLong(usize),
 }
 
@@ -274,14 +274,17 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named() {
         for (text, said) in [
-            ("", "expected tcp, udp, ip, ip6, port, host or net at the end of the filter"),
-            ("icmp", "expected tcp, udp, ip, ip6, port, host or net, not \"icmp\""),
-            ("tcp and", "expected tcp, udp, ip, ip6, port, host or net at the end of the filter"),
-            ("tcp udp", "expected \"and\", \"or\" or the end, not \"udp\""),
-            ("(tcp", "expected \")\" at the end of the filter"),
-            ("port 65536", "expected a port between 0 and 65535, not \"65536\""),
-            ("host example", "expected an IP address, not \"example\""),
-            ("net 10.0.0.0/33", "expected a network like 10.0.0.0/8, not \"10.0.0.0/33\""),
+            ("", "incomplete filter (expected tcp, udp, ip, ip6, port, host or net at its end)"),
+            ("icmp", "unexpected \"icmp\" (expected tcp, udp, ip, ip6, port, host or net)"),
+            (
+                "tcp and",
+                "incomplete filter (expected tcp, udp, ip, ip6, port, host or net at its end)",
+            ),
+            ("tcp udp", "unexpected \"udp\" (expected \"and\", \"or\" or the end)"),
+            ("(tcp", "incomplete filter (expected \")\" at its end)"),
+            ("port 65536", "unexpected \"65536\" (expected a port between 0 and 65535)"),
+            ("host example", "unexpected \"example\" (expected an IP address)"),
+            ("net 10.0.0.0/33", "unexpected \"10.0.0.0/33\" (expected a network like 10.0.0.0/8)"),
         ] {
             assert_eq!(text.parse::<Filter>().unwrap_err().to_string(), said, "{text}");
         }

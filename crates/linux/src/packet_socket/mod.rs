@@ -248,7 +248,7 @@ mod tests {
     fn an_interface_that_is_not_there_is_named_with_those_that_are() {
         in_namespace("packet_socket_names", || {
             let error = PacketSocket::open(Some("none"), None).unwrap_err();
-            assert_eq!(error.to_string(), "there is no interface \"none\" here; there are lo");
+            assert_eq!(error.to_string(), "unknown interface \"none\" (expected one of lo)");
         });
     }
 }

@@ -164,7 +164,7 @@ impl TunStack {
     ///
     /// # Errors
     ///
-    /// If the port is listened on already.
+    /// If the port already has a listener.
     pub fn listen(&mut self, port: u16, listen: Listen) -> Result<(), PortTaken> {
         if self.listeners.contains_key(&port) {
             return Err(PortTaken(port));
@@ -441,19 +441,19 @@ impl Drop for TunStack {
 #[non_exhaustive]
 pub enum ConnectError {
     /// We have no address in the peer's family.
-    #[error("the TUN device has no address for talking to {0}")]
+    #[error("cannot connect to {0}: the TUN device has no address of this IP version")]
     NoAddress(SocketAddr),
     /// Every ephemeral port is in use towards this peer.
-    #[error("no port is free for another connection to {0}")]
+    #[error("cannot connect to {0}: no free local port")]
     NoPort(SocketAddr),
     /// The limit of [`StackOptions::connections`].
-    #[error("the stack has its limit of {0} connections")]
+    #[error("cannot open a connection: the stack already has its maximum of {0}")]
     Full(usize),
 }
 
-/// The port is listened on already.
+/// The port already has a listener.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("port {0} is listened on already")]
+#[error("cannot listen on port {0}: it already has a listener")]
 pub struct PortTaken(pub u16);
 
 /// How many packets are read before the timers get their turn: about a millisecond's work.

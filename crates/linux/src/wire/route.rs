@@ -31,10 +31,10 @@ pub enum RouteError {
     #[error(transparent)]
     Device(#[from] TunError),
     /// A system call failed.
-    #[error("cannot drive the TUN device: {0}")]
+    #[error("cannot use the TUN device: {0}")]
     System(io::Error),
     /// The way there needs a change that is not allowed.
-    #[error("{server} {why}; --allow-host-changes permits it")]
+    #[error("cannot reach {server}: it {why} (--allow-host-changes permits this)")]
     Forbidden {
         /// The server.
         server: SocketAddr,
@@ -43,7 +43,7 @@ pub enum RouteError {
     },
     /// The way is there, but nobody answers on it.
     #[error(
-        "{server} does not answer a SYN from the TUN device within {waited:.1?}; is a firewall in the way?"
+        "cannot connect to {server} from the TUN device: no reply within {waited:.1?} (a firewall may drop the SYN)"
     )]
     Silent {
         /// The server.
@@ -55,10 +55,10 @@ pub enum RouteError {
     #[error(transparent)]
     Change(#[from] HostChangeError),
     /// `[::1]` is never routed.
-    #[error("{0} is never routed, so that only the kernel's TCP reaches it")]
+    #[error("cannot reach {0} from the TUN device: it is never routed (expected the kernel stack)")]
     LoopbackV6(SocketAddr),
     /// The kernel's own connection is refused too.
-    #[error("{0} refuses the connection: nothing listens there")]
+    #[error("cannot connect to {0}: connection refused (expected a listener)")]
     Refused(SocketAddr),
 }
 
@@ -82,7 +82,7 @@ pub(super) fn find(
         return Ok((server, None));
     }
     let Changes::Announced(announce) = changes else {
-        let why = "is another host, which a TUN device reaches by forwarding and masquerading only";
+        let why = "is another host, which a TUN device reaches only by forwarding and masquerading";
         return Err(RouteError::Forbidden { server, why });
     };
     let made = HostChanges::reach_remote(tun.device(), server, announce)?;
@@ -110,7 +110,8 @@ fn find_on_loopback(
         return Err(RouteError::Refused(server));
     }
     let Changes::Announced(announce) = changes else {
-        let why = "listens on loopback only, which a TUN device reaches by translation only";
+        let why =
+            "listens on loopback only, which a TUN device reaches only by address translation";
         return Err(RouteError::Forbidden { server, why });
     };
     let made = HostChanges::reach_loopback(tun.device(), server.port(), announce)?;

@@ -12,7 +12,7 @@ pub enum Failure {
     #[error(transparent)]
     Broken(#[from] Broken),
     /// There was no response, or no connection, within our own time-out.
-    #[error("not answered in time")]
+    #[error("no response in time")]
     TimedOut,
     /// The server closed instead of answering.
     #[error("closed without a response")]

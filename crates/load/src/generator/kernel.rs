@@ -200,7 +200,8 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
         return Ok(());
     }
     if hard < needed {
-        let text = format!("{slots} connections at once, but this process may open {hard} files");
+        let text =
+            format!("cannot open {slots} connections at once: this process may open {hard} files");
         return Err(io::Error::other(text));
     }
     Ok(setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?)

@@ -35,7 +35,7 @@ pub struct LoadReport {
     pub connections: u64,
     /// Requests that were made.
     pub requests: u64,
-    /// Those of them that were not answered completely, or with a status of 400 or more.
+    /// Those of them that were incomplete response, or with a status of 400 or more.
     pub failed: u64,
     /// Why.
     pub failures: Vec<FailureCount>,
@@ -199,7 +199,7 @@ mod sample {
                 reasons: Vec::new(),
             },
             ended: Ended::AsPlanned,
-            notes: vec!["TIME-WAIT at the server is not known".to_owned()],
+            notes: vec!["could not determine TIME-WAIT at the server".to_owned()],
             forestalled: 0,
             missed: 3,
             not_closed: 2,

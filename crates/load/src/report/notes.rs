@@ -28,10 +28,14 @@ pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded)
     count(report.not_closed, "reset, or not closed in time, after the last response");
     count(report.unfinished, "still open when the run was stopped, and reset");
     if report.elapsed > TIME_WAIT {
-        notes.push("TIME-WAIT lasts 60 s on Linux: that of earlier connections is over".to_owned());
+        notes.push(
+            "the run took more than 60 s, the TIME-WAIT of Linux: earlier connections are \
+                    not counted"
+                .to_owned(),
+        );
     }
     if report.stack == StackMode::Ackwise && report.time_wait.client.known() > Some(0) {
-        notes.push("TIME-WAIT of our own TCP ends with this program".to_owned());
+        notes.push("the ackwise stack's TIME-WAIT ends when this program exits".to_owned());
     }
     notes
 }
@@ -41,11 +45,11 @@ fn ended(report: &LoadReport) -> Option<String> {
         Ended::NoPort => {
             let advice = match report.stack {
                 StackMode::Kernel => {
-                    "give more addresses with --source, more requests to each connection, or fewer \
-                     connections a minute (--rate)"
+                    "use more addresses (--source), more requests per connection, or fewer \
+                     connections per second (--rate)"
                 }
                 StackMode::Ackwise => {
-                    "make fewer connections a minute (--rate), or more requests on each"
+                    "use fewer connections per second (--rate), or more requests per connection"
                 }
             };
             Some(format!(
@@ -55,8 +59,8 @@ fn ended(report: &LoadReport) -> Option<String> {
                 report.server
             ))
         }
-        Ended::Stopped => Some("interrupted: this is what was measured until then".to_owned()),
-        Ended::NothingAnswered => Some("given up: no request succeeded".to_owned()),
+        Ended::Stopped => Some("interrupted: the report covers the run so far".to_owned()),
+        Ended::NothingAnswered => Some("stopped early: no request succeeded".to_owned()),
         _ => None,
     }
 }
@@ -64,7 +68,7 @@ fn ended(report: &LoadReport) -> Option<String> {
 fn unknown(end: &str, held: &Held) -> Option<String> {
     match held {
         Held::Known(_) => None,
-        Held::Unknown(why) => Some(format!("TIME-WAIT at the {end} is not known: {why}")),
+        Held::Unknown(why) => Some(format!("could not determine TIME-WAIT at the {end}: {why}")),
     }
 }
 
@@ -76,11 +80,11 @@ fn ports(report: &LoadReport) -> Option<String> {
         StackMode::Ackwise => OUR_PORTS,
     };
     let swap = match report.close {
-        CloseMode::Swap => "; a swap moves the cost here, where it spreads over many clients",
+        CloseMode::Swap => "; a swap moves this cost from the server to its clients",
         _ => "",
     };
     Some(format!(
-        "the clients' TIME-WAIT takes {} for a minute, {} towards {}{swap}",
+        "the clients' TIME-WAIT occupies {} for 60 s, {} towards {}{swap}",
         counted(held, "port"),
         share(held, ports),
         report.server
@@ -91,7 +95,7 @@ fn ports(report: &LoadReport) -> Option<String> {
 fn share(held: u64, ports: u64) -> String {
     if held > ports {
         let addresses = held.div_ceil(ports.max(1));
-        return format!("of {addresses} addresses at least: one has {}", grouped(ports));
+        return format!("of at least {addresses} addresses with {} each", grouped(ports));
     }
     #[expect(clippy::cast_precision_loss, reason = "both are far below 2^53")]
     let percent = 100.0 * held as f64 / ports as f64;
@@ -106,8 +110,8 @@ fn reuse(report: &LoadReport) -> Option<String> {
     let ended = report.connections.saturating_sub(reset);
     (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
         format!(
-            "{} in TIME-WAIT nowhere: it ends when a port is used again, and by an RST, which a \
-             repeated FIN draws when the client's socket is gone",
+            "{} in TIME-WAIT at neither end: it ends when a port is reused, or by an RST, which a \
+             retransmitted FIN triggers when the client's socket is gone",
             counted(ended - held, "connection")
         )
     })
@@ -145,6 +149,6 @@ mod tests {
     #[test]
     fn ports_beyond_one_address_are_counted_in_addresses() {
         assert_eq!(share(14_116, 28_232), "50.0 % of the 28,232 that one address has");
-        assert_eq!(share(30_000, 28_232), "of 2 addresses at least: one has 28,232");
+        assert_eq!(share(30_000, 28_232), "of at least 2 addresses with 28,232 each");
     }
 }

@@ -30,7 +30,7 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
     let rate = report.rate();
     paragraph(
         &format!(
-            "{} on {} to {} in {:.2} s: {} answered a second, {} failed",
+            "{} on {} to {} in {:.2} s: {} responses per second, {} failed",
             counted(report.requests, "request"),
             counted(report.connections, "connection"),
             report.server,
@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn the_text_says_first_who_waits_and_fits_its_columns() {
         let expected = "\
-The clients hold TIME-WAIT for 1,198 of the 1,200 connections; what the server
-holds is not known.
+The clients hold TIME-WAIT for 1,198 of the 1,200 connections; the server's
+number could not be determined.
 
-1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 answered a
+1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 responses per
   second, 2 failed
   2 short-body: connection closed before the end of the body
 Latency in ms: mean 3.00, 50 % 2.00, 90 % 4.00, 99 % 5.00, 99.9 % 6.00, max 700
-Note: TIME-WAIT at the server is not known
+Note: could not determine TIME-WAIT at the server
 ";
         assert_eq!(text(&sample::report(), 80), expected);
     }

@@ -4,7 +4,7 @@
 function drawTimeline(host, packed) {
   const timeline = new Timeline(packed);
   if (timeline.connections.length === 0) {
-    host.append(element("p", {}, "Nothing was captured that could be drawn."));
+    host.append(element("p", {}, "The capture has no segments to draw."));
     return;
   }
   const sequence = new SequencePlot(timeline, () => stalls.refresh());
@@ -32,9 +32,9 @@ function drawTimeline(host, packed) {
 /** What is not drawn of a connection, in words. */
 function coarseness({ points, grain, left_out: leftOut }) {
   const said = [];
-  if (points.length === 0 && leftOut === 0) said.push("The packets of this connection were not kept.");
-  if (grain > 1) said.push(`A long connection: up to ${grain} segments of a direction are drawn as one.`);
-  if (leftOut > 0) said.push(`${grouped(leftOut)} segments are not drawn: what is kept of a capture is bounded.`);
+  if (points.length === 0 && leftOut === 0) said.push("The report has no packets of this connection.");
+  if (grain > 1) said.push(`Long connection: up to ${grain} segments per direction are drawn as one.`);
+  if (leftOut > 0) said.push(`${grouped(leftOut)} segments are not drawn: the report keeps a limited number.`);
   return said.join(" ");
 }
 

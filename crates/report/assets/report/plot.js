@@ -116,7 +116,7 @@ function widenGaps(column) {
 function notDrawn([lines, points]) {
   const said = [];
   if (lines > 0) said.push(`${grouped(lines)} more lines are not drawn.`);
-  if (points > 0) said.push(`Long lines are thinned out by ${grouped(points)} points.`);
+  if (points > 0) said.push(`Long lines are drawn without ${grouped(points)} of their points.`);
   return said.join(" ");
 }
 

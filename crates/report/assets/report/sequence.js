@@ -38,7 +38,7 @@ class SequencePlot {
       "aria-label": `Time-sequence plot. ${zoomKeys("packet")}`,
       on: { keydown: (event) => handleZoomKey(event, this.zoom.act, (by) => this.step(by)) },
     });
-    const help = element("p", { class: "help" }, `Drag to zoom, double-click to see all; with the keyboard: ${zoomKeys("packet")}.`);
+    const help = element("p", { class: "help" }, `Drag to zoom, double-click to show all; with the keyboard: ${zoomKeys("packet")}.`);
     this.shown = element("span", { class: "shown count", role: "status" });
     const tools = element("div", { class: "toolbar" }, this.direction.label, fits, this.zoom.buttons, this.shown);
     this.element = element("div", { class: "sequence" }, tools, this.frame, this.says, help);
@@ -106,7 +106,7 @@ class SequencePlot {
       series: [
         { label: "time" },
         line("data", "data", { paths: bars, width: 2 }),
-        line("sent again", "again", { paths: bars, width: 4 }),
+        line("retransmitted", "again", { paths: bars, width: 4 }),
         line("acknowledged", "ack", steps),
         line("window", "window", { ...steps, dash: [6, 4], auto: false }),
       ],
@@ -223,7 +223,7 @@ class SequencePlot {
       seconds(at),
       ...flags,
       isData ? `seq ${grouped(from)} to ${grouped(to)}, length ${grouped(to - from)}` : `ack ${grouped(ack)}`,
-      ...(bits & BIT.again ? ["sent again"] : []),
+      ...(bits & BIT.again ? ["retransmitted"] : []),
       ...(!isData && edge !== NONE ? [`window ${grouped(edge - ack)}`] : []),
       ...(stall ? [`in ${stall.cause}, ${duration(stall.length)}`] : []),
     ].join(" · ");

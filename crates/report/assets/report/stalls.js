@@ -16,7 +16,7 @@ class StallList {
     const longest = [...this.sequence.stalls].sort((one, other) => other.length - one.length).slice(0, MAX_STALLS);
     const hidden = this.sequence.stalls.length - longest.length;
     const rest = hidden > 0 ? `: the longest ${MAX_STALLS} of ${grouped(this.sequence.stalls.length)}` : "";
-    this.title.textContent = longest.length > 0 ? `What data ${DIRECTIONS[this.sequence.way]} waited for${rest}` : "No stall in this direction";
+    this.title.textContent = longest.length > 0 ? `Stalls of data ${DIRECTIONS[this.sequence.way]}${rest}` : "No stall in this direction";
     this.list.replaceChildren(...longest.map((stall) => element("li", {}, this.button(stall))));
   }
 

@@ -19,7 +19,7 @@ class Waterfall {
       class: "list",
       role: "listbox",
       tabindex: "0",
-      "aria-label": "Exchanges; arrow keys choose, Enter shows the packets",
+      "aria-label": "Exchanges; arrow keys select, Enter shows the packets",
       on: {
         scroll: () => this.schedule(),
         keydown: (event) => this.handleKey(event),
@@ -32,10 +32,10 @@ class Waterfall {
   }
 
   toolbar() {
-    const orders = [["slowest", "slowest first"], ["time", "in time"]];
+    const orders = [["slowest", "slowest first"], ["time", "by start time"]];
     const order = choice("Order", orders, (value) => this.arrange({ order: value }));
     const causes = this.timeline.causes().map((cause) => [cause, cause]);
-    const cause = choice("Only with", [["", "any cause"], ...causes], (value) => this.arrange({ cause: value }));
+    const cause = choice("Filter by cause", [["", "any cause"], ...causes], (value) => this.arrange({ cause: value }));
     return element("div", { class: "toolbar" }, order.label, cause.label, this.count);
   }
 
@@ -141,7 +141,7 @@ class Waterfall {
 /** A piece of a bar; places and widths in percent. Its colour is the style sheet's. */
 function segment({ cause, length, packets, exact }, left, width) {
   const where = packets.length > 0 ? `, packets ${packets.join(" ")}` : "";
-  const piece = element("span", { class: `piece fill-${cause}`, title: `${cause} ${duration(length)}${where}${exact ? "" : " in all"}` });
+  const piece = element("span", { class: `piece fill-${cause}`, title: `${cause} ${duration(length)}${where}${exact ? "" : " in total"}` });
   piece.style.left = `${left}%`;
   piece.style.width = `${width}%`;
   if (width > 12) piece.textContent = cause;

@@ -142,7 +142,7 @@ impl Block {
 }
 
 const NO_SCRIPT: &str =
-    "<noscript><p>The plots on this page need JavaScript; nothing else does.</p></noscript>\n";
+    "<noscript><p>Only the plots on this page need JavaScript.</p></noscript>\n";
 
 fn list(notes: &[String]) -> String {
     let items = notes.iter().map(|note| format!("<li>{}</li>\n", Escaped(note)));

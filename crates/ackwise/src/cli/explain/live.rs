@@ -9,22 +9,22 @@ use crate::cli::{duration, outcome::Failure};
 
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// Capture on this interface, or on all with `any`, instead of reading files
+    /// Capture on this interface (`any` for all) instead of reading files
     ///
-    /// Until Ctrl-C, or --duration, or for 10 minutes. Needs Linux and CAP_NET_RAW; with CAP_NET_ADMIN
-    /// more packets can wait to be read. Sees what passes this host; no promiscuous mode.
+    /// Captures until Ctrl-C or --duration, at most 10 minutes. Needs Linux and CAP_NET_RAW;
+    /// CAP_NET_ADMIN allows a larger buffer. Sees only this host's packets: no promiscuous mode.
     #[arg(long, value_name = "NAME", conflicts_with = "captures")]
     pub(super) interface: Option<String>,
 
-    /// Look at these packets only: `tcp port 80 and host 10.0.0.1`
+    /// Capture only matching packets, as in `tcp port 80 and host 10.0.0.1`
     ///
-    /// A part of what tcpdump understands: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
+    /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
     /// [src|dst] host ADDRESS, [src|dst] net ADDRESS/LENGTH, joined by and, or, not and parentheses.
-    /// The kernel applies it, to the outer headers of tunnels.
+    /// The kernel applies the filter, to the outer headers of tunnels.
     #[arg(long, value_name = "EXPRESSION", requires = "interface", conflicts_with = "captures")]
     filter: Option<String>,
 
-    /// End the capture after this time: seconds, or with ms, s or m
+    /// Stop the capture after TIME: seconds, or a number with ms, s or m
     #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
     #[arg(value_parser = duration::parse)]
     duration: Option<Duration>,
@@ -47,7 +47,7 @@ impl Arguments {
         let begun = Instant::now();
         let mut explained = super::read(live, reading, |packets| {
             let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
-            format!("{packets} packets in {past} of {all} s; Ctrl-C for the report")
+            format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
         })?;
         if explained.drops.packets() > 0 {
             explained.troubles.push(MISSED.to_owned());
@@ -59,7 +59,9 @@ impl Arguments {
     #[cfg(not(target_os = "linux"))]
     pub(super) fn read(&self, _: &str, _: Reading) -> Result<Explained, Failure> {
         Err(Failure::Usage(
-            "--interface needs Linux; tcpdump -w - | ackwise explain - works everywhere".to_owned(),
+            "cannot capture on an interface: --interface needs Linux (expected a file, or \
+             `tcpdump -w - | ackwise explain -`)"
+                .to_owned(),
         ))
     }
 }
@@ -69,5 +71,5 @@ impl Arguments {
 const ANY: &str = "any";
 
 #[cfg(target_os = "linux")]
-const MISSED: &str = "packets came faster than they were read, so some causes are unknown: a --filter \
-     leaves out what is of no interest, CAP_NET_ADMIN lets more of them wait";
+const MISSED: &str = "the kernel dropped packets because the capture buffer was full, so some causes are \
+     unknown: narrow --filter, or grant CAP_NET_ADMIN for a larger buffer";

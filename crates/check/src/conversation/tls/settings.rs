@@ -30,7 +30,7 @@ impl TlsSettings {
     /// If `host` cannot stand in a certificate, or `ca_file` holds none.
     pub fn new(host: &str, insecure: bool, ca_file: Option<&Path>) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| format!("{host:?} cannot stand in a certificate"))?;
+            .map_err(|_| format!("cannot verify {host:?}: not a host name or address"))?;
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -68,9 +68,11 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     match certificates {
-        Ok(none) if none.is_empty() => Err("expected certificates in PEM, found none".to_owned()),
+        Ok(none) if none.is_empty() => {
+            Err("no certificate in it (expected one or more in PEM)".to_owned())
+        }
         Ok(certificates) => Ok(certificates),
-        Err(pem::Error::Io(error)) => Err(format!("cannot be read: {error}")),
+        Err(pem::Error::Io(error)) => Err(format!("cannot read it: {error}")),
         Err(error) => Err(error.to_string()),
     }
 }

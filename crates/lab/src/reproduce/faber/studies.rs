@@ -79,7 +79,7 @@ impl Studied {
 
 const FINDINGS: Study = Study {
     id: "faber1997_findings",
-    title: "What the fit of one table gives in another",
+    title: "One table's fit applied to another table",
     file: experiment_file!("faber_findings.toml"),
     measures: &[
         ("connection_rate", connection_rate),
@@ -90,7 +90,7 @@ const FINDINGS: Study = Study {
 
 const SMALL: Study = Study {
     id: "faber1997_small",
-    title: "What the paper proposes against running out of memory, with Table 3's files",
+    title: "The paper's proposals against running out of memory, with Table 3's files",
     file: experiment_file!("faber_small.toml"),
     measures: &[
         ("file_rate", file_rate),
@@ -102,7 +102,7 @@ const SMALL: Study = Study {
 
 const LIMIT: Study = Study {
     id: "faber1997_limit",
-    title: "Clients that come at a steady rate: when the server runs out of memory",
+    title: "Clients that arrive at a steady rate: when the server runs out of memory",
     file: experiment_file!("faber_limit.toml"),
     measures: &[
         ("connection_rate", connection_rate),

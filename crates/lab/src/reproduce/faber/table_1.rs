@@ -81,11 +81,11 @@ const TRANSFERS: f64 = 2.0;
 
 const KEY: &str = "time_wait_tcbs";
 
-const SLOPE: &str = "Two numbers are fitted to the unmodified column, on its rows 0 and 2000; the \
-                     others follow. Its means deviate by 3 to 5 Mb/s from run to run.";
+const SLOPE: &str = "Two numbers are fitted to rows 0 and 2000 of the unmodified column; the \
+                     other rows follow from them. Its means vary by 3 to 5 Mb/s between runs.";
 
-const MODIFIED: &str = "The modified column is ours without any TIME-WAIT: the RSTs have removed \
-                        it from the server before the transfer. That the paper's falls to 64.3 all \
-                        the same, the paper does not explain, and nor do we.";
+const MODIFIED: &str = "The modified column is our run without TIME-WAIT: the RSTs have removed \
+                        it from the server before the transfer. The paper's column falls to 64.3 \
+                        anyway; neither the paper nor our runs explain this.";
 
 const FILE: File = experiment_file!("faber_table_1.toml");

@@ -113,12 +113,12 @@ const MEASURES: [(&str, Measure); 4] = [
 ];
 
 const GAINS: &str = "Three costs of the server are fitted to the three connection rates, so the \
-                     gains agree by construction; the memory does not depend on them. What the \
-                     slope of Table 1 alone would give is in faber1997_findings.";
+                     gains agree by construction; the memory does not depend on them. \
+                     faber1997_findings has the results of Table 1's slope alone.";
 
-const FAILS: &str = "“fails”: the unmodified server runs out of memory. Ours does not stop then: \
-                     it refuses the connections that are counted, and its clients try again when \
-                     their SYN is due again.";
+const FAILS: &str = "“fails”: the unmodified server runs out of memory. Our server continues: it \
+                     refuses the connections that are counted, and its clients retransmit their \
+                     SYN.";
 
 const LARGE: File = experiment_file!("faber_table_2.toml");
 const SMALL: File = experiment_file!("faber_table_3.toml");

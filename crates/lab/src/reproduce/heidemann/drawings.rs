@@ -152,5 +152,5 @@ fn word(packet: &Packet, name: &str) -> String {
 }
 
 const BESIDE: &str = "Rings are the packets that the paper lists, at the times it prints; lines \
-                      are ours, moved so that the first packets coincide. What the paper's plot shows \
-                      beyond its list is not published as numbers.";
+                      are ours, moved so that the first packets coincide. The paper publishes no \
+                      numbers for the rest of its plot.";

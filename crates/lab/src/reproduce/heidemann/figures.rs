@@ -188,11 +188,10 @@ const ONE_TICK: f64 = 0.2;
 const NOTES: [&str; 2] = [
     "Times are those of the ends of packets, as a monitor on the wire sees them, moved so that \
      the first packets coincide; packets are in the order in which TCP sent them. An Ethernet of \
-     1996 took one packet at a time, so there an ACK waited for the data in its way; our links \
-     take one in each direction.",
-    "Numbers of SYNs are random and left out. Figure 4's first request, which it omits, had 52 \
-     bytes and its second 58; our requests are all alike, so our client's numbers are shown less \
-     6 there.",
+     1996 was half-duplex, so an ACK waited for data on the wire; our links are full-duplex.",
+    "Sequence numbers of SYNs are random and omitted. Figure 4's first request, which it omits, \
+     had 52 bytes and its second 58; our requests are all equal, so our client's sequence numbers \
+     are reduced by 6 there.",
 ];
 
 pub(super) const FIGURE_2: File = experiment_file!("heidemann_figure_2.toml");

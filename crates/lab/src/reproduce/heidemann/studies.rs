@@ -98,7 +98,7 @@ const PAGES: &[Measure] = &[
 
 const READINGS: Study = Study {
     id: "heidemann1997_readings",
-    title: "Table 1 with one connection for each page, and with one for all; Nagle off alone",
+    title: "Table 1 with one connection per page and with one for all pages; only Nagle off",
     file: experiment_file!("heidemann_readings.toml"),
     sender: |_| Side::Server,
     measures: PAGES,
@@ -106,7 +106,7 @@ const READINGS: Study = Study {
 
 const RECEIVERS: Study = Study {
     id: "heidemann1997_receivers",
-    title: "Receivers against both stalls, the server as it was",
+    title: "Receivers that avoid both stalls, with the original server",
     file: experiment_file!("heidemann_receivers.toml"),
     sender: |_| Side::Server,
     measures: &[
@@ -119,7 +119,7 @@ const RECEIVERS: Study = Study {
 
 const PIPELINING: Study = Study {
     id: "heidemann1997_pipelining",
-    title: "Pipelined requests with the server as it was, and fixed",
+    title: "Pipelined requests with the original and the fixed server",
     file: experiment_file!("heidemann_pipelining.toml"),
     sender: |_| Side::Server,
     measures: PAGES,
@@ -127,7 +127,7 @@ const PIPELINING: Study = Study {
 
 const FTP: Study = Study {
     id: "heidemann1997_ftp",
-    title: "FTP's data connection, opened by who sends and by who receives",
+    title: "FTP's data connection, opened by the sender and by the receiver",
     file: experiment_file!("heidemann_ftp.toml"),
     sender: |labels| {
         let opened_by = labels.get("opened_by").map(ToString::to_string);
@@ -143,7 +143,7 @@ const FTP: Study = Study {
 
 const BUFFERS: Study = Study {
     id: "heidemann1997_socket_buffers",
-    title: "A file of 500,000 bytes through send buffers of several sizes",
+    title: "A file of 500,000 bytes with several send buffer sizes",
     file: experiment_file!("heidemann_socket_buffers.toml"),
     sender: |_| Side::Server,
     measures: &[("rate_kbps", rate_kbps)],
@@ -159,7 +159,7 @@ const SHARING: Study = Study {
 
 const RESTART: Study = Study {
     id: "heidemann1997_restart",
-    title: "The page after the user has read one, on the same connection",
+    title: "The next page on the same connection, after the user has read one",
     file: experiment_file!("heidemann_restart.toml"),
     sender: |_| Side::Server,
     measures: &[

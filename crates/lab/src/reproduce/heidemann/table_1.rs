@@ -116,8 +116,9 @@ fn spread(times: &[f64]) -> [f64; 4] {
 const LIMITS: [Limit; 4] =
     [Limit::Share(0.25), Limit::Share(0.10), Limit::Share(0.10), Limit::Share(0.20)];
 
-const SPREAD: &str = "Our hosts always take the same time, so each page begins where the one \
-                      before ended, just after a tick of the client's clock, and nothing spreads. \
+const SPREAD: &str = "Our hosts always take the same time, so each page begins where the previous \
+                      one ended, just after a tick of the client's clock, and there is no \
+                      variance. \
                       The printed deviations of the first two rows contradict their percentages \
                       and intervals by a factor of ten.";
 

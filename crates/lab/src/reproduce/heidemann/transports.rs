@@ -18,13 +18,16 @@ pub(super) fn table() -> Table {
         id: "heidemann1997_transports".to_owned(),
         title: "The analytic model: a page by every transport, in milliseconds".to_owned(),
         notes: vec![
-            format!("[ours] No source at hand prints the parameters of {usual}: they are usual."),
-            "[ours] Of the pages only the small cluster is printed; requests have 52 bytes, \
-             heads of replies 226, both ends take no time, BSD's servers begin with two segments, \
-             and ACKs come for every second segment."
+            format!(
+                "[ours] No available source prints the parameters of {usual}: they are \
+                     typical values."
+            ),
+            "[ours] Only the small cluster of the pages is printed; requests have 52 bytes, \
+             response heads 226, both ends take no time, BSD's servers begin with two segments, \
+             and every second segment is acknowledged."
                 .to_owned(),
-            "T/TCP cached needs no handshake; UDP neither that nor slow start, and is the lower \
-             bound of all that ask for one file at a time."
+            "T/TCP cached needs no handshake. UDP needs neither handshake nor slow start, and is \
+             the lower bound for transports that request one file at a time."
                 .to_owned(),
         ],
         rows: cases.flat_map(|(network, workload)| rows(network, workload)).collect(),

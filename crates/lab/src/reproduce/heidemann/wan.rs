@@ -87,14 +87,14 @@ const WAYS: [(&str, Acks); 3] = [
 ];
 
 const WHY: [&str; 3] = [
-    "Where the model's own way to count ACKs is more than 5 % off, one of the two other columns \
-     says why. It grows the window by half, rounded up, in each round: 2, 3, 5, 8. A receiver \
+    "Where the model's own count of ACKs is more than 5 % off, one of the two other columns \
+     explains it. It grows the window by half, rounded up, in each round: 2, 3, 5, 8. A receiver \
      that acknowledges every second segment acknowledges the odd one of a round with the next \
      round: 2, 3, 4, 6. A reply of 9 segments of 512 bytes (4109) then takes one more round \
      trip.",
-    "Over a modem a segment of 1460 bytes takes more than 200 ms, so the receiver's clock \
-     acknowledges each by itself, and sooner than with the segment after it.",
-    "Simple HTTP and P-HTTP with both fixes only: the model has neither Nagle nor delayed-ACK \
+    "Over a modem a segment of 1460 bytes takes more than 200 ms, so the receiver's timer \
+     acknowledges each segment separately, before the next one arrives.",
+    "Only simple HTTP and P-HTTP with both fixes: the model has neither Nagle nor delayed-ACK \
      stalls.",
 ];
 

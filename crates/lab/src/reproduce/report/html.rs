@@ -106,8 +106,8 @@ fn verdict(row: &Row) -> Option<Verdict> {
 }
 
 fn claims_table(claims: &[Claim]) -> ackwise_report::Table {
-    let columns = ["claim", "holds", "numbers", "how it was tried, or why not"];
-    let mut table = ackwise_report::Table::new("What the paper says in words", columns);
+    let columns = ["claim", "holds", "numbers", "how it was tested, or why not"];
+    let mut table = ackwise_report::Table::new("Claims of the paper", columns);
     for Claim { id, place, text, holds, numbers, remark } in claims {
         let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
         table.add([
@@ -131,7 +131,7 @@ fn claims_table(claims: &[Claim]) -> ackwise_report::Table {
 const NEAR: f64 = 0.05;
 const FAR: f64 = 0.20;
 
-const COLOURS: &str = "Green is within the limit, red (and !) beyond it; where there is no limit, \
-                       green is an error of up to 5 %, yellow of up to 20 %, red of more.";
+const COLOURS: &str = "Green is within the limit, red (and !) outside. Without a limit, green is \
+                       an error of up to 5 %, yellow up to 20 %, red above.";
 
-const NO_CLAIMS: &str = "Claims are tried by a full run only.";
+const NO_CLAIMS: &str = "Only a full run tests the claims.";

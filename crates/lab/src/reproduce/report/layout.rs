@@ -19,9 +19,9 @@ pub(crate) struct Entry<'a> {
 }
 
 /// What a value's cell looks like.
-pub(crate) const LEGEND: &str = "published → ours (error); = where they are equal; ! where ours \
-                                 is further away than it must be; model: the analytic model's \
-                                 (its error from ours)";
+pub(crate) const LEGEND: &str = "published → ours (error); = if they are equal; ! if ours is \
+                                 outside its limit; model: the analytic model's value (its error \
+                                 from ours)";
 
 impl<'a> Grid<'a> {
     pub(crate) fn of(table: &'a Table) -> Self {

@@ -34,7 +34,7 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}", paper.title(), conclusion(claims))?;
     tables.iter().try_for_each(|table| write_table(out, table))?;
     writeln!(out, "\n### Claims\n")?;
-    writeln!(out, "| claim | holds | numbers | how it was tried |\n| --- | --- | --- | --- |")?;
+    writeln!(out, "| claim | holds | numbers | how it was tested |\n| --- | --- | --- | --- |")?;
     claims.iter().try_for_each(|claim| write_claim(out, claim))
 }
 
@@ -70,6 +70,6 @@ fn line(cells: &[String]) -> String {
 }
 
 const HEAD: &str = "\
-What the papers print beside what our runs give, and every claim of theirs with whether it holds.
-This file is generated: `cargo run --release -- reproduce --markdown > docs/findings.md`. What was
-put in without a source, or fitted, is said under each table, from the comments in `experiments/`.";
+The papers' published values beside those of our runs, and each of their claims with whether it holds.
+This file is generated: `cargo run --release -- reproduce --markdown > docs/findings.md`. Inputs
+without a source and fitted inputs are listed under each table, from the comments in\n`crates/lab/experiments/`.";

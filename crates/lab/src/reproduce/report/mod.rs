@@ -38,9 +38,9 @@ impl Reproduction {
     fn verdict(&self) -> String {
         let all = self.judged().count();
         match self.misses() {
-            0 => format!("All {all} values that have a limit are as near as they must be."),
+            0 => format!("All {all} values that have a limit are within their limits."),
             misses => {
-                format!("Further from what is published than it may be: {misses} of {all} values.")
+                format!("Outside their limits: {misses} of {all} values.")
             }
         }
     }
@@ -59,8 +59,8 @@ fn conclusion<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
     let [yes, no, open] = [Holds::Yes, Holds::No, Holds::NotTestable].map(count);
     let partly = match count(Holds::ByMean) + count(Holds::BySum) {
         0 => String::new(),
-        partly => format!("{partly} hold by one of two definitions of the rate only, "),
+        partly => format!("{partly} hold by only one of two definitions of the rate, "),
     };
     let of = claims.len();
-    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tried here.")
+    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tested here.")
 }

@@ -32,12 +32,12 @@ fn discrepancies(runs: &Runs, studies: &Studies) -> Result<Vec<Claim>, Reproduce
         .tried(
             off.abs() <= 10.0,
             &[("rate_small_rst_charged", charged), ("rate_small_rst_free", runs.small.rates[TCP])],
-            "As the reason for the difference between TCP and HTTP in Table 2 it would need 2.74 \
-             ms of the server for each RST. A connection of Table 3 takes 4.5 ms in all, and TCP \
-             is no slower than HTTP there. No one cost gives both tables, if the server is what \
-             is busy in both. (Each of Table 3's four hosts makes 56 connections a second, close \
-             to the 60 that one can hold in TIME-WAIT: if the clients are the limit, the server's \
-             cost cannot be seen. The paper does not say.)",
+            "To explain the difference between TCP and HTTP in Table 2, each RST would have to \
+             cost the server 2.74 ms. A connection of Table 3 takes 4.5 ms in total, and TCP is \
+             no slower than HTTP there. No single cost reproduces both tables if the server is \
+             the bottleneck in both. (Each of Table 3's four hosts makes 56 connections per \
+             second, close to the 60 that one can hold in TIME-WAIT: if the clients are the \
+             bottleneck, the server's cost cannot be seen. The paper does not say.)",
         ),
         Said {
             id: "faber.look-ups-explain-table-2",
@@ -47,11 +47,12 @@ fn discrepancies(runs: &Runs, studies: &Studies) -> Result<Vec<Claim>, Reproduce
         .tried(
             (gain - PRINTED_HTTP_GAIN).abs() <= 8.0,
             &[("gain_pct", gain), ("rate_unmodified", slope), ("rate_without_time_wait", freed)],
-            "Table 1's cost of an entry in Table 2's server. A connection in use is younger than \
-             nearly all in TIME-WAIT, so its entry stands before them; only SYNs and long \
-             transfers pass the list. Table 2's gain of 52 % needs 2.24 us for an entry, four \
-             times Table 1's 0.56 us. Table 1 fixes only the product with the share of look-ups \
-             that miss the cache, half in our runs: were it an eighth, one cost would give both.",
+            "Table 1's cost per entry, applied to Table 2's server. A connection in use is newer \
+             than nearly all in TIME-WAIT, so its entry comes first in the list; only SYNs and \
+             long transfers walk the list. Table 2's gain of 52 % needs 2.24 us per entry, four \
+             times Table 1's 0.56 us. Table 1 determines only the product of this cost and the \
+             share of lookups that miss the cache, half in our runs: with an eighth, one cost \
+             would reproduce both tables.",
         ),
     ])
 }
@@ -82,8 +83,8 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             at[0] == 0.0 && at[2] > 0.0,
             &[("refused_at_55", at[0]), ("refused_at_60", at[1]), ("refused_at_65", at[2])],
-            "The memory pool was derived from this sentence, so this shows that the server keeps \
-             to it, not that SunOS did.",
+            "The memory pool was derived from this sentence, so this shows that the simulated \
+             server has this limit, not that SunOS had it.",
         ),
         Said {
             id: "faber.other-lists-still-collapse",
@@ -111,9 +112,10 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
                 ("refused_closed_by_rst", reset[0]),
                 ("refused_time_wait_last", lists[0]),
             ],
-            "A client that ends its connections by RSTs frees the server as much as the swap does. \
-             What that breaks is not seen here, where no segment comes late: docs/time-wait.md \
-             has it, old data delivered in a tenth of the cases in which nobody waits.",
+            "A client that ends its connections with RSTs frees the server as much as the swap \
+             does. The damage does not show here, because no segment arrives late: \
+             docs/time-wait.md shows it, with old data delivered in a tenth of the cases without \
+             TIME-WAIT.",
         ),
         Said {
             id: "faber.more-memory-only-raises-the-limit",
@@ -132,8 +134,8 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
                 ("rate_four_times_memory", served[0]),
                 ("rate_four_times_memory_time_wait_last", served[1]),
             ],
-            "With four times the memory and a list in which TIME-WAIT is not passed, the same \
-             clients get more files a second: what is left is the degradation.",
+            "With four times the memory and a list that skips TIME-WAIT, the same clients get \
+             more files per second: the difference is the degradation.",
         ),
         Said {
             id: "faber.persistent-is-like-more-memory",
@@ -198,9 +200,8 @@ fn deployment(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
                 ("time_wait_each_40_hosts", each[1]),
                 ("time_wait_each_200_hosts", each[2]),
             ],
-            "The load is spread as it says. But a client has always something to wait for at the \
-             busy server, so that its own list is longer costs no connection: the same 40 clients on \
-             40 hosts are no faster.",
+            "The load is spread as claimed. But a client always waits for the busy server, so its \
+             longer list costs no connection: the same 40 clients on 40 hosts are no faster.",
         ),
     ])
 }
@@ -213,7 +214,7 @@ fn not_here() -> [Claim; 2] {
             text: "If the client RST is lost, both server and client remain in TIME_WAIT state, \
                    which also ensures correct behavior",
         }
-        .untried("A script of the TCP itself shows it: docs/time-wait.md."),
+        .untried("A scripted test of the TCP shows it: docs/time-wait.md."),
         Said {
             id: "faber.unaware-server",
             place: "Application Level Solution for HTTP",
@@ -221,7 +222,7 @@ fn not_here() -> [Claim; 2] {
                    exchange, followed by a request that it does not implement, and a closed \
                    connection",
         }
-        .untried("A matter of real servers, not of this network: docs/time-wait.md."),
+        .untried("This is about real servers, not the simulated network: docs/time-wait.md."),
     ]
 }
 

@@ -33,8 +33,9 @@ fn worst_case(runs: &Runs) -> Vec<Claim> {
         .tried(
             ends[0] > ends[1],
             &numbers,
-            "The RSTs leave no TIME-WAIT at the server, so the modified server is the row of 0. \
-             Why the paper's modified column falls to 64.3 it does not say; ours does not fall.",
+            "The RSTs leave no TIME-WAIT at the server, so the modified server equals the row of \
+             0. The paper's modified column falls to 64.3 without an explanation; ours does not \
+             fall.",
         ),
     ]
 }
@@ -57,8 +58,8 @@ fn large_files(runs: &Runs) -> Vec<Claim> {
         .tried(
             Holds::NotTestable,
             &gains,
-            "The server's costs are fitted to these rates (Table 2 says 26 and 52 %), so that \
-             they agree shows nothing.",
+            "The server's costs are fitted to these rates (Table 2 says 26 and 52 %), so the \
+             agreement shows nothing.",
         ),
         Said {
             id: "faber.negligible-memory",
@@ -69,7 +70,7 @@ fn large_files(runs: &Runs) -> Vec<Claim> {
         .tried(
             large.memory[TCP].max(large.memory[HTTP]) < 0.05 * large.memory[UNMODIFIED],
             &memory,
-            "Less than a twentieth is left, all of it open connections and other programs'.",
+            "Less than a twentieth remains, all of it for open connections and other programs.",
         ),
         Said {
             id: "faber.one-packet-exchange-more",
@@ -80,8 +81,8 @@ fn large_files(runs: &Runs) -> Vec<Claim> {
         .tried(
             Holds::NotTestable,
             &gains,
-            "A server that takes 2.74 ms for each RST gives Table 2, but not Table 3, which has \
-             no difference (1.14 Mb/s both): see faber.one-cost-for-both-tables.",
+            "A server that takes 2.74 ms per RST reproduces Table 2, but not Table 3, which has \
+             no difference (1.14 Mb/s for both): see faber.one-cost-for-both-tables.",
         ),
     ]
 }
@@ -105,8 +106,8 @@ fn small_files(runs: &Runs) -> Vec<Claim> {
         .tried(
             small.refused[UNMODIFIED] > 0.0 && small.refused[TCP] + small.refused[HTTP] == 0.0,
             &refused,
-            "Refused for lack of memory. Fewer clients than in Table 2 do it (8, not 40): it is \
-             the small files.",
+            "Connections refused for lack of memory. Fewer clients than in Table 2 suffice (8, \
+             not 40), because the files are small.",
         ),
         Said {
             id: "faber.tcp-gains-less-with-small-files",
@@ -117,7 +118,7 @@ fn small_files(runs: &Runs) -> Vec<Claim> {
         .tried(
             false,
             &rates,
-            "Table 3 prints 223.8 for TCP and 222.4 for HTTP: it does not. The sentence fits \
+            "It does not: Table 3 prints 223.8 for TCP and 222.4 for HTTP. The sentence fits \
              Table 2.",
         ),
     ]

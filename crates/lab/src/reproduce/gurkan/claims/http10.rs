@@ -135,8 +135,8 @@ fn parallel(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             few <= 32.0 && many <= 256.0,
             &[("most_with_8_clients", few), ("most_with_64_clients", many)],
-            "The most at once, summed over the servers; the primary's may still be closing, so \
-             there may be four for each client.",
+            "The maximum at once, summed over the servers. The primary file's connection may \
+             still be closing, so there may be four per client.",
         ),
     ])
 }
@@ -180,8 +180,8 @@ fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("rate_mean", parallel[0]),
                 ("rate_sum", parallel[1]),
             ],
-            "64 web and 4 FTP clients, to 10 points. In the mean the few pages that wait 6 s weigh \
-             little.",
+            "64 web and 4 FTP clients, to 10 points. The few pages that wait 6 s have little \
+             weight in the mean.",
         ),
         Said {
             id: "gurkan.parallel-slower-at-64",
@@ -204,8 +204,8 @@ fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("share_by_sum", share[1]),
                 ("serial_think_once_rate_sum", think_once),
             ],
-            "The printed rates give 0.42. It is think time that makes the difference: \
-             a serial client that thinks before a page only is as slow as the others.",
+            "The printed rates give 0.42. Think time makes the difference: a serial client with \
+             think time only before a page is as slow as the others.",
         ),
     ])
 }

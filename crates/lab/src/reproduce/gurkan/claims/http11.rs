@@ -47,7 +47,7 @@ fn pipelined(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             over_serial.is_all(),
             &over_serial.numbers(),
-            "All loads of the tables. In the printed ones too serial wins at 64/0 to 64/2.",
+            "All loads of the tables. Serial also wins at 64/0 to 64/2 in the printed tables.",
         ),
         Said {
             id: "gurkan.pipelined-beats-parallel",
@@ -58,8 +58,8 @@ fn pipelined(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             over_parallel.is_all(),
             &over_parallel.numbers(),
-            "Pipelined beats parallel, or serial does. In the printed tables too parallel wins at \
-             8/0, 8/1 and 16/0.",
+            "Loads at which pipelined or serial beats parallel. Parallel also wins at 8/0, 8/1 \
+             and 16/0 in the printed tables.",
         ),
         Said {
             id: "gurkan.pipelined-drops-more",
@@ -86,7 +86,7 @@ fn pipelined(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             (parallel / pipelined - 4.0).abs() < 0.2,
             &[("parallel_per_page", parallel), ("pipelined_per_page", pipelined)],
-            "Pages that the end of the run cuts off count with the connections.",
+            "Connections of pages that the end of the run cuts off are counted.",
         ),
     ])
 }
@@ -148,7 +148,8 @@ fn segment_filled(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("gain_with_3_ftp_pct_by_mean", with[0]),
                 ("gain_with_3_ftp_pct_by_sum", with[1]),
             ],
-            "8 web clients. Its pages take two exchanges instead of four, and padded bytes count.",
+            "8 web clients. Its pages take two exchanges instead of four, and padding counts as \
+             bytes.",
         ),
     ])
 }
@@ -212,7 +213,7 @@ fn compared(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
                 ("rows_at_32_by_mean", at_32[0].1),
                 ("rows_at_32_by_sum", at_32[1].1),
             ],
-            "Rows of five in which parallel beats serial; in the print five and two.",
+            "Rows of five in which parallel beats serial; five and two in the printed tables.",
         ),
         Said {
             id: "gurkan.approach-each-other",

@@ -66,8 +66,8 @@ fn shared_segments(sweep: &Sweep) -> Result<Claim, ReproduceError> {
             ("shared_by_nagle_filled_pct", value(Plan::SharedByNagle, Quantity::Filled)?),
             ("shared_by_writer_filled_pct", value(Plan::SharedByWriter, Quantity::Filled)?),
         ],
-        "8 web clients alone, all inlines asked for at once. Segments are fuller; but what waits \
-         in TCP waits for a round trip, and a page whose last segment is short loses it.",
+        "8 web clients alone, all inlines requested at once. Segments are fuller, but data held \
+         in TCP waits a round trip, and a page whose last segment is short loses that time.",
     ))
 }
 
@@ -90,8 +90,8 @@ fn truly_pipelined(sweep: &Sweep) -> Result<Claim, ReproduceError> {
             ("all_at_once_8_0", light(Plan::TruePipelined)?),
             ("one_by_one_8_0", light(Plan::Pipelined)?),
         ],
-        "The thesis' pipelined asks for one file at a time (Table 4.5); this is all inlines at \
-         once against that, 12 loads.",
+        "The thesis' pipelined transfer requests one file at a time (Table 4.5); this compares it \
+         with requesting all inlines at once, 12 loads.",
     ))
 }
 
@@ -102,7 +102,7 @@ fn caches() -> Claim {
         text: "One drawback of this new method may arise in cache processing on the client side",
     }
     .untried(
-        "What is cached is a parameter of get-web (`cached`, `parse`); the thesis gives no shares \
-         to try it with.",
+        "get-web has a parameter for what is cached (`cached`, `parse`); the thesis gives no \
+         shares to test it with.",
     )
 }

@@ -121,7 +121,7 @@ fn further(runs: &Runs) -> Result<Claim, ReproduceError> {
             ("loss_at_10_pct_32_3_by_mean", heavy[1]),
             ("loss_at_10_pct_32_3_by_sum", heavy_sum[1]),
         ],
-        "Pipelined with 1 to 10 segments: the best window, and how much less 10 segments give; \
-         more than 5 % at 32 web and 3 FTP clients.",
+        "Pipelined with 1 to 10 segments: the best window, and the loss with 10 segments; more \
+         than 5 % at 32 web and 3 FTP clients.",
     ))
 }

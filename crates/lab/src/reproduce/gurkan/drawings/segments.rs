@@ -69,8 +69,9 @@ const FILES: [&str; 4] = ["primary", "first inline", "second inline", "third inl
 /// A page is looked for, not a mean.
 const BRIEF: &str = "duration=30 s";
 
-const APART: &str = "The first page of 8 to 16 segments with 8 web clients and no FTP client. Each \
-                     file ends in a segment of its own, which is short.";
+const APART: &str = "The first page of 8 to 16 segments with 8 web clients and no FTP client. \
+                     Each file ends with its own short segment.";
 
-const SHARED: &str = "A page with responses that our server gathers (shared_by_writer): where the \
-                      next is there in time, its beginning fills the segment that one ends in.";
+const SHARED: &str = "A page with responses that our server gathers (shared_by_writer): if the \
+                      next response is ready in time, it fills the last segment of the previous \
+                      one.";

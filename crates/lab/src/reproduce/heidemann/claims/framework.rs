@@ -87,8 +87,8 @@ fn ratios(runs: &Runs) -> Vec<Claim> {
                 ("longest_stall_ms", runs.table_1.longest_stall_ms),
                 ("added_ms_per_page", times[UNFIXED] - times[BOTH_FIXES]),
             ],
-            "Each problem adds up to 200 ms. The first of a page's three transactions has both, \
-             and so loses twice that; the second has none.",
+            "Each problem adds up to 200 ms. The first of a page's three transactions has both \
+             and loses twice that; the second has none.",
         ),
     ]
 }
@@ -140,8 +140,8 @@ fn model(runs: &Runs) -> Claim {
     .tried(
         fit.worst_both_fixes <= 0.05,
         &numbers,
-        "The simulator stands for the measurement. The claim is about P-HTTP; simple HTTP misses \
-         it where the odd segment's ACK costs one more round trip, and over a modem.",
+        "The simulator replaces the measurement. The claim is about P-HTTP; simple HTTP is \
+         outside 5 % where the odd segment's ACK costs one more round trip, and over a modem.",
     )
 }
 
@@ -165,8 +165,8 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         .tried(
             unfixed >= 1.0 && first >= 1.0,
             &[("stalls_unfixed", unfixed), ("stalls_first_fix", first)],
-            "Stalls for each page, the inlines asked for at once. The first fix leaves the odd \
-             segment's.",
+            "Stalls per page, with the inlines requested at once. The first fix leaves those of \
+             the odd segment.",
         ),
         Said {
             id: "heidemann.pipelining-may-reduce",
@@ -177,9 +177,8 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         .tried(
             initial.min(gathered) <= 200.0,
             &[("initial_segment_ms", initial), ("initial_segment_ms_if_gathered", gathered)],
-            "Of each page, lost to short initial segments: at most one tick of 200 ms. With a new \
-             connection for each page it is no more without pipelining; what is left are odd \
-             segments.",
+            "Time lost per page to short initial segments: at most one tick of 200 ms. With a new \
+             connection per page, it is no more without pipelining; the rest are odd segments.",
         ),
     ])
 }

@@ -22,7 +22,7 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
             text: "This flush was explicitly added to Apache for persistent connections to work \
                    around a bug in a popular browser",
         }
-        .untried("A browser of 1996 is not here."),
+        .untried("No browser of 1996 is available here."),
     );
     Ok(claims)
 }
@@ -44,8 +44,8 @@ fn packets(runs: &Runs) -> Claim {
             ("stall_printed_ms", figure.stall_ms[0]),
             ("stall_ms", figure.stall_ms[1]),
         ],
-        "The packets of Figure 2, one by one: sender, bytes, what they acknowledge, flags. Where \
-         the client's clock stands is an input.",
+        "The packets of Figure 2, one by one: sender, bytes, ACK number, flags. The phase of the \
+         client's clock is an input.",
     )
 }
 
@@ -61,8 +61,8 @@ fn window_of_two(runs: &Runs) -> Result<Claim, ReproduceError> {
     Ok(said.tried(
         two == 0.0 && one == 1.0,
         &[("stalls_if_sender_opens", one), ("stalls_if_receiver_opens", two)],
-        "A sender that has opened the connection begins with one segment and waits for the ACK of \
-         it; one that was called begins with two and does not.",
+        "A sender that opened the connection begins with one segment and waits for its ACK; a \
+         sender that accepted the connection begins with two and does not wait.",
     ))
 }
 
@@ -108,7 +108,7 @@ fn first_fix(runs: &Runs) -> [Claim; 2] {
         .tried(
             (share - 1.0 / 3.0).abs() < 0.05,
             &[("share", share)],
-            "Table 1, row 3 over row 2: one stall of three is left.",
+            "Table 1, row 3 over row 2: one stall of three remains.",
         ),
         Said {
             id: "heidemann.first-fix-not-enough",
@@ -141,8 +141,8 @@ fn ftp(runs: &Runs) -> Result<[Claim; 1], ReproduceError> {
     Ok([said.tried(
         holds,
         &numbers,
-        "40 files, each on a connection that its sender opens. An ACK that happens to come within \
-         10 ms does not count as a stall.",
+        "40 files, each on a connection that its sender opens. An ACK within 10 ms does not count \
+         as a stall.",
     )])
 }
 
@@ -182,8 +182,8 @@ fn receivers(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         .tried(
             cures(early),
             &numbers(early),
-            "The server as it was, and with the first fix only: both stalls. The receiver has to \
-             know the link's rate.",
+            "The original server and the server with only the first fix: both stalls. The \
+             receiver needs to know the link's rate.",
         ),
         Said {
             id: "heidemann.receiver-1997",
@@ -194,9 +194,9 @@ fn receivers(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
         .tried(
             cures(late),
             &numbers(late),
-            "Each new connection stalls once with the server as it was: a short head and one \
-             segment tell no interarrival time yet, so the receiver has to wait for as long as it \
-             waits at most, unless it remembers one. With the first fix nothing stalls.",
+            "Each new connection stalls once with the original server: a short head and one \
+             segment do not yet give an interarrival time, so the receiver waits its maximum, \
+             unless it remembers one. With the first fix there is no stall.",
         ),
     ])
 }

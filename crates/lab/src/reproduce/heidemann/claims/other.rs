@@ -80,14 +80,14 @@ fn not_here() -> [Claim; 4] {
             place: "section 2.5",
             text: "Neither Apache nor NCSA set the socket send-buffer size",
         }
-        .untried("It is about programs of 1996."),
+        .untried("This is about programs of 1996."),
         Said {
             id: "heidemann.large-mtu-deadlock",
             place: "1997, section 3",
             text: "in some circumstances all data transfer becomes deadlocked",
         }
         .untried(
-            "It is Moldeklev's and Gunningberg's result, for ATM and SunOS' socket code, which \
+            "This is Moldeklev's and Gunningberg's result for ATM and SunOS' socket code, which \
              copies in units that are not modelled.",
         ),
         Said {

@@ -35,8 +35,8 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             send > 1.5 * keep,
             &numbers,
-            "If idle time counts from the last data sent, as the papers say. The code that they \
-             cite counts from the last segment received, and the request is one.",
+            "True if idle time counts from the last data sent, as the papers say. The code that \
+             they cite counts from the last segment received, and the request is one.",
         ),
         Said {
             id: "heidemann.4.4bsd-restarts",
@@ -58,8 +58,8 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         .tried(
             Holds::NotTestable,
             &numbers[..2],
-            "An input: the preset keeps the window. The numbers are what that is worth for a page \
-             of 14 KB over 1 Mb/s and 90 ms.",
+            "An input: the preset keeps the window. The numbers show its effect on a page of 14 \
+             KB over 1 Mb/s and 90 ms.",
         ),
     ])
 }
@@ -100,8 +100,8 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                 ("decay_after_10_s_ms", decay_long),
                 ("restart_after_10_s_ms", restart_long),
             ],
-            "With Linux's decay, which halves the window for each time-out that passes: it helps \
-             the user who reads for two seconds; after ten nothing is left.",
+            "With Linux's decay, which halves the window for each timeout that passes: it helps a \
+             user who reads for two seconds; after ten seconds nothing is left.",
         ),
     ])
 }
@@ -114,8 +114,8 @@ fn not_here() -> [Claim; 3] {
             text: "keep the window open but to pace outgoing packets ... provides a good balance",
         }
         .untried(
-            "The endpoint has no pacing yet. The papers print n/t seconds between packets where n \
-             packets take t: it must be t/n.",
+            "The endpoint has no pacing yet. The papers print n/t seconds between packets when n \
+             packets take t; it must be t/n.",
         ),
         Said {
             id: "heidemann.close-idle-connections",
@@ -125,8 +125,7 @@ fn not_here() -> [Claim; 3] {
                    persistent connections",
         }
         .untried(
-            "It is an argument; no behaviour of ours closes after one retransmission \
-                  time-out.",
+            "This is an argument; none of our behaviours closes after one retransmission timeout.",
         ),
         Said {
             id: "heidemann.stevens-says-rtt",
@@ -134,7 +133,7 @@ fn not_here() -> [Claim; 3] {
             text: "Stevens ... states that the idle time is one round-trip time rather than the \
                    retransmission time-out",
         }
-        .untried("It is about a book. 4.4BSD's code compares with t_rxtcur, the time-out."),
+        .untried("This is about a book. 4.4BSD's code compares with t_rxtcur, the timeout."),
     ]
 }
 
@@ -160,7 +159,7 @@ fn sharing(runs: &Runs) -> Result<Claim, ReproduceError> {
     Ok(said.tried(
         arises,
         &numbers,
-        "What a new connection takes over from the last one (serial) or from its neighbours \
-         (parallel) decides on its first round trips.",
+        "The state that a new connection inherits from the last one (serial) or from its \
+         neighbours (parallel) determines its first round trips.",
     ))
 }

@@ -49,7 +49,7 @@ pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
         let mut blocks: Vec<_> = plots.map(Block::Plot).collect();
         let more = blocks.len().saturating_sub(MAX_PLOTS);
         blocks.truncate(MAX_PLOTS);
-        blocks.extend(left_out(more, "measures are not drawn: --show chooses"));
+        blocks.extend(left_out(more, "measures are not drawn (--show selects them)"));
         page.add_section(format!("By {}", variable.name()), blocks);
     }
     page.add_section("Measures", table(&summaries, &labels, &measures));
@@ -109,10 +109,10 @@ fn table(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Blo
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(left_out(
         summaries.len().saturating_sub(MAX_LINES),
-        "cases are not shown: --csv has all",
+        "cases are not shown (--csv writes all)",
     ));
     let hidden = measures.len() - columns.len();
-    blocks.extend(left_out(hidden, "measures are not shown: --csv has all, --show chooses"));
+    blocks.extend(left_out(hidden, "measures are not shown (--csv writes all, --show selects)"));
     blocks
 }
 
