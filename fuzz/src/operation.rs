@@ -141,8 +141,8 @@ impl Crafted {
                     echo: clock.wrapping_add_signed(echo.into()),
                 }),
                 sack,
-                time_wait: self.time_wait.map(holder),
             },
+            time_wait_holder: self.time_wait.map(holder),
             len: (self.len % 3_000).into(),
         }
     }

@@ -144,4 +144,14 @@ mod tests {
         }
         assert_eq!("Nagle".parse::<FindingId>(), Err(UnknownFinding));
     }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_names_that_exist() {
+        assert_eq!(
+            UnknownFinding.to_string(),
+            "no finding has this name (expected one of split-head, short-initial-segment, \
+             nagle-delayed-ack, cork-timer, initial-window, idle-restart, send-buffer, keep-alive, \
+             pipelining, close, request-segments)"
+        );
+    }
 }

@@ -1,5 +1,6 @@
-//! The vocabulary of waiting: every stall once, by the name that simulations, captures, reports and
-//! the command line use for it.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -9,16 +10,6 @@
 //! | `party` | who can change something, and which way the data goes |
 //! | `remedy`, `software` | what to change, by server, language and system |
 //! | `moment` | from what both ends wait for to the cause |
-//!
-//! ```
-//! use ackwise_cause::{Cause, Direction, Party};
-//!
-//! let cause: Cause = "nagle-delayed-ack".parse()?;
-//! assert_eq!(cause.meaning(), "a small segment was held until a delayed ACK arrived");
-//! assert_eq!(cause.party(Direction::ToClient), Some(Party::Server));
-//! assert!(cause.remedy(Direction::ToClient).is_some());
-//! # Ok::<(), ackwise_cause::UnknownCause>(())
-//! ```
 //!
 //! Not here: how a cause is recognised, in a capture (`capture`) or at a live server (`check`).
 

@@ -113,3 +113,34 @@ impl Cause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A direction: its name in reports, who sends, who receives, and the way back.
+    const WAYS: [(Direction, &str, Party, Party, Direction); 2] = [
+        (Direction::ToServer, "to-server", Party::Client, Party::Server, Direction::ToClient),
+        (Direction::ToClient, "to-client", Party::Server, Party::Client, Direction::ToServer),
+    ];
+
+    #[test]
+    fn requests_go_to_the_server_and_responses_to_the_client() {
+        for (direction, name, sender, receiver, back) in WAYS {
+            assert_eq!(direction.name(), name);
+            assert_eq!((direction.sender(), direction.receiver()), (sender, receiver), "{name}");
+            assert_eq!(direction.opposite(), back, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_distance_and_rate_cost_time_when_both_ends_do_everything_right() {
+        let path: &[Cause] = &[Cause::RequestUpload, Cause::Propagation, Cause::Transmission];
+        for cause in Cause::ALL {
+            assert_eq!(cause.is_path_delay(), path.contains(&cause), "{cause}");
+            if cause.is_path_delay() {
+                assert_eq!(cause.party(Direction::ToClient), Some(Party::Path), "{cause}");
+            }
+        }
+    }
+}

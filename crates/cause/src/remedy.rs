@@ -126,6 +126,13 @@ const NODELAY_AT_CLIENT: &str = "set TCP_NODELAY at the client, or write the req
 const CLIENT_READS: &str = "let the client read sooner, or give it a larger receive buffer";
 const SERVER_READS: &str = "let the server read sooner, or give it a larger receive buffer";
 
+const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the response begins with a \
+    full segment, or raise the initial window; TCP_NODELAY does not help here";
+const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
+    segment, or raise the initial window; TCP_NODELAY does not help here";
+const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a kept \
+    window is sent in one burst)";
+
 #[rustfmt::skip]
 const REMEDIES: &[Row] = &[
     finding(SplitHead, At(Nginx), "tcp_nopush on; (with sendfile on;): head and file share segments").tested("nginx_tcp_nopush_joins_the_head"),
@@ -135,8 +142,8 @@ const REMEDIES: &[Row] = &[
     finding(SplitHead, Server, "write head and body in one call: writev, or a buffer flushed after the body").tested("joining_head_and_body_removes_the_split"),
 
     of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (with sendfile on;)").tested("nginx_tcp_nopush_begins_with_a_full_segment"),
-    of(ShortInitialSegment, Server, "write head and body in one call, so that the response begins with a full segment, or raise the initial window; TCP_NODELAY does not help here"),
-    of(ShortInitialSegment, Client, "write the request in one call, so that it begins with a full segment, or raise the initial window; TCP_NODELAY does not help here"),
+    of(ShortInitialSegment, Server, FULL_FIRST_RESPONSE),
+    of(ShortInitialSegment, Client, FULL_FIRST_REQUEST),
 
     of(NagleDelayedAck, At(Nginx), "tcp_nodelay on; (the default: it has been turned off)").tested("nginx_tcp_nodelay_ends_the_stall"),
     of(NagleDelayedAck, At(HaProxy), "option http-no-delay"),
@@ -155,7 +162,7 @@ const REMEDIES: &[Row] = &[
 
     finding(InitialWindow, Server, "on Linux: ip route change ROUTE initcwnd 10"),
     of(SlowStart, Either, "reuse connections, which keep their windows, or raise the initial window to 10 segments"),
-    of(IdleRestart, Either, "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a kept window is sent in one burst)").tested("linux_tcp_slow_start_after_idle_keeps_the_window"),
+    of(IdleRestart, Either, KEEP_WINDOW).tested("linux_tcp_slow_start_after_idle_keeps_the_window"),
     finding(FindingId::SendBuffer, Server, "TCP_NOTSENT_LOWAT bounds what waits unsent; SO_SNDBUF bounds the flight too"),
     of(SendBuffer, Either, "give the sender a larger send buffer: do not set SO_SNDBUF, or set it to rate times round trip"),
     of(SillyWindow, Client, CLIENT_READS),

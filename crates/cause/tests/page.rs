@@ -49,7 +49,7 @@ fn page() -> String {
     for cause in Cause::ALL {
         let finding = FindingId::ALL.into_iter().find(|id| id.cause() == Some(cause));
         section(&mut out, cause.name(), cause.meaning(), finding);
-        writeln!(out, "Who can change it: {}.", who(cause)).unwrap();
+        writeln!(out, "Who can change it: {}.", who(cause)).expect(STRING);
         let by_direction = [Direction::ToServer, Direction::ToClient].map(|it| cause.remedy(it));
         let special = finding.into_iter().flat_map(FindingId::remedies);
         remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
@@ -68,9 +68,9 @@ fn page() -> String {
 fn section(out: &mut String, name: &str, meaning: &str, finding: Option<FindingId>) {
     let (first, rest) = meaning.split_at(1);
     let sentence = format!("{}{rest}", first.to_uppercase());
-    write!(out, "\n### `{name}`\n\n{sentence}.").unwrap();
+    write!(out, "\n### `{name}`\n\n{sentence}.").expect(STRING);
     if let Some(id) = finding {
-        write!(out, " `ackwise check` [tests for it](check.md#{id}).").unwrap();
+        write!(out, " `ackwise check` [tests for it](check.md#{id}).").expect(STRING);
     }
     out.push_str("\n\n");
 }
@@ -98,7 +98,7 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
         let colon = if software.is_empty() { "" } else { ": " };
         let tested = if remedy.tested.is_some() { " (a test applies it)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
-        writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).unwrap();
+        writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
     }
 }
 
@@ -109,3 +109,5 @@ generated from the crate `ackwise-cause`, from which the programs take the same 
 
 ## Causes
 ";
+
+const STRING: &str = "a string takes everything";

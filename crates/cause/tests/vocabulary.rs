@@ -43,8 +43,8 @@ fn no_name_is_spelled_anywhere_else() {
 
 /// The source files of all crates but this one, tests and samples apart.
 fn walk(folder: &Path, look: &mut dyn FnMut(&Path, &str)) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).expect("a folder of the workspace can be read") {
+        let path = entry.expect("its entries too").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             let skipped = ["cause", "tests", "target", "snapshots", "examples"];
@@ -54,7 +54,7 @@ fn walk(folder: &Path, look: &mut dyn FnMut(&Path, &str)) {
         } else if [".rs", ".js"].iter().any(|ending| name.ends_with(ending))
             && !["tests.rs", "sample.rs"].contains(&name.as_str())
         {
-            look(&path, &fs::read_to_string(&path).unwrap());
+            look(&path, &fs::read_to_string(&path).expect("sources are UTF-8"));
         }
     }
 }

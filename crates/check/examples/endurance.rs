@@ -4,8 +4,8 @@
 //! verdicts. A good server must never `fail`; a bad one must, in at least 99 of 100 runs.
 //!
 //! ```sh
-//! cargo run --release -p ackwise --example endurance -- 300 kernel
-//! cargo run --release -p ackwise --example endurance -- 300 ackwise
+//! cargo run --release -p ackwise-check --example endurance -- 300 kernel
+//! cargo run --release -p ackwise-check --example endurance -- 300 ackwise
 //! ```
 
 use std::{

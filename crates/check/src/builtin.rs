@@ -8,7 +8,7 @@ mod network;
 mod page;
 
 pub use network::Network;
-pub use page::{PageError, PageTimes};
+pub use page::PageError;
 
 use std::{
     io,
@@ -23,6 +23,7 @@ use super::{
     CheckError, Options, Progress, Target, TargetError,
     card::{BuiltIn, Card},
     check,
+    page_times::PageTimes,
     report::Report,
 };
 

@@ -9,6 +9,7 @@ mod client;
 mod exchange;
 mod layer;
 mod line;
+mod plain;
 mod reader;
 mod tls;
 mod trouble;

@@ -1,12 +1,14 @@
-//! `check`: plays a client whose TCP we control against a live HTTP server and prints a report card.
+#![doc = include_str!("../README.md")]
 
 pub mod builtin;
 pub mod card;
 pub mod conversation;
+mod page_times;
 pub mod probe;
 pub mod report;
 pub mod run;
 pub mod stack;
 
 pub use ackwise_report::{Target, TargetError};
+pub use page_times::PageTimes;
 pub use run::{CheckError, Options, Progress, StackChoice, check};

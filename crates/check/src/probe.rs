@@ -21,8 +21,7 @@ mod split_head;
 
 use ackwise_cause::Remedy;
 
-pub use facts::Facts;
-pub use keep_alive::Idle;
+pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Values, Verdict},
@@ -88,11 +87,6 @@ fn worded(remedy: Remedy) -> String {
         Some(_) => format!("{} (tested: it removes this)", remedy.text),
         None => remedy.text.to_owned(),
     }
-}
-
-/// "1 size", "2 sizes".
-fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Milliseconds, to the microsecond.

@@ -5,14 +5,17 @@ use ackwise_capture::{
     series::{Series, Stretch},
 };
 use ackwise_cause::Party;
-use ackwise_report::{Block, Cell, Connection, Exchange, Page, Span, Table, Timeline, printable};
+use ackwise_report::{
+    Block, Cell, Connection, Exchange, Page, Span, Table, Timeline, printable,
+    words::{counted, millis, span},
+};
 
 use super::{
     notes::notes,
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, millis, span, towards},
+    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, towards},
     totals::{Over, Totals},
 };
 
@@ -55,7 +58,8 @@ fn table(totals: &Totals) -> Table {
         }
         Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
-    let caption = format!("{which} {} exchanges, {}", totals.exchanges, span(totals.span));
+    let caption =
+        format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
     let columns = ["cause", "data", "share", "time", "who has to change", "times", "exchanges"];
     let mut table = Table::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);

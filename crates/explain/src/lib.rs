@@ -1,9 +1,12 @@
-//! `ackwise explain`: from a capture to where each millisecond of its exchanges went.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |
 //! | `reading` | a capture, read until it ends or nobody wants more |
 //! | `live` | what passes an interface now, as a capture |
+//! | `joined` | what two captures have in common, and how their clocks differ |
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
@@ -12,6 +15,7 @@
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
 mod html;
+mod joined;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
@@ -27,11 +31,12 @@ mod text;
 mod totals;
 
 pub use html::{html, timeline, totals_table};
+pub use joined::{Clocks, Counts, Joined};
 pub use json::{Document, json};
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;
-pub use pair::{Apart, Clocks, Counts, End, Joined, Watched};
+pub use pair::{Apart, End, Watched};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use reading::{Explained, Frames, Reading};

@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 
 use ackwise_cause::Party;
-use ackwise_report::printable;
+use ackwise_report::{
+    printable,
+    words::{counted, grouped, millis, span},
+};
 
 use super::{
     notes::notes,
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, Shown, counted, facts, millis, span, towards},
+    text::{MOST_SERVERS, Shown, facts, towards},
     totals::Over,
 };
 
@@ -21,13 +24,13 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
     for totals in shown.totals(explained) {
         let _ = writeln!(
             out,
-            "\n{} of {} exchanges:\n\n| time | share | cause | data | party | times | exchanges |\n\
+            "\n{} of {}:\n\n| time | share | cause | data | party | times | exchanges |\n\
              | ---: | ---: | --- | --- | --- | ---: | ---: |",
             match totals.over {
                 Over::All => "Time".to_owned(),
                 over => format!("Time ({})", over.name()),
             },
-            totals.exchanges,
+            counted(totals.exchanges as u64, "exchange"),
         );
         let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
         for total in &totals.causes {
@@ -39,8 +42,8 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
                 total.cause,
                 towards(total.direction),
                 total.party().map_or("-", Party::name),
-                total.times,
-                total.exchanges,
+                grouped(total.times),
+                grouped(total.exchanges as u64),
             );
         }
     }

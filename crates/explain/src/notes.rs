@@ -1,11 +1,13 @@
 //! What a report does not cover, and how far it can be trusted.
 
-use ackwise_report::printable;
+use ackwise_report::{
+    printable,
+    words::{counted, grouped},
+};
 
 use super::{
-    pair::{Counts, Joined},
+    joined::{Counts, Joined},
     reading::Explained,
-    text::counted,
 };
 
 /// A line for each: what was left out, what the capture lost, what could not be read.
@@ -14,22 +16,27 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     if let Some(Joined { clocks, counts }) = &explained.joined {
         let Counts { connections, exchanges, alone } = counts;
         notes.push(format!(
-            "Two captures: {} in both, {} explained by both, {alone} by the client's alone. Of those \
+            "Two captures: {} in both, {} explained by both, {} by the client's alone. Of those \
              explained by both, packets that show waits to the client are numbers of the server's \
              capture.",
             counted(*connections, "connection"),
             counted(*exchanges, "exchange"),
+            grouped(*alone),
         ));
         notes.push(format!("Clocks: {clocks}."));
     }
-    let reasons: Vec<String> =
-        explained.left_out.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
+    let reasons: Vec<String> = explained
+        .left_out
+        .iter()
+        .map(|(why, count)| format!("{} {}", grouped(count), why.as_str()))
+        .collect();
     if !reasons.is_empty() {
-        notes.push(format!("Left out of {} packets: {}.", explained.packets, reasons.join(", ")));
+        let packets = counted(explained.packets, "packet");
+        notes.push(format!("Left out of {packets}: {}.", reasons.join(", ")));
     }
     let lost = explained.drops.packets();
     if lost > 0 {
-        notes.push(format!("The capture itself lost {lost} packets."));
+        notes.push(format!("The capture itself lost {}.", counted(lost, "packet")));
     }
     notes.extend(explained.troubles.iter().map(|it| format!("warning: {}", printable(it))));
     notes

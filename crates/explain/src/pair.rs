@@ -15,10 +15,12 @@ use ackwise_capture::{
 mod clocks;
 mod join;
 
-pub use clocks::Clocks;
 use clocks::Sightings;
 
-use super::reading::{Explained, Frames};
+use super::{
+    joined::Joined,
+    reading::{Explained, Frames},
+};
 
 /// A capture at one end that is being read, and the packets by which it is compared with the other.
 #[derive(Clone, Debug, Default)]
@@ -82,28 +84,6 @@ impl<F: Frames> Frames for Watched<F> {
     fn drops(&self) -> Drops {
         self.frames.drops()
     }
-}
-
-/// What two captures have in common.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Joined {
-    /// How the clocks differ.
-    pub clocks: Clocks,
-    /// What could be joined.
-    pub counts: Counts,
-}
-
-/// What could be joined, of what the client's capture has.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Connections that are in both captures.
-    pub connections: u64,
-    /// Exchanges that are in both, and on whose length both agree.
-    pub exchanges: u64,
-    /// Those that the client's capture alone explains.
-    pub alone: u64,
 }
 
 /// Why two captures are not of the same connections.

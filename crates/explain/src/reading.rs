@@ -16,7 +16,7 @@ use ackwise_capture::{
     strip::Stripper,
 };
 
-use super::pair::Joined;
+use super::joined::Joined;
 
 /// Packets as they come, of files or of an interface.
 pub trait Frames {

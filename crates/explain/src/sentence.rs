@@ -4,11 +4,9 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
+use ackwise_report::words::{counted, grouped, millis, span};
 
-use super::{
-    text::{counted, millis, span},
-    totals::{Over, Total, Totals},
-};
+use super::totals::{Over, Total, Totals};
 
 /// Who waited for whom in a capture, in one sentence or two.
 #[must_use]
@@ -53,7 +51,7 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
         "{who} {} {} in {} of {}: {} each, {} in all.",
         did(stall.cause, stall.direction),
         counted(stall.times, "time"),
-        stall.exchanges,
+        grouped(stall.exchanges as u64),
         counted(analysis.exchanges.len() as u64, "exchange"),
         millis(each),
         span(stall.span),

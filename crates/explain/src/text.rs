@@ -4,7 +4,10 @@ use std::{fmt::Write as _, time::Duration};
 
 use ackwise_capture::analysis::ExchangeResult;
 use ackwise_cause::{Direction, Party};
-use ackwise_report::printable;
+use ackwise_report::{
+    printable,
+    words::{counted, grouped, millis, span},
+};
 use anstyle::Style;
 
 use super::{
@@ -100,7 +103,7 @@ fn totals_section(totals: &Totals) -> String {
             total.cause.name(),
             towards(total.direction),
             party(total),
-            total.times,
+            grouped(total.times),
             counted(total.exchanges as u64, "exchange"),
         );
     }
@@ -227,29 +230,10 @@ pub(super) fn facts(server: &Server) -> Vec<String> {
     facts
 }
 
-/// `1 connection`, `2 connections`.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Where the data goes that was waited for: both ways there is distance.
 pub(super) const fn towards(direction: Direction) -> &'static str {
     match direction {
         Direction::ToServer => "to server",
         Direction::ToClient => "to client",
-    }
-}
-
-/// `12.345 ms`.
-pub(super) fn millis(span: Duration) -> String {
-    format!("{:.3} ms", span.as_secs_f64() * 1e3)
-}
-
-/// `12.345 ms` or `12.345 s`, whichever is easier to read.
-pub(super) fn span(span: Duration) -> String {
-    if span < Duration::from_secs(1) {
-        millis(span)
-    } else {
-        format!("{:.3} s", span.as_secs_f64())
     }
 }

@@ -20,7 +20,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{CloseReason, EncodeError, Method, Persistence, Request, RequestBuilder};
+use crate::{
+    CloseReason, EncodeError, Method, Persistence, Request, RequestBuilder, request::ASTERISK,
+};
 
 /// The request, for the server at `host` (with the port, if it is not the default).
 ///
@@ -28,7 +30,7 @@ use crate::{CloseReason, EncodeError, Method, Persistence, Request, RequestBuild
 ///
 /// If `host` cannot stand in a head.
 pub fn encode(host: &str) -> Result<Vec<u8>, EncodeError> {
-    RequestBuilder::new(Method::ClientClose, host, TARGET).encode()
+    RequestBuilder::new(Method::ClientClose, host, ASTERISK).encode()
 }
 
 /// What a client knows about one of its connections.
@@ -124,9 +126,6 @@ impl Method {
         matches!(self, Self::ClientClose)
     }
 }
-
-/// "The asterisk-form of request-target" (RFC 9112, section 3.2.4): it is about no resource.
-pub(crate) const TARGET: &str = "*";
 
 #[cfg(test)]
 mod tests {

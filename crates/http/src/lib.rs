@@ -1,5 +1,6 @@
-//! HTTP/1.x without sockets and without clocks: messages, where their bodies end, when connections
-//! persist, how servers write and how pages travel.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |
@@ -15,29 +16,6 @@
 //!
 //! Everything that comes off the wire may be hostile: parsers take bytes in pieces of any size, have
 //! named limits, and answer with an error that says what, where and what was expected.
-//!
-//! ```
-//! use ackwise_http::{Framing, Method, Persistence, ResponseEvent, ResponseParser};
-//!
-//! let mut parser = ResponseParser::new();
-//! parser.expect(Method::Get);
-//!
-//! // One segment brought the head and a part of the body, the next one the rest.
-//! let mut responses = Vec::new();
-//! for mut segment in [&b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"[..], b"llo"] {
-//!     while let Some(event) = parser.advance(&mut segment)? {
-//!         if let ResponseEvent::End(response) = event {
-//!             responses.push(response);
-//!         }
-//!     }
-//! }
-//! let [response] = &responses[..] else { panic!("one response, not {responses:?}") };
-//! assert_eq!(response.head.end, 38);
-//! assert_eq!(response.head.framing, Framing::Length(5));
-//! assert_eq!(response.head.persistence, Persistence::Persists);
-//! assert_eq!(response.end, 43);
-//! # Ok::<(), ackwise_http::ResponseError>(())
-//! ```
 //!
 //! Not here: sockets (`serve`), content codings, HTTP/2, and anything that reads a clock.
 

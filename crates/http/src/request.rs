@@ -2,11 +2,13 @@
 
 mod build;
 mod error;
+mod limits;
 mod parse;
 
 pub use build::{ConnectionOption, RequestBuilder};
 pub use error::{RequestError, RequestErrorKind};
-pub use parse::{REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT, RequestParser};
+pub use limits::{REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT};
+pub use parse::RequestParser;
 
 use alloc::string::String;
 
@@ -49,3 +51,6 @@ impl Request {
         path.split('?').next().unwrap_or(path)
     }
 }
+
+/// "The asterisk-form of request-target" (RFC 9112, section 3.2.4): it is about no resource.
+pub(crate) const ASTERISK: &str = "*";

@@ -2,11 +2,13 @@
 
 mod build;
 mod error;
+mod limits;
 mod parse;
 
 pub use build::ResponseBuilder;
 pub use error::{Found, ResponseError, ResponseErrorKind};
-pub use parse::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT, ResponseEvent, ResponseParser, responses};
+pub use limits::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT};
+pub use parse::{ResponseEvent, ResponseParser, responses};
 
 use crate::{Fields, Framing, KeepAlive, Method, Persistence, Version};
 

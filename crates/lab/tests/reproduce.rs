@@ -11,9 +11,10 @@ use ackwise_lab::{
     reproduce::{
         Effort,
         claim::Holds,
-        figure::{Figure, figures},
-        paper::Paper,
-        report::{PaperResults, Reproduction, html, json, section, text},
+        figure::Figure,
+        figures,
+        paper::{Paper, PaperResults},
+        report::{Reproduction, html, json, section, text},
         reproduce,
         table::{Row, Table},
     },

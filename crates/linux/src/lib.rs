@@ -1,4 +1,6 @@
-//! The real world for Ackwise: our own TCP on the wire, next to the kernel's.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | one idea |
 //! | --- | --- |

@@ -20,6 +20,8 @@ use ackwise_linux::{
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::generator::is_about_the_port;
+
 /// Where the sockets of one end are.
 pub(super) struct End {
     table: SocketTable,
@@ -122,10 +124,6 @@ fn connect(server: SocketAddr, start: Option<IpAddr>) -> io::Result<TcpStream> {
     }
     socket.connect_timeout(&server.into(), PROBE_LIMIT)?;
     Ok(socket.into())
-}
-
-fn is_about_the_port(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
 
 /// Whether the sockets of `process` can be looked at.

@@ -101,11 +101,7 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
 
 /// Only what was seen is given as the reason.
 fn why_neither(facts: &Facts<'_>) -> String {
-    let causes = causes([
-        (facts.broken, "broke before the response was complete"),
-        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
-        (facts.unfinished, "still open at the end of the run and reset by us"),
-    ]);
+    let causes = causes(&broken_off(facts));
     match facts.close {
         _ if facts.connections == 0 => "there was none".to_owned(),
         _ if !causes.is_empty() => causes,
@@ -130,12 +126,13 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
     if swapped > 0 && server > 0 && facts.time_wait.server_ignores_resets == Some(true) {
         return "the server ignores an RST in TIME-WAIT (net.ipv4.tcp_rfc1337=1)".to_owned();
     }
-    let causes = causes([
+    let [broken, not_closed, unfinished] = broken_off(facts);
+    let causes = causes(&[
         (both_closed, "closed by both ends at once"),
         (closed_first, "closed by the client first"),
-        (facts.broken, "broke before the response was complete"),
-        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
-        (facts.unfinished, "still open at the end of the run and reset by us"),
+        broken,
+        not_closed,
+        unfinished,
         (facts.lost, "packets of ours that the device did not take, RSTs perhaps"),
     ]);
     match (swapped, server, causes.is_empty()) {
@@ -156,9 +153,19 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
     }
 }
 
-fn causes<const N: usize>(counted: [(u64, &str); N]) -> String {
-    let seen = counted.into_iter().filter(|(count, _)| *count > 0);
-    let causes: Vec<_> = seen.map(|(count, cause)| format!("{} {cause}", grouped(count))).collect();
+/// How many connections did not end as planned, by how they ended.
+const fn broken_off(facts: &Facts<'_>) -> [(u64, &'static str); 3] {
+    [
+        (facts.broken, "broke before the response was complete"),
+        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
+        (facts.unfinished, "still open at the end of the run and reset by us"),
+    ]
+}
+
+fn causes(counted: &[(u64, &str)]) -> String {
+    let seen = counted.iter().filter(|(count, _)| *count > 0);
+    let causes: Vec<_> =
+        seen.map(|(count, cause)| format!("{} {cause}", grouped(*count))).collect();
     causes.join(", ")
 }
 

@@ -1,9 +1,13 @@
-//! `load`: many connections to one server, and who is left waiting in TIME-WAIT.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | one idea |
 //! | --- | --- |
 //! | `options` | what is asked for, and which combinations make no sense |
 //! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
+//! | `clients` | a transport, and what it alone knows of its connections |
+//! | `progress` | what the caller is told during a run |
 //! | `ours` | our own TCP over TUN as the generator's transport |
 //! | `ends`, `look` | the socket tables at both ends, counted on a thread of its own |
 //! | `held`, `watch` | TIME-WAIT at each end, while it runs and afterwards |
@@ -13,6 +17,7 @@
 //!
 //! Not here: the sockets of each kind that the kernel holds, which `ackwise-linux` lists.
 
+mod clients;
 #[cfg(target_os = "linux")]
 mod ends;
 #[cfg(not(target_os = "linux"))]
@@ -26,6 +31,7 @@ mod look;
 mod options;
 #[cfg(target_os = "linux")]
 mod ours;
+mod progress;
 pub mod report;
 mod run;
 mod watch;
@@ -34,5 +40,6 @@ pub use error::LoadError;
 pub use generator::Drain;
 pub use held::{Held, Sample, TimeWait};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use progress::Progress;
 pub use report::{FailureCount, LoadReport};
-pub use run::{Progress, load};
+pub use run::load;

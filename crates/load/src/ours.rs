@@ -17,7 +17,7 @@ use ackwise_tcp::{
     policy::{ClosePolicy, HoldPolicy},
 };
 
-use super::run::Clients;
+use super::clients::Clients;
 use crate::generator::{Broken, ConnectError, Follows, Read, Slot, Transport};
 
 /// Connections of our own TCP to one server.

@@ -7,34 +7,15 @@ use std::{
 };
 
 use ackwise_report::Target;
-use ackwise_tcp::TimeWaitReason;
 
 use super::{
-    LoadError, LoadOptions, LoadReport, Sample, StackMode,
+    LoadError, LoadOptions, LoadReport, Progress, StackMode,
+    clients::Clients,
     ends::{End, check_process, ignores_resets},
     look::Ends,
     watch::Watcher,
 };
-use crate::generator::{Ended, Failure, KernelTransport, Load, Loaded, Plan, Transport, run};
-
-/// What a run is doing.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Progress {
-    /// A change to the host, about to be made.
-    ChangingHost(String),
-    /// Some time has gone by.
-    Loading {
-        /// Connections started.
-        connections: u64,
-        /// Requests answered.
-        answered: u64,
-        /// Requests that failed.
-        failed: u64,
-        /// Both ends, as far as they are known.
-        held: Sample,
-    },
-}
+use crate::generator::{Ended, Failure, KernelTransport, Load, Loaded, Plan, run};
 
 /// Makes the connections, counts, and looks at both ends.
 ///
@@ -105,31 +86,6 @@ fn reached(server: SocketAddr) -> SocketAddr {
     };
     SocketAddr::new(address, server.port())
 }
-
-/// A transport, and what can be known of the clients' end beyond the conversations.
-pub(super) trait Clients: Transport {
-    /// Why connections are in TIME-WAIT there, with how many. `None`: the kernel's table says.
-    fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
-        None
-    }
-
-    /// Whether a connection is still on its way to its end.
-    fn is_closing(&self) -> bool {
-        false
-    }
-
-    /// The one address from which connections start, if there is one.
-    fn address(&self) -> Option<IpAddr> {
-        None
-    }
-
-    /// Packets that were lost on the way out.
-    fn packets_lost(&self) -> u64 {
-        0
-    }
-}
-
-impl Clients for KernelTransport {}
 
 struct Run<'a> {
     options: &'a LoadOptions,

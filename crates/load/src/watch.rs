@@ -9,9 +9,9 @@ use ackwise_tcp::TimeWaitReason;
 
 use super::{
     Held, Progress, Sample, TimeWait,
+    clients::Clients,
     held::Series,
     look::{Counts, Ends, Looker},
-    run::Clients,
 };
 use crate::generator::{Tally, Watch};
 

@@ -1,4 +1,6 @@
-//! What the reports of all commands share.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | its one idea |
 //! | --- | --- |

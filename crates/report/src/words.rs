@@ -1,5 +1,7 @@
 //! Numbers as a reader wants them.
 
+use std::time::Duration;
+
 /// `12345` as `12,345`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -18,6 +20,20 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// `12.345 ms`.
+pub fn millis(span: Duration) -> String {
+    format!("{:.3} ms", span.as_secs_f64() * 1e3)
+}
+
+/// `12.345 ms` or `12.345 s`, whichever is easier to read.
+pub fn span(span: Duration) -> String {
+    if span < Duration::from_secs(1) {
+        millis(span)
+    } else {
+        format!("{:.3} s", span.as_secs_f64())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +47,13 @@ mod tests {
     fn one_is_not_many() {
         let ports = [0, 1, 2000].map(|number| counted(number, "port"));
         assert_eq!(ports, ["0 ports", "1 port", "2,000 ports"]);
+    }
+
+    #[test]
+    fn a_span_is_in_seconds_from_one_second_on() {
+        let spans = [0, 12_345, 999_999, 1_000_000, 61_500_000].map(Duration::from_micros);
+        let texts = ["0.000 ms", "12.345 ms", "999.999 ms", "1.000 s", "61.500 s"];
+        assert_eq!(spans.map(span), texts);
+        assert_eq!(millis(spans[4]), "61500.000 ms");
     }
 }

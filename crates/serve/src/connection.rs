@@ -14,10 +14,10 @@ use ackwise_http::{
 use crate::{
     Limits,
     close::{close, close_after_client},
+    counters::Counters,
     limits::{ENDLESS_FIELDS, READ_SIZE},
     reply::Reply,
     send::{configure, left_until, send},
-    server::Counters,
     stop::StopSignal,
 };
 

@@ -5,10 +5,7 @@ use std::{
     io,
     net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
     os::{fd::AsFd, unix::net::UnixStream},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -20,8 +17,9 @@ use nix::{
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
-    Limits,
+    Limits, Stats,
     connection::Connection,
+    counters::Counters,
     limits::{ACCEPT_PAUSE, STACK_SIZE, STOP_WAIT},
     stop::StopSignal,
 };
@@ -57,20 +55,6 @@ pub struct Server {
     /// Closing it ends the acceptor's wait.
     wake: Option<UnixStream>,
     acceptor: Option<thread::JoinHandle<()>>,
-}
-
-/// How often what has happened since the start.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Connections that were served.
-    pub accepted: u64,
-    /// Connections closed at once, because there were too many.
-    pub refused: u64,
-    /// Responses sent completely.
-    pub answered: u64,
-    /// Connections that ended by a CLIENT_CLOSE.
-    pub client_closed: u64,
 }
 
 impl Server {
@@ -110,11 +94,7 @@ impl Server {
     /// What has happened so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let Counters { accepted, refused, answered, client_closed } = &self.shared.counters;
-        let [accepted, refused, answered, client_closed] =
-            [accepted, refused, answered, client_closed]
-                .map(|counter| counter.load(Ordering::Relaxed));
-        Stats { accepted, refused, answered, client_closed }
+        self.shared.counters.stats()
     }
 
     /// Closes the listener and every connection, and waits until their threads have ended.
@@ -147,24 +127,6 @@ struct Shared {
     counters: Counters,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    accepted: AtomicU64,
-    refused: AtomicU64,
-    answered: AtomicU64,
-    client_closed: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn count_client_close(&self) {
-        self.client_closed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn count_answer(&self) {
-        self.answered.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 impl Shared {
     fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
@@ -172,12 +134,12 @@ impl Shared {
 
     /// Starts a thread for `stream`, unless there are too many or the system refuses one more.
     fn admit(self: &Arc<Self>, stream: TcpStream) {
-        let id = self.counters.accepted.load(Ordering::Relaxed);
+        let id = self.counters.accepted();
         let stream = Arc::new(stream);
         let seat = {
             let mut open = self.open();
             if open.len() >= self.config.limits.connections {
-                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                self.counters.count_refused();
                 return;
             }
             open.insert(id, Arc::clone(&stream));
@@ -185,11 +147,10 @@ impl Shared {
         };
         let serve = move || seat.serve(&stream);
         let thread = thread::Builder::new().name("connection".into()).stack_size(STACK_SIZE);
-        let counter = match thread.spawn(serve) {
-            Ok(_) => &self.counters.accepted,
-            Err(_) => &self.counters.refused,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        match thread.spawn(serve) {
+            Ok(_) => self.counters.count_accepted(),
+            Err(_) => self.counters.count_refused(),
+        }
     }
 
     /// Shuts every connection down, which ends its thread's reads and writes, and waits for that.

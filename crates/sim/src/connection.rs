@@ -13,7 +13,7 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Side},
     scenario::NodeId,
-    table::Entry,
+    table::{Counted, Entry},
     watch::Watched,
 };
 
@@ -84,17 +84,6 @@ pub(crate) struct End {
     pub(crate) counted: Counted,
     /// Its place in the host's table, if the host has one and it is in it.
     pub(crate) entry: Option<Entry>,
-}
-
-/// How a host counts an end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Counted {
-    /// Not: it listens, or it is closed.
-    Not,
-    /// Among the open ones.
-    Open,
-    /// Among those in TIME-WAIT.
-    TimeWait,
 }
 
 /// What the client's application does on this connection.

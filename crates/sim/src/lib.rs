@@ -1,5 +1,6 @@
-//! Virtual time: runs the TCP of `ackwise-tcp`, the links of `ackwise-link` and the behaviours of
-//! `ackwise-http` from one event queue, unchanged.
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
 //!
 //! | module | one idea |
 //! | --- | --- |

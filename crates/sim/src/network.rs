@@ -186,7 +186,7 @@ impl Network {
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, way: Way, now: Instant) -> (PacketId, Pushed) {
         let segment = &packet.transmit.segment;
-        let size = HEADERS + segment.options.wire_length() + segment.len;
+        let size = HEADERS + segment.options_length() + segment.len;
         let link = self.first_link(way);
         let id = self.insert(packet);
         (id, self.push(Moving { id, size, place: way.0 }, link, now))

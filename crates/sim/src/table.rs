@@ -9,7 +9,6 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_tcp::{ByteCount, Instant};
 
-use crate::connection::Counted;
 use newest::Newest;
 
 /// A host's table of connections, as data.
@@ -67,6 +66,17 @@ pub(crate) struct Entry {
     /// In the list of those in TIME-WAIT, if that is one of its own.
     last: bool,
     number: u64,
+}
+
+/// How a host counts an end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Counted {
+    /// Not: it listens, or it is closed.
+    Not,
+    /// Among the open ones.
+    Open,
+    /// Among those in TIME-WAIT.
+    TimeWait,
 }
 
 /// What a table went through.

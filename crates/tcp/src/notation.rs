@@ -26,7 +26,7 @@
 use core::fmt;
 
 use crate::{
-    segment::{Options, SackBlocks, Segment},
+    segment::{Options, SackBlocks, Segment, TimeWaitHolder},
     seq::SeqNumber,
 };
 
@@ -72,7 +72,7 @@ pub struct Relative {
 impl fmt::Display for Relative {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { segment, isns } = self;
-        let Segment { seq, ack, flags: _, window, options, len } = segment;
+        let Segment { seq, ack, flags: _, window, options, time_wait_holder, len } = segment;
         let seq = seq.distance_from(isns.sender);
         write_flags(segment, f)?;
         write!(f, " {seq}:{}({len})", seq.wrapping_add(*len))?;
@@ -80,7 +80,7 @@ impl fmt::Display for Relative {
             write!(f, " ack {}", ack.distance_from(isns.receiver))?;
         }
         write!(f, " win {window}")?;
-        write_options(options, isns.receiver, f)
+        write_options(options, *time_wait_holder, isns.receiver, f)
     }
 }
 
@@ -108,13 +108,14 @@ fn flag_letters(segment: &Segment) -> [(bool, char); 6] {
 
 fn write_options(
     options: &Options,
+    time_wait_holder: Option<TimeWaitHolder>,
     receiver: SeqNumber,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    if *options == Options::NONE {
+    if *options == Options::NONE && time_wait_holder.is_none() {
         return Ok(());
     }
-    let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = options;
+    let Options { mss, window_scale, sack_permitted, timestamps, sack } = options;
     let mut list = List { f, begun: false };
     if let Some(mss) = mss {
         list.item(format_args!("mss {mss}"))?;
@@ -128,8 +129,8 @@ fn write_options(
     if let Some(shift) = window_scale {
         list.item(format_args!("wscale {}", shift.get()))?;
     }
-    if let Some(hold) = time_wait {
-        list.item(format_args!("TW {}", hold.name()))?;
+    if let Some(holder) = time_wait_holder {
+        list.item(format_args!("TW {}", holder.name()))?;
     }
     if !sack.is_empty() {
         list.item(format_args!("sack{}", Blocks { sack, receiver }))?;

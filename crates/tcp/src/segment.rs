@@ -124,6 +124,9 @@ pub enum TimeWaitHolder {
 }
 
 impl TimeWaitHolder {
+    /// What the option takes of a segment that carries it, padding included.
+    pub(crate) const WIRE_BYTES: u16 = 8;
+
     /// The same end, as the other one sees it.
     #[must_use]
     pub const fn seen_from_the_peer(self) -> Self {
@@ -134,7 +137,7 @@ impl TimeWaitHolder {
     }
 }
 
-/// The options that an endpoint understands. Absent ones are `None`, `false` or empty.
+/// The standard options that an endpoint understands. Absent ones are `None`, `false` or empty.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Options {
     /// Maximum segment size (RFC 9293, section 3.7.1); on SYN only.
@@ -147,9 +150,6 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks (RFC 2018, section 3).
     pub sack: SackBlocks,
-    /// Who holds TIME-WAIT (an experiment of ours, [`wire::TcpOption`](crate::wire::TcpOption) has its
-    /// layout); on SYN and FIN only.
-    pub time_wait: Option<TimeWaitHolder>,
 }
 
 impl Options {
@@ -160,20 +160,14 @@ impl Options {
         sack_permitted: false,
         timestamps: None,
         sack: SackBlocks { blocks: [(SeqNumber(0), SeqNumber(0)); SackBlocks::MAX], len: 0 },
-        time_wait: None,
     };
 
-    /// What the option about TIME-WAIT takes on the wire, padding included.
-    pub(crate) const TIME_WAIT_BYTES: u32 = 8;
-
-    /// Bytes on the wire, padding included: as [`wire::write`](crate::wire::write) orders them, at
-    /// most 40.
-    #[must_use]
-    pub const fn wire_length(&self) -> u32 {
-        let Self { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = self;
-        let fixed = 4 * mss.is_some() as u32
+    /// Bytes on the wire beside `others` bytes of other options.
+    const fn wire_length(&self, others: u32) -> u32 {
+        let Self { mss, window_scale, sack_permitted, timestamps, sack } = self;
+        let fixed = others
+            + 4 * mss.is_some() as u32
             + 4 * window_scale.is_some() as u32
-            + Self::TIME_WAIT_BYTES * time_wait.is_some() as u32
             + match (sack_permitted, timestamps.is_some()) {
                 (false, false) => 0,
                 (true, false) => 4,
@@ -196,8 +190,11 @@ pub struct Segment {
     pub flags: Flags,
     /// SEG.WND as it stands in the header: not scaled.
     pub window: u16,
-    /// The options.
+    /// The standard options.
     pub options: Options,
+    /// Who holds TIME-WAIT: an experimental option ([`wire::TcpOption`](crate::wire::TcpOption) has
+    /// its layout). Only an end that negotiates it sends it, and only on SYN and FIN.
+    pub time_wait_holder: Option<TimeWaitHolder>,
     /// Bytes of data. SYN and FIN are not counted here, see [`Segment::sequence_length`].
     pub len: u32,
 }
@@ -208,6 +205,14 @@ impl Segment {
     #[must_use]
     pub const fn sequence_length(&self) -> u32 {
         self.len + self.flags.syn as u32 + self.flags.fin as u32
+    }
+
+    /// Bytes of all options on the wire, padding included: as [`wire::write`](crate::wire::write)
+    /// orders them, at most 40.
+    #[must_use]
+    pub const fn options_length(&self) -> u32 {
+        let holder = if self.time_wait_holder.is_some() { TimeWaitHolder::WIRE_BYTES } else { 0 };
+        self.options.wire_length(holder as u32)
     }
 
     /// The first sequence number after this segment.

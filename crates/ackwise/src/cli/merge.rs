@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use ackwise_lab::run::{
-    export::{About, Shown},
+use ackwise_lab::{
     measures::{matches, renamed},
-    merge,
+    run::{
+        export::{About, Shown},
+        merge,
+    },
 };
 use clap::Args;
 

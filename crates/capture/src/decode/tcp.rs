@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use ackwise_tcp::{Flags, Options, Segment, SeqNumber, Timestamps, wire::OptionList};
+use ackwise_tcp::{
+    Flags, Options, Segment, SeqNumber, TimeWaitHolder, Timestamps, wire::OptionList,
+};
 
 use super::{NotTcp, Seen, Station, ip::Datagram};
 use crate::read::{Frame, LARGEST_PACKET};
@@ -24,6 +26,7 @@ pub(super) fn segment<'a>(
     }
     let captured = rest.captured();
     let (options, payload) = captured.split_at(options_length.min(captured.len()));
+    let (understood, time_wait_holder) = understood(options);
     let ack = SeqNumber(u32::from_be_bytes([a0, a1, a2, a3]));
     Ok(Seen {
         number: frame.number,
@@ -36,7 +39,8 @@ pub(super) fn segment<'a>(
             ack: (flags & flag::ACK != 0).then_some(ack),
             flags: control_bits(flags),
             window: u16::from_be_bytes([w0, w1]),
-            options: understood(options),
+            options: understood,
+            time_wait_holder,
             len: u32::try_from(len).map_err(|_| NotTcp::Malformed)?,
         },
         payload,
@@ -50,15 +54,14 @@ pub(super) fn segment<'a>(
 
 /// The options of a list. That of nearly all segments is short-circuited: "NOP, NOP, timestamps",
 /// as RFC 7323, appendix A, recommends it.
-fn understood(list: &[u8]) -> Options {
+fn understood(list: &[u8]) -> (Options, Option<TimeWaitHolder>) {
     match *list {
-        [1, 1, 8, 10, a, b, c, d, e, f, g, h] => Options {
-            timestamps: Some(Timestamps {
-                value: u32::from_be_bytes([a, b, c, d]),
-                echo: u32::from_be_bytes([e, f, g, h]),
-            }),
-            ..Options::NONE
-        },
+        [1, 1, 8, 10, a, b, c, d, e, f, g, h] => {
+            let value = u32::from_be_bytes([a, b, c, d]);
+            let echo = u32::from_be_bytes([e, f, g, h]);
+            let timestamps = Some(Timestamps { value, echo });
+            (Options { timestamps, ..Options::NONE }, None)
+        }
         _ => OptionList::new(list).understood(),
     }
 }

@@ -24,7 +24,7 @@ struct Print {
 
 impl Print {
     fn of(seen: &Seen<'_>) -> Self {
-        let Segment { seq, ack, flags, window, options, len } = seen.segment;
+        let Segment { seq, ack, flags, window, options, time_wait_holder: _, len } = seen.segment;
         let timestamp = options.timestamps.map(|it| it.value);
         Self { seq, ack, flags, len, window, timestamp, identification: seen.identification }
     }

@@ -97,6 +97,7 @@ impl Wire {
                     ..Options::NONE
                 },
                 len: u32::try_from(bytes.len()).unwrap(),
+                ..Segment::default()
             };
             let mut places = places.to_vec();
             if !from_client {

@@ -92,7 +92,7 @@ impl Streams {
         }
         let stream = if to_server { &self.client } else { &self.server };
         let at = Instant::EPOCH + Duration::from_secs_f64(millis / 1_000.0);
-        let mut segment = Segment { seq: SeqNumber(0), ack: None, flags, window, options, len: 0 };
+        let mut segment = Segment { flags, window, options, ..Segment::default() };
         let other = if to_server { ISNS[1] } else { ISNS[0] };
         segment.ack = ack.map(|it| SeqNumber(other + 1 + it));
         if data.len() <= MSS {

@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_http::{Method, ResponseEvent, ResponseHead, ResponseParser};
 
-use super::{Acked, Arrived, Exchange, Trouble, exchange::HeadEnd, layer::Plain};
+use super::{Acked, Arrived, Exchange, Trouble, exchange::HeadEnd, plain::Plain};
 
 /// The responses of one conversation.
 pub(super) struct Reader {

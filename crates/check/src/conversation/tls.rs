@@ -13,7 +13,7 @@ use std::{
 
 use rustls::{CertificateError, ClientConnection, OtherError};
 
-use super::{Trouble, layer::Plain};
+use super::{Trouble, plain::Plain};
 use crate::stack::{Connection, Happening, TransportError};
 
 /// One TLS session over one connection.

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 
 use super::{Facts, Found, facts::unended, follow, ms};
 use crate::{
@@ -45,7 +46,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             return Ok(report(judgement, &kept, sizes, &first));
         }
     }
-    let tried = super::counted(sizes.len() as u64, "size");
+    let tried = counted(sizes.len() as u64, "size");
     let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     Ok(Found::new(Verdict::Pass, format!("nothing is held for a timer ({tried} tried)"), values))
 }

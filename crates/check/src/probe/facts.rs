@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ackwise_cause::Software;
 
-use super::Idle;
 use crate::conversation::{Exchange, Page};
 
 /// A server, as far as it is known.
@@ -25,6 +24,15 @@ pub struct Facts {
     pub idle: Option<Idle>,
     /// A head was seen to arrive in a segment of its own.
     pub split_seen: Option<Exchange>,
+}
+
+/// What became of a connection that was left idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Idle {
+    /// How long it has been idle.
+    pub lasted: Duration,
+    /// The server has closed it.
+    pub closed_by_server: bool,
 }
 
 impl Facts {

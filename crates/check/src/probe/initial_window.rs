@@ -1,6 +1,7 @@
 //! `initial-window`: segments sent before the first ACK.
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 
 use super::{Facts, Found, flight::View};
 use crate::{
@@ -57,7 +58,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
         _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
     };
-    let counted = super::counted(segments, "segment");
+    let counted = counted(segments, "segment");
     let summary = format!("{counted} before the first ACK, {note}");
     Ok(Found::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
 }

@@ -6,22 +6,14 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 
-use super::{Facts, Found, rounded};
+use super::{Facts, Found, Idle, rounded};
 use crate::{
     card::{KeepAlive, Verdict},
     conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
     stack::{Acknowledge, Receiver},
 };
-
-/// What became of a connection that was left idle.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Idle {
-    /// How long it has been idle.
-    pub lasted: Duration,
-    /// The server has closed it.
-    pub closed_by_server: bool,
-}
 
 /// Uses up what is left of the requests, to see the server's limit.
 pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
@@ -94,7 +86,7 @@ struct Seen {
 }
 
 fn report(seen: &Seen) -> Found {
-    let requests = |number: u32| super::counted(u64::from(number), "request");
+    let requests = |number: u32| counted(u64::from(number), "request");
     let tenths = |span: Duration| rounded((span.as_secs_f64() * 10.0).round() / 10.0);
     let closed_after = seen.idle.filter(|idle| idle.closed_by_server).map(|idle| idle.lasted);
     let open_after = seen.idle.filter(|idle| !idle.closed_by_server).map(|idle| idle.lasted);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_report::words::counted;
 
 use super::{
     Facts, Found,
@@ -217,7 +218,7 @@ fn report(sizes: &[Size]) -> Found {
             (verdict, Some(ms(cost)), summary)
         }
         Release::NotHeld => {
-            let tried = super::counted(sizes.len() as u64, "size");
+            let tried = counted(sizes.len() as u64, "size");
             (Verdict::Pass, None, format!("nothing waits for our ACK ({tried} tried)"))
         }
         Release::Timer => {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Exporter, Report};
-use crate::{builtin::PageTimes, card::Card};
+use crate::{card::Card, page_times::PageTimes};
 
 /// One JSON object: a [`Document`].
 #[derive(Clone, Copy, Debug, Default)]

@@ -19,8 +19,8 @@ pub use text::Text;
 use ackwise_report::escape;
 
 use super::{
-    builtin::PageTimes,
     card::{BuiltIn, Card, Finding, Verdict},
+    page_times::PageTimes,
 };
 
 /// Everything that one run of `check` has to say.

@@ -2,7 +2,7 @@
 
 use ackwise_report::layout::milliseconds;
 
-use crate::{builtin::PageTimes, card::BuiltIn};
+use crate::{card::BuiltIn, page_times::PageTimes};
 
 /// One set of documents, at both servers.
 pub(super) struct Row<'a> {

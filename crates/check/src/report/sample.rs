@@ -2,11 +2,11 @@
 
 use super::Report;
 use crate::{
-    builtin::PageTimes,
     card::{
         Bound, BuiltIn, Card, Finding, FindingId, NagleDelayedAck, Pipelining, ReleasedBy,
         SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize, Values, Verdict,
     },
+    page_times::PageTimes,
 };
 
 /// A user's server with one finding of each verdict.

@@ -8,9 +8,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fmt,
     net::SocketAddr,
-    time::Duration,
 };
 
 use ackwise_capture::{analysis::Analysis, decode::Seen};
@@ -18,87 +16,7 @@ use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, SeqNumber, Timestamps};
 
 use super::Apart;
-use crate::text::millis;
-
-/// How two clocks differ.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Clocks {
-    /// By so many nanoseconds the server's clock is ahead of the client's, in the surest minute.
-    pub ahead: i64,
-    /// That is not more wrong than this.
-    pub uncertainty: Duration,
-    /// By so many nanoseconds it got on from the first minute to the last, if that is certain.
-    pub drift: i64,
-    /// Packets that are in both captures, by direction: to the server, to the client.
-    pub packets: [u64; 2],
-    /// By the server's clock, in order; at least one.
-    minutes: Vec<Minute>,
-}
-
-/// How they differ in a part of the captures.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Minute {
-    begins: Instant,
-    ahead: i64,
-    uncertainty: Duration,
-}
-
-impl Minute {
-    const NANOS: u64 = 60_000_000_000;
-
-    /// Of the least differences in both directions; `None` if packets seem to arrive before they left.
-    fn of(begins: Instant, there: i128, back: i128) -> Option<Self> {
-        let ahead = i64::try_from((there - back) / 2).ok()?;
-        let uncertainty = u64::try_from(there + back).ok()? / 2;
-        Some(Self { begins, ahead, uncertainty: Duration::from_nanos(uncertainty) })
-    }
-}
-
-impl Clocks {
-    /// Of at least one minute.
-    fn of(minutes: Vec<Minute>, packets: [u64; 2]) -> Option<Self> {
-        let surest = minutes.iter().min_by_key(|it| it.uncertainty)?;
-        let (first, last) = (minutes.first()?, minutes.last()?);
-        let drift = last.ahead - first.ahead;
-        let doubt = first.uncertainty + last.uncertainty;
-        let certain = Duration::from_nanos(drift.unsigned_abs()) > doubt;
-        Some(Self {
-            ahead: surest.ahead,
-            uncertainty: surest.uncertainty,
-            drift: if certain { drift } else { 0 },
-            packets,
-            minutes,
-        })
-    }
-
-    /// What the client's clock says when the server's says that.
-    pub(super) fn at_client(&self, at_server: Instant) -> Instant {
-        let after = self.minutes.partition_point(|it| it.begins <= at_server);
-        let ahead = self.minutes[after.saturating_sub(1)].ahead;
-        Instant::from_nanos(at_server.as_nanos().saturating_add_signed(-ahead))
-    }
-
-    /// How wrong that is at most.
-    pub(super) fn slack(&self) -> Duration {
-        self.minutes.iter().map(|it| it.uncertainty).max().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Clocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ahead, uncertainty, drift, packets: [to_server, to_client], minutes: _ } = self;
-        let span = |nanos: i64| millis(Duration::from_nanos(nanos.unsigned_abs()));
-        let where_to = if *ahead < 0 { "behind" } else { "ahead of" };
-        write!(f, "the server's clock is {} {where_to} the client's, ", span(*ahead))?;
-        write!(f, "give or take {}", millis(*uncertainty))?;
-        if *drift != 0 {
-            let way = if *drift < 0 { "lost" } else { "gained" };
-            write!(f, ", and {way} {} meanwhile", span(*drift))?;
-        }
-        write!(f, " ({to_server} and {to_client} packets in common)")
-    }
-}
+use crate::joined::{Clocks, Minute};
 
 /// The ends of a connection as the client's capture has them, and as the server's has them.
 pub(super) type Names = BTreeMap<[SocketAddr; 2], [SocketAddr; 2]>;
@@ -261,6 +179,8 @@ impl Common {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ackwise_capture::analysis::Analyser;
 
     use super::*;

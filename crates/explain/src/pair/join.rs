@@ -17,10 +17,8 @@ use ackwise_capture::{
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use super::{
-    Counts,
-    clocks::{Clocks, Names},
-};
+use super::clocks::Names;
+use crate::joined::{Clocks, Counts};
 
 /// Joins the server's verdicts into the client's.
 pub(super) fn join(

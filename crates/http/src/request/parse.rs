@@ -5,11 +5,12 @@
 
 use core::mem;
 
-use super::{Request, RequestError, RequestErrorKind};
+use super::{
+    ASTERISK, REQUEST_BODY_LIMIT, REQUEST_HEAD_LIMIT, Request, RequestError, RequestErrorKind,
+};
 use crate::{
     ConnectionOptions, Fields, Framing, Method, Version,
     body::{BodyScanner, BodyStep},
-    client_close,
     cursor::Cursor,
     framing,
     head::{FIELD_LIMIT, HeadScanner, HeadStep, malformed_line},
@@ -39,7 +40,7 @@ impl RequestParser {
         Self { offset: 0, state: State::head(), client_close: false }
     }
 
-    /// Takes CLIENT_CLOSE for a request, too; see [`client_close`].
+    /// Takes CLIENT_CLOSE for a request, too; see [`client_close`](crate::client_close).
     #[must_use]
     pub const fn with_client_close(mut self) -> Self {
         self.client_close = true;
@@ -115,7 +116,7 @@ impl RequestParser {
             return Ok(());
         }
         let plain = *version == Version::Http11
-            && target == client_close::TARGET
+            && target == ASTERISK
             && matches!(framing, Framing::None | Framing::Length(0));
         match (self.client_close, plain) {
             (true, true) => Ok(()),
@@ -210,9 +211,3 @@ fn is_malformed(head: &[u8]) -> bool {
 const fn error<T>(at: u64, kind: RequestErrorKind) -> Result<T, RequestError> {
     Err(RequestError { at, kind })
 }
-
-/// Most bytes that the head of a request may have; Apache reads 8 KiB, nginx 32 KiB.
-pub const REQUEST_HEAD_LIMIT: usize = 16 * 1024;
-
-/// Most bytes of content that are discarded for the sake of the next request.
-pub const REQUEST_BODY_LIMIT: u64 = 64 * 1024;

@@ -7,7 +7,7 @@ use crate::{
     chunked::ChunkError,
     framing::FramingError,
     head::FIELD_LIMIT,
-    response::parse::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT},
+    response::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT},
 };
 
 /// What is wrong with a stream of responses, and where.

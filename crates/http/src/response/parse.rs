@@ -6,7 +6,10 @@
 use alloc::{collections::VecDeque, vec::Vec};
 use core::mem;
 
-use super::{Response, ResponseError, ResponseErrorKind, ResponseHead, error::Found};
+use super::{
+    INTERIM_LIMIT, RESPONSE_HEAD_LIMIT, Response, ResponseError, ResponseErrorKind, ResponseHead,
+    error::Found,
+};
 use crate::{
     ConnectionOptions, Fields, KeepAlive, Method, Missing, Persistence, Version,
     body::{BodyScanner, BodyStep},
@@ -324,9 +327,3 @@ const fn error<T>(at: u64, kind: ResponseErrorKind) -> Result<T, ResponseError> 
 }
 
 const PROTOCOL: &[u8] = b"HTTP/1.";
-
-/// Most bytes that the head of a response may have; nginx and Apache send at most 32 KiB.
-pub const RESPONSE_HEAD_LIMIT: usize = 64 * 1024;
-
-/// Most interim responses before a final one. A server sends one 100 or 103, or a 102 now and then.
-pub const INTERIM_LIMIT: u32 = 16;

@@ -5,3 +5,4 @@ mod client_close;
 mod properties;
 mod requests;
 mod responses;
+mod unseen;

@@ -5,7 +5,7 @@ use ackwise_http::{
     CloseReason::*,
     Framing, FramingError, Method, Missing,
     Persistence::*,
-    ResponseErrorKind, ResponseEvent, ResponseParser, Version,
+    ResponseBuilder, ResponseErrorKind, ResponseEvent, ResponseParser, Version,
     response::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT, responses},
 };
 
@@ -201,4 +201,27 @@ fn a_parser_knows_what_is_outstanding() {
     assert!(matches!(parser.advance(&mut &b""[..]), Ok(Some(ResponseEvent::End(_)))));
     assert_eq!((parser.unanswered(), parser.is_within_response()), (1, false));
     assert_eq!(parser.handle_close(), Ok(None));
+}
+
+#[test]
+fn a_status_line_has_the_phrase_of_rfc_9110() {
+    // RFC 9110, section 15, and RFC 6585, section 5.
+    for (status, phrase) in [
+        (200, "OK"),
+        (206, "Partial Content"),
+        (302, "Found"),
+        (400, "Bad Request"),
+        (404, "Not Found"),
+        (405, "Method Not Allowed"),
+        (413, "Content Too Large"),
+        (416, "Range Not Satisfiable"),
+        (431, "Request Header Fields Too Large"),
+        (501, "Not Implemented"),
+        (505, "HTTP Version Not Supported"),
+        // RFC 9112, section 4: the phrase may be absent, but not the space before it.
+        (299, ""),
+    ] {
+        let head = ResponseBuilder::new(Version::Http11, status).encode().unwrap();
+        assert_eq!(head, format!("HTTP/1.1 {status} {phrase}\r\n\r\n").as_bytes());
+    }
 }

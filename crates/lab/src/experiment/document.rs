@@ -4,27 +4,10 @@ use std::{fmt, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ExperimentError, Problem};
-
-/// Where something was written: in a file, or on the command line.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Place {
-    /// The file's name, or the option with its value.
-    pub source: Arc<str>,
-    /// From 1; 0 on the command line.
-    pub line: usize,
-    /// In characters, from 1; 0 on the command line.
-    pub column: usize,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.source),
-            line => write!(f, "{}:{line}:{}", self.source, self.column),
-        }
-    }
-}
+use super::{
+    error::{ExperimentError, Problem},
+    place::Place,
+};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -95,20 +78,6 @@ impl Table {
         result
     }
 }
-
-impl Place {
-    /// On the command line.
-    pub(crate) fn option(text: &str) -> Self {
-        let shown = match text.char_indices().nth(LONGEST_OPTION) {
-            Some((end, _)) => format!("{}…", &text[..end]).into(),
-            None => text.into(),
-        };
-        Self { source: shown, line: 0, column: 0 }
-    }
-}
-
-/// Of a longer option, a message shows the beginning only.
-const LONGEST_OPTION: usize = 200;
 
 impl Item {
     /// Reads a whole file.

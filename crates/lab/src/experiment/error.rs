@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::document::Place;
+use super::place::Place;
 
 /// An experiment cannot be read. Its author is at fault, and is told where.
 #[derive(Clone, Debug, Eq, PartialEq)]

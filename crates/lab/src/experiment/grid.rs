@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use super::{
     case::{CaseValue, Labels},
-    document::{Entry, Item, Place, Table, Value},
+    document::{Entry, Item, Table, Value},
     error::ExperimentError,
     path::Path,
+    place::Place,
     reader::{Field, join},
 };
 

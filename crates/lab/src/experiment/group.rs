@@ -1,8 +1,9 @@
 //! Groups: `count = 4` makes four of a node, and what names the group is made four times.
 
 use super::{
-    document::{Item, Place, Table, Value},
+    document::{Item, Table, Value},
     error::ExperimentError,
+    place::Place,
     reader::{Field, join},
 };
 

@@ -9,7 +9,7 @@
 //!
 //! | module | one idea |
 //! | --- | --- |
-//! | `document` | TOML in which everything knows where it was written |
+//! | `document`, `place` | TOML in which everything knows where it was written |
 //! | `reader` | takes a table apart, and complains about what is left |
 //! | `quantity` | numbers with units |
 //! | `path` | sets a value: for `--set` and for the grid |
@@ -34,6 +34,7 @@ mod link;
 mod load;
 mod pages;
 mod path;
+mod place;
 pub(crate) mod quantity;
 mod reader;
 mod scenario;
@@ -47,16 +48,16 @@ use std::{collections::BTreeSet, num::NonZeroU64};
 
 pub use built_in::{built_in, built_in_names};
 pub use case::{Case, CaseValue, Labels};
-pub use document::Place;
 pub use error::{ExperimentError, Problem};
 pub use load::LoadError;
 pub(crate) use load::read_text;
+pub use place::Place;
 
 use ackwise_link::Seed;
 use document::{Item, Table, Value};
 use reader::Field;
 
-use crate::run::measures::{matches, names, rename_notice};
+use crate::measures::{matches, names, rename_notice};
 
 /// An experiment: one or more cases, each to be run with each seed.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! The path of a key in a document, and setting what stands there.
 
 use super::{
-    document::{Item, Place, Table, Value},
+    document::{Item, Table, Value},
     error::{ExperimentError, Problem},
+    place::Place,
     scenario::OF_THE_EXPERIMENT,
 };
 

@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    document::{Item, Place, Table, Value},
+    document::{Item, Table, Value},
     error::{ExperimentError, Problem, suggestion},
+    place::Place,
     quantity::{Quantity, parse},
 };
 

@@ -1,10 +1,8 @@
-//! The papers' figures, drawn from our runs; where values of a figure are published, these too.
+//! A figure of a paper, drawn from our runs; where values of it are published, these too.
 
 use ackwise_report::{Block, Line, Style};
 
-use super::{
-    ReproduceError, faber, gurkan, heidemann, paper::Paper, report::PaperResults, table::Row,
-};
+use super::table::Row;
 
 /// A figure of a paper, or one of ours that shows what a paper has as a table.
 #[derive(Clone, Debug)]
@@ -35,17 +33,4 @@ pub(super) fn compared<'a>(
     let ours = Line::new(format!("{name}, ours"), points(|row| row.ours));
     let published = Line::new(format!("{name}, published"), points(|row| row.published));
     [ours.hued(hue), published.styled(Style::Points).hued(hue)]
-}
-
-/// The figures of a paper whose `results` are here. What is not in these is run: seconds.
-///
-/// # Errors
-///
-/// If an experiment file or a run fails.
-pub fn figures(results: &PaperResults) -> Result<Vec<Figure>, ReproduceError> {
-    match results.paper {
-        Paper::Heidemann => heidemann::figures(results),
-        Paper::Gurkan => gurkan::figures(results),
-        Paper::Faber => Ok(faber::figures(&results.tables)),
-    }
 }

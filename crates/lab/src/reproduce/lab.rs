@@ -16,7 +16,7 @@ use ackwise_explain::Explained;
 use ackwise_link::Seed;
 use ackwise_sim::{Measures, Observer, Scenario, scenario::NodeId};
 
-use super::{ReproduceError, study::File};
+use super::{ReproduceError, file::File};
 use crate::{
     experiment::{Case, Experiment, Labels},
     run::explainer::Explainer,

@@ -5,9 +5,10 @@
 //! | [`published`] | the papers' tables, as printed |
 //! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
 //! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
+//! | [`file`] | experiment files that are part of the program |
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
 //! | [`stalls`], [`packets`] | observers |
-//! | [`figure`] | the papers' figures, from our runs |
+//! | [`figure`] | a figure of a paper, from our runs |
 //! | [`analytic`] | the papers' model, as equations |
 //! | [`paper`], [`heidemann`], [`gurkan`], [`faber`] | which papers, one folder each |
 //! | [`report`] | text, Markdown, JSON, a page |
@@ -16,6 +17,7 @@ pub mod analytic;
 pub mod claim;
 pub mod faber;
 pub mod figure;
+pub mod file;
 pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;
@@ -29,7 +31,8 @@ pub mod study;
 pub mod table;
 
 use ackwise_sim::RunError;
-use paper::Paper;
+use figure::Figure;
+use paper::{Paper, PaperResults};
 use published::PublishedError;
 use report::Reproduction;
 
@@ -58,9 +61,26 @@ pub fn reproduce(
 ) -> Result<Reproduction, ReproduceError> {
     let mut reproduction = Reproduction::default();
     for &paper in papers {
-        reproduction.papers.push(paper.reproduce(effort, progress)?);
+        reproduction.papers.push(match paper {
+            Paper::Heidemann => heidemann::reproduce(progress),
+            Paper::Gurkan => gurkan::reproduce(effort, progress),
+            Paper::Faber => faber::reproduce(effort, progress),
+        }?);
     }
     Ok(reproduction)
+}
+
+/// The figures of a paper whose `results` are here. What is not in these is run: seconds.
+///
+/// # Errors
+///
+/// If an experiment file or a run fails.
+pub fn figures(results: &PaperResults) -> Result<Vec<Figure>, ReproduceError> {
+    match results.paper {
+        Paper::Heidemann => heidemann::figures(results),
+        Paper::Gurkan => gurkan::figures(results),
+        Paper::Faber => Ok(faber::figures(&results.tables)),
+    }
 }
 
 /// A paper cannot be reproduced.

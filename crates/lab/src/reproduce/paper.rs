@@ -1,6 +1,9 @@
-//! The papers that are reproduced. A new one is a folder here and a variant of [`Paper`].
+//! The papers that are reproduced, and what came out of one. A new paper is a variant of [`Paper`], a
+//! folder, and an arm in each `match` of the module above.
 
-use super::{Effort, ReproduceError, faber, gurkan, heidemann, report::PaperResults};
+use serde::Serialize;
+
+use super::{claim::Claim, table::Table};
 
 /// A paper, or two versions of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,21 +63,16 @@ impl Paper {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|paper| paper.name() == name)
     }
+}
 
-    /// Runs its experiments and compares. `progress` hears of each before it begins.
-    ///
-    /// # Errors
-    ///
-    /// An experiment file or a run that fails.
-    pub fn reproduce(
-        self,
-        effort: Effort,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<PaperResults, ReproduceError> {
-        match self {
-            Self::Heidemann => heidemann::reproduce(progress),
-            Self::Gurkan => gurkan::reproduce(effort, progress),
-            Self::Faber => faber::reproduce(effort, progress),
-        }
-    }
+/// What came out of one paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PaperResults {
+    /// Which one.
+    #[serde(skip)]
+    pub paper: Paper,
+    /// Its tables and figures, and tables of ours.
+    pub tables: Vec<Table>,
+    /// Its sentences.
+    pub claims: Vec<Claim>,
 }

@@ -138,7 +138,7 @@ mod tests {
     use crate::reproduce::lab;
 
     /// The stalls of each case, and pages.
-    fn stalls(file: crate::reproduce::study::File) -> Vec<(u64, u64)> {
+    fn stalls(file: crate::reproduce::file::File) -> Vec<(u64, u64)> {
         let outcomes = lab::run(file, |_| Stalls::of(Side::Server)).unwrap();
         let pages = |measures: &ackwise_sim::Measures| measures.applications["web"].documents;
         outcomes.iter().map(|outcome| (outcome.seen.count, pages(&outcome.measures))).collect()

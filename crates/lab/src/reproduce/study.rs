@@ -5,33 +5,13 @@ use ackwise_sim::{measure::ApplicationMeasures, observe::Side};
 
 use super::{
     ReproduceError,
+    file::File,
     inputs::inputs,
     lab::{self, Outcome},
     stalls::Stalls,
     table::{Case, CaseValue, Row, Table},
 };
 use crate::experiment::Labels;
-
-/// A file of `experiments/`, as part of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct File {
-    /// Its name.
-    pub name: &'static str,
-    /// What is in it.
-    pub text: &'static str,
-}
-
-/// A [`File`] of `experiments/` by its name.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! experiment_file {
-    ($name:literal) => {
-        $crate::reproduce::study::File {
-            name: $name,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/experiments/", $name)),
-        }
-    };
-}
 
 /// An experiment, and what its table shows.
 #[derive(Clone, Copy, Debug)]

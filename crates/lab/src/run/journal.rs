@@ -10,11 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    measures::rename_notice,
-    row::{Place, Row, VERSION},
-};
-use crate::experiment::Experiment;
+use super::row::{Place, Row, VERSION};
+use crate::{experiment::Experiment, measures::rename_notice};
 
 /// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]

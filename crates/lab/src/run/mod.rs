@@ -7,7 +7,6 @@
 //! | module | one idea |
 //! | --- | --- |
 //! | `row` | a case, a seed, and what was measured |
-//! | [`measures`] | measures by name |
 //! | `work` | which rows are to be run, and who runs them |
 //! | `shard` | a part of the rows, for one machine of several |
 //! | `journal` | finished rows in a file, so that nothing is run twice |
@@ -24,7 +23,6 @@ pub mod explainer;
 pub mod export;
 mod journal;
 mod live;
-pub mod measures;
 mod merge;
 pub mod pcap;
 pub mod record;

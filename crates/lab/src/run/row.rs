@@ -6,8 +6,8 @@ use ackwise_sim::Measures;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measures::flatten;
 use crate::experiment::{Experiment, Labels};
+use crate::measures::flatten;
 
 /// One case with one seed, and what was measured.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]

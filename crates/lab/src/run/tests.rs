@@ -196,7 +196,7 @@ fn json_has_the_promised_shape() {
 #[test]
 fn all_measures_are_known_by_name() {
     let experiment = sweep().with_set("watch_causes=true").unwrap();
-    let known = measures::names(&experiment.cases()[0].scenario);
+    let known = crate::measures::names(&experiment.cases()[0].scenario);
     for name in all(&experiment, &Options::default())[0].measures.keys() {
         assert!(known.contains(name), "{name}");
     }

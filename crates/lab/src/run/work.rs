@@ -98,7 +98,7 @@ pub enum RunAllError {
 /// Runs all rows of an experiment that belong to this shard; the rows come in the experiment's order.
 ///
 /// ```no_run
-/// use ackwise::{experiment::Experiment, run::{Options, run_all}};
+/// use ackwise_lab::{experiment::Experiment, run::{Options, run_all}};
 ///
 /// let text = std::fs::read_to_string("crates/lab/experiments/stalls.toml")?;
 /// let experiment = Experiment::parse("stalls.toml", &text)?.with_set("seeds=3")?;

@@ -27,7 +27,12 @@ impl Report {
     /// Why a measurement over this link may be doubtful; empty if nothing speaks against it.
     #[must_use]
     pub fn doubts(&self) -> Vec<Doubt> {
-        Doubt::of(self)
+        let Self { to_server, to_client, lateness: Lateness { p99, .. }, scheduling, .. } = self;
+        let packets = to_server.dropped_by_accident() + to_client.dropped_by_accident();
+        let dropped = (packets > 0).then_some(Doubt::DroppedByAccident { packets });
+        let late =
+            (*p99 > Doubt::LATE).then(|| Doubt::Late { p99: *p99, scheduling: scheduling.clone() });
+        dropped.into_iter().chain(late).collect()
     }
 }
 
@@ -152,3 +157,27 @@ impl fmt::Display for Lateness {
 }
 
 const LATENESS_LIMIT_NANOS: u64 = 60_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accidents_and_lateness_are_doubtful_and_losses_on_purpose_are_not() {
+        let mut report = Report {
+            to_server: WayReport::default(),
+            to_client: WayReport::default(),
+            lateness: Lateness { p99: Doubt::LATE, ..Lateness::default() },
+            scheduling: Scheduling::RoundRobin,
+            ran: Duration::ZERO,
+        };
+        report.to_server.link.dropped_loss = 1;
+        assert_eq!(report.doubts(), []);
+        report.to_client.unread = 2;
+        report.to_server.refused = 1;
+        assert_eq!(report.doubts(), [Doubt::DroppedByAccident { packets: 3 }]);
+        report.lateness.p99 = Duration::from_micros(1_001);
+        assert!(matches!(report.doubts()[..], [_, Doubt::Late { .. }]));
+        assert!(report.to_string().contains("doubtful: 3 packets"), "{report}");
+    }
+}

@@ -61,11 +61,13 @@ mod secrets;
 mod send_buffer;
 mod table;
 mod trace;
+mod tuple;
 
 pub use counters::Counters;
 pub use listener::Listen;
-pub use table::{ConnectionId, Tuple};
+pub use table::ConnectionId;
 pub use trace::{Direction, Tap, Trace, Traced};
+pub use tuple::Tuple;
 
 use connection::{Connection, Owner};
 use deadlines::Deadlines;

@@ -1,8 +1,8 @@
 //! All connections, by id and by addresses.
 
-use std::{collections::HashMap, fmt, net::SocketAddr};
+use std::{collections::HashMap, fmt};
 
-use super::connection::Connection;
+use super::{connection::Connection, tuple::Tuple};
 
 /// Names a connection of one [`super::TunStack`]. An id is never used again, so one that is out of date
 /// names nothing.
@@ -16,15 +16,6 @@ impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.slot, self.generation)
     }
-}
-
-/// The two addresses that identify a connection on the wire.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Tuple {
-    /// Our end.
-    pub ours: SocketAddr,
-    /// The other end.
-    pub peer: SocketAddr,
 }
 
 /// Slots that are used again; each counts its tenants.

@@ -48,7 +48,8 @@ impl fmt::Display for Traced {
             Direction::In => '<',
             Direction::Out => '>',
         };
-        let Segment { seq, ack, flags, window, options: _, len } = self.segment;
+        let Segment { seq, ack, flags, window, options: _, time_wait_holder: _, len } =
+            self.segment;
         write!(f, "{} {arrow} Flags [", self.at)?;
         for (set, letter) in [
             (flags.syn, 'S'),

@@ -167,8 +167,8 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     }
 }
 
-/// Somebody has it, or it is in TIME-WAIT.
-fn is_about_the_port(error: &io::Error) -> bool {
+/// Whether `error` means that the local port is in use, if only in TIME-WAIT: another one may do.
+pub(crate) fn is_about_the_port(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
 

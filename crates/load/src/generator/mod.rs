@@ -15,10 +15,10 @@
 //! use std::time::Duration;
 //!
 //! use ackwise_http::Behaviour;
-//! use ackwise_serve::{
-//!     Config, Server,
-//!     load::{Close, KernelTransport, Load, Pace, Plan, Schedule, Sources, Watch, run},
+//! use ackwise_load::generator::{
+//!     Close, KernelTransport, Load, Pace, Plan, Schedule, Sources, Watch, run,
 //! };
+//! use ackwise_serve::{Config, Server};
 //!
 //! let server = Server::start(Config::loopback(Behaviour::FIXED))?;
 //! let plan = Plan::new("localhost", "/300", Close::Server)?;
@@ -46,6 +46,8 @@ mod transport;
 
 pub use failure::Failure;
 pub use kernel::KernelTransport;
+#[cfg(target_os = "linux")]
+pub(crate) use kernel::is_about_the_port;
 pub use plan::{Close, Drain, Plan};
 pub use run::{Ended, Load, Loaded, RunError, Watch, run};
 pub use schedule::{Pace, Schedule};

@@ -12,12 +12,11 @@ use ackwise_tcp::{
 
 use super::{Event, World};
 use crate::{
-    connection::Counted,
     measure::HostMeasures,
     network::{Packet, PacketId},
     observe::Observer,
     scenario::{CostModel, Node, NodeId},
-    table::{Entry, Table},
+    table::{Counted, Entry, Table},
 };
 
 /// A node with its state. A router's stays as it is.

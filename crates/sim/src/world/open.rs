@@ -7,11 +7,12 @@ use ackwise_tcp::{Config, Endpoint, Instant, SeqNumber, State, Timer, policy::Ho
 
 use super::{Event, START, World};
 use crate::{
-    connection::{Client, Connection, Counted, End, Owner, Server},
+    connection::{Client, Connection, End, Owner, Server},
     error::RunError,
     network::Way,
     observe::{ConnectionId, Observer, Side},
     scenario::NodeId,
+    table::Counted,
     watch::Watched,
 };
 

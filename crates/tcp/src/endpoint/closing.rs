@@ -33,7 +33,7 @@ impl Closing {
     /// When both open at once, neither knows whether the other one has seen its offer: then nothing
     /// is agreed.
     pub(super) fn agree(&mut self, policy: ClosePolicy, segment: &Segment, both_open: bool) {
-        self.agreed = policy.agree(segment.options.time_wait).filter(|_| !both_open);
+        self.agreed = policy.agree(segment.time_wait_holder).filter(|_| !both_open);
     }
 
     /// The peer's FIN has arrived, perhaps not for the first time.
@@ -41,7 +41,7 @@ impl Closing {
     /// A peer whose SYN-ACK, or ours, lost the option on its way does not know that it is the holder.
     /// So no promise is relied on that its FIN does not repeat.
     pub(super) fn note_fin(&mut self, segment: &Segment) {
-        self.confirmed |= segment.options.time_wait == Some(TimeWaitHolder::Mine);
+        self.confirmed |= segment.time_wait_holder == Some(TimeWaitHolder::Mine);
     }
 
     /// What our SYN-ACK says.

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     congestion::Repair,
     policy::{HoldDecision, Idle, Pending},
-    segment::{Flags, Options, SackBlocks, Segment, Timestamps},
+    segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps},
     seq::SeqNumber,
     units::Instant,
     wait::{Timer, Wait},
@@ -48,6 +48,7 @@ impl PendingReset {
             flags: Flags::RST,
             window: 0,
             options: Options::NONE,
+            time_wait_holder: None,
             len: 0,
         }
     }
@@ -220,9 +221,9 @@ impl Endpoint {
     fn room_for_data(&self) -> u32 {
         let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
         let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-        let promise = self.sender.fin && self.sender.closing.promise().is_some();
-        let overhead = sack + if promise { Options::TIME_WAIT_BYTES } else { 0 };
-        self.sender.mss.saturating_sub(overhead).max(1)
+        let promises = self.sender.fin && self.sender.closing.promise().is_some();
+        let holder = if promises { TimeWaitHolder::WIRE_BYTES } else { 0 };
+        self.sender.mss.saturating_sub(sack + u32::from(holder)).max(1)
     }
 
     fn transmit(&mut self, piece: Piece, now: Instant) -> Transmit {
@@ -236,7 +237,12 @@ impl Endpoint {
         let empties = piece.start + u64::from(piece.len) == self.sender.written_end;
         let flags = Flags { fin: piece.fin, psh: piece.len > 0 && empties, ..Flags::NONE };
         let seq = self.sender.number(piece.start);
-        self.segment(seq, flags, piece.len, (piece.start - 1, retransmission), now)
+        let mut transmit =
+            self.segment(seq, flags, piece.len, (piece.start - 1, retransmission), now);
+        if piece.fin {
+            transmit.segment.time_wait_holder = self.sender.closing.promise();
+        }
+        transmit
     }
 
     fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
@@ -304,11 +310,11 @@ impl Endpoint {
             timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
                 .then(|| self.clock(now)),
             sack: SackBlocks::default(),
-            time_wait: if answering {
-                self.sender.closing.agreed()
-            } else {
-                self.config.policies.close.wish()
-            },
+        };
+        transmit.segment.time_wait_holder = if answering {
+            self.sender.closing.agreed()
+        } else {
+            self.config.policies.close.wish()
         };
         if retransmission {
             self.sender.timed_since = Alarm::OFF;
@@ -355,14 +361,13 @@ impl Endpoint {
         let options = Options {
             timestamps: self.receiver.timestamps.then(|| self.clock(now)),
             sack: self.sack_blocks(),
-            time_wait: self.sender.closing.promise().filter(|_| flags.fin),
             ..Options::NONE
         };
         if acks {
             self.acknowledger.sent(self.receiver.next);
         }
         let ack = acks.then(|| self.receiver.number(self.receiver.next));
-        let segment = Segment { seq, ack, flags, window, options, len };
+        let segment = Segment { seq, ack, flags, window, options, time_wait_holder: None, len };
         Transmit { segment, offset, retransmission }
     }
 

@@ -21,6 +21,9 @@ pub struct Pattern {
     pub window: Option<u16>,
     /// The options, SACK blocks with relative numbers. `<>` asks for none.
     pub options: Option<Options>,
+    /// Who holds TIME-WAIT, which is written among the options: if they are left out, it may be
+    /// anything too.
+    pub time_wait_holder: Option<TimeWaitHolder>,
 }
 
 impl Pattern {
@@ -28,8 +31,11 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, segment: &Segment, isns: Isns) -> bool {
         let described = self.segment(isns, segment.seq, segment.window);
-        let options = self.options.map_or(segment.options, |_| described.options);
-        Segment { options, ..described } == *segment
+        let (options, time_wait_holder) = match self.options {
+            Some(_) => (described.options, described.time_wait_holder),
+            None => (segment.options, segment.time_wait_holder),
+        };
+        Segment { options, time_wait_holder, ..described } == *segment
     }
 
     /// The segment described; without sequence number it begins at `next`, without a window it has
@@ -46,6 +52,7 @@ impl Pattern {
             flags: self.flags,
             window: self.window.unwrap_or(window),
             options: self.options.map_or(Options::NONE, |options| absolute(options, isns)),
+            time_wait_holder: self.time_wait_holder,
             len,
         }
     }
@@ -73,9 +80,14 @@ impl FromStr for Pattern {
             None
         };
         let window = if cursor.take("win") { Some(cursor.number()?) } else { None };
-        let options = if cursor.take("<") { Some(options(&mut cursor)?) } else { None };
+        let (options, time_wait_holder) = if cursor.take("<") {
+            let (options, holder) = options(&mut cursor)?;
+            (Some(options), holder)
+        } else {
+            (None, None)
+        };
         cursor.end()?;
-        Ok(Self { flags, seq, ack, window, options })
+        Ok(Self { flags, seq, ack, window, options, time_wait_holder })
     }
 }
 
@@ -118,19 +130,23 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, NotationError
 }
 
 /// What stands between `<` and `>`.
-fn options(cursor: &mut Cursor<'_>) -> Result<Options, NotationError> {
-    let mut options = Options::NONE;
+fn options(cursor: &mut Cursor<'_>) -> Result<(Options, Option<TimeWaitHolder>), NotationError> {
+    let (mut options, mut holder) = (Options::NONE, None);
     if cursor.take(">") {
-        return Ok(options);
+        return Ok((options, holder));
     }
     loop {
-        option(&mut options, cursor)?;
+        if cursor.take("TW") {
+            holder = Some(time_wait_holder(cursor)?);
+        } else {
+            option(&mut options, cursor)?;
+        }
         if !cursor.take(",") {
             break;
         }
     }
     cursor.expect(">")?;
-    Ok(options)
+    Ok((options, holder))
 }
 
 fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), NotationError> {
@@ -146,8 +162,6 @@ fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), Notation
         options.timestamps = Some(Timestamps { value, echo: cursor.number()? });
     } else if cursor.take("wscale") {
         options.window_scale = Some(WindowShift::new(cursor.number()?));
-    } else if cursor.take("TW") {
-        options.time_wait = Some(hold(cursor)?);
     } else if cursor.take("sack") {
         options.sack = blocks(cursor)?;
     } else if !cursor.take("nop") {
@@ -156,10 +170,10 @@ fn option(options: &mut Options, cursor: &mut Cursor<'_>) -> Result<(), Notation
     Ok(())
 }
 
-fn hold(cursor: &mut Cursor<'_>) -> Result<TimeWaitHolder, NotationError> {
+fn time_wait_holder(cursor: &mut Cursor<'_>) -> Result<TimeWaitHolder, NotationError> {
     let found = [TimeWaitHolder::Mine, TimeWaitHolder::Yours]
         .into_iter()
-        .find(|hold| cursor.take(hold.name()));
+        .find(|holder| cursor.take(holder.name()));
     found.ok_or_else(|| cursor.error("mine or yours"))
 }
 

@@ -111,17 +111,17 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     let flags = any::<(bool, bool, bool, bool, bool)>()
         .prop_map(|(syn, fin, rst, psh, urg)| Flags { syn, fin, rst, psh, urg });
     let timestamps = any::<Option<(u32, u32)>>();
-    let hold = proptest::sample::select(std::vec![
+    let holder = proptest::sample::select(std::vec![
         None,
         Some(TimeWaitHolder::Mine),
         Some(TimeWaitHolder::Yours)
     ]);
-    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), timestamps, hold);
+    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), timestamps, holder);
     let blocks = proptest::collection::vec(any::<(u32, u32)>(), 0..=4);
     let numbers = any::<(u32, Option<u32>, u16, u32)>();
     (numbers, flags, options, blocks).prop_map(|(numbers, flags, options, blocks)| {
         let (seq, ack, window, len) = numbers;
-        let (mss, window_scale, sack_permitted, timestamps, time_wait) = options;
+        let (mss, window_scale, sack_permitted, timestamps, time_wait_holder) = options;
         let window_scale = window_scale.map(WindowShift::new);
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
         let mut sack = SackBlocks::default();
@@ -131,7 +131,8 @@ fn any_segment() -> impl Strategy<Value = Segment> {
             ack: ack.map(SeqNumber),
             flags,
             window,
-            options: Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait },
+            options: Options { mss, window_scale, sack_permitted, timestamps, sack },
+            time_wait_holder,
             len,
         }
     })

@@ -62,7 +62,7 @@ impl<'a> OptionList<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// What an endpoint understands of the list.
+    /// What an endpoint understands of the list: the standard options, and who holds TIME-WAIT.
     ///
     /// Malformed options are left out, the well-formed ones before them are kept: RFC 9293, section
     /// 3.1: "TCP implementations MUST be prepared to handle an illegal option length (e.g., zero)"
@@ -70,8 +70,9 @@ impl<'a> OptionList<'a> {
     /// as Linux and BSD do: whoever could inject one segment could end the connection. Of an option
     /// that comes twice the last one counts.
     #[must_use]
-    pub fn understood(self) -> Options {
+    pub fn understood(self) -> (Options, Option<TimeWaitHolder>) {
         let mut options = Options::NONE;
+        let mut time_wait_holder = None;
         for option in self.flatten() {
             match option {
                 TcpOption::Mss(mss) => options.mss = Some(mss),
@@ -81,11 +82,11 @@ impl<'a> OptionList<'a> {
                 TcpOption::SackPermitted => options.sack_permitted = true,
                 TcpOption::Sack(blocks) => options.sack = blocks,
                 TcpOption::Timestamps(timestamps) => options.timestamps = Some(timestamps),
-                TcpOption::TimeWait(hold) => options.time_wait = Some(hold),
+                TcpOption::TimeWait(holder) => time_wait_holder = Some(holder),
                 TcpOption::Experimental { .. } | TcpOption::Unknown { .. } => {}
             }
         }
-        options
+        (options, time_wait_holder)
     }
 
     /// Takes the next option, having skipped padding.
@@ -188,12 +189,12 @@ pub(super) struct WrittenOptions {
 }
 
 impl WrittenOptions {
-    /// Orders and pads `options` as Linux does (`net/ipv4/tcp_output.c`, `tcp_options_write`): MSS;
+    /// Orders and pads the options as Linux does (`net/ipv4/tcp_output.c`, `tcp_options_write`): MSS;
     /// SACK-permitted and timestamps in three words, or either with two NOPs; NOP and window scale;
     /// NOP, NOP and as many SACK blocks as still fit: four alone, three beside timestamps. Before them,
     /// NOP and the holder of TIME-WAIT, an option that Linux has not.
-    pub(super) fn new(options: &Options) -> Self {
-        let Options { mss, window_scale, sack_permitted, timestamps, sack, time_wait } = *options;
+    pub(super) fn new(options: &Options, time_wait_holder: Option<TimeWaitHolder>) -> Self {
+        let Options { mss, window_scale, sack_permitted, timestamps, sack } = *options;
         let mut list = Self { bytes: [0; SPACE], len: 0 };
         if let Some(mss) = mss {
             list.push(&[kind::MSS, 4]);
@@ -214,8 +215,8 @@ impl WrittenOptions {
         if let Some(shift) = window_scale {
             list.push(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift.get()]);
         }
-        if let Some(hold) = time_wait {
-            let value = if hold == TimeWaitHolder::Mine { MINE } else { YOURS };
+        if let Some(holder) = time_wait_holder {
+            let value = if holder == TimeWaitHolder::Mine { MINE } else { YOURS };
             list.push(&[kind::NO_OPERATION, kind::EXPERIMENT_2, 7]);
             list.push(&[b'T', b'W', b'N', b'G', value]);
         }

@@ -66,6 +66,7 @@ pub fn parse_with(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Pars
 }
 
 fn segment(tcp: &TcpSlice<'_>, options: OptionList<'_>, data: &[u8]) -> Segment {
+    let (options, time_wait_holder) = options.understood();
     Segment {
         seq: SeqNumber(tcp.sequence_number()),
         ack: tcp.ack().then(|| SeqNumber(tcp.acknowledgment_number())),
@@ -77,7 +78,8 @@ fn segment(tcp: &TcpSlice<'_>, options: OptionList<'_>, data: &[u8]) -> Segment 
             urg: tcp.urg(),
         },
         window: tcp.window_size(),
-        options: options.understood(),
+        options,
+        time_wait_holder,
         len: u32::try_from(data.len()).expect("an IP packet has less than 65536 bytes"),
     }
 }

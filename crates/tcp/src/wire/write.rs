@@ -43,8 +43,8 @@ pub fn write(
 
 fn tcp_header(source: u16, destination: u16, segment: &Segment) -> TcpHeader {
     // Destructured in full: a new field must decide here how it is written.
-    let Segment { seq, ack, flags, window, options, len: _ } = segment;
-    let options = WrittenOptions::new(options);
+    let Segment { seq, ack, flags, window, options, time_wait_holder, len: _ } = segment;
+    let options = WrittenOptions::new(options, *time_wait_holder);
     TcpHeader {
         acknowledgment_number: ack.map_or(0, |ack| ack.0),
         ack: ack.is_some(),

@@ -72,7 +72,8 @@ fn pause(tun: &mut TunStack, until: Instant) {
 }
 
 const fn segment(seq: SeqNumber, ack: Option<SeqNumber>, flags: Flags) -> Segment {
-    Segment { seq, ack, flags, window: 0, options: ackwise_tcp::Options::NONE, len: 0 }
+    let options = ackwise_tcp::Options::NONE;
+    Segment { seq, ack, flags, window: 0, options, time_wait_holder: None, len: 0 }
 }
 
 /// Outside every window that the server may have.

@@ -16,7 +16,10 @@ mod studies;
 mod table_1;
 mod webstone;
 
-use super::{Effort, ReproduceError, paper::Paper, report::PaperResults};
+use super::{
+    Effort, ReproduceError,
+    paper::{Paper, PaperResults},
+};
 pub(super) use drawings::figures;
 use studies::Studies;
 

@@ -9,8 +9,9 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
+        file::File,
         lab::{self, Outcome},
-        study::{self, File, Measure},
+        study::{self, Measure},
         table::Table,
     },
 };

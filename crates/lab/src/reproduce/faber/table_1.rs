@@ -7,10 +7,10 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
+        file::File,
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
-        study::File,
         table::{Case, Limit, Row, Table},
     },
 };

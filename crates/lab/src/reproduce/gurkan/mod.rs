@@ -21,7 +21,10 @@ mod sweep;
 mod tables;
 mod windows;
 
-use super::{Effort, ReproduceError, paper::Paper, report::PaperResults};
+use super::{
+    Effort, ReproduceError,
+    paper::{Paper, PaperResults},
+};
 pub(super) use drawings::figures;
 use plan::{Load, Plan};
 use sweep::{Sweep, Wanted};

@@ -11,9 +11,9 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
+        file::File,
         lab::{self, Outcome},
         published::Published,
-        study::File,
         table::{Case, CaseValue, Row, Table},
     },
 };

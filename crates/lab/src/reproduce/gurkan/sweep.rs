@@ -9,7 +9,7 @@ use super::plan::{Load, Plan};
 use crate::{
     experiment::{CaseValue, Experiment, Labels},
     experiment_file,
-    reproduce::{Effort, ReproduceError, lab::side_by_side, study::File},
+    reproduce::{Effort, ReproduceError, file::File, lab::side_by_side},
     run::Estimate,
 };
 

@@ -9,9 +9,9 @@ use super::figures::{FIGURE_2, FIGURE_4};
 use crate::reproduce::{
     ReproduceError,
     figure::Figure,
+    file::File,
     lab,
-    report::PaperResults,
-    study::File,
+    paper::PaperResults,
     table::{Row, Table},
 };
 

@@ -7,11 +7,11 @@ use crate::{
     experiment_file,
     reproduce::{
         ReproduceError,
+        file::File,
         inputs::inputs,
         lab,
         packets::{Packet, Packets},
         published::Published,
-        study::File,
         table::{Case, CaseValue, Limit, Row, Table},
     },
 };

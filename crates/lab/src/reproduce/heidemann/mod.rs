@@ -18,7 +18,10 @@ mod table_1;
 mod transports;
 mod wan;
 
-use super::{ReproduceError, paper::Paper, report::PaperResults};
+use super::{
+    ReproduceError,
+    paper::{Paper, PaperResults},
+};
 pub(super) use drawings::figures;
 use figures::Figures;
 use studies::Studies;

@@ -7,12 +7,13 @@ use crate::{
     reproduce::{
         ReproduceError,
         analytic::{Acks, of_scenario},
+        file::File,
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
         stalls::Stalls,
         study::{
-            File, mean, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page,
+            mean, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page,
             times_ms,
         },
         table::{Case, Limit, Row, Table},

@@ -3,13 +3,15 @@
 use ackwise_report::{self, Block, Cell, Page, Verdict};
 
 use super::{
-    PaperResults, Reproduction, conclusion,
+    Reproduction, conclusion,
     layout::{Entry, Grid, LEGEND, number},
 };
 use crate::reproduce::{
     ReproduceError,
     claim::{Claim, Holds},
-    figure::{Figure, figures},
+    figure::Figure,
+    figures,
+    paper::PaperResults,
     table::{Row, Table},
 };
 

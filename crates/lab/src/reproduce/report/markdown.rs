@@ -3,10 +3,10 @@
 use std::fmt::{self, Write};
 
 use super::{
-    PaperResults, Reproduction, conclusion,
+    Reproduction, conclusion,
     layout::{Grid, LEGEND, number},
 };
-use crate::reproduce::{claim::Claim, table::Table};
+use crate::reproduce::{claim::Claim, paper::PaperResults, table::Table};
 
 /// The whole document, with a line feed at its end.
 #[must_use]

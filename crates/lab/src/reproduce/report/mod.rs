@@ -14,12 +14,10 @@ pub use json::{Document, json};
 pub use markdown::{markdown, section};
 pub use text::text;
 
-use serde::Serialize;
-
 use super::{
     claim::{Claim, Holds},
-    paper::Paper,
-    table::{Row, Table},
+    paper::PaperResults,
+    table::Row,
 };
 
 /// What came out.
@@ -27,18 +25,6 @@ use super::{
 pub struct Reproduction {
     /// Paper by paper.
     pub papers: Vec<PaperResults>,
-}
-
-/// What came out of one paper.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PaperResults {
-    /// Which one.
-    #[serde(skip)]
-    pub paper: Paper,
-    /// Its tables and figures, and tables of ours.
-    pub tables: Vec<Table>,
-    /// Its sentences.
-    pub claims: Vec<Claim>,
 }
 
 impl Reproduction {

@@ -17,8 +17,9 @@ pub use table::table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{measures::matches, row::Row};
+use super::row::Row;
 use crate::experiment::Experiment;
+use crate::measures::matches;
 
 /// Which measures a table shows.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

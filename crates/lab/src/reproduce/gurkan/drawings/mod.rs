@@ -12,7 +12,7 @@ mod segments;
 mod sequences;
 mod transfers;
 
-use crate::reproduce::{ReproduceError, figure::Figure, report::PaperResults};
+use crate::reproduce::{ReproduceError, figure::Figure, paper::PaperResults};
 
 /// All of them, in the order of the thesis.
 pub(in crate::reproduce) fn figures(results: &PaperResults) -> Result<Vec<Figure>, ReproduceError> {

@@ -1,0 +1,56 @@
+//! Counts what the acceptor and the connections do, each on a thread of its own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often what has happened since the start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Connections that were served.
+    pub accepted: u64,
+    /// Connections closed at once, because there were too many.
+    pub refused: u64,
+    /// Responses sent completely.
+    pub answered: u64,
+    /// Connections that ended by a CLIENT_CLOSE.
+    pub client_closed: u64,
+}
+
+/// The counters behind [`Stats`].
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    answered: AtomicU64,
+    client_closed: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn stats(&self) -> Stats {
+        let Self { accepted, refused, answered, client_closed } = self;
+        let [accepted, refused, answered, client_closed] =
+            [accepted, refused, answered, client_closed]
+                .map(|counter| counter.load(Ordering::Relaxed));
+        Stats { accepted, refused, answered, client_closed }
+    }
+
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_accepted(&self) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_answer(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_client_close(&self) {
+        self.client_closed.fetch_add(1, Ordering::Relaxed);
+    }
+}
