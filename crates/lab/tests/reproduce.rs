@@ -1,6 +1,5 @@
 //! What the reproduction of the papers must reach, and that `docs/findings.md` says what it gives.
 
-#[expect(dead_code, reason = "the tests of the program have more uses for it")]
 #[path = "../../ackwise/tests/schema/mod.rs"]
 mod schema;
 
