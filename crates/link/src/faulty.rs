@@ -19,7 +19,7 @@ pub(crate) struct Faulty<T> {
     loss: Picker,
     duplication: Picker,
     reordering: Picker,
-    /// Under way and late, by arrival, then by number.
+    /// In flight and late, by arrival, then by number.
     late: BTreeMap<(Instant, u64), T>,
 }
 

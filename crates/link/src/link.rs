@@ -20,7 +20,7 @@ pub struct Link<T> {
     transmitter: Transmitter,
     /// Propagation: a `Duration` would be multiplied out for each packet.
     delay_nanos: u64,
-    /// Under way, by arrival, which is also the order in which they came.
+    /// In flight, by arrival, which is also the order in which they came.
     in_order: VecDeque<(Instant, T)>,
     /// What goes wrong, if anything does.
     faulty: Option<Box<Faulty<T>>>,
@@ -31,7 +31,7 @@ pub struct Link<T> {
 impl<T> Link<T> {
     /// The most packets in flight, queued ones included (our choice): it bounds a link so long or so
     /// fast that its queue does not.
-    pub const MAX_UNDER_WAY: usize = 1 << 20;
+    pub const MAX_IN_FLIGHT: usize = 1 << 20;
 
     /// An empty link.
     #[must_use]
@@ -83,7 +83,7 @@ impl<T> Link<T> {
         let taken = self.counters.queued + self.counters.duplicated;
         Counters {
             busy: self.transmitter.busy(),
-            delivered: taken - self.under_way() as u64,
+            delivered: taken - self.in_flight() as u64,
             ..self.counters
         }
     }
@@ -94,9 +94,9 @@ impl<T> Link<T> {
         self.transmitter.free_at()
     }
 
-    /// Packets under way, waiting ones included.
+    /// Packets in flight, queued ones included.
     #[must_use]
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.in_order.len() + self.faulty.as_ref().map_or(0, |faulty| faulty.late())
     }
 
@@ -104,8 +104,8 @@ impl<T> Link<T> {
     #[inline]
     fn take(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         // A duplicate needs a second place.
-        if self.under_way() + 2 > Self::MAX_UNDER_WAY {
-            return Err(DropReason::UnderWayFull);
+        if self.in_flight() + 2 > Self::MAX_IN_FLIGHT {
+            return Err(DropReason::InFlightFull);
         }
         let departs = self.transmitter.offer(size, now)?;
         self.counters.queued += 1;

@@ -21,8 +21,8 @@ pub enum DropReason {
     EarlyDrop,
     /// The fault [`loss`](crate::Faults::loss) hit it.
     Loss,
-    /// [`Link::MAX_UNDER_WAY`](crate::Link::MAX_UNDER_WAY) packets are under way.
-    UnderWayFull,
+    /// [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) packets are in flight.
+    InFlightFull,
 }
 
 /// What has happened on a link since it was made. They are never reset: for an interval,
@@ -42,8 +42,8 @@ pub struct Counters {
     pub dropped_red: u64,
     /// Packets hit by the fault loss.
     pub dropped_loss: u64,
-    /// Packets that found [`Link::MAX_UNDER_WAY`](crate::Link::MAX_UNDER_WAY) of them under way.
-    pub dropped_under_way_full: u64,
+    /// Packets that found [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) of them in flight.
+    pub dropped_in_flight_full: u64,
     /// Packets taken that arrive twice.
     pub duplicated: u64,
     /// Packets taken that arrive late.
@@ -56,7 +56,7 @@ impl Counters {
     /// Packets dropped, for whatever reason.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
-        self.dropped_queue_full + self.dropped_red + self.dropped_loss + self.dropped_under_way_full
+        self.dropped_queue_full + self.dropped_red + self.dropped_loss + self.dropped_in_flight_full
     }
 
     /// Packets offered: taken or dropped.
@@ -70,7 +70,7 @@ impl Counters {
             DropReason::QueueFull => self.dropped_queue_full += 1,
             DropReason::EarlyDrop => self.dropped_red += 1,
             DropReason::Loss => self.dropped_loss += 1,
-            DropReason::UnderWayFull => self.dropped_under_way_full += 1,
+            DropReason::InFlightFull => self.dropped_in_flight_full += 1,
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
             DropReason::QueueFull,
             DropReason::EarlyDrop,
             DropReason::Loss,
-            DropReason::UnderWayFull,
+            DropReason::InFlightFull,
         ];
         for (times, reason) in (1..).zip(reasons) {
             for _ in 0..times {
@@ -98,7 +98,7 @@ mod tests {
             dropped_queue_full: 1,
             dropped_red: 2,
             dropped_loss: 3,
-            dropped_under_way_full: 4,
+            dropped_in_flight_full: 4,
             ..Counters::default()
         };
         assert_eq!((counters, counters.dropped(), counters.offered()), (expected, 10, 110));

@@ -12,5 +12,6 @@ mod fuzz;
 mod include;
 mod links;
 mod metadata;
+mod readmes;
 mod repository;
 mod words;

@@ -126,17 +126,17 @@ fn a_fault_more_does_not_move_another() {
 }
 
 #[test]
-fn what_is_under_way_is_bounded() {
+fn the_packets_in_flight_are_bounded() {
     let mut link = Link::new(LinkConfig { delay: ms(1_000), ..LinkConfig::IDEAL });
-    for _ in 0..Link::<()>::MAX_UNDER_WAY + 10 {
+    for _ in 0..Link::<()>::MAX_IN_FLIGHT + 10 {
         let _ = link.push((), ByteCount(1), Instant::EPOCH);
     }
     // One place stays free for a duplicate.
-    assert_eq!(link.under_way(), Link::<()>::MAX_UNDER_WAY - 1);
-    let Counters { dropped_under_way_full, delivered, .. } = link.counters();
-    assert_eq!((dropped_under_way_full, delivered), (11, 0));
+    assert_eq!(link.in_flight(), Link::<()>::MAX_IN_FLIGHT - 1);
+    let Counters { dropped_in_flight_full, delivered, .. } = link.counters();
+    assert_eq!((dropped_in_flight_full, delivered), (11, 0));
     let verdict = link.push((), ByteCount(1), Instant::EPOCH);
-    assert_eq!(verdict, Verdict::Dropped(DropReason::UnderWayFull));
+    assert_eq!(verdict, Verdict::Dropped(DropReason::InFlightFull));
 }
 
 /// Three packets come while two leave: drop-tail lets the queue fill, RED keeps its average between the

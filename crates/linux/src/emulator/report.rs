@@ -134,7 +134,7 @@ impl fmt::Display for WayReport {
             also(link.dropped_loss, "lost"),
             also(link.dropped_queue_full, "dropped by a full queue"),
             also(link.dropped_red, "dropped early"),
-            also(link.dropped_under_way_full, "dropped because too many were under way"),
+            also(link.dropped_in_flight_full, "dropped because too many were under way"),
             also(link.duplicated, "duplicated"),
             also(link.reordered, "late on purpose"),
             also(self.under_way, "still under way"),

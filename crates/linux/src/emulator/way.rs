@@ -62,7 +62,7 @@ impl Way {
     pub(super) fn report(&self) -> WayReport {
         WayReport {
             link: self.link.counters(),
-            under_way: self.link.under_way() as u64,
+            under_way: self.link.in_flight() as u64,
             ..self.report
         }
     }
@@ -77,8 +77,8 @@ impl Way {
             self.report.dropped_memory_full += 1;
             return;
         }
-        let before = self.link.under_way();
+        let before = self.link.in_flight();
         let _verdict = self.link.push(packet.into(), ByteCount(packet.len() as u64), now);
-        self.bytes_under_way += (self.link.under_way() - before) * packet.len();
+        self.bytes_under_way += (self.link.in_flight() - before) * packet.len();
     }
 }
