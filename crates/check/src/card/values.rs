@@ -2,10 +2,9 @@
 //!
 //! Fields, and so keys, are in alphabetical order.
 
+use ackwise_cause::FindingId;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::FindingId;
 
 /// The facts of one finding.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]

@@ -30,7 +30,7 @@ pub struct Row {
     pub seed: u64,
     /// The hash of all that happened, in 16 hexadecimal digits.
     pub trace: String,
-    /// By name: [`measures::names`](crate::measures::names).
+    /// By name.
     pub measures: BTreeMap<String, f64>,
 }
 
