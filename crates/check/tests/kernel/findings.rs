@@ -142,5 +142,5 @@ fn what_the_kernel_cannot_show_is_unknown_and_says_so() {
 }
 
 fn value(found: &Finding, key: &str) -> serde_json::Value {
-    serde_json::to_value(&found.values).unwrap()[key].clone()
+    serde_json::to_value(&found.values).expect("values are JSON")[key].clone()
 }

@@ -256,5 +256,5 @@ fn check_model(model: &Model, options: &Options) -> Card {
 }
 
 fn value(found: &Finding, key: &str) -> serde_json::Value {
-    serde_json::to_value(&found.values).unwrap()[key].clone()
+    serde_json::to_value(&found.values).expect("values are JSON")[key].clone()
 }
