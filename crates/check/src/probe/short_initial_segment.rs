@@ -62,14 +62,16 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
+                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
+                     bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
                 );
                 Found::new(Verdict::Warn, summary, values)
             }
         }
         Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
             return unknown(
-                "responses begin with a short segment, but this kernel acknowledges it and the next full one at once: --stack ackwise determines whether the server waits"
+                "responses begin with a short segment, but this kernel acknowledges it and the next \
+                 full one at once: --stack ackwise determines whether the server waits"
                     .to_owned(),
             );
         }
