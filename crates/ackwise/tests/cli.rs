@@ -108,7 +108,7 @@ fn an_error_is_a_document_where_json_was_asked_for() {
         (&["check", "--json", "--markdown"][..], "cannot be used with"),
         (&["check", "--json", "--only", "nagle", "localhost"], "nagle-delayed-ack"),
         (&["explain", "--json", "none.pcap"], "none.pcap"),
-        (&["run", "--json", "none.toml"], "there is no such file"),
+        (&["run", "--json", "none.toml"], "no such file"),
         (&["run", "--json", "stalls", "--show", "web.none"], "unknown measure"),
         (&["merge", "--json", "none.rows"], "none.rows"),
         (&["reproduce", "--json", "nobody"], "nobody"),

@@ -319,7 +319,7 @@ fn names_of_before_version_1_are_answered_with_those_of_today() {
     let complaint = directory.complains(&["merge", "old.json"]);
     assert!(complaint.contains(".bytes since format version 1"), "{complaint}");
     let complaint = directory.complains(&["merge", "new.rows", "--show", "web.octets"]);
-    assert_eq!(complaint, format!("ackwise: --show web.octets: {renamed}\n"));
+    assert_eq!(complaint, format!("ackwise: cannot show web.octets: {renamed}\n"));
 }
 
 #[test]

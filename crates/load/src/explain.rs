@@ -111,8 +111,7 @@ fn why_neither(facts: &Facts<'_>) -> String {
         _ if !causes.is_empty() => causes,
         CloseMode::ClientClose if facts.drain == Drain::Plain => {
             "the server does not implement CLIENT_CLOSE; its response arrives at a closed socket \
-             and \
-             triggers an RST"
+             and triggers an RST"
                 .to_owned()
         }
         _ => "the reason could not be determined (TIME-WAIT begins when both ends have closed; an \
@@ -258,8 +257,7 @@ mod tests {
         );
         for close in [Server, Client, ClientClose, Swap] {
             let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
-            let expected = "2 broke before the response was complete, 97 reset, or not closed by \
-                            the \
+            let expected = "2 broke before the response was complete, 97 reset, or not closed by the \
                             server in time and reset by us, 1 still open at the end of the run and \
                             reset by us.";
             assert_eq!(seen, expected, "{close:?}");

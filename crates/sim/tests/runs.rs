@@ -284,7 +284,7 @@ fn a_scenario_that_makes_no_sense_is_refused() {
     );
     assert_eq!(
         refusal(|it| it.applications[0].server = it.applications[0].client),
-        "application \"web\": client and server are one host"
+        "application \"web\": client and server are the same host"
     );
     assert_eq!(
         refusal(|it| it.links.clear()),

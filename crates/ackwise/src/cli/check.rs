@@ -32,7 +32,9 @@ use super::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_END)]
 pub(crate) struct Check {
-    /// Check this server: http://…, https://… or HOST[:PORT] [default: the built-in servers]
+    // Not a comment for rustdoc, which would take the brackets for links.
+    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: the built-in \
+                  servers]")]
     url: Option<Target>,
 
     /// Select the client's TCP stack

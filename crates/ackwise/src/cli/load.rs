@@ -31,7 +31,8 @@ use super::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoadArguments {
-    /// Request this page: http://HOST[:PORT][/PATH]
+    // Not a comment for rustdoc, which would take the brackets for links.
+    #[arg(help = "Request this page: http://HOST[:PORT][/PATH]")]
     url: Target,
 
     /// Make N connections in total [default: 1000, with --duration unlimited]

@@ -75,7 +75,7 @@ fn a_server_that_never_closes_is_said_to_be_that() {
         let _server = network.server.run(|| thread::spawn(answer_and_never_close))?;
         thread::sleep(Duration::from_millis(200));
         for (close, seen, exit_code) in [
-            ("client", "why was not seen", 0),
+            ("client", "the reason could not be determined", 0),
             ("server", "8 reset, or not closed by the server in time", 1),
             ("swap", "8 reset, or not closed by the server in time", 1),
         ] {

@@ -185,7 +185,7 @@ fn what_cannot_be_recorded_says_why() {
     assert!(error.starts_with("/nonexistent/out.pcap: "), "{error}");
     let recording = Recording { vantage: Some("proxy".to_owned()), ..Recording::default() };
     let error = Recorder::begin(&recording, &scenario).unwrap_err().to_string();
-    assert_eq!(error, "no host is called \"proxy\"; there are client, server");
+    assert_eq!(error, "unknown host \"proxy\" (expected one of client, server)");
     let recording = Recording { pcap: Some("/dev/full".into()), ..Recording::default() };
     let error = record(&recording, &scenario).unwrap_err().to_string();
     assert!(error.starts_with("/dev/full: cannot write the capture after "), "{error}");

@@ -62,7 +62,7 @@ fn details(out: &mut String, finding: &Finding) -> fmt::Result {
         writeln!(out, "{fence}text\n{evidence}\n{fence}\n")?;
     }
     if let Some(remedy) = &finding.remedy {
-        writeln!(out, "**Remedy:** {}\n", cell(remedy))?;
+        writeln!(out, "**Fix:** {}\n", cell(remedy))?;
     }
     writeln!(out, "</details>")
 }

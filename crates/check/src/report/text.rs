@@ -147,7 +147,7 @@ impl Text {
                 writeln!(out, "{DIM}{}{DIM:#}", block(&line, 4, self.width))?;
             }
             if let Some(remedy) = &finding.remedy {
-                let remedy = format!("Remedy: {}", escape::controls(remedy));
+                let remedy = format!("Fix: {}", escape::controls(remedy));
                 writeln!(out, "{}", block(&remedy, 2, self.width))?;
             }
         }
