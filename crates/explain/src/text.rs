@@ -98,12 +98,13 @@ fn totals_section(totals: &Totals) -> String {
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} times in {}",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {} in {}",
             span(total.span),
             total.cause.name(),
             towards(total.direction),
             party(total),
             grouped(total.times),
+            if total.times == 1 { "time" } else { "times" },
             counted(total.exchanges as u64, "exchange"),
         );
     }

@@ -219,9 +219,9 @@ enum Stack {
 /// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
-    /// A check for stalls that could not be determined, or worse
+    /// An undetermined stall finding, a warning or a failure
     Unknown,
-    /// A warning, or worse, or worse
+    /// A warning or a failure
     Warn,
     /// A stall or an incorrect response
     #[default]

@@ -56,7 +56,8 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
 
-    /// Limit connection setup with the first response, each further response, and the close to TIME
+    /// Wait at most TIME for connection setup and the first response, for each later response, and for
+    /// the close
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 

@@ -29,7 +29,7 @@ pub(crate) struct Formats {
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Write a self-contained HTML page with each measure by the first variable
+    /// Write a self-contained HTML page that plots each measure against the first variable
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     html: Option<PathBuf>,
 

@@ -285,7 +285,8 @@ Examples:
   ackwise run sweep.toml --seeds 10 --csv sweep.csv
       print means over ten seeds with confidence intervals, and write every row to a file
   ackwise run stalls --html stalls.html
-      write a page with each measure by the first variable; with --case 1, all packets of that case
+      write a page that plots each measure against the first variable; with --case 1, the
+      packets of that case
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
       run the second of eight shards; `ackwise merge` joins their rows";

@@ -21,8 +21,8 @@ use super::{
 
 /// Print the JSON Schema of what a command prints with --json
 ///
-/// Each JSON document says its format and version: {"format": {"name": "ackwise-check", "version": 1}, …}.
-/// While the version stays, keys are added, but none is renamed or removed. Without NAME, lists the
+/// Each JSON document states its format and version: {"format": {"name": "ackwise-check", "version": 1}, …}.
+/// Within a version, keys may be added, but are never renamed or removed. Without NAME, lists the
 /// names.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
