@@ -5,7 +5,7 @@
 //! | [`published`] | the papers' tables, as printed |
 //! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
 //! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
-//! | [`file`] | experiment files that are part of the program |
+//! | [`mod@file`] | experiment files that are part of the program |
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
 //! | [`stalls`], [`packets`] | observers |
 //! | [`figure`] | a figure of a paper, from our runs |
