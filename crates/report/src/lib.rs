@@ -5,9 +5,9 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | [`html`] | a self-contained page with plots: what `--html` writes |
-//! | [`columns`] | columns for data frames, as Parquet (feature `parquet`) |
+//! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
 //! | [`escape`] | text from outside, made safe for a terminal and for Markdown |
-//! | [`format`] | what a JSON document says of itself, and its schema |
+//! | [`mod@format`] | what a JSON document says of itself, and its schema |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
 //! | [`target`] | the server and page that a user names |
