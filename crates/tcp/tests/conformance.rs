@@ -159,6 +159,9 @@ shown_by! {
     }
     fn a_window_that_is_not_used_does_not_grow() {
         "recovery/a_window_that_is_not_used_does_not_grow"
+        "recovery/a_response_of_one_window_opens_it_further"
+        "recovery/a_tail_that_fills_less_than_half_the_window_does_not_open_it"
+        "recovery/linux_doubles_a_window_that_one_response_filled"
     }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {

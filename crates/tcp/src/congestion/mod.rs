@@ -41,10 +41,10 @@ pub(crate) enum Repair {
 pub(crate) struct Acked {
     /// Bytes newly acknowledged.
     pub bytes: u32,
-    /// Bytes outstanding before this ACK.
+    /// The most bytes that were outstanding in the round trip.
     pub flight: u32,
-    /// Whether the congestion window, not the application or the peer, limited the flight: a window
-    /// that was not used must not grow (RFC 9438, section 5.8; RFC 2861 as the policy says).
+    /// Whether the congestion window, not the application or the peer, limited that flight: a window
+    /// that was not used must not grow (RFC 7661; RFC 9438, section 5.8).
     pub window_limited: bool,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,

@@ -36,8 +36,8 @@ impl Window {
 
     /// Whether the window was used, so that it may grow.
     ///
-    /// In slow start half is enough: cwnd doubles in a round trip, so a flight that has just been
-    /// limited is half of it (Linux `tcp_is_cwnd_limited`; RFC 7661, section 4.3).
+    /// In slow start half is enough: cwnd doubles in a round trip, so the flight of the last one is
+    /// half of it (Linux `tcp_is_cwnd_limited`; RFC 7661, section 4.3).
     pub(super) fn was_used(&self, acked: Acked) -> bool {
         acked.window_limited
             || (self.in_slow_start() && self.congestion < acked.flight.saturating_mul(2))

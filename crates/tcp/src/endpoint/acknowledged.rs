@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, alarm::Alarm, timers::timestamp};
+use super::{Endpoint, Event, alarm::Alarm, timers::timestamp, usage::Usage};
 use crate::{
     congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
 };
@@ -28,8 +28,7 @@ impl Endpoint {
     }
 
     fn take_new_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
-        let flight = self.sender.flight();
-        let window_limited = self.sender.una < self.sender.window_limited_until;
+        let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
         let had_room = self.sender.has_room(self.config.send_buffer);

@@ -10,6 +10,7 @@
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
+//! | `usage` | how much of the congestion window was used |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
 //! | `heritage` | what connections to one host take over from each other (RFC 9040) |
@@ -37,6 +38,7 @@ mod scoreboard;
 mod sender;
 mod state;
 mod timers;
+mod usage;
 
 pub use arrive::{Placement, refuse};
 pub use config::Config;

@@ -95,7 +95,7 @@ impl Endpoint {
             Ok(piece) => Some(self.transmit(piece, now)),
             Err(wait) => {
                 if matches!(wait, Wait::SlowStart | Wait::CongestionWindow) {
-                    self.sender.window_limited_until = self.sender.next;
+                    self.sender.usage.note(self.sender.una, self.sender.next, true);
                 }
                 self.arm_for(wait, now);
                 self.transmit_ack(now)
@@ -264,6 +264,8 @@ impl Endpoint {
             sender.next = sender.next.max(end);
         }
         sender.max = sender.max.max(end);
+        let room = u64::from(self.congestion.window()).saturating_sub(sender.next - sender.una);
+        sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
         if piece.len > 0 {

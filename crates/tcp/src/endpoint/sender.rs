@@ -1,6 +1,6 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
-use super::{alarm::Alarm, closing::Closing};
+use super::{alarm::Alarm, closing::Closing, usage::Usage};
 use crate::{segment::WindowShift, seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
@@ -38,8 +38,8 @@ pub(super) struct Sender {
     pub(super) outstanding_at_call: Option<bool>,
     /// A timer says that what is held, or a probe, must leave.
     pub(super) release_held: bool,
-    /// A segment before this position found the congestion window full.
-    pub(super) window_limited_until: u64,
+    /// How much of the congestion window is used.
+    pub(super) usage: Usage,
     /// When the segment left whose round trip is being timed, and the position after it.
     pub(super) timed_since: Alarm,
     pub(super) timed_end: u64,
@@ -64,7 +64,7 @@ impl Sender {
             small_end: 0,
             outstanding_at_call: None,
             release_held: false,
-            window_limited_until: 0,
+            usage: Usage::NONE,
             timed_since: Alarm::OFF,
             timed_end: 0,
         }
