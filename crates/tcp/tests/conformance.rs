@@ -163,6 +163,11 @@ shown_by! {
         "recovery/a_tail_that_fills_less_than_half_the_window_does_not_open_it"
         "recovery/linux_doubles_a_window_that_one_response_filled"
     }
+    fn linux_counts_what_is_delivered() {
+        "sack/linux_counts_sacked_bytes_once"
+        "recovery/linux_opens_the_window_by_all_that_an_ack_covers"
+        "recovery/linux_reduces_the_window_not_the_flight"
+    }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {
         "recovery/only_the_first_partial_ack_restarts_the_timer"

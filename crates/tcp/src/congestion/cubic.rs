@@ -71,7 +71,7 @@ impl Cubic {
             w_est: u64::from(cwnd) << EST_SHIFT,
         });
         let t = Duration::from_nanos(now.as_nanos().saturating_sub(epoch.start.as_nanos()));
-        let bytes = acked.bytes.min(cwnd);
+        let bytes = acked.delivered.min(cwnd);
         epoch.w_est = grow_w_est(epoch.w_est, bytes, cwnd, cwnd_prior, mss);
         let w_est = u32::try_from(epoch.w_est >> EST_SHIFT).unwrap_or(LARGEST);
 
@@ -96,9 +96,11 @@ impl Cubic {
         self.epoch = None;
     }
 
-    /// Section 4.6: "ssthresh = flight_size * beta_cubic", at least two segments.
-    fn reduced(&self, flight: u32) -> u32 {
-        cubic_curve::fraction(flight, 7, 10).max(2 * self.window.mss)
+    /// ssthresh after a loss: cwnd times beta_cubic, at least two segments. Section 4.6 takes FlightSize
+    /// and permits cwnd where an application-limited sender cannot raise it, as here; Linux takes cwnd
+    /// (`cubictcp_recalc_ssthresh`).
+    fn reduced(&self) -> u32 {
+        cubic_curve::fraction(self.window.congestion, 7, 10).max(2 * self.window.mss)
     }
 
     pub(super) fn on_ack(&mut self, acked: Acked, now: Instant) {
@@ -106,26 +108,35 @@ impl Cubic {
         if !self.window.was_used(acked) {
             return;
         }
-        if self.window.in_slow_start() {
-            self.window.grow(acked.bytes.min(SLOW_START_LIMIT * self.window.mss));
-        } else {
-            self.avoid_congestion(acked, now);
+        let left = self.slow_start(acked.delivered);
+        if left > 0 {
+            self.avoid_congestion(Acked { delivered: left, ..acked }, now);
         }
     }
 
-    pub(super) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
+    /// Opens cwnd by all that was delivered, up to ssthresh; returns what is left of it for congestion
+    /// avoidance (Linux `tcp_slow_start`). RFC 9406, section 4.2, has a limit per ACK for senders that
+    /// are not paced; Linux has none.
+    fn slow_start(&mut self, delivered: u32) -> u32 {
+        let room = self.window.threshold.saturating_sub(self.window.congestion);
+        let used = delivered.min(room);
+        self.window.grow(used);
+        delivered - used
+    }
+
+    pub(super) fn on_loss(&mut self, scoreboard: bool) {
         self.remember_window();
-        let threshold = self.reduced(self.window.flight_at_loss(flight));
+        let threshold = self.reduced();
         self.window.enter_recovery(threshold, scoreboard);
     }
 
     /// Section 4.8: after a timeout "K is set to 0, and W_max is set to the congestion window size
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
     /// that has expired before (RFC 5681, section 3.1).
-    pub(super) fn on_timeout(&mut self, flight: u32, first: bool) {
+    pub(super) fn on_timeout(&mut self, first: bool) {
         if first {
             self.remember_window();
-            self.window.threshold = self.reduced(flight);
+            self.window.threshold = self.reduced();
         }
         self.w_max = 0;
         self.epoch = None;
@@ -151,7 +162,3 @@ fn grow_w_est(w_est: u64, bytes: u32, cwnd: u32, cwnd_prior: u32, mss: u32) -> u
 
 /// W_est is kept in 2^-8 bytes: an ACK may add less than a byte.
 const EST_SHIFT: u32 = 8;
-
-/// Segments that one ACK may add in slow start. Linux counts all that an ACK covers; RFC 9406,
-/// section 4.2, which has the same slow start, limits it to L = 8 where nothing is paced.
-const SLOW_START_LIMIT: u32 = 8;

@@ -39,8 +39,11 @@ pub(crate) enum Repair {
 /// An ACK for new data, as a congestion control sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Acked {
-    /// Bytes newly acknowledged.
+    /// Bytes newly acknowledged by the ACK number.
     pub bytes: u32,
+    /// Bytes newly acknowledged by the ACK number or by SACK blocks: what had been SACKed before is not
+    /// counted again (Linux `tcp_newly_delivered`).
+    pub delivered: u32,
     /// The most bytes that were outstanding in the round trip.
     pub flight: u32,
     /// Whether the congestion window, not the application or the peer, limited that flight: a window
@@ -136,7 +139,7 @@ impl Controller {
             Self::Tahoe(window) => bsd::collapse(window, flight),
             Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
-            Self::Cubic(control) => control.on_loss(flight, scoreboard),
+            Self::Cubic(control) => control.on_loss(scoreboard),
         }
     }
 
@@ -179,7 +182,7 @@ impl Controller {
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
-            Self::Cubic(control) => control.on_timeout(flight, first),
+            Self::Cubic(control) => control.on_timeout(first),
         }
     }
 

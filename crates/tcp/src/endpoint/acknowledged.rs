@@ -10,7 +10,8 @@ impl Endpoint {
     /// sent.
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
-        let news = self.take_sack(ack, segment);
+        let newly_sacked = self.take_sack(ack, segment);
+        let news = newly_sacked > 0;
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
@@ -20,14 +21,14 @@ impl Endpoint {
             self.timers.stalled_since = Alarm::OFF;
         }
         if ack > self.sender.una {
-            self.take_new_ack(ack, segment, now);
+            self.take_new_ack(ack, newly_sacked, segment, now);
             self.take_news(news);
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack();
         }
     }
 
-    fn take_new_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
+    fn take_new_ack(&mut self, ack: u64, newly_sacked: u64, segment: &Segment, now: Instant) {
         let Usage { flight, limited: window_limited, .. } = self.sender.usage;
         let acks_syn = self.sender.una == 0;
         let bytes = u32::try_from(ack - self.sender.una).unwrap_or(u32::MAX) - u32::from(acks_syn);
@@ -35,12 +36,16 @@ impl Endpoint {
 
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
+        let sacked_before = self.recovery.sacked.bytes();
         self.recovery.sacked.remove_before(ack);
+        let sacked_earlier = sacked_before - self.recovery.sacked.bytes();
         self.measure_round_trip(segment, now);
         self.timers.stalled_since = Alarm::OFF;
         if bytes > 0 {
             let srtt = self.round_trip.srtt();
-            self.recover_on_ack(Acked { bytes, flight, window_limited, srtt }, now);
+            let delivered = (u64::from(bytes) + newly_sacked).saturating_sub(sacked_earlier);
+            let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
+            self.recover_on_ack(Acked { bytes, delivered, flight, window_limited, srtt }, now);
         }
         self.restart_retransmission_timer(now);
         if !had_room && self.sender.has_room(self.config.send_buffer) {

@@ -58,10 +58,11 @@ impl Recovery {
 }
 
 impl Endpoint {
-    /// Notes the SACK blocks of a segment that acknowledges `ack`; whether they told anything new.
-    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> bool {
+    /// Notes the SACK blocks of a segment that acknowledges `ack`; how many bytes they tell of for the
+    /// first time.
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> u64 {
         if !self.receiver.sack || segment.options.sack.is_empty() {
-            return false;
+            return 0;
         }
         let before = self.recovery.sacked.bytes();
         for (left, right) in segment.options.sack.iter() {
@@ -74,7 +75,7 @@ impl Endpoint {
                 self.recovery.sacked.insert(left, right, 0);
             }
         }
-        self.recovery.sacked.bytes() > before
+        self.recovery.sacked.bytes() - before
     }
 
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
