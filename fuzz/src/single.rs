@@ -35,7 +35,7 @@ fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
         Operation::Segment(crafted) => {
             let (seq, ack) = (endpoint.next_expected(), endpoint.next_sequence());
             let segment = crafted.segment(seq, ack, clock(now));
-            let placement = endpoint.handle_segment(&segment, now);
+            let placement = endpoint.handle_segment(&segment, now).placement();
             if let Some(placement) = placement {
                 assert!(
                     placement.skip + placement.len <= segment.len,

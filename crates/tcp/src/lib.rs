@@ -34,7 +34,7 @@ pub mod units;
 pub mod wait;
 pub mod wire;
 
-pub use endpoint::{Config, Endpoint, Event, State, Transmit};
+pub use endpoint::{Config, DropReason, Endpoint, Event, Received, State, Transmit};
 pub use policy::Policies;
 pub use segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps, WindowShift};
 pub use seq::SeqNumber;

@@ -25,6 +25,9 @@ shown_by! {
         "handshake/a_silly_mss_counts_as_64"
     }
     fn data_on_a_syn_is_left_to_be_sent_again() { "handshake/data_on_a_syn_is_not_taken" }
+    fn a_listener_answers_an_ack_alone() {
+        "reset/a_listener_drops_what_is_neither_syn_nor_ack"
+    }
     fn simultaneous_opens_meet() {
         "handshake/simultaneous_open"
         "handshake/simultaneous_open_ended_by_a_plain_ack"

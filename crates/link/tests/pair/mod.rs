@@ -74,7 +74,8 @@ impl Side {
             let segment = refuse(&packet.segment)?;
             return Some(Packet { segment, payload: Vec::new() });
         }
-        if let Some(placement) = self.endpoint.handle_segment(&packet.segment, now) {
+        let received = self.endpoint.handle_segment(&packet.segment, now);
+        if let Some(placement) = received.placement() {
             let skip = usize::try_from(placement.skip).unwrap();
             let offset = usize::try_from(placement.offset).unwrap();
             let len = usize::try_from(placement.len).unwrap();

@@ -1,8 +1,8 @@
 //! A packet arrives: whose is it?
 
 use ackwise_tcp::{
-    Endpoint, Instant, Segment, SeqNumber, State,
-    endpoint::refuse,
+    DropReason, Endpoint, Instant, Segment, SeqNumber, State,
+    endpoint::{Knock, knock, refuse},
     wire::{self, Packet, ParseError},
 };
 
@@ -52,9 +52,10 @@ impl TunStack {
             return self.handle_stranger(tuple, packet, reopens, now);
         }
         match connection.state() {
-            None => connection.record_arrival(&packet.segment, now),
+            None => connection.record_arrival(&packet.segment, None, now),
             Some(State::Closed) => {
-                connection.record_arrival(&packet.segment, now);
+                let dropped = Some(DropReason::NoConnection);
+                connection.record_arrival(&packet.segment, dropped, now);
                 self.handle_stranger(tuple, packet, None, now);
             }
             Some(_) => {
@@ -81,14 +82,18 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let Segment { ack, flags, .. } = packet.segment;
-        let opens = flags.syn && ack.is_none() && !flags.rst;
-        if opens && self.listeners.contains_key(&tuple.ours.port()) {
-            self.open_passively(tuple, packet, after, now);
-        } else if let Some(reset) = refuse(&packet.segment) {
-            self.link.counters.refused += 1;
-            self.link.send(tuple, &reset, &[]).expect("an RST fits into a packet");
+        let listens = self.listeners.contains_key(&tuple.ours.port());
+        match knock(&packet.segment) {
+            Knock::Opens if listens => self.open_passively(tuple, packet, after, now),
+            Knock::Dropped(_) if listens => self.link.counters.dropped += 1,
+            _ => self.refuse(tuple, &packet.segment),
         }
+    }
+
+    fn refuse(&mut self, tuple: &Tuple, segment: &Segment) {
+        let Some(reset) = refuse(segment) else { return };
+        self.link.counters.refused += 1;
+        self.link.send(tuple, &reset, &[]).expect("an RST fits into a packet");
     }
 
     fn open_passively(
@@ -233,6 +238,30 @@ mod tests {
             let counters = stack.counters();
             assert!(counters.refused > 0 && counters.overflows > 0, "{counters:?}");
             assert_eq!((counters.malformed, counters.send_failures), (0, 0), "{counters:?}");
+        });
+    }
+
+    #[test]
+    fn a_listener_drops_what_neither_opens_nor_acknowledges() {
+        with_stack("a_listener_drops_what_neither_opens_nor_acknowledges", |mut stack| {
+            let config = Config::new(Policies::RFC);
+            stack.listen(80, Listen { config, backlog: 1, tap: Tap::Off }).unwrap();
+            let (host, ours) = (stack.device().v4().host, stack.device().v4().ours);
+            let fin = Segment { flags: Flags::FIN, ..Segment::default() };
+            let data = Segment { len: 3, ..Segment::default() };
+            let ack = Segment { ack: Some(SeqNumber(7)), ..Segment::default() };
+            let mut packet = Vec::new();
+            // (the segment, its port, RSTs so far, drops so far)
+            for (segment, port, refused, dropped) in
+                [(fin, 80, 0, 1), (data, 80, 0, 2), (ack, 80, 1, 2), (fin, 9, 2, 2)]
+            {
+                let (from, to) = ((host, 1000).into(), (ours, port).into());
+                wire::write(&mut packet, from, to, &segment, &vec![7; segment.len as usize])
+                    .unwrap();
+                stack.handle_packet(&mut packet, stack.now());
+                let counters = stack.counters();
+                assert_eq!((counters.refused, counters.dropped), (refused, dropped), "{segment:?}");
+            }
         });
     }
 

@@ -1,6 +1,8 @@
 //! A connection as the driver keeps it: the endpoint, and the bytes that it does not have.
 
-use ackwise_tcp::{Config, Endpoint, Event, Instant, Segment, State, Transmit, wire::Packet};
+use ackwise_tcp::{
+    Config, DropReason, Endpoint, Event, Instant, Segment, State, Transmit, wire::Packet,
+};
 
 use super::{
     Direction, Tap, Trace, Traced, Tuple, numbers::Numbers, reassembly::Reassembly,
@@ -87,9 +89,14 @@ impl Connection {
 
     /// Hands a segment to the endpoint, and its bytes to the reassembly.
     pub(super) fn handle(&mut self, packet: &Packet<'_>, now: Instant) {
-        self.record_arrival(&packet.segment, now);
-        let Some(endpoint) = &mut self.endpoint else { return };
-        let Some(placement) = endpoint.handle_segment(&packet.segment, now) else { return };
+        let Some(endpoint) = &mut self.endpoint else {
+            return self.record_arrival(&packet.segment, None, now);
+        };
+        let received = endpoint.handle_segment(&packet.segment, now);
+        self.record_arrival(&packet.segment, received.dropped(), now);
+        let (Some(placement), Some(endpoint)) = (received.placement(), &mut self.endpoint) else {
+            return;
+        };
         if self.owner == Owner::Nobody {
             // RFC 1122, section 4.2.2.13: data that arrives for a closed application SHOULD be
             // answered by an RST, so that the peer learns that it was lost.
@@ -104,12 +111,11 @@ impl Connection {
 
     /// The next segment that the endpoint wants to send; its bytes are put into `payload`.
     pub(super) fn next_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Segment> {
-        let Transmit { segment, offset, retransmission } =
-            self.endpoint.as_mut()?.poll_transmit(now)?;
+        let transmit = self.endpoint.as_mut()?.poll_transmit(now)?;
         payload.clear();
-        self.sending.copy(offset, segment.len, payload);
-        self.record_departure(&segment, retransmission, now);
-        Some(segment)
+        self.sending.copy(transmit.offset, transmit.segment.len, payload);
+        self.record_departure(&transmit, now);
+        Some(transmit.segment)
     }
 
     /// Catches up with what the endpoint did.
@@ -137,7 +143,12 @@ impl Connection {
         len
     }
 
-    pub(super) fn record_arrival(&mut self, segment: &Segment, now: Instant) {
+    pub(super) fn record_arrival(
+        &mut self,
+        segment: &Segment,
+        dropped: Option<DropReason>,
+        now: Instant,
+    ) {
         let retransmission = self.numbers.arrived(segment);
         let Some(trace) = &mut self.trace else { return };
         trace.record(Traced {
@@ -147,23 +158,23 @@ impl Connection {
             offset: self.numbers.theirs(segment.seq),
             acknowledges: segment.ack.and_then(|ack| self.numbers.ours(ack)),
             retransmission,
+            dropped,
+            ack_reason: None,
         });
     }
 
-    pub(super) fn record_departure(
-        &mut self,
-        segment: &Segment,
-        retransmission: bool,
-        now: Instant,
-    ) {
+    pub(super) fn record_departure(&mut self, transmit: &Transmit, now: Instant) {
+        let Transmit { segment, offset: _, retransmission, ack_reason } = *transmit;
         let Some(trace) = &mut self.trace else { return };
         trace.record(Traced {
             at: now,
             direction: Direction::Out,
-            segment: *segment,
+            segment,
             offset: self.numbers.ours(segment.seq),
             acknowledges: segment.ack.and_then(|ack| self.numbers.theirs(ack)),
             retransmission,
+            dropped: None,
+            ack_reason,
         });
     }
 }

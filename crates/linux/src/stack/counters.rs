@@ -17,6 +17,8 @@ pub struct Counters {
     pub echoes: u64,
     /// Segments without a connection that were answered with RST.
     pub refused: u64,
+    /// Segments without a connection that a listener dropped: neither SYN nor ACK, or an RST.
+    pub dropped: u64,
     /// SYNs dropped because a listener's backlog or the table was full.
     pub overflows: u64,
     /// Packets that the kernel did not take.

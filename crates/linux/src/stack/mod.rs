@@ -43,7 +43,7 @@ use std::{
 };
 
 use ackwise_tcp::{
-    Config, Endpoint, Event, Instant, Segment,
+    Config, Endpoint, Event, Instant, Segment, Transmit,
     policy::{AckPolicy, ClosePolicy, HoldPolicy},
     wire::WriteError,
 };
@@ -285,7 +285,9 @@ impl TunStack {
         let Some(slot) = self.table.slot(id) else { return Ok(()) };
         let Some(connection) = self.table.at_mut(slot) else { return Ok(()) };
         self.link.send(connection.tuple(), segment, payload)?;
-        connection.record_departure(segment, false, now);
+        let transmit =
+            Transmit { segment: *segment, offset: 0, retransmission: false, ack_reason: None };
+        connection.record_departure(&transmit, now);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt};
 
-use ackwise_tcp::{Instant, Segment};
+use ackwise_tcp::{DropReason, Instant, Segment, policy::AckReason};
 
 /// Whether the segments of a connection are kept for looking at.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -39,6 +39,10 @@ pub struct Traced {
     /// Something in it went over the wire before. (Of one that arrived out of order this is assumed:
     /// nothing in it tells a late segment from a repeated one.)
     pub retransmission: bool,
+    /// Why our endpoint dropped it, if it did.
+    pub dropped: Option<DropReason>,
+    /// Why our endpoint sent it, if it carries nothing but an ACK.
+    pub ack_reason: Option<AckReason>,
 }
 
 /// As tcpdump prints it with relative sequence numbers, `<` being towards us.
@@ -76,7 +80,11 @@ impl fmt::Display for Traced {
             (None, None) => {}
         }
         write!(f, ", win {window}, length {len}")?;
-        f.write_str(if self.retransmission { " (repeated)" } else { "" })
+        f.write_str(if self.retransmission { " (repeated)" } else { "" })?;
+        if let Some(reason) = self.dropped {
+            write!(f, " (dropped: {})", reason.name())?;
+        }
+        Ok(())
     }
 }
 
@@ -144,6 +152,8 @@ mod tests {
             offset: Some(offset),
             acknowledges: Some(226),
             retransmission: false,
+            dropped: None,
+            ack_reason: None,
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     receiver::Order,
 };
 use crate::{
-    policy::{AckDecision, AckPolicy, Arrival, Reading},
+    policy::{AckDecision, AckPolicy, AckReason, Arrival, Reading},
     round_trip::RoundTrip,
     segment::Segment,
     units::Instant,
@@ -19,8 +19,8 @@ use crate::{
 /// What is unacknowledged, and what the policies have learnt about the peer.
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledger {
-    /// An ACK must leave at once.
-    pub(super) now: bool,
+    /// Why an ACK must leave at once, if one must.
+    pub(super) now: Option<AckReason>,
     /// RCV.NXT as it stood in the last segment sent.
     pub(super) last_sent: u64,
     /// When the delayed ACK is due.
@@ -46,7 +46,7 @@ const INTERARRIVAL_MAX_US: u32 = 200_000;
 impl Acknowledger {
     pub(super) const fn new() -> Self {
         Self {
-            now: false,
+            now: None,
             last_sent: 0,
             due: Alarm::OFF,
             since: Instant::EPOCH,
@@ -64,12 +64,19 @@ impl Acknowledger {
         self.full_segment = u16::try_from(mss).unwrap_or(u16::MAX).min(DEFAULT_SEGMENT);
     }
 
+    /// An ACK must leave at once; the first reason counts.
+    pub(super) const fn ask(&mut self, reason: AckReason) {
+        if self.now.is_none() {
+            self.now = Some(reason);
+        }
+    }
+
     pub(super) fn is_pending(&self) -> bool {
-        self.now || self.due.is_on()
+        self.now.is_some() || self.due.is_on()
     }
 
     pub(super) const fn clear(&mut self) {
-        self.now = false;
+        self.now = None;
         self.due = Alarm::OFF;
     }
 
@@ -84,17 +91,17 @@ impl Acknowledger {
         self.quick_ack.data_sent(self.since_arrival(now));
     }
 
-    /// Whether an ACK must leave now; the RTO bounds what a missed timeout teaches.
-    pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> bool {
-        let timed_out = !self.now && self.due.is_due(now);
-        if timed_out {
+    /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
+    pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> Option<AckReason> {
+        if self.now.is_none() && self.due.is_due(now) {
             self.quick_ack.timed_out(round_trip.rto());
+            return Some(AckReason::Delayed);
         }
-        self.now || timed_out
+        self.now
     }
 
     pub(super) fn wait(&self, policy: AckPolicy) -> Option<AckWait> {
-        let (since, until) = (self.since, self.due.due().filter(|_| !self.now)?);
+        let (since, until) = (self.since, self.due.due().filter(|_| self.now.is_none())?);
         Some(match policy {
             AckPolicy::HostTick { .. } => AckWait::HostTick { since, until },
             AckPolicy::Interarrival => AckWait::Interarrival { since, until },
@@ -150,7 +157,7 @@ impl Endpoint {
             acknowledger.since = now;
         }
         match self.config.policies.ack.on_arrival(arrival, now) {
-            AckDecision::Now(_) => acknowledger.now = true,
+            AckDecision::Now(reason) => acknowledger.ask(reason),
             AckDecision::At(due) => acknowledger.due.not_later_than(due),
         }
     }
@@ -184,6 +191,8 @@ impl Endpoint {
             drained: self.receiver.readable() == 0,
             acknowledges_drained: acknowledger.quick_ack.acknowledges_drained(),
         };
-        self.acknowledger.now |= self.config.policies.ack.on_read(reading);
+        if self.config.policies.ack.on_read(reading) {
+            self.acknowledger.ask(AckReason::Read);
+        }
     }
 }

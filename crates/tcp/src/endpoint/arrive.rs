@@ -2,24 +2,15 @@
 
 use core::num::NonZeroU64;
 
-use super::{Endpoint, Event, Input, State, alarm::Alarm, output::PendingReset};
+use super::{
+    DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
+    output::PendingReset,
+};
 use crate::{
-    policy::Offer,
+    policy::{AckReason, Offer},
     segment::{Flags, Options, Segment, Timestamps},
     units::Instant,
 };
-
-/// Where the data of a received segment belongs in the peer's stream: the driver copies `len` bytes
-/// of the payload, from `skip` on, to `offset`. A range may arrive again: then it changes nothing.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Placement {
-    /// Bytes of the payload to leave out: they are old.
-    pub skip: u32,
-    /// Offset in the peer's stream.
-    pub offset: u64,
-    /// Bytes to keep.
-    pub len: u32,
-}
 
 /// What a host without a connection answers: an RST, or nothing to an RST (RFC 9293, section
 /// 3.10.7.1).
@@ -35,65 +26,91 @@ pub fn refuse(segment: &Segment) -> Option<Segment> {
     Some(reset.segment())
 }
 
+/// What a segment without a connection asks of a listener.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Knock {
+    /// A connection.
+    Opens,
+    /// Nothing: it belongs to a connection that is gone, and [`refuse`] has the answer.
+    Refused,
+    /// Nothing, and there is no answer.
+    Dropped(DropReason),
+}
+
+/// What a segment without a connection asks of a listener (RFC 9293, section 3.10.7.2).
+///
+/// Without RST, ACK and SYN: "This should not be reached. [...] drop the segment". No RST: that is for
+/// ports without a listener.
+#[must_use]
+pub const fn knock(segment: &Segment) -> Knock {
+    if segment.flags.rst {
+        Knock::Dropped(DropReason::UnacceptableReset)
+    } else if segment.ack.is_some() {
+        Knock::Refused
+    } else if segment.flags.syn {
+        Knock::Opens
+    } else {
+        Knock::Dropped(DropReason::NotASyn)
+    }
+}
+
 /// What becomes of a segment after the checks that come before its ACK and text.
 enum Disposition {
-    Drop,
+    Drop(DropReason),
     /// Dropped, but answered by an ACK, which tells the peer where we are.
-    Acknowledge,
+    Acknowledge(DropReason),
     /// The same for what an attacker may have sent (RFC 5961), so rationed.
-    Challenge,
+    Challenge(DropReason),
     Reset,
     Process,
 }
 
 impl Endpoint {
-    pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
-        let placement = match self.state {
-            State::Closed => None,
-            State::Listen => {
-                self.arrive_in_listen(segment, now);
-                None
-            }
+    pub(super) fn arrive(&mut self, segment: &Segment, now: Instant) -> Received {
+        let received = match self.state {
+            State::Closed => Received::Dropped(DropReason::NoConnection),
+            State::Listen => self.arrive_in_listen(segment, now),
             State::SynSent => self.arrive_in_syn_sent(segment, now),
             _ => self.arrive_in_sequence(segment, now),
         };
         self.timers.last_receive = now;
-        placement
+        received
     }
 
-    /// Section 3.10.7.2.
-    fn arrive_in_listen(&mut self, segment: &Segment, now: Instant) {
-        if segment.flags.rst {
-            return;
-        }
-        if segment.ack.is_some() {
-            self.pending_reset = reset_for(segment);
-            return;
-        }
-        if segment.flags.syn {
-            self.take_syn(segment, now);
-            self.step(Input::Syn);
-            self.timers.last_send = now;
+    fn arrive_in_listen(&mut self, segment: &Segment, now: Instant) -> Received {
+        match knock(segment) {
+            Knock::Opens => {
+                self.take_syn(segment, now);
+                self.step(Input::Syn);
+                self.timers.last_send = now;
+                Received::TAKEN
+            }
+            Knock::Refused => {
+                self.pending_reset = reset_for(segment);
+                Received::Dropped(DropReason::UnacceptableAck)
+            }
+            Knock::Dropped(reason) => Received::Dropped(reason),
         }
     }
 
     /// Section 3.10.7.3.
-    fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    fn arrive_in_syn_sent(&mut self, segment: &Segment, now: Instant) -> Received {
         let acks_syn = segment.ack == Some(self.sender.number(1)) && self.sender.max > 0;
         if segment.ack.is_some() && !acks_syn {
             if !segment.flags.rst {
                 self.pending_reset = reset_for(segment);
             }
-            return None;
+            return Received::Dropped(DropReason::UnacceptableAck);
         }
         if segment.flags.rst {
-            if acks_syn {
-                self.reset_by_peer(now);
+            if !acks_syn {
+                return Received::Dropped(DropReason::UnacceptableReset);
             }
-            return None;
+            self.reset_by_peer(now);
+            return Received::TAKEN;
         }
         if !segment.flags.syn {
-            return None;
+            return Received::Dropped(DropReason::NotASyn);
         }
         self.take_syn(segment, now);
         if !acks_syn {
@@ -101,40 +118,48 @@ impl Endpoint {
             self.step(Input::Syn);
             self.sender.next = 0;
             self.timers.retransmission = Alarm::OFF;
-            return None;
+            return Received::TAKEN;
         }
         self.step(Input::SynAck);
-        self.acknowledger.now = true;
+        self.acknowledger.ask(AckReason::Handshake);
         self.take_ack(1, segment, now);
         self.establish(segment, now);
         self.take_text(&without_syn(segment), now)
     }
 
     /// Section 3.10.7.4: all other states.
-    fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    fn arrive_in_sequence(&mut self, segment: &Segment, now: Instant) -> Received {
         let repeats_syn = segment.flags.syn && segment.seq == self.receiver.irs;
         if self.sender.una > 0 || !repeats_syn {
             return self.arrive_checked(segment, now);
         }
         if segment.ack.is_none() {
-            self.sender.next = 0; // The peer has not seen our SYN-ACK.
-            return None;
+            self.sender.next = 0;
+            return Received::Dropped(DropReason::RepeatedSyn);
         }
         // Simultaneous open (section 3.5, figure 8): the SYN was counted already.
-        let placement = self.arrive_checked(&without_syn(segment), now);
+        let received = self.arrive_checked(&without_syn(segment), now);
         self.set_window_of_syn(segment);
-        placement
+        received
     }
 
-    fn arrive_checked(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    fn arrive_checked(&mut self, segment: &Segment, now: Instant) -> Received {
         match self.check(segment, now) {
             Disposition::Process => return self.process(segment, now),
-            Disposition::Drop => {}
-            Disposition::Acknowledge => self.acknowledge_unacceptable(segment, now),
-            Disposition::Challenge => self.challenge(now),
-            Disposition::Reset => self.reset_by_peer(now),
+            Disposition::Reset => {
+                self.reset_by_peer(now);
+                return Received::TAKEN;
+            }
+            Disposition::Drop(reason) => Received::Dropped(reason),
+            Disposition::Acknowledge(reason) => {
+                self.acknowledge_unacceptable(segment, now);
+                Received::Dropped(reason)
+            }
+            Disposition::Challenge(reason) => {
+                self.challenge(now);
+                Received::Dropped(reason)
+            }
         }
-        None
     }
 
     /// The first four checks: sequence number, RST, SYN, presence of ACK.
@@ -143,10 +168,10 @@ impl Endpoint {
         if segment.flags.rst {
             // RFC 5961, section 3.2: only the exact number resets.
             return match segment.seq == self.next_expected() {
-                _ if self.ignores_reset() => Disposition::Drop,
+                _ if self.ignores_reset() => Disposition::Drop(DropReason::UnacceptableReset),
                 true => Disposition::Reset,
-                false if acceptable => Disposition::Challenge,
-                false => Disposition::Drop,
+                false if acceptable => Disposition::Challenge(DropReason::UnacceptableReset),
+                false => Disposition::Drop(DropReason::UnacceptableReset),
             };
         }
         if segment.flags.syn {
@@ -154,17 +179,22 @@ impl Endpoint {
             // check: "If the connection was initiated with a passive OPEN, then return this
             // connection to the LISTEN state".
             let starts_again = acceptable && self.state == State::SynReceived && self.passive;
-            return if starts_again { Disposition::Reset } else { Disposition::Challenge };
+            return match starts_again {
+                true => Disposition::Reset,
+                false => Disposition::Challenge(DropReason::UnexpectedSyn),
+            };
         }
         // RFC 7323, section 3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
         // silently drop the segment."
         let stamped = !self.receiver.timestamps || segment.options.timestamps.is_some();
         if !stamped {
-            Disposition::Drop
-        } else if !acceptable || self.is_older_by_timestamp(segment, now) {
-            Disposition::Acknowledge
+            Disposition::Drop(DropReason::NoTimestamp)
+        } else if !acceptable {
+            Disposition::Acknowledge(DropReason::OutsideWindow)
+        } else if self.is_older_by_timestamp(segment, now) {
+            Disposition::Acknowledge(DropReason::OldTimestamp)
         } else if segment.ack.is_none() {
-            Disposition::Drop
+            Disposition::Drop(DropReason::NoAck)
         } else {
             Disposition::Process
         }
@@ -176,7 +206,7 @@ impl Endpoint {
     fn acknowledge_unacceptable(&mut self, segment: &Segment, now: Instant) {
         match segment.sequence_length() {
             0 => self.challenge(now),
-            _ => self.acknowledger.now = true,
+            _ => self.acknowledger.ask(AckReason::Unacceptable),
         }
         if self.state == State::TimeWait && segment.flags.fin && self.repeats_fin(segment) {
             self.restart_time_wait(now);
@@ -184,19 +214,25 @@ impl Endpoint {
     }
 
     fn challenge(&mut self, now: Instant) {
-        self.acknowledger.now |= self.challenges.take(now);
+        if self.challenges.take(now) {
+            self.acknowledger.ask(AckReason::Challenge);
+        }
     }
 
     /// The remaining checks: ACK, then URG, text and FIN.
-    fn process(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
-        let ack = self.sender.position(segment.ack?);
+    fn process(&mut self, segment: &Segment, now: Instant) -> Received {
+        let Some(ack) = segment.ack else { return Received::Dropped(DropReason::NoAck) };
+        let ack = self.sender.position(ack);
         let highest = as_signed(self.sender.max);
         if self.sender.una == 0 {
             if ack < 1 || ack > highest {
                 self.pending_reset = reset_for(segment);
-                return None;
+                return Received::Dropped(DropReason::UnacceptableAck);
             }
-            self.step(Input::AckOfSyn);
+            // A connection that was closed in SYN-RECEIVED is in FIN-WAIT-1 already.
+            if self.state == State::SynReceived {
+                self.step(Input::AckOfSyn);
+            }
             self.note_timestamp(segment, now);
             self.take_ack(ack.unsigned_abs(), segment, now);
             self.establish(segment, now);
@@ -205,7 +241,7 @@ impl Endpoint {
             let oldest = as_signed(self.sender.una) - i64::from(self.sender.max_window);
             if ack < oldest || ack > highest {
                 self.challenge(now);
-                return None;
+                return Received::Dropped(DropReason::UnacceptableAck);
             }
             self.note_timestamp(segment, now);
             self.take_ack(u64::try_from(ack).unwrap_or(0), segment, now);
@@ -214,53 +250,65 @@ impl Endpoint {
     }
 
     /// Data and FIN, trimmed to what is new and inside the window.
-    fn take_text(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
         if !self.state.receives() {
-            return None;
+            return match segment.len {
+                0 => Received::TAKEN,
+                _ => Received::Dropped(DropReason::BehindFin),
+            };
         }
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let placement = if segment.len > 0 { self.take_data(segment, now) } else { None };
+        let received =
+            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
         if segment.flags.fin {
             self.note_fin(segment);
         }
         if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
             self.take_fin(now);
         }
-        placement
+        received
     }
 
-    fn take_data(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    fn take_data(&mut self, segment: &Segment, now: Instant) -> Received {
         let first = self.receiver.position(segment.data_start());
         let start = u64::try_from(first).unwrap_or(0).max(self.receiver.next);
         let end = u64::try_from(first + i64::from(segment.len)).unwrap_or(0);
         // Nothing follows a FIN, whatever a peer claims.
         let limit = self.receiver.fin.map_or(u64::MAX, NonZeroU64::get);
         let kept_end = end.min(self.receiver.edge).min(limit);
-        let mut placement = None;
         let order = self.receiver.order(first);
-        if start < kept_end && self.receiver.accept(start, kept_end) {
-            placement = Some(Placement {
+        let received = if start >= kept_end {
+            let behind_fin = start >= limit;
+            Received::Dropped(match behind_fin {
+                true => DropReason::BehindFin,
+                false => DropReason::OutsideWindow,
+            })
+        } else if self.receiver.accept(start, kept_end) {
+            Received::Taken(Some(Placement {
                 skip: u32::try_from(as_signed(start) - first).unwrap_or(0),
                 offset: start - 1,
                 len: u32::try_from(kept_end - start).unwrap_or(segment.len),
-            });
-        }
+            }))
+        } else {
+            Received::Dropped(DropReason::TooManyGaps)
+        };
         if kept_end < end {
-            self.acknowledger.now = true; // The peer must learn how small the window is.
+            // The peer must learn how small the window is.
+            self.acknowledger.ask(AckReason::WindowFull);
         }
         if self.receiver.readable() > 0 {
             self.events.push(Event::Readable);
         }
         self.schedule_ack(segment, order, now);
-        placement
+        received
     }
 
     /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
     /// arrived. An ACK leaves at once: nothing can be won by waiting.
     fn note_fin(&mut self, segment: &Segment) {
-        self.acknowledger.now = true;
+        self.acknowledger.ask(AckReason::Fin);
         self.sender.closing.note_fin(segment);
         let end = self.receiver.position(segment.data_start() + segment.len);
         let end = u64::try_from(end).unwrap_or(0);

@@ -8,7 +8,7 @@
 
 use super::{Endpoint, Event, Input, State, alarm::Alarm};
 use crate::{
-    policy::{ClosePolicy, ResetInTimeWait},
+    policy::{AckReason, ClosePolicy, ResetInTimeWait},
     segment::{Segment, TimeWaitHolder},
     units::Instant,
     wait::{TimeWaitReason, Timer},
@@ -102,18 +102,24 @@ impl Endpoint {
         self.sender.closing.reason.filter(|_| self.state == State::TimeWait)
     }
 
-    /// Follows the arrow of the state machine, if there is one.
+    /// Follows the arrow of the state machine: the only place where the state changes.
+    ///
+    /// An input that has no arrow from here is our mistake; without debug assertions the state stays.
     pub(super) fn step(&mut self, input: Input) {
         let next = match self.sender.closing.settled() {
             Some(hold) => self.state.after_agreed(input, hold),
             None => self.state.after(input),
         };
+        debug_assert!(next.is_some(), "no arrow from {} on {input:?}", self.state.name());
         self.state = next.unwrap_or(self.state);
     }
 
     /// The peer has acknowledged our FIN.
     pub(super) fn fin_acknowledged(&mut self, now: Instant) {
         let from = self.state;
+        if from == State::TimeWait {
+            return; // An RST brought us here before the ACK came.
+        }
         self.step(Input::AckOfFin);
         if from == State::LastAckSwap {
             // Exactly SND.NXT: another number would be challenged (RFC 5961), or ignored (Linux).
@@ -125,7 +131,7 @@ impl Endpoint {
     /// The peer's FIN is next in sequence.
     pub(super) fn take_fin(&mut self, now: Instant) {
         self.receiver.next += 1;
-        self.acknowledger.now = true;
+        self.acknowledger.ask(AckReason::Fin);
         self.events.push(Event::PeerClosed);
         let from = self.state;
         self.step(Input::Fin);
@@ -138,7 +144,7 @@ impl Endpoint {
             State::TimeWait => self.enter_time_wait(from, Event::Closed, now),
             State::Closed => {
                 // The FIN of a peer that waits in our place wants its ACK: it is our last segment.
-                let acknowledge = self.acknowledger.now && from != State::LastAck;
+                let acknowledge = self.acknowledger.now.filter(|_| from != State::LastAck);
                 self.finish(Event::Closed);
                 self.acknowledger.now = acknowledge;
             }
@@ -170,7 +176,8 @@ impl Endpoint {
     pub(super) fn reset_by_peer(&mut self, now: Instant) {
         let from = self.state;
         if from == State::SynReceived && self.passive {
-            *self = Self::listen(&self.config, self.sender.iss);
+            self.step(Input::ResetOfPassiveOpen);
+            self.forget_peer();
             return;
         }
         self.step(Input::Reset);
@@ -184,5 +191,19 @@ impl Endpoint {
             let orderly = from == State::TimeWait;
             self.finish(if orderly { Event::Closed } else { Event::Reset });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Policies, SeqNumber};
+
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "no arrow from LISTEN on Fin"))]
+    fn an_input_without_an_arrow_is_our_mistake_and_changes_nothing() {
+        let mut endpoint = Endpoint::listen(&Config::new(Policies::RFC), SeqNumber(1));
+        endpoint.step(Input::Fin);
+        assert_eq!(endpoint.state(), State::Listen);
     }
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `config` | what a connection is created with |
 //! | `state` | the state machine, as a table |
-//! | `arrive` | a segment arrives (RFC 9293, section 3.10.7) |
+//! | `arrive`, `received` | a segment arrives (RFC 9293, section 3.10.7), and what became of it |
 //! | `closing` | how it ends, and which end waits in TIME-WAIT |
 //! | `challenge` | how many challenge ACKs may leave (RFC 5961) |
 //! | `acknowledged` | what an ACK means for what we have sent |
@@ -32,6 +32,7 @@ mod heritage;
 mod output;
 mod quick_ack;
 mod ranges;
+mod received;
 mod receiver;
 mod recovery;
 mod scoreboard;
@@ -40,15 +41,16 @@ mod state;
 mod timers;
 mod usage;
 
-pub use arrive::{Placement, refuse};
+pub use arrive::{Knock, knock, refuse};
 pub use config::Config;
 pub use events::Event;
 pub use output::Transmit;
+pub use received::{DropReason, Placement, Received};
 pub use state::{Input, State};
 
 use crate::{
     congestion::{Controller, Windows},
-    policy::{AckPolicy, HoldPolicy},
+    policy::{AckPolicy, AckReason, HoldPolicy},
     round_trip::RoundTrip,
     segment::Segment,
     seq::SeqNumber,
@@ -129,6 +131,12 @@ impl Endpoint {
         endpoint
     }
 
+    /// Back in LISTEN, nothing of the peer is left.
+    fn forget_peer(&mut self) {
+        let (state, passive) = (self.state, self.passive);
+        *self = Self { state, passive, ..Self::closed(&self.config, self.sender.iss) };
+    }
+
     fn closed(config: &Config, iss: SeqNumber) -> Self {
         let mss = u32::from(config.mss);
         let start = Windows { congestion: mss, threshold: u32::MAX };
@@ -150,10 +158,10 @@ impl Endpoint {
         }
     }
 
-    /// Takes one segment off the wire; says where its data belongs, if any of it is wanted.
+    /// Takes one segment off the wire; says where its data belongs, or why the segment was dropped.
     ///
     /// In CLOSED nothing is taken: see [`refuse`].
-    pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Option<Placement> {
+    pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
         self.begin_call();
         self.arrive(segment, now)
     }
@@ -192,7 +200,7 @@ impl Endpoint {
         if self.state.receives() || self.state == State::CloseWait {
             self.pending_reset = Some(self.reset_in_sequence());
         }
-        self.state = State::Closed;
+        self.step(Input::Abort);
         self.finish(Event::Closed);
     }
 
@@ -215,7 +223,7 @@ impl Endpoint {
     pub fn acknowledge_now(&mut self) {
         self.begin_call();
         if self.acknowledger.is_pending() {
-            self.acknowledger.now = true;
+            self.acknowledger.ask(AckReason::Requested);
         }
     }
 
@@ -363,7 +371,7 @@ mod tests {
         let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
         let mut endpoint = Endpoint::listen(&config, SeqNumber(5_000));
         let syn = Segment { seq: SeqNumber(0), flags: Flags::SYN, ..Segment::default() };
-        assert_eq!(endpoint.handle_segment(&syn, now), None);
+        assert_eq!(endpoint.handle_segment(&syn, now), Received::Taken(None));
         assert!(endpoint.poll_transmit(now).is_some_and(|transmit| transmit.segment.flags.syn));
         let data = |seq, len| Segment {
             seq: SeqNumber(seq),

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     congestion::Repair,
-    policy::{HoldDecision, Idle, Pending},
+    policy::{AckReason, HoldDecision, Idle, Pending},
     segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps},
     seq::SeqNumber,
     units::Instant,
@@ -22,6 +22,8 @@ pub struct Transmit {
     pub offset: u64,
     /// Something in it was sent before.
     pub retransmission: bool,
+    /// Why it leaves now, if it carries nothing but an ACK.
+    pub ack_reason: Option<AckReason>,
 }
 
 impl Transmit {
@@ -333,16 +335,16 @@ impl Endpoint {
     fn transmit_reset(&self, reset: PendingReset, now: Instant) -> Transmit {
         let mut segment = reset.segment();
         segment.options.timestamps = self.receiver.timestamps.then(|| self.clock(now));
-        Transmit { segment, offset: 0, retransmission: false }
+        Transmit { segment, offset: 0, retransmission: false, ack_reason: None }
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let must_leave = self.acknowledger.must_leave(&self.round_trip, now);
-        must_leave.then(|| {
-            let seq = self.sender.number(self.sender.max);
-            let offset = self.sender.max.saturating_sub(1);
-            self.segment(seq, Flags::NONE, 0, (offset, false), now)
-        })
+        let reason = self.acknowledger.must_leave(&self.round_trip, now)?;
+        let seq = self.sender.number(self.sender.max);
+        let offset = self.sender.max.saturating_sub(1);
+        let mut transmit = self.segment(seq, Flags::NONE, 0, (offset, false), now);
+        transmit.ack_reason = Some(reason);
+        Some(transmit)
     }
 
     /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks. It is built
@@ -370,7 +372,7 @@ impl Endpoint {
         }
         let ack = acks.then(|| self.receiver.number(self.receiver.next));
         let segment = Segment { seq, ack, flags, window, options, time_wait_holder: None, len };
-        Transmit { segment, offset, retransmission }
+        Transmit { segment, offset, retransmission, ack_reason: None }
     }
 
     /// TSval and TSecr.

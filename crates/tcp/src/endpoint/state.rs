@@ -53,12 +53,14 @@ pub enum Input {
     Fin,
     /// Our FIN is acknowledged.
     AckOfFin,
-    /// An acceptable RST, or the application aborts.
+    /// An acceptable RST.
     Reset,
     /// An acceptable RST for a connection that came from LISTEN and is not established.
     ResetOfPassiveOpen,
     /// 2 MSL have passed, or the connection is given up.
     Expired,
+    /// The application aborts.
+    Abort,
 }
 
 impl State {
@@ -103,8 +105,9 @@ impl State {
             | (Self::LastAckSwap, Input::AckOfFin | Input::Reset) => Self::TimeWait,
             (Self::Listen | Self::SynSent, Input::Close | Input::CloseSwap)
             | (Self::LastAck, Input::AckOfFin) => Self::Closed,
-            (Self::Closed | Self::Listen, Input::Reset | Input::Expired) => return None,
-            (_, Input::Reset | Input::Expired) => Self::Closed,
+            (Self::Closed, Input::Abort)
+            | (Self::Closed | Self::Listen, Input::Reset | Input::Expired) => return None,
+            (_, Input::Reset | Input::Expired | Input::Abort) => Self::Closed,
             _ => return None,
         })
     }
@@ -162,7 +165,7 @@ impl State {
 
 impl Input {
     /// Every input.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PassiveOpen,
         Self::ActiveOpen,
         Self::Syn,
@@ -175,6 +178,7 @@ impl Input {
         Self::Reset,
         Self::ResetOfPassiveOpen,
         Self::Expired,
+        Self::Abort,
     ];
 }
 
@@ -223,6 +227,16 @@ mod tests {
         (Closing,     Expired,            Closed),
         (LastAck,     Expired,            Closed),
         (TimeWait,    Expired,            Closed),
+        (Listen,      Abort,              Closed),
+        (SynSent,     Abort,              Closed),
+        (SynReceived, Abort,              Closed),
+        (Established, Abort,              Closed),
+        (FinWait1,    Abort,              Closed),
+        (FinWait2,    Abort,              Closed),
+        (CloseWait,   Abort,              Closed),
+        (Closing,     Abort,              Closed),
+        (LastAck,     Abort,              Closed),
+        (TimeWait,    Abort,              Closed),
         // Faber, Touch, Yue 1997: from CLOSE-WAIT alone the two ways of closing differ.
         (Listen,      CloseSwap,          Closed),
         (SynSent,     CloseSwap,          Closed),
@@ -232,6 +246,7 @@ mod tests {
         (LastAckSwap, AckOfFin,           TimeWait),
         (LastAckSwap, Reset,              TimeWait),
         (LastAckSwap, Expired,            Closed),
+        (LastAckSwap, Abort,              Closed),
     ];
 
     /// Where it makes a difference that the ends have agreed. `None`: there is no arrow then.

@@ -1,7 +1,8 @@
 //! The vocabulary of [`crate::wait`] and of events in words, the same in traces, scripts and reports.
 
 use crate::{
-    endpoint::Event,
+    endpoint::{DropReason, Event},
+    policy::AckReason,
     segment::TimeWaitHolder,
     wait::{AckWait, TimeWaitReason, Timer, Wait},
 };
@@ -37,6 +38,48 @@ impl AckWait {
             Self::HostTick { .. } => "host-tick",
             Self::Interarrival { .. } => "interarrival",
             Self::Withheld { .. } => "withheld",
+        }
+    }
+}
+
+impl AckReason {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EverySegment => "every-segment",
+            Self::SegmentCount => "segment-count",
+            Self::QuickAck => "quick-ack",
+            Self::OutOfOrder => "out-of-order",
+            Self::Delayed => "delayed",
+            Self::Read => "read",
+            Self::Handshake => "handshake",
+            Self::Fin => "fin",
+            Self::WindowFull => "window-full",
+            Self::Unacceptable => "unacceptable",
+            Self::Challenge => "challenge",
+            Self::Requested => "requested",
+        }
+    }
+}
+
+impl DropReason {
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoConnection => "no-connection",
+            Self::NotASyn => "not-a-syn",
+            Self::UnacceptableAck => "unacceptable-ack",
+            Self::UnacceptableReset => "unacceptable-reset",
+            Self::UnexpectedSyn => "unexpected-syn",
+            Self::RepeatedSyn => "repeated-syn",
+            Self::OutsideWindow => "outside-window",
+            Self::OldTimestamp => "old-timestamp",
+            Self::NoTimestamp => "no-timestamp",
+            Self::NoAck => "no-ack",
+            Self::BehindFin => "behind-fin",
+            Self::TooManyGaps => "too-many-gaps",
         }
     }
 }

@@ -184,8 +184,8 @@ pub enum AckDecision {
     At(Instant),
 }
 
-/// Why an ACK leaves at once.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Why an ACK leaves now. The first four are what [`AckPolicy::on_arrival`] decides.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum AckReason {
     /// The policy acknowledges everything at once.
@@ -196,6 +196,22 @@ pub enum AckReason {
     QuickAck,
     /// Something is missing or arrived twice.
     OutOfOrder,
+    /// The delay of [`AckWait`](crate::AckWait) is over.
+    Delayed,
+    /// The reader has opened the window, or taken what was unacknowledged.
+    Read,
+    /// It completes the handshake.
+    Handshake,
+    /// The peer's FIN has arrived.
+    Fin,
+    /// More arrived than the window takes.
+    WindowFull,
+    /// The segment was dropped, and the peer must learn where we are (RFC 9293, section 3.10.7.4).
+    Unacceptable,
+    /// The same for what an attacker may have sent: a challenge ACK (RFC 5961).
+    Challenge,
+    /// The application has asked for it.
+    Requested,
 }
 
 /// A delayed-ACK timeout that the standard allows: less than half a second.

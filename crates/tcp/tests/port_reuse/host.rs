@@ -92,7 +92,7 @@ impl Host {
             return Ok(());
         };
         let before = endpoint.state();
-        let placement = endpoint.handle_segment(&packet.segment, now);
+        let placement = endpoint.handle_segment(&packet.segment, now).placement();
         if !before.is_synchronized() && endpoint.state().is_synchronized() {
             self.peer = Some(packet.origin);
         }

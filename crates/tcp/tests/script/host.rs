@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use ackwise_tcp::{
-    Endpoint, Event, Instant, Segment, SeqNumber, State,
+    Endpoint, Event, Instant, Received, Segment, SeqNumber, State,
     endpoint::refuse,
     notation::{Call, Happening, Isns, Pattern, Relative, Trace},
-    policy::HoldPolicy,
+    policy::{AckReason, HoldPolicy},
 };
 
 use super::settings::Settings;
@@ -22,6 +22,10 @@ pub(super) struct Host {
     /// What the application was told and the script has not yet spoken of.
     pub(super) told: VecDeque<Event>,
     pub(super) trace: Trace,
+    /// What became of the segment that arrived last.
+    pub(super) received: Option<Received>,
+    /// Why the ACK left that the script spoke of last.
+    pub(super) reason: Option<AckReason>,
     /// Where the peer's stream goes on, and the window it gave last.
     peer_next: SeqNumber,
     peer_window: u16,
@@ -32,6 +36,7 @@ pub(super) struct Host {
 pub(super) struct Sent {
     pub(super) at: Instant,
     pub(super) segment: Relative,
+    pub(super) reason: Option<AckReason>,
     /// Its line in the trace.
     pub(super) line: usize,
 }
@@ -46,6 +51,8 @@ impl Host {
             sent: VecDeque::new(),
             told: VecDeque::new(),
             trace: Trace::with_limit(TRACE_LINES),
+            received: None,
+            reason: None,
             peer_next: settings.isns.receiver,
             peer_window: u16::MAX,
         }
@@ -80,14 +87,13 @@ impl Host {
         match self.endpoint.as_ref().map(Endpoint::state) {
             None | Some(State::Closed) => {
                 if let Some(reset) = refuse(&segment) {
-                    self.note_sent(&reset);
+                    self.note_sent(&reset, None);
                 }
             }
             Some(_) => {
                 let now = self.now;
-                self.with_endpoint(|endpoint| {
-                    endpoint.handle_segment(&segment, now);
-                });
+                self.received =
+                    self.with_endpoint(|endpoint| Some(endpoint.handle_segment(&segment, now)));
             }
         }
     }
@@ -131,7 +137,7 @@ impl Host {
         let result = act(&mut endpoint);
         for _ in 0..SEGMENTS_IN_A_STEP {
             let Some(transmit) = endpoint.poll_transmit(self.now) else { break };
-            self.note_sent(&transmit.segment);
+            self.note_sent(&transmit.segment, transmit.ack_reason);
         }
         assert!(endpoint.poll_transmit(self.now).is_none(), "sends for ever\n{}", self.trace);
         while let Some(event) = endpoint.poll_event() {
@@ -142,11 +148,11 @@ impl Host {
         result
     }
 
-    fn note_sent(&mut self, segment: &Segment) {
+    fn note_sent(&mut self, segment: &Segment, reason: Option<AckReason>) {
         let segment = self.isns.relative(segment);
         let line = self.trace.lines().count();
         self.trace.record(Happening::Sent(segment), self.now);
-        self.sent.push_back(Sent { at: self.now, segment, line });
+        self.sent.push_back(Sent { at: self.now, segment, reason, line });
     }
 }
 

@@ -13,6 +13,8 @@
 //!        write 500
 //!        > P. 1:501(500) ack 1
 //!        wait application             why nothing more is sent (`reason`: why it is in TIME-WAIT)
+//!        because delayed              why the ACK left that the line before expects
+//!        dropped outside-window       why the segment was dropped that arrived last
 //!        nothing until 1.030          absolute
 //! 1.030  > P. 1:501(500) ack 1
 //! ```

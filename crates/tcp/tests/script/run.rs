@@ -3,8 +3,9 @@
 use std::fmt;
 
 use ackwise_tcp::{
-    AckWait, Endpoint, Instant, TimeWaitReason, Timer, Wait,
+    AckWait, DropReason, Endpoint, Instant, Received, TimeWaitReason, Timer, Wait,
     notation::{Pattern, Trace},
+    policy::AckReason,
 };
 
 use super::{
@@ -123,6 +124,7 @@ fn expect(pattern: &Pattern, at: Instant, host: &mut Host) -> Result<(), Differe
     if microseconds(sent.at) != microseconds(at) {
         return Err((format!("expected at {at}, found {found}"), sent.line));
     }
+    host.reason = sent.reason;
     if !pattern.matches(&sent.segment.segment, sent.segment.isns) {
         return Err((format!("found {found}"), sent.line));
     }
@@ -166,6 +168,8 @@ fn name_of(named: Named, host: &Host) -> &'static str {
         }
         Named::Wait => endpoint.and_then(|endpoint| endpoint.wait()).map(Wait::name),
         Named::AckWait => endpoint.and_then(Endpoint::ack_wait).map(AckWait::name),
+        Named::Dropped => host.received.and_then(Received::dropped).map(DropReason::name),
+        Named::Because => host.reason.map(AckReason::name),
         Named::Timer => {
             let deadline = endpoint.and_then(Endpoint::poll_timeout);
             deadline.map(|deadline| Timer::name(deadline.timer))

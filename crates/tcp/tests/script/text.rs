@@ -69,6 +69,8 @@ pub(super) enum Named {
     AckWait,
     Timer,
     TimeWaitReason,
+    Dropped,
+    Because,
 }
 
 /// What is counted, in bytes.
@@ -145,6 +147,8 @@ fn action(text: &str) -> Result<Action, String> {
         ["wait", name] => Action::Name(Named::Wait, name.to_owned()),
         ["ackwait", name] => Action::Name(Named::AckWait, name.to_owned()),
         ["reason", name] => Action::Name(Named::TimeWaitReason, name.to_owned()),
+        ["dropped", name] => Action::Name(Named::Dropped, name.to_owned()),
+        ["because", name] => Action::Name(Named::Because, name.to_owned()),
         ["timer", name] => Action::Name(Named::Timer, name.to_owned()),
         ["ack", "now"] => Action::AcknowledgeNow,
         ["ack", policy] => {
