@@ -35,7 +35,7 @@ impl<W: Write> SegmentWriter<W> {
         contents: &StreamContents,
         at: Instant,
     ) -> Result<(), SegmentError> {
-        let Transmit { segment, offset, retransmission: _ } = transmit;
+        let Transmit { segment, offset, .. } = transmit;
         let bytes = segment.len as usize;
         if bytes > MAX_DATA {
             // Before room is made for it.

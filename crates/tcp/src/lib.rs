@@ -38,5 +38,5 @@ pub use endpoint::{Config, DropReason, Endpoint, Event, Received, State, Transmi
 pub use policy::Policies;
 pub use segment::{Flags, Options, SackBlocks, Segment, TimeWaitHolder, Timestamps, WindowShift};
 pub use seq::SeqNumber;
-pub use units::{ByteCount, Instant, Nanos};
+pub use units::{ByteCount, Instant, IpVersion, Nanos};
 pub use wait::{AckWait, Deadline, TimeWaitReason, Timer, Wait};

@@ -213,6 +213,15 @@ impl From<Nanos> for Duration {
     }
 }
 
+/// Which IP carries a connection.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum IpVersion {
+    /// RFC 791.
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,6 +37,25 @@ pub enum Wait {
     Closed,
 }
 
+impl Wait {
+    /// Every wait.
+    pub const ALL: [Self; 13] = [
+        Self::Application,
+        Self::Handshake,
+        Self::SlowStart,
+        Self::CongestionWindow,
+        Self::ReceiveWindow { probing: false },
+        Self::ReceiveWindow { probing: true },
+        Self::Nagle,
+        Self::Minshall,
+        Self::Cork,
+        Self::SillyWindow,
+        Self::Recovery,
+        Self::RetransmissionTimeout,
+        Self::Closed,
+    ];
+}
+
 /// Why this end has not acknowledged what it has received. Like [`Wait`], not `non_exhaustive`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum AckWait {

@@ -22,6 +22,7 @@ shown_by! {
     // Opening.
     fn a_peer_without_mss_option_gets_536() {
         "handshake/no_mss_option_means_536"
+        "handshake/no_mss_option_means_1220_on_ipv6"
         "handshake/a_silly_mss_counts_as_64"
     }
     fn data_on_a_syn_is_left_to_be_sent_again() { "handshake/data_on_a_syn_is_not_taken" }
@@ -53,6 +54,7 @@ shown_by! {
     fn a_fin_cannot_precede_data() { "close/a_fin_below_what_arrived_is_not_believed" }
     fn time_wait_is_restarted_by_a_fin_alone() {
         "time_wait/a_retransmitted_fin_restarts_2_msl"
+        "time_wait/a_second_fin_is_acknowledged"
         "time_wait/an_old_duplicate_is_answered_and_does_not_restart_2_msl"
     }
     fn time_wait_ends_by_an_exact_reset() {
@@ -113,6 +115,7 @@ shown_by! {
         "retransmission/a_syn_is_sent_for_three_minutes"
         "retransmission/the_connection_is_given_up"
     }
+    fn who_takes_over_may_give_up() { "close_swap/a_peer_that_answers_no_more_is_given_up" }
     fn an_idle_connection_sends_nothing() { "retransmission/an_idle_connection_sends_nothing" }
     fn a_closed_window_is_probed_for_ever() {
         "zero_window/probes_back_off_and_never_give_up_an_answering_peer"
@@ -194,6 +197,17 @@ shown_by! {
     fn recent_blocks_are_repeated() {
         "sack/the_block_that_arrived_last_comes_first"
         "sack/the_most_recent_blocks_are_repeated"
+    }
+
+    // Path MTU.
+    fn a_smaller_path_mtu_is_learnt() {
+        "path_mtu/smaller_segments_leave_one_first"
+        "path_mtu/a_report_during_recovery_starts_again"
+    }
+    fn forged_path_mtus_are_ignored() {
+        "path_mtu/only_what_is_in_flight_is_believed"
+        "path_mtu/no_report_makes_segments_tiny"
+        "path_mtu/ipv6_has_a_smallest_mtu"
     }
 
     // Pauses.

@@ -31,6 +31,7 @@ mechanisms! {
     minshall
     nagle
     negotiated_close
+    path_mtu
     quick_ack
     recovery
     reset
@@ -38,6 +39,7 @@ mechanisms! {
     rfc1337
     sack
     send_buffer
+    settings
     silly_window
     time_wait
     timestamps

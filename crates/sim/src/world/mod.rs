@@ -21,10 +21,10 @@ mod server;
 mod transfer;
 mod web;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ackwise_link::Stream;
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Config, Instant};
 use slab::Slab;
 
 use crate::{
@@ -98,6 +98,8 @@ pub(crate) struct World<'a, O> {
     users: Vec<User>,
     bulk_clients: Vec<BulkClient>,
     sources: Vec<Source>,
+    /// What the two ends of an application's connections are created with, once there was one.
+    configs: BTreeMap<u32, [Arc<Config>; 2]>,
     collector: Collector,
     trace: TraceHash,
     opened: u64,
@@ -128,6 +130,7 @@ impl<'a, O: Observer> World<'a, O> {
             users: Vec::new(),
             bulk_clients: Vec::new(),
             sources: Vec::new(),
+            configs: BTreeMap::new(),
             collector: Collector::new(scenario),
             trace: TraceHash::default(),
             opened: 0,

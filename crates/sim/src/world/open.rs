@@ -1,6 +1,6 @@
 //! A connection comes to be, and its place is given back.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use ackwise_http::behaviour::{Behaviour, Nagle};
 use ackwise_tcp::{Config, Endpoint, Instant, SeqNumber, State, Timer, policy::HoldPolicy};
@@ -31,11 +31,11 @@ impl<O: Observer> World<'_, O> {
         self.opened += 1;
         let setting = &self.scenario.applications[application as usize];
         let hosts = [setting.client, setting.server];
-        let configs = self.configs(application);
+        let [client, server] = self.configs(application);
         let ways = [hosts, [hosts[1], hosts[0]]]
             .map(|[from, to]| self.network.way(from, to).expect("found when the run began"));
-        let mut client = Endpoint::connect(&configs[0], initial_sequence(id, 0), self.now);
-        let mut server = Endpoint::listen(&configs[1], initial_sequence(id, 1));
+        let mut client = Endpoint::connect(client, initial_sequence(id, 0), self.now);
+        let mut server = Endpoint::listen(server, initial_sequence(id, 1));
         self.inherit(&mut client, place, hosts);
         self.inherit(&mut server, place, [hosts[1], hosts[0]]);
         self.connections.insert(Connection {
@@ -53,8 +53,17 @@ impl<O: Observer> World<'_, O> {
         Some(place)
     }
 
-    /// What the two ends are created with.
-    fn configs(&self, application: u32) -> [Config; 2] {
+    /// What the two ends are created with: the same for all connections of an application.
+    fn configs(&mut self, application: u32) -> [Arc<Config>; 2] {
+        if let Some([client, server]) = self.configs.get(&application) {
+            return [Arc::clone(client), Arc::clone(server)];
+        }
+        let configs = self.configs_of(application).map(Arc::new);
+        self.configs.insert(application, configs.clone());
+        configs
+    }
+
+    fn configs_of(&self, application: u32) -> [Config; 2] {
         let setting = &self.scenario.applications[application as usize];
         let [client, mut server] = [setting.client, setting.server]
             .map(|node| self.hosts[node.0 as usize].tcp.expect("the scenario was checked"));

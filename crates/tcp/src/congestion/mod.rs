@@ -186,7 +186,18 @@ impl Controller {
         }
     }
 
-    /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]).
+    /// Segments have `mss` bytes from now on.
+    pub(crate) fn set_segment_size(&mut self, mss: u32) {
+        let window = match self {
+            Self::Tahoe(window) | Self::Reno(window) => window,
+            Self::NewReno(control) | Self::Sack(control) => &mut control.window,
+            Self::Cubic(control) => &mut control.window,
+        };
+        window.set_segment_size(mss);
+    }
+
+    /// The window is set because the connection was idle ([`crate::policy::IdleRestart`]), or segments
+    /// have become smaller.
     pub(crate) fn on_restart(&mut self, windows: Windows) {
         match self {
             Self::Tahoe(window) | Self::Reno(window) => window.set(windows),

@@ -16,12 +16,16 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// An MSS of zero counts as one: it comes from a peer, and everything divides by it.
     pub(crate) fn new(windows: Windows, mss: u32) -> Self {
-        let mss = mss.clamp(1, LARGEST / 4);
-        let mut window = Self { congestion: mss, threshold: 0, mss, by_scoreboard: false };
+        let mut window = Self { congestion: 0, threshold: 0, mss: 1, by_scoreboard: false };
+        window.set_segment_size(mss);
         window.set(windows);
         window
+    }
+
+    /// An MSS of zero counts as one: it comes from a peer, and everything divides by it.
+    pub(super) fn set_segment_size(&mut self, mss: u32) {
+        self.mss = mss.clamp(1, LARGEST / 4);
     }
 
     /// Goes on with other windows: after an idle time, or inherited. Less than a segment counts as one.

@@ -252,6 +252,9 @@ impl Endpoint {
     /// Data and FIN, trimmed to what is new and inside the window.
     fn take_text(&mut self, segment: &Segment, now: Instant) -> Received {
         if !self.state.receives() {
+            if segment.flags.fin && self.state != State::Closed {
+                self.take_second_fin(now);
+            }
             return match segment.len {
                 0 => Received::TAKEN,
                 _ => Received::Dropped(DropReason::BehindFin),
@@ -318,6 +321,15 @@ impl Endpoint {
         }
     }
 
+    /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for
+    /// the FIN", and in TIME-WAIT "Restart the 2 MSL time-wait timeout".
+    fn take_second_fin(&mut self, now: Instant) {
+        self.acknowledger.ask(AckReason::Fin);
+        if self.state == State::TimeWait {
+            self.restart_time_wait(now);
+        }
+    }
+
     /// The peer's SYN: sequence numbers and options.
     fn take_syn(&mut self, segment: &Segment, now: Instant) {
         self.receiver.begin(segment.seq);
@@ -338,10 +350,10 @@ impl Endpoint {
             self.receiver.scaling = true;
             self.receiver.window_shift = self.receiver.wanted_shift();
         }
-        // RFC 9293, section 3.7.1: 536 if the option is absent (MUST-15); zero would never send.
-        let peer_mss = mss.map_or(536, |mss| u32::from(mss.max(MSS_MIN)));
-        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES.into() } else { 0 };
-        self.sender.mss = peer_mss.min(u32::from(self.config.mss)).saturating_sub(overhead).max(1);
+        let peer_mss = mss.map_or(self.ip.default_mss(), |mss| mss.max(MSS_MIN));
+        let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);
+        let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES } else { 0 };
+        self.sender.mss = u32::from(mss.saturating_sub(overhead).max(1));
         self.acknowledger.begin(self.sender.mss);
         self.set_window_of_syn(segment);
     }

@@ -88,14 +88,6 @@ impl Endpoint {
         }
     }
 
-    /// Chooses how this connection closes: a socket option, where the policies are the host's.
-    ///
-    /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
-    /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
-    pub const fn set_close(&mut self, close: ClosePolicy) {
-        self.config.policies.close = close;
-    }
-
     /// Why this end is in TIME-WAIT, if it is.
     #[must_use]
     pub fn time_wait_reason(&self) -> Option<TimeWaitReason> {

@@ -15,7 +15,10 @@
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
 //! | `heritage` | what connections to one host take over from each other (RFC 9040) |
 //! | `timers`, `alarm` | what happens when time passes |
+//! | `path_mtu` | what a router says about the size of packets (RFC 1191, 8201, 5927) |
 //! | `events` | what the application should hear about |
+//! | `settings` | what an application changes on an open connection |
+//! | `inspect`, `counters` | what can be seen from outside, and what is counted for who asks |
 //!
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
@@ -27,9 +30,12 @@ mod arrive;
 mod challenge;
 mod closing;
 mod config;
+mod counters;
 mod events;
 mod heritage;
+mod inspect;
 mod output;
+mod path_mtu;
 mod quick_ack;
 mod ranges;
 mod received;
@@ -37,28 +43,33 @@ mod receiver;
 mod recovery;
 mod scoreboard;
 mod sender;
+mod settings;
 mod state;
 mod timers;
 mod usage;
 
 pub use arrive::{Knock, knock, refuse};
 pub use config::Config;
+pub use counters::Counters;
 pub use events::Event;
+pub use inspect::{Negotiated, RecoveryPhase};
 pub use output::Transmit;
+pub use path_mtu::{PathMtuIgnored, PathMtuReport};
 pub use received::{DropReason, Placement, Received};
 pub use state::{Input, State};
 
+use alloc::{boxed::Box, sync::Arc};
+
 use crate::{
     congestion::{Controller, Windows},
-    policy::{AckPolicy, AckReason, HoldPolicy},
+    policy::AckReason,
     round_trip::RoundTrip,
     segment::Segment,
     seq::SeqNumber,
-    units::Instant,
-    wait::{AckWait, Deadline, Timer, Wait},
+    units::{Instant, IpVersion},
+    wait::Deadline,
 };
 use acknowledge::Acknowledger;
-use alarm::Alarm;
 use challenge::Challenges;
 use events::Events;
 use output::PendingReset;
@@ -91,12 +102,13 @@ use timers::Timers;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: Config,
+    config: Arc<Config>,
     state: State,
     /// The connection came from LISTEN, so an RST before it is established returns it there.
     passive: bool,
     /// The windows to start with were inherited.
     inherited_window: bool,
+    ip: IpVersion,
     sender: Sender,
     receiver: Receiver,
     round_trip: RoundTrip,
@@ -107,16 +119,17 @@ pub struct Endpoint {
     challenges: Challenges,
     events: Events,
     pending_reset: Option<PendingReset>,
+    counters: Option<Box<Counters>>,
 }
 
 impl Endpoint {
     /// Opens a connection actively; the SYN comes out of [`poll_transmit`](Self::poll_transmit).
     ///
     /// `iss` is the initial send sequence number; choosing it is the driver's duty (RFC 9293,
-    /// section 3.4.1).
+    /// section 3.4.1). `config` is shared by all endpoints that get the same [`Arc`].
     #[must_use]
-    pub fn connect(config: &Config, iss: SeqNumber, now: Instant) -> Self {
-        let mut endpoint = Self::closed(config, iss);
+    pub fn connect(config: impl Into<Arc<Config>>, iss: SeqNumber, now: Instant) -> Self {
+        let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::ActiveOpen);
         endpoint.timers.last_send = now;
         endpoint
@@ -124,8 +137,8 @@ impl Endpoint {
 
     /// Waits for a connection. A driver that serves many creates one for each SYN.
     #[must_use]
-    pub fn listen(config: &Config, iss: SeqNumber) -> Self {
-        let mut endpoint = Self::closed(config, iss);
+    pub fn listen(config: impl Into<Arc<Config>>, iss: SeqNumber) -> Self {
+        let mut endpoint = Self::closed(config.into(), iss);
         endpoint.step(Input::PassiveOpen);
         endpoint.passive = true;
         endpoint
@@ -133,18 +146,20 @@ impl Endpoint {
 
     /// Back in LISTEN, nothing of the peer is left.
     fn forget_peer(&mut self) {
-        let (state, passive) = (self.state, self.passive);
-        *self = Self { state, passive, ..Self::closed(&self.config, self.sender.iss) };
+        let Self { state, passive, ip, .. } = *self;
+        let config = Arc::clone(&self.config);
+        let counters = self.counters.take();
+        *self = Self { state, passive, ip, counters, ..Self::closed(config, self.sender.iss) };
     }
 
-    fn closed(config: &Config, iss: SeqNumber) -> Self {
+    fn closed(config: Arc<Config>, iss: SeqNumber) -> Self {
         let mss = u32::from(config.mss);
         let start = Windows { congestion: mss, threshold: u32::MAX };
         Self {
-            config: *config,
             state: State::Closed,
             passive: false,
             inherited_window: false,
+            ip: IpVersion::V4,
             sender: Sender::new(iss, mss),
             receiver: Receiver::new(config.receive_buffer),
             round_trip: RoundTrip::new(config.policies.timers),
@@ -155,6 +170,8 @@ impl Endpoint {
             challenges: Challenges::NONE,
             events: Events::default(),
             pending_reset: None,
+            counters: None,
+            config,
         }
     }
 
@@ -163,7 +180,9 @@ impl Endpoint {
     /// In CLOSED nothing is taken: see [`refuse`].
     pub fn handle_segment(&mut self, segment: &Segment, now: Instant) -> Received {
         self.begin_call();
-        self.arrive(segment, now)
+        let received = self.arrive(segment, now);
+        self.count_received(segment, received);
+        received
     }
 
     /// Lets timers fire. `now` may be late, never early; an idle call does nothing.
@@ -204,21 +223,6 @@ impl Endpoint {
         self.finish(Event::Closed);
     }
 
-    /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
-    pub fn set_hold(&mut self, hold: HoldPolicy) {
-        self.begin_call();
-        self.config.policies.hold = hold;
-        if self.timers.runs(Timer::Cork) {
-            self.timers.waiting = Alarm::OFF;
-        }
-        self.sender.release_held = false;
-    }
-
-    /// Changes when data is acknowledged, from the next segment on.
-    pub fn set_ack(&mut self, ack: AckPolicy) {
-        self.config.policies.ack = ack;
-    }
-
     /// Acknowledges at once what was received and not yet acknowledged (`TCP_QUICKACK`).
     pub fn acknowledge_now(&mut self) {
         self.begin_call();
@@ -237,84 +241,6 @@ impl Endpoint {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Deadline> {
         self.timers.earliest(&self.acknowledger)
-    }
-
-    /// The state of RFC 9293, section 3.3.2.
-    #[must_use]
-    pub const fn state(&self) -> State {
-        self.state
-    }
-
-    /// Bytes of the peer's stream that have arrived in order.
-    #[must_use]
-    pub const fn received(&self) -> u64 {
-        self.receiver.in_order()
-    }
-
-    /// Bytes that have arrived in order and are not yet read.
-    #[must_use]
-    pub const fn readable(&self) -> u64 {
-        self.receiver.readable()
-    }
-
-    /// Bytes of our stream that the peer has acknowledged: a driver may forget what is before.
-    #[must_use]
-    pub const fn acknowledged(&self) -> u64 {
-        self.sender.acknowledged()
-    }
-
-    /// Bytes of our stream that the application has written.
-    #[must_use]
-    pub const fn written(&self) -> u64 {
-        self.sender.written_end - 1
-    }
-
-    /// Bytes (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
-    #[must_use]
-    pub fn flight(&self) -> u32 {
-        self.sender.flight()
-    }
-
-    /// Data bytes of a full segment to this peer.
-    #[must_use]
-    pub const fn segment_size(&self) -> u32 {
-        self.sender.mss
-    }
-
-    /// The peer's receive window, in bytes.
-    #[must_use]
-    pub const fn peer_window(&self) -> u32 {
-        self.sender.window
-    }
-
-    /// Our initial send sequence number.
-    #[must_use]
-    pub const fn initial_sequence(&self) -> SeqNumber {
-        self.sender.iss
-    }
-
-    /// SND.NXT: what an exact RST from here would carry.
-    #[must_use]
-    pub fn next_sequence(&self) -> SeqNumber {
-        self.sender.number(self.sender.max)
-    }
-
-    /// RCV.NXT.
-    #[must_use]
-    pub fn next_expected(&self) -> SeqNumber {
-        self.receiver.number(self.receiver.next)
-    }
-
-    /// Why nothing (more) is sent now; `None` if something would be.
-    #[must_use]
-    pub fn wait(&self) -> Option<Wait> {
-        self.next_data().err()
-    }
-
-    /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
-    #[must_use]
-    pub fn ack_wait(&self) -> Option<AckWait> {
-        self.acknowledger.wait(self.config.policies.ack)
     }
 
     /// Whether a SYN may reopen this connection out of TIME-WAIT: then the new connection's initial

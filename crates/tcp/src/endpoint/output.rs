@@ -81,6 +81,12 @@ impl Endpoint {
     /// The next segment to put on the wire, if the policies allow one at `now`.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let transmit = self.next_transmit(now);
+        self.count_sent(transmit.as_ref(), now);
+        transmit
+    }
+
+    fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(reset) = self.pending_reset.take() {
             return Some(self.transmit_reset(reset, now));
         }

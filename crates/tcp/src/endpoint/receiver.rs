@@ -70,6 +70,11 @@ impl Receiver {
         }
     }
 
+    /// Changes the size of the receive buffer.
+    pub(super) const fn set_buffer(&mut self, bytes: u32) {
+        self.buffer = bytes;
+    }
+
     /// The peer's SYN arrived: RCV.NXT is after it.
     pub(super) fn begin(&mut self, irs: SeqNumber) {
         self.irs = irs;

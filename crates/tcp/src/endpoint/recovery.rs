@@ -87,6 +87,7 @@ impl Endpoint {
     }
 
     pub(super) fn take_duplicate_ack(&mut self) {
+        self.count_duplicate_ack();
         let recovery = &mut self.recovery;
         recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
         match recovery.phase {
@@ -165,6 +166,11 @@ impl Endpoint {
     /// The retransmission timer has expired: go back to SND.UNA.
     pub(super) fn go_back(&mut self, first: bool) {
         self.congestion.on_timeout(self.sender.flight(), first);
+        self.send_again();
+    }
+
+    /// All from SND.UNA on is sent again.
+    pub(super) fn send_again(&mut self) {
         self.recovery.phase = Phase::GoneBack;
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;

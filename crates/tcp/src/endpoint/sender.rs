@@ -24,6 +24,8 @@ pub(super) struct Sender {
     pub(super) syn_lost: bool,
     /// Data bytes of a full segment.
     pub(super) mss: u32,
+    /// What the path allows, TCP options included as for an MSS option.
+    pub(super) path_mss: u16,
     /// SND.WND, scaled.
     pub(super) window: u32,
     /// The largest SND.WND so far.
@@ -57,6 +59,7 @@ impl Sender {
             closing: Closing::NONE,
             syn_lost: false,
             mss,
+            path_mss: u16::MAX,
             window: 0,
             max_window: 0,
             window_shift: WindowShift::NONE,

@@ -116,15 +116,13 @@ impl Endpoint {
         }
     }
 
-    /// R2 of RFC 9293, section 3.8.3: without progress for too long, the connection is given up.
+    /// R2 of RFC 9293, section 3.8.3: without progress for too long, the connection is given up. No RST:
+    /// section 3.10.8: "delete the TCB, enter the CLOSED state, and return", and so does Linux.
     fn goes_on_after_timeout(&mut self, now: Instant) -> bool {
         self.timers.stalled_since.not_later_than(now);
         let stalled = self.timers.stalled_since.due().map_or(Duration::ZERO, |at| now.since(at));
         if stalled < self.config.user_timeout {
             return true;
-        }
-        if self.state.is_synchronized() {
-            self.pending_reset = Some(self.reset_in_sequence());
         }
         self.step(Input::Expired);
         self.finish(Event::TimedOut(Timer::UserTimeout));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ackwise_tcp::{
     Endpoint, Event, Instant, Received, Segment, SeqNumber, State,
-    endpoint::refuse,
+    endpoint::{PathMtuReport, refuse},
     notation::{Call, Happening, Isns, Pattern, Relative, Trace},
     policy::{AckReason, HoldPolicy},
 };
@@ -104,7 +104,7 @@ impl Host {
         let Some(after) = endpoint.and_then(|endpoint| endpoint.reopens(segment)) else { return };
         self.isns = Isns { sender: after + ISS_INCREMENT, receiver: segment.seq };
         self.peer_next = segment.end();
-        self.endpoint = Some(Endpoint::listen(&self.settings.config, self.isns.sender));
+        self.begin(Endpoint::listen(&self.settings.config, self.isns.sender));
     }
 
     /// The application calls. Returns how many bytes were taken, for calls that take some.
@@ -112,8 +112,8 @@ impl Host {
         self.trace.record(Happening::Called(call), self.now);
         let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
         match call {
-            Call::Listen => self.endpoint = Some(Endpoint::listen(&config, iss)),
-            Call::Connect => self.endpoint = Some(Endpoint::connect(&config, iss, now)),
+            Call::Listen => self.begin(Endpoint::listen(&config, iss)),
+            Call::Connect => self.begin(Endpoint::connect(&config, iss, now)),
             _ => {}
         }
         self.with_endpoint(|endpoint| {
@@ -129,6 +129,17 @@ impl Host {
             }
             0
         })
+    }
+
+    fn begin(&mut self, mut endpoint: Endpoint) {
+        endpoint.set_ip_version(self.settings.ip);
+        self.endpoint = Some(endpoint);
+    }
+
+    /// A router reports that it dropped the packet that began at `sequence`; whether that is believed.
+    pub(super) fn report_path_mtu(&mut self, mtu: u32, sequence: u32) -> bool {
+        let report = PathMtuReport { mtu, sequence: self.isns.sender + sequence };
+        self.with_endpoint(|endpoint| endpoint.handle_path_mtu(report).is_ok())
     }
 
     /// Does something with the endpoint, and then what a driver owes it.

@@ -4,6 +4,7 @@
 //! # What the script shows, and the sentence of the standard that says so.
 //! policies RFC hold=off iw=1          the preset, and what differs from it (`settings.rs`)
 //! config mss=1000 receive_buffer=4000
+//! ip 6                                IPv4 unless this stands here
 //!
 //! 0.000  listen                       a call by the application
 //! +0.010 < S 0:0(0) win 65535         a segment arrives, 10 ms after the line before
@@ -13,6 +14,8 @@
 //!        write 500
 //!        > P. 1:501(500) ack 1
 //!        wait application             why nothing more is sent (`reason`: why it is in TIME-WAIT)
+//!        mtu 1280 of 1                a router reports an MTU for the packet that began there
+//!        set send_buffer 9000         the application changes an option
 //!        because delayed              why the ACK left that the line before expects
 //!        dropped outside-window       why the segment was dropped that arrived last
 //!        nothing until 1.030          absolute

@@ -10,7 +10,7 @@ use ackwise_tcp::{
 
 use super::{
     host::Host,
-    text::{Action, Counted, Named, Script, Step, When},
+    text::{Action, Counted, Named, Script, Setting, Step, When},
 };
 
 /// How a script failed.
@@ -80,7 +80,9 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
         _ => {}
     }
     host.advance(at, false);
-    if let Action::Inject(_) | Action::Call(..) | Action::AcknowledgeNow = action {
+    if let Action::Inject(_) | Action::Call(..) | Action::PathMtu(..) | Action::AcknowledgeNow =
+        action
+    {
         all_spoken_of(host)?;
     }
     match action {
@@ -94,6 +96,14 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
         }
         Action::CloseBy(policy) => {
             host.with_endpoint(|endpoint| endpoint.set_close(*policy));
+        }
+        Action::Set(setting) => host.with_endpoint(|endpoint| match *setting {
+            Setting::UserTimeout(span) => endpoint.set_user_timeout(span),
+            Setting::SendBuffer(bytes) => endpoint.set_send_buffer(bytes),
+            Setting::ReceiveBuffer(bytes) => endpoint.set_receive_buffer(bytes),
+        }),
+        Action::PathMtu(mtu, sequence, believed) => {
+            compare("believed", &host.report_path_mtu(*mtu, *sequence), believed, host)?;
         }
         Action::AcknowledgeNow => host.with_endpoint(Endpoint::acknowledge_now),
         Action::Event(name) => {

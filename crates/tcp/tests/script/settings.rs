@@ -3,7 +3,7 @@
 use std::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Policies, SeqNumber, TimeWaitHolder,
+    Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
@@ -15,6 +15,7 @@ use ackwise_tcp::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) config: Config,
+    pub(super) ip: IpVersion,
     /// `sender` is our end, `receiver` the peer.
     pub(super) isns: Isns,
 }
@@ -24,7 +25,7 @@ impl Default for Settings {
     fn default() -> Self {
         let before_wrap = |bytes: u32| SeqNumber(0u32.wrapping_sub(bytes));
         let isns = Isns { sender: before_wrap(5 * 1460), receiver: before_wrap(10 * 1460) };
-        Self { config: Config::new(Policies::RFC), isns }
+        Self { config: Config::new(Policies::RFC), ip: IpVersion::V4, isns }
     }
 }
 
@@ -40,6 +41,7 @@ impl Settings {
         match kind {
             "policies" => Some(each(&mut |word| policy(&mut self.config.policies, word))),
             "config" => Some(each(&mut |word| config(&mut self.config, word))),
+            "ip" => Some(each(&mut |word| ip(&mut self.ip, word))),
             "isn" => Some(each(&mut |word| isn(&mut self.isns, word))),
             _ => None,
         }
@@ -56,6 +58,15 @@ fn config(config: &mut Config, word: &str) -> Option<()> {
         "user_timeout" => config.user_timeout = duration(value)?,
         _ => return None,
     }
+    Some(())
+}
+
+fn ip(ip: &mut IpVersion, word: &str) -> Option<()> {
+    *ip = match word {
+        "4" => IpVersion::V4,
+        "6" => IpVersion::V6,
+        _ => return None,
+    };
     Some(())
 }
 

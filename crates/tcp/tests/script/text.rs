@@ -8,7 +8,7 @@ use ackwise_tcp::{
     policy::{AckPolicy, ClosePolicy},
 };
 
-use super::settings::{Settings, ack, close, seconds};
+use super::settings::{Settings, ack, close, duration, seconds};
 
 /// A script, ready to run.
 #[derive(Debug)]
@@ -50,6 +50,10 @@ pub(super) enum Action {
     Acknowledge(AckPolicy),
     /// The application changes how it closes.
     CloseBy(ClosePolicy),
+    /// The application changes an option of its open connection.
+    Set(Setting),
+    /// A router reports an MTU and the sequence number it belongs to; whether that is believed.
+    PathMtu(u32, u32, bool),
     /// The application wants what is unacknowledged acknowledged.
     AcknowledgeNow,
     /// The state is this.
@@ -71,6 +75,14 @@ pub(super) enum Named {
     TimeWaitReason,
     Dropped,
     Because,
+}
+
+/// What can be changed on an open connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Setting {
+    UserTimeout(Duration),
+    SendBuffer(u32),
+    ReceiveBuffer(u32),
 }
 
 /// What is counted, in bytes.
@@ -157,6 +169,16 @@ fn action(text: &str) -> Result<Action, String> {
         ["close", "by", policy] => {
             let policy = close(policy);
             Action::CloseBy(policy.ok_or_else(|| "no such close policy".to_owned())?)
+        }
+        ["set", "user_timeout", span] => {
+            let span = duration(span).ok_or("a duration ends in s or ms")?;
+            Action::Set(Setting::UserTimeout(span))
+        }
+        ["set", "send_buffer", bytes] => Action::Set(Setting::SendBuffer(number(bytes)?)),
+        ["set", "receive_buffer", bytes] => Action::Set(Setting::ReceiveBuffer(number(bytes)?)),
+        ["mtu", mtu, "of", sequence] => Action::PathMtu(number(mtu)?, number(sequence)?, true),
+        ["mtu", mtu, "of", sequence, "ignored"] => {
+            Action::PathMtu(number(mtu)?, number(sequence)?, false)
         }
         ["write", bytes] => Action::Call(Call::Write(number(bytes)?), number(bytes)?),
         ["write", bytes, "takes", taken] => {

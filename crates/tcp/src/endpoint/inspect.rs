@@ -1,0 +1,162 @@
+//! What can be seen of an endpoint from outside.
+
+use core::time::Duration;
+
+use super::{Endpoint, State, recovery::Phase};
+use crate::{
+    segment::{TimeWaitHolder, WindowShift},
+    seq::SeqNumber,
+    wait::{AckWait, Wait},
+};
+
+/// What the two SYNs have agreed on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Negotiated {
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323, section 3).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323, section 2): our shift and the peer's.
+    pub window_shifts: Option<(WindowShift, WindowShift)>,
+    /// Who holds TIME-WAIT, if the ends have agreed on that.
+    pub time_wait_holder: Option<TimeWaitHolder>,
+}
+
+/// Where loss recovery stands; the names are those of Linux (`enum tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum RecoveryPhase {
+    /// Nothing is believed lost.
+    Open,
+    /// Duplicate ACKs have arrived, too few to believe in a loss.
+    Disorder,
+    /// Duplicate ACKs or SACK blocks announced a loss, which is being repaired.
+    Recovery,
+    /// All from SND.UNA on is sent again: after a timeout, a report of a smaller path MTU, or by
+    /// Tahoe.
+    Loss,
+}
+
+impl Endpoint {
+    /// The state of RFC 9293, section 3.3.2.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Bytes of the peer's stream that have arrived in order.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.receiver.in_order()
+    }
+
+    /// Bytes that have arrived in order and are not yet read.
+    #[must_use]
+    pub const fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// Bytes of our stream that the application has written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.sender.written_end - 1
+    }
+
+    /// Bytes of our stream that were sent, once or more often.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sender.max.min(self.sender.written_end).saturating_sub(1)
+    }
+
+    /// Bytes of our stream that the peer has acknowledged: a driver may forget what is before.
+    #[must_use]
+    pub const fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
+    /// Bytes (SYN and FIN included) that were sent and are not acknowledged: FlightSize.
+    #[must_use]
+    pub fn flight(&self) -> u32 {
+        self.sender.flight()
+    }
+
+    /// Data bytes of a full segment to this peer.
+    #[must_use]
+    pub const fn segment_size(&self) -> u32 {
+        self.sender.mss
+    }
+
+    /// The peer's receive window, in bytes.
+    #[must_use]
+    pub const fn peer_window(&self) -> u32 {
+        self.sender.window
+    }
+
+    /// Our initial send sequence number.
+    #[must_use]
+    pub const fn initial_sequence(&self) -> SeqNumber {
+        self.sender.iss
+    }
+
+    /// SND.NXT: what an exact RST from here would carry.
+    #[must_use]
+    pub fn next_sequence(&self) -> SeqNumber {
+        self.sender.number(self.sender.max)
+    }
+
+    /// RCV.NXT.
+    #[must_use]
+    pub fn next_expected(&self) -> SeqNumber {
+        self.receiver.number(self.receiver.next)
+    }
+
+    /// What the SYNs have agreed on; `None` until the peer's has arrived.
+    #[must_use]
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        let receiver = &self.receiver;
+        (receiver.next > 0).then(|| Negotiated {
+            sack: receiver.sack,
+            timestamps: receiver.timestamps,
+            window_shifts: receiver
+                .scaling
+                .then_some((receiver.window_shift, self.sender.window_shift)),
+            time_wait_holder: self.sender.closing.agreed(),
+        })
+    }
+
+    /// The retransmission timeout as it stands now, back-off included (RFC 6298).
+    #[must_use]
+    pub fn rto(&self) -> Duration {
+        self.round_trip.rto()
+    }
+
+    /// How often the retransmission timeout was doubled since the last progress.
+    #[must_use]
+    pub const fn back_offs(&self) -> u8 {
+        self.round_trip.back_offs()
+    }
+
+    /// Where loss recovery stands.
+    #[must_use]
+    pub const fn recovery_phase(&self) -> RecoveryPhase {
+        match self.recovery.phase {
+            Phase::Open if self.recovery.duplicate_acks > 0 => RecoveryPhase::Disorder,
+            Phase::Open => RecoveryPhase::Open,
+            Phase::Fast(_) => RecoveryPhase::Recovery,
+            Phase::GoneBack => RecoveryPhase::Loss,
+        }
+    }
+
+    /// Why nothing (more) is sent now; `None` if something would be.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait> {
+        self.next_data().err()
+    }
+
+    /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.
+    #[must_use]
+    pub fn ack_wait(&self) -> Option<AckWait> {
+        self.acknowledger.wait(self.config.policies.ack)
+    }
+}

@@ -1,0 +1,73 @@
+//! What an application changes on an open connection.
+//!
+//! The configuration is shared between endpoints until one of them changes it: then it gets its own.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use super::{Config, Endpoint, alarm::Alarm};
+use crate::{
+    policy::{AckPolicy, ClosePolicy, HoldPolicy},
+    units::IpVersion,
+    wait::Timer,
+};
+
+impl Endpoint {
+    /// Changes when small segments are held (`TCP_NODELAY`, `TCP_CORK`).
+    pub fn set_hold(&mut self, hold: HoldPolicy) {
+        self.begin_call();
+        if self.config.policies.hold != hold {
+            self.own_config().policies.hold = hold;
+        }
+        if self.timers.runs(Timer::Cork) {
+            self.timers.waiting = Alarm::OFF;
+        }
+        self.sender.release_held = false;
+    }
+
+    /// Changes when data is acknowledged, from the next segment on.
+    pub fn set_ack(&mut self, ack: AckPolicy) {
+        self.own_config().policies.ack = ack;
+    }
+
+    /// Chooses how this connection closes: a socket option, where the policies are the host's.
+    ///
+    /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
+    /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
+    pub fn set_close(&mut self, close: ClosePolicy) {
+        self.own_config().policies.close = close;
+    }
+
+    /// Changes how long the peer may be silent before the connection is given up (`TCP_USER_TIMEOUT`),
+    /// from the next timeout on.
+    pub fn set_user_timeout(&mut self, user_timeout: Duration) {
+        self.own_config().user_timeout = user_timeout;
+    }
+
+    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`).
+    /// What was written stays, also if it is more.
+    pub fn set_send_buffer(&mut self, bytes: u32) {
+        self.begin_call();
+        let had_room = self.sender.has_room(self.config.send_buffer);
+        self.own_config().send_buffer = bytes;
+        self.tell_of_room(had_room);
+    }
+
+    /// Changes the largest window that is advertised (`SO_RCVBUF`). A smaller one takes back nothing
+    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the SYN has
+    /// announced. The peer learns of it with the next segment.
+    pub fn set_receive_buffer(&mut self, bytes: u32) {
+        self.own_config().receive_buffer = bytes;
+        self.receiver.set_buffer(bytes);
+    }
+
+    /// Says which IP carries the connection, IPv4 unless this is called; before the handshake only.
+    /// It decides the segment size that holds without an MSS option, and the size of the IP header.
+    pub const fn set_ip_version(&mut self, ip: IpVersion) {
+        self.ip = ip;
+    }
+
+    fn own_config(&mut self) -> &mut Config {
+        Arc::make_mut(&mut self.config)
+    }
+}
