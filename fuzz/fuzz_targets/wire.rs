@@ -3,11 +3,12 @@
 
 #![no_main]
 
-use ackwise_tcp::wire::{Checksums, OptionList, Packet, WriteError, parse, parse_with, write};
+use ackwise_tcp::wire::{Checksums, OptionList, Packet, WriteError, parse, parse_too_big, parse_with, write};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     walk_options(OptionList::new(bytes));
+    let _ = parse_too_big(bytes);
     let strict = parse(bytes);
     let Ok(packet) = parse_with(bytes, Checksums::Ignore) else {
         assert!(strict.is_err(), "ignoring checksums turned a packet into an error: {strict:?}");

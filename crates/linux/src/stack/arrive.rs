@@ -3,7 +3,7 @@
 use ackwise_tcp::{
     DropReason, Endpoint, Instant, Segment, SeqNumber, State,
     endpoint::{Knock, knock, refuse},
-    wire::{self, Packet, ParseError},
+    wire::{self, Packet, ParseError, TooBig},
 };
 
 use super::{
@@ -21,18 +21,38 @@ impl TunStack {
         }
         match wire::parse(packet) {
             Ok(packet) => self.handle_tcp(&packet, now),
-            Err(ParseError::NotTcp { .. }) => self.handle_other(packet),
+            Err(ParseError::NotTcp { .. }) => self.handle_other(packet, now),
             Err(_) => self.link.counters.malformed += 1,
         }
     }
 
-    fn handle_other(&mut self, packet: &mut [u8]) {
-        if echo::answer(packet) {
+    fn handle_other(&mut self, packet: &mut [u8], now: Instant) {
+        if let Some(too_big) = wire::parse_too_big(packet) {
+            self.handle_too_big(&too_big, now);
+        } else if echo::answer(packet) {
             self.link.counters.echoes += 1;
             self.link.return_packet(packet);
         } else {
             self.link.counters.not_tcp += 1;
         }
+    }
+
+    /// A router has dropped a packet: its connection knows whether that can be true.
+    fn handle_too_big(&mut self, too_big: &TooBig, now: Instant) {
+        let tuple = Tuple { ours: too_big.source, peer: too_big.destination };
+        let slot = self.table.find(&tuple);
+        let endpoint = slot
+            .and_then(|slot| self.table.at_mut(slot))
+            .and_then(|connection| connection.endpoint.as_mut());
+        let believed =
+            endpoint.is_some_and(|endpoint| endpoint.handle_path_mtu(too_big.report).is_ok());
+        let (true, Some(slot)) = (believed, slot) else {
+            self.link.counters.path_mtus_ignored += 1;
+            return;
+        };
+        self.link.counters.path_mtus += 1;
+        self.paths.learn(tuple.peer.ip(), too_big.report.mtu, now);
+        self.settle(slot, now);
     }
 
     fn handle_tcp(&mut self, packet: &Packet<'_>, now: Instant) {
@@ -113,7 +133,8 @@ impl TunStack {
         listener.begin();
         let listen = listener.listen;
         let iss = self.initial_sequence(tuple, after, now);
-        let endpoint = Endpoint::listen(&listen.config, iss);
+        let mut endpoint = Endpoint::listen(&listen.config, iss);
+        self.prepare(&mut endpoint, tuple, now);
         let owner = Owner::Listener(port);
         if let Some(closed) = self.table.find(tuple) {
             self.table.unbind(closed, tuple);
@@ -157,7 +178,7 @@ const REOPENING_STEP: u32 = 128 * 1024;
 mod tests {
     use std::hash::Hasher;
 
-    use ackwise_tcp::{Config, Flags, Policies};
+    use ackwise_tcp::{Config, Flags, Options, Policies};
     use siphasher::sip::SipHasher13;
 
     use super::*;
@@ -262,6 +283,48 @@ mod tests {
                 let counters = stack.counters();
                 assert_eq!((counters.refused, counters.dropped), (refused, dropped), "{segment:?}");
             }
+        });
+    }
+
+    #[test]
+    fn a_report_of_a_router_makes_segments_smaller_for_this_connection_and_the_next() {
+        let name = "a_report_of_a_router_makes_segments_smaller_for_this_connection_and_the_next";
+        with_stack(name, |mut stack| {
+            let peer = (stack.device().v4().host, 80).into();
+            let config = Config::new(Policies::RFC);
+            let first = stack.connect(peer, &config, Tap::Last(9)).unwrap();
+            let tuple = stack.tuple(first).unwrap();
+            let mut packet = Vec::new();
+            let mut arrive = |stack: &mut TunStack, segment: &Segment| {
+                wire::write(&mut packet, tuple.peer, tuple.ours, segment, &[]).unwrap();
+                stack.handle_packet(&mut packet, stack.now());
+            };
+            let iss = stack.endpoint(first).unwrap().initial_sequence();
+            let options = Options { mss: Some(1460), ..Options::NONE };
+            let (flags, window) = (Flags::SYN, 65_535);
+            let syn_ack =
+                Segment { ack: Some(iss + 1), flags, window, options, ..Segment::default() };
+            arrive(&mut stack, &syn_ack);
+            assert_eq!(stack.write(first, &[7; 2000]), 2000);
+
+            let report = |sequence| {
+                let (mut dropped, mut message) = (Vec::new(), Vec::new());
+                let segment = Segment { seq: sequence, len: 1460, ..Segment::default() };
+                wire::write(&mut dropped, tuple.ours, tuple.peer, &segment, &[7; 1460]).unwrap();
+                assert!(wire::write_too_big(&mut message, tuple.peer.ip(), 1_000, &dropped));
+                message
+            };
+            for (sequence, size, counted) in [(iss + 9_999, 1460, (0, 1)), (iss + 1, 960, (1, 1))] {
+                stack.handle_packet(&mut report(sequence), stack.now());
+                let counters = stack.counters();
+                assert_eq!((counters.path_mtus, counters.path_mtus_ignored), counted);
+                assert_eq!(stack.endpoint(first).unwrap().segment_size(), size);
+            }
+            let last = stack.trace(first).unwrap().since(0).last().copied().unwrap();
+            assert_eq!((last.segment.seq, last.segment.len), (iss + 1, 960));
+
+            let second = stack.connect(peer, &config, Tap::Off).unwrap();
+            assert_eq!(stack.endpoint(second).unwrap().segment_size(), 960);
         });
     }
 

@@ -9,7 +9,11 @@ pub struct Counters {
     pub packets_out: u64,
     /// Packets for addresses that are not ours: the kernel's own multicasts, mostly.
     pub not_ours: u64,
-    /// Packets for us that are neither TCP nor an echo request.
+    /// Reports of a router that a packet was too large, which made a connection send smaller ones.
+    pub path_mtus: u64,
+    /// Such reports that were not believed, or changed nothing.
+    pub path_mtus_ignored: u64,
+    /// Packets for us that are neither TCP nor one of these nor an echo request.
     pub not_tcp: u64,
     /// Packets for us that claim to be TCP and cannot be read.
     pub malformed: u64,

@@ -26,13 +26,14 @@
 //! | `arrive` | whose is a packet? |
 //! | `connection` | an endpoint, and the bytes that it does not have: `send_buffer`, `reassembly` |
 //! | `table` | all connections, by id and by addresses |
+//! | `path_mtu` | what routers have said about paths |
 //! | `deadlines` | when to come back |
 //! | `secrets` | initial sequence numbers and ports |
 //! | `trace`, `numbers` | what went over the wire, as offsets of the two streams |
 //! | `listener`, `echo`, `counters`, `link` | the rest of a host |
 //!
 //! The clock is read once per wake-up and once per call of the application. What it does not do: ICMP
-//! errors (path MTU discovery among them) are counted and ignored; fragments are malformed packets.
+//! errors other than reports of a path MTU are counted and ignored; fragments are malformed packets.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -43,7 +44,7 @@ use std::{
 };
 
 use ackwise_tcp::{
-    Config, Endpoint, Event, Instant, Segment, Transmit,
+    Config, Endpoint, Event, Instant, IpVersion, Segment, Transmit,
     policy::{AckPolicy, ClosePolicy, HoldPolicy},
     wire::WriteError,
 };
@@ -56,6 +57,7 @@ mod echo;
 mod link;
 mod listener;
 mod numbers;
+mod path_mtu;
 mod reassembly;
 mod secrets;
 mod send_buffer;
@@ -73,6 +75,7 @@ use connection::{Connection, Owner};
 use deadlines::Deadlines;
 use link::Link;
 use listener::Listener;
+use path_mtu::PathMtus;
 use secrets::Secrets;
 use table::Table;
 
@@ -107,6 +110,7 @@ pub struct TunStack {
     /// Connections that may have events, each at most once.
     listed: VecDeque<u32>,
     secrets: Secrets,
+    paths: PathMtus,
     limit: usize,
     clock: Clock,
     wake: Wake,
@@ -129,6 +133,7 @@ impl TunStack {
             deadlines: Deadlines::default(),
             listed: VecDeque::new(),
             secrets: Secrets::new(options.seed),
+            paths: PathMtus::default(),
             limit: options.connections,
             clock: Clock::new(),
             inbound: vec![0; LARGEST_PACKET],
@@ -153,7 +158,8 @@ impl TunStack {
         let tuple = self.free_tuple(peer)?;
         let now = self.clock.now();
         let iss = self.secrets.initial_sequence(&tuple, now);
-        let endpoint = Endpoint::connect(config, iss, now);
+        let mut endpoint = Endpoint::connect(config, iss, now);
+        self.prepare(&mut endpoint, &tuple, now);
         let connection = Connection::new(tuple, endpoint, Owner::Application, config, tap);
         let id = self.table.insert(connection);
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
@@ -337,6 +343,16 @@ impl TunStack {
     #[must_use]
     pub fn outside(&self, at: Instant) -> Option<time::Instant> {
         self.clock.outside(at)
+    }
+
+    /// Tells a new endpoint what is known of its path.
+    fn prepare(&mut self, endpoint: &mut Endpoint, tuple: &Tuple, now: Instant) {
+        let peer = tuple.peer.ip();
+        endpoint.set_ip_version(if peer.is_ipv6() { IpVersion::V6 } else { IpVersion::V4 });
+        if let Some(mtu) = self.paths.known(peer, now) {
+            // What does not limit it changes nothing.
+            let _ = endpoint.limit_path_mtu(mtu);
+        }
     }
 
     fn free_tuple(&mut self, peer: SocketAddr) -> Result<Tuple, ConnectError> {

@@ -1,5 +1,7 @@
 //! Bytes to segments and back: IP packets as a TUN device gives and takes them.
 //!
+//! [`parse_too_big`] reads what routers say of packets that were too large.
+//!
 //! Headers are read and written with `etherparse`, the option list with our own [`OptionList`].
 //! What is *not* here: fragments (refused: path MTU discovery keeps TCP from needing them),
 //! jumbograms, ECN (a [`Segment`] has no such bits) and the urgent pointer, which the endpoint
@@ -23,11 +25,13 @@ use crate::segment::Segment;
 mod error;
 mod options;
 mod parse;
+mod too_big;
 mod write;
 
 pub use error::{ChecksumOf, ParseError, WriteError};
 pub use options::{OptionList, TcpOption};
 pub use parse::{parse, parse_with};
+pub use too_big::{TooBig, parse_too_big, write_too_big};
 pub use write::write;
 
 /// One TCP segment in its IP packet.

@@ -6,11 +6,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    endpoint::PathMtuReport,
     segment::{Flags, Options, SackBlocks, TimeWaitHolder, Timestamps, WindowShift},
     seq::SeqNumber,
 };
 
 mod options;
+mod too_big;
 
 /// A SYN of Linux 6 as tcpdump -x shows it: 198.18.0.1.49152 > 198.18.0.2.80,
 /// `S 1:1(0) win 64240 <mss 1460,sackOK,TS val 2 ecr 0,nop,wscale 7>`.
