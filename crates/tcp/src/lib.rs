@@ -16,6 +16,7 @@
 //! | [`round_trip`] | the round-trip time and the retransmission timeout |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
+//! | [`driver`] | for who moves bytes: a stream's buffers, a listener's backlog |
 
 #![no_std]
 
@@ -24,6 +25,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod congestion;
+pub mod driver;
 pub mod endpoint;
 pub mod notation;
 pub mod policy;

@@ -1,7 +1,10 @@
 //! A packet arrives: whose is it?
 
+use std::sync::Arc;
+
 use ackwise_tcp::{
     DropReason, Endpoint, Instant, Segment, SeqNumber, State,
+    driver::Welcome,
     endpoint::{Knock, knock, refuse},
     wire::{self, Packet, ParseError, TooBig},
 };
@@ -10,6 +13,7 @@ use super::{
     ConnectionId, TunStack, Tuple,
     connection::{Connection, Owner},
     echo,
+    listener::Port,
 };
 
 impl TunStack {
@@ -43,7 +47,7 @@ impl TunStack {
         let slot = self.table.find(&tuple);
         let endpoint = slot
             .and_then(|slot| self.table.at_mut(slot))
-            .and_then(|connection| connection.endpoint.as_mut());
+            .and_then(Connection::endpoint_mut);
         let believed =
             endpoint.is_some_and(|endpoint| endpoint.handle_path_mtu(too_big.report).is_ok());
         let (true, Some(slot)) = (believed, slot) else {
@@ -65,7 +69,7 @@ impl TunStack {
 
     fn handle_known(&mut self, slot: u32, tuple: &Tuple, packet: &Packet<'_>, now: Instant) {
         let Some(connection) = self.table.at_mut(slot) else { return };
-        let endpoint = connection.endpoint.as_ref();
+        let endpoint = connection.endpoint();
         let reopens = endpoint.and_then(|endpoint| endpoint.reopens(&packet.segment));
         if reopens.is_some() && self.listeners.contains_key(&tuple.ours.port()) {
             self.hand_over(slot, tuple);
@@ -102,18 +106,29 @@ impl TunStack {
         after: Option<SeqNumber>,
         now: Instant,
     ) {
-        let listens = self.listeners.contains_key(&tuple.ours.port());
-        match knock(&packet.segment) {
-            Knock::Opens if listens => self.open_passively(tuple, packet, after, now),
-            Knock::Dropped(_) if listens => self.link.counters.dropped += 1,
-            _ => self.refuse(tuple, &packet.segment),
+        let segment = &packet.segment;
+        let full = self.table.len() >= self.limit;
+        let Some(port) = self.listeners.get_mut(&tuple.ours.port()) else {
+            if let Some(reset) = refuse(segment) {
+                self.reset(tuple, &reset);
+            }
+            return;
+        };
+        if full && knock(segment) == Knock::Opens {
+            self.link.counters.overflows += 1;
+            return;
+        }
+        match port.listener.handle_segment(segment) {
+            Welcome::Open => self.open_passively(tuple, packet, after, now),
+            Welcome::Reset(reset) => self.reset(tuple, &reset),
+            Welcome::Drop(DropReason::BacklogFull) => self.link.counters.overflows += 1,
+            Welcome::Drop(_) => self.link.counters.dropped += 1,
         }
     }
 
-    fn refuse(&mut self, tuple: &Tuple, segment: &Segment) {
-        let Some(reset) = refuse(segment) else { return };
+    fn reset(&mut self, tuple: &Tuple, reset: &Segment) {
         self.link.counters.refused += 1;
-        self.link.send(tuple, &reset, &[]).expect("an RST fits into a packet");
+        self.link.send(tuple, reset, &[]).expect("an RST fits into a packet");
     }
 
     fn open_passively(
@@ -124,22 +139,16 @@ impl TunStack {
         now: Instant,
     ) {
         let port = tuple.ours.port();
-        let full = self.table.len() >= self.limit;
-        let Some(listener) = self.listeners.get_mut(&port) else { return };
-        if full || !listener.has_room() {
-            self.link.counters.overflows += 1;
-            return;
-        }
-        listener.begin();
-        let listen = listener.listen;
+        let Some(Port { config, tap, .. }) = self.listeners.get(&port) else { return };
+        let (config, tap) = (Arc::clone(config), *tap);
         let iss = self.initial_sequence(tuple, after, now);
-        let mut endpoint = Endpoint::listen(&listen.config, iss);
+        let mut endpoint = Endpoint::listen(config, iss);
         self.prepare(&mut endpoint, tuple, now);
         let owner = Owner::Listener(port);
         if let Some(closed) = self.table.find(tuple) {
             self.table.unbind(closed, tuple);
         }
-        let mut connection = Connection::new(*tuple, endpoint, owner, &listen.config, listen.tap);
+        let mut connection = Connection::new(*tuple, endpoint, owner, tap);
         connection.handle(packet, now);
         let id = self.table.insert(connection);
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
@@ -155,8 +164,8 @@ impl TunStack {
         }
         connection.owner = if over { Owner::Nobody } else { Owner::Application };
         let id: Option<ConnectionId> = (!over).then(|| self.table.id(slot));
-        if let Some(listener) = self.listeners.get_mut(&port) {
-            listener.end(id);
+        if let Some(port) = self.listeners.get_mut(&port) {
+            port.listener.end(id);
         }
     }
 

@@ -1,26 +1,20 @@
 //! A connection as the driver keeps it: the endpoint, and the bytes that it does not have.
 
 use ackwise_tcp::{
-    Config, DropReason, Endpoint, Event, Instant, Segment, State, Transmit, wire::Packet,
+    DropReason, Endpoint, Event, Instant, Segment, State, Transmit, driver::Stream, wire::Packet,
 };
 
-use super::{
-    Direction, Tap, Trace, Traced, Tuple, numbers::Numbers, reassembly::Reassembly,
-    send_buffer::SendBuffer,
-};
+use super::{Direction, Tap, Trace, Traced, Tuple, numbers::Numbers};
 
 /// A connection as the driver keeps it.
 #[derive(Debug)]
 pub(super) struct Connection {
     tuple: Tuple,
     /// `None` when it was detached: only the wire is watched.
-    pub(super) endpoint: Option<Endpoint>,
+    pub(super) stream: Option<Stream>,
     pub(super) owner: Owner,
     /// It is in the list of those that may have events.
     pub(super) listed: bool,
-    receive_buffer: u32,
-    sending: SendBuffer,
-    receiving: Reassembly,
     numbers: Numbers,
     trace: Option<Trace>,
 }
@@ -41,19 +35,15 @@ impl Connection {
         tuple: Tuple,
         endpoint: Endpoint,
         owner: Owner,
-        config: &Config,
         tap: Tap,
     ) -> Self {
         let mut numbers = Numbers::default();
         numbers.update(&endpoint);
         Self {
             tuple,
-            endpoint: Some(endpoint),
+            stream: Some(Stream::new(endpoint)),
             owner,
             listed: false,
-            receive_buffer: config.receive_buffer,
-            sending: SendBuffer::default(),
-            receiving: Reassembly::default(),
             numbers,
             trace: Trace::new(tap),
         }
@@ -75,72 +65,64 @@ impl Connection {
     }
 
     /// `None` when detached.
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        self.stream.as_ref().map(Stream::endpoint)
+    }
+
+    /// `None` when detached.
+    pub(super) fn endpoint_mut(&mut self) -> Option<&mut Endpoint> {
+        self.stream.as_mut().map(Stream::endpoint_mut)
+    }
+
+    /// `None` when detached.
     pub(super) fn state(&self) -> Option<State> {
-        self.endpoint.as_ref().map(Endpoint::state)
+        self.endpoint().map(Endpoint::state)
     }
 
     /// What the application should hear about, if there is one.
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self.owner {
-            Owner::Application => self.endpoint.as_mut()?.poll_event(),
+            Owner::Application => self.endpoint_mut()?.poll_event(),
             Owner::Listener(_) | Owner::Nobody => None,
         }
     }
 
-    /// Hands a segment to the endpoint, and its bytes to the reassembly.
+    /// Hands a segment to the stream.
     pub(super) fn handle(&mut self, packet: &Packet<'_>, now: Instant) {
-        let Some(endpoint) = &mut self.endpoint else {
+        let Some(stream) = &mut self.stream else {
             return self.record_arrival(&packet.segment, None, now);
         };
-        let received = endpoint.handle_segment(&packet.segment, now);
-        self.record_arrival(&packet.segment, received.dropped(), now);
-        let (Some(placement), Some(endpoint)) = (received.placement(), &mut self.endpoint) else {
-            return;
-        };
-        if self.owner == Owner::Nobody {
+        let received = stream.handle_segment(&packet.segment, packet.payload, now);
+        if self.owner == Owner::Nobody && received.placement().is_some() {
             // RFC 1122, section 4.2.2.13: data that arrives for a closed application SHOULD be
             // answered by an RST, so that the peer learns that it was lost.
-            endpoint.abort();
-            return;
+            stream.endpoint_mut().abort();
         }
-        let from = placement.skip as usize;
-        let bytes = packet.payload.get(from..from + placement.len as usize);
-        let bytes = bytes.expect("an endpoint places what the segment has");
-        self.receiving.place(placement.offset, bytes, self.receive_buffer);
+        self.record_arrival(&packet.segment, received.dropped(), now);
     }
 
-    /// The next segment that the endpoint wants to send; its bytes are put into `payload`.
+    /// The next segment to send; its bytes are put into `payload`.
     pub(super) fn next_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Segment> {
-        let transmit = self.endpoint.as_mut()?.poll_transmit(now)?;
-        payload.clear();
-        self.sending.copy(transmit.offset, transmit.segment.len, payload);
+        let transmit = self.stream.as_mut()?.poll_transmit(payload, now)?;
         self.record_departure(&transmit, now);
         Some(transmit.segment)
     }
 
     /// Catches up with what the endpoint did.
     pub(super) fn update(&mut self) {
-        let Some(endpoint) = &self.endpoint else { return };
-        self.numbers.update(endpoint);
-        self.sending.forget_before(endpoint.acknowledged());
+        if let Some(stream) = &self.stream {
+            self.numbers.update(stream.endpoint());
+        }
     }
 
     /// Takes as many of `bytes` as the send buffer has room for.
     pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
-        let Some(endpoint) = &mut self.endpoint else { return 0 };
-        let offered = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let accepted = endpoint.write(offered) as usize;
-        self.sending.push(&bytes[..accepted]);
-        accepted
+        self.stream.as_mut().map_or(0, |stream| stream.write(bytes))
     }
 
     /// Fills `out` with the bytes that arrived in order.
     pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
-        let Some(endpoint) = &mut self.endpoint else { return 0 };
-        let len = self.receiving.take(out, endpoint.readable());
-        let taken = endpoint.read(u32::try_from(len).expect("a window has 30 bits"));
-        assert_eq!(taken as usize, len, "endpoint and reassembly disagree on what is readable");
-        len
+        self.stream.as_mut().map_or(0, |stream| stream.read(out))
     }
 
     pub(super) fn record_arrival(

@@ -1,8 +1,8 @@
 //! Ports that wait for connections.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
-use ackwise_tcp::Config;
+use ackwise_tcp::{Config, driver};
 
 use super::{ConnectionId, Tap};
 
@@ -20,33 +20,15 @@ pub struct Listen {
 
 /// A port with its connections that nobody has accepted.
 #[derive(Debug)]
-pub(super) struct Listener {
-    pub(super) listen: Listen,
-    embryonic: usize,
-    established: VecDeque<ConnectionId>,
+pub(super) struct Port {
+    pub(super) config: Arc<Config>,
+    pub(super) tap: Tap,
+    pub(super) listener: driver::Listener<ConnectionId>,
 }
 
-impl Listener {
-    pub(super) const fn new(listen: Listen) -> Self {
-        Self { listen, embryonic: 0, established: VecDeque::new() }
-    }
-
-    pub(super) fn has_room(&self) -> bool {
-        self.embryonic + self.established.len() < self.listen.backlog
-    }
-
-    /// A SYN was taken.
-    pub(super) const fn begin(&mut self) {
-        self.embryonic += 1;
-    }
-
-    /// A handshake came to its end: with a connection, or without.
-    pub(super) fn end(&mut self, connection: Option<ConnectionId>) {
-        self.embryonic = self.embryonic.saturating_sub(1);
-        self.established.extend(connection);
-    }
-
-    pub(super) fn accept(&mut self) -> Option<ConnectionId> {
-        self.established.pop_front()
+impl Port {
+    pub(super) fn new(listen: Listen) -> Self {
+        let Listen { config, backlog, tap } = listen;
+        Self { config: Arc::new(config), tap, listener: driver::Listener::new(backlog) }
     }
 }

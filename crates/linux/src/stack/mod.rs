@@ -24,7 +24,7 @@
 //! | file | one idea |
 //! | --- | --- |
 //! | `arrive` | whose is a packet? |
-//! | `connection` | an endpoint, and the bytes that it does not have: `send_buffer`, `reassembly` |
+//! | `connection` | an endpoint with its bytes, who holds it, and its trace |
 //! | `table` | all connections, by id and by addresses |
 //! | `path_mtu` | what routers have said about paths |
 //! | `deadlines` | when to come back |
@@ -40,11 +40,13 @@ use std::{
     io,
     net::SocketAddr,
     os::fd::AsFd,
-    time,
+    sync::Arc,
+    time::{self, Duration},
 };
 
 use ackwise_tcp::{
     Config, Endpoint, Event, Instant, IpVersion, Segment, Transmit,
+    driver::Stream,
     policy::{AckPolicy, ClosePolicy, HoldPolicy},
     wire::WriteError,
 };
@@ -58,9 +60,7 @@ mod link;
 mod listener;
 mod numbers;
 mod path_mtu;
-mod reassembly;
 mod secrets;
-mod send_buffer;
 mod table;
 mod trace;
 mod tuple;
@@ -74,7 +74,7 @@ pub use tuple::Tuple;
 use connection::{Connection, Owner};
 use deadlines::Deadlines;
 use link::Link;
-use listener::Listener;
+use listener::Port;
 use path_mtu::PathMtus;
 use secrets::Secrets;
 use table::Table;
@@ -105,7 +105,7 @@ impl Default for StackOptions {
 pub struct TunStack {
     link: Link,
     table: Table,
-    listeners: BTreeMap<u16, Listener>,
+    listeners: BTreeMap<u16, Port>,
     deadlines: Deadlines,
     /// Connections that may have events, each at most once.
     listed: VecDeque<u32>,
@@ -149,7 +149,7 @@ impl TunStack {
     pub fn connect(
         &mut self,
         peer: SocketAddr,
-        config: &Config,
+        config: impl Into<Arc<Config>>,
         tap: Tap,
     ) -> Result<ConnectionId, ConnectError> {
         if self.table.len() >= self.limit {
@@ -160,7 +160,7 @@ impl TunStack {
         let iss = self.secrets.initial_sequence(&tuple, now);
         let mut endpoint = Endpoint::connect(config, iss, now);
         self.prepare(&mut endpoint, &tuple, now);
-        let connection = Connection::new(tuple, endpoint, Owner::Application, config, tap);
+        let connection = Connection::new(tuple, endpoint, Owner::Application, tap);
         let id = self.table.insert(connection);
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
         Ok(id)
@@ -175,13 +175,13 @@ impl TunStack {
         if self.listeners.contains_key(&port) {
             return Err(PortTaken(port));
         }
-        self.listeners.insert(port, Listener::new(listen));
+        self.listeners.insert(port, Port::new(listen));
         Ok(())
     }
 
     /// The next established connection to `port`, oldest first.
     pub fn accept(&mut self, port: u16) -> Option<ConnectionId> {
-        self.listeners.get_mut(&port)?.accept()
+        self.listeners.get_mut(&port)?.listener.accept()
     }
 
     /// One wake-up: sleeps until a packet arrives, a timer is due or `deadline` has come, and handles
@@ -251,6 +251,27 @@ impl TunStack {
         self.with_endpoint(id, |endpoint, _| endpoint.set_close(close));
     }
 
+    /// Changes how long the peer may be silent before the connection is given up (`TCP_USER_TIMEOUT`).
+    pub fn set_user_timeout(&mut self, id: ConnectionId, user_timeout: Duration) {
+        self.with_endpoint(id, |endpoint, _| endpoint.set_user_timeout(user_timeout));
+    }
+
+    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`).
+    pub fn set_send_buffer(&mut self, id: ConnectionId, bytes: u32) {
+        self.with_endpoint(id, |endpoint, _| endpoint.set_send_buffer(bytes));
+    }
+
+    /// Changes the largest window that is advertised (`SO_RCVBUF`).
+    pub fn set_receive_buffer(&mut self, id: ConnectionId, bytes: u32) {
+        self.with_endpoint(id, |endpoint, _| endpoint.set_receive_buffer(bytes));
+    }
+
+    /// Counts what the connection does from now on: [`Endpoint::counters`] of
+    /// [`endpoint`](Self::endpoint).
+    pub fn count(&mut self, id: ConnectionId) {
+        self.with_endpoint(id, |endpoint, _| endpoint.count());
+    }
+
     /// Acknowledges at once what was received and not yet acknowledged.
     pub fn acknowledge_now(&mut self, id: ConnectionId) {
         self.with_endpoint(id, |endpoint, _| endpoint.acknowledge_now());
@@ -261,7 +282,7 @@ impl TunStack {
     pub fn release(&mut self, id: ConnectionId) {
         self.act(id, |connection, _| {
             connection.owner = Owner::Nobody;
-            if let Some(endpoint) = &mut connection.endpoint {
+            if let Some(endpoint) = connection.endpoint_mut() {
                 endpoint.close();
             }
         });
@@ -272,7 +293,7 @@ impl TunStack {
     pub fn detach(&mut self, id: ConnectionId) -> Option<Endpoint> {
         let slot = self.table.slot(id)?;
         self.deadlines.disarm(slot);
-        self.table.at_mut(slot)?.endpoint.take()
+        self.table.at_mut(slot)?.stream.take().map(Stream::into_endpoint)
     }
 
     /// Puts a made-up segment on the wire, from our end of the connection to the other one. The endpoint
@@ -300,7 +321,7 @@ impl TunStack {
     /// The endpoint, to look at: its state, windows, waits.
     #[must_use]
     pub fn endpoint(&self, id: ConnectionId) -> Option<&Endpoint> {
-        self.table.at(self.table.slot(id)?)?.endpoint.as_ref()
+        self.table.at(self.table.slot(id)?)?.endpoint()
     }
 
     /// The connection's addresses.
@@ -380,7 +401,7 @@ impl TunStack {
         // Each at most once: an endpoint that asks for the same moment again has to wait its turn.
         for _ in 0..self.deadlines.len() {
             let Some(slot) = self.deadlines.pop_due(now) else { break };
-            if let Some(endpoint) = self.table.at_mut(slot).and_then(|it| it.endpoint.as_mut()) {
+            if let Some(endpoint) = self.table.at_mut(slot).and_then(Connection::endpoint_mut) {
                 endpoint.handle_timeout(now);
             }
             self.settle(slot, now);
@@ -389,7 +410,7 @@ impl TunStack {
 
     fn with_endpoint(&mut self, id: ConnectionId, verb: impl FnOnce(&mut Endpoint, Instant)) {
         self.act(id, |connection, now| {
-            if let Some(endpoint) = &mut connection.endpoint {
+            if let Some(endpoint) = connection.endpoint_mut() {
                 verb(endpoint, now);
             }
         });
@@ -420,7 +441,7 @@ impl TunStack {
             sent.expect("an endpoint's segments fit into a packet");
         }
         connection.update();
-        let deadline = connection.endpoint.as_ref().and_then(Endpoint::poll_timeout);
+        let deadline = connection.endpoint().and_then(Endpoint::poll_timeout);
         match deadline {
             Some(deadline) => self.deadlines.arm(slot, deadline.at),
             None => self.deadlines.disarm(slot),
@@ -446,7 +467,7 @@ impl Drop for TunStack {
         let now = self.clock.now();
         for slot in self.table.occupied() {
             let Some(connection) = self.table.at_mut(slot) else { continue };
-            if let Some(endpoint) = &mut connection.endpoint {
+            if let Some(endpoint) = connection.endpoint_mut() {
                 endpoint.abort();
             }
             self.settle(slot, now);

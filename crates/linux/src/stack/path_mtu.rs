@@ -39,7 +39,8 @@ impl PathMtus {
     }
 }
 
-/// RFC 1191, section 6.3: a larger MTU is tried 10 minutes after a report at the earliest (recommended).
+/// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after
+/// a Datagram Too Big message"; "twice their minimum values" are recommended.
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// Hosts whose path is remembered; the oldest gives way (our choice: 64 KB).
 const MOST_HOSTS: usize = 1024;

@@ -39,8 +39,8 @@ pub enum Knock {
 
 /// What a segment without a connection asks of a listener (RFC 9293, section 3.10.7.2).
 ///
-/// Without RST, ACK and SYN: "This should not be reached. [...] drop the segment". No RST: that is for
-/// ports without a listener.
+/// Without RST, ACK and SYN: "This should not be reached. Drop the segment and return." No RST: that is
+/// for ports without a listener.
 #[must_use]
 pub const fn knock(segment: &Segment) -> Knock {
     if segment.flags.rst {

@@ -57,6 +57,13 @@ impl Endpoint {
         self.receiver.readable()
     }
 
+    /// Bytes from the first unread one on to the end of the window that was advertised: what a
+    /// [`Reassembly`](crate::driver::Reassembly) must have room for.
+    #[must_use]
+    pub const fn receivable(&self) -> u64 {
+        self.receiver.edge.saturating_sub(self.receiver.read_end)
+    }
+
     /// Bytes of our stream that the application has written.
     #[must_use]
     pub const fn written(&self) -> u64 {

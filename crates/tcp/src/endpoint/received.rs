@@ -76,11 +76,13 @@ pub enum DropReason {
     BehindFin,
     /// Out of order, and there are too many gaps already to remember another one.
     TooManyGaps,
+    /// A SYN that a [`Listener`](crate::driver::Listener) has no room for.
+    BacklogFull,
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::NoConnection,
         Self::NotASyn,
         Self::UnacceptableAck,
@@ -93,5 +95,6 @@ impl DropReason {
         Self::NoAck,
         Self::BehindFin,
         Self::TooManyGaps,
+        Self::BacklogFull,
     ];
 }

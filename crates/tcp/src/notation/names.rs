@@ -80,6 +80,7 @@ impl DropReason {
             Self::NoAck => "no-ack",
             Self::BehindFin => "behind-fin",
             Self::TooManyGaps => "too-many-gaps",
+            Self::BacklogFull => "backlog-full",
         }
     }
 }

@@ -1,20 +1,21 @@
 //! The bytes that have arrived and were not read.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// The part of the peer's stream from the first byte that was not read to the last one that arrived,
 /// with holes. The endpoint knows where the holes are.
-#[derive(Debug, Default)]
-pub(super) struct Reassembly {
+#[derive(Clone, Debug, Default)]
+pub struct Reassembly {
     start: u64,
     bytes: VecDeque<u8>,
 }
 
 impl Reassembly {
     /// Puts `bytes` at `offset` of the stream. What was read already is left out, and so is what lies
-    /// `window` bytes or more after the first unread one: the endpoint never places such.
-    pub(super) fn place(&mut self, offset: u64, bytes: &[u8], window: u32) {
-        let window = usize::try_from(window).unwrap_or(usize::MAX);
+    /// `window` bytes or more after the first unread one: the endpoint never places such
+    /// ([`Endpoint::receivable`](crate::Endpoint::receivable)).
+    pub fn place(&mut self, offset: u64, bytes: &[u8], window: u64) {
+        let window = to_index(window);
         let old = to_index(self.start.saturating_sub(offset)).min(bytes.len());
         let from = to_index(offset.saturating_sub(self.start)).min(window);
         let fresh = &bytes[old..];
@@ -33,7 +34,7 @@ impl Reassembly {
     }
 
     /// Moves the first bytes of the stream into `out`: as many as fit, at most `readable`.
-    pub(super) fn take(&mut self, out: &mut [u8], readable: u64) -> usize {
+    pub fn take(&mut self, out: &mut [u8], readable: u64) -> usize {
         let len = out.len().min(to_index(readable)).min(self.bytes.len());
         for (slot, byte) in out.iter_mut().zip(self.bytes.drain(..len)) {
             *slot = byte;
@@ -49,6 +50,8 @@ fn to_index(bytes: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
 
     fn taken(buffer: &mut Reassembly, readable: u64) -> Vec<u8> {

@@ -1,24 +1,24 @@
 //! The bytes that we may have to send again.
 
-use std::collections::VecDeque;
+use alloc::{collections::VecDeque, vec::Vec};
 
 /// The part of our stream from the first byte that is not acknowledged to the last one written.
 ///
-/// Its bound is the endpoint's: only what `Endpoint::write` takes comes here.
-#[derive(Debug, Default)]
-pub(super) struct SendBuffer {
+/// Its bound is the endpoint's: only what [`Endpoint::write`](crate::Endpoint::write) takes comes here.
+#[derive(Clone, Debug, Default)]
+pub struct SendBuffer {
     start: u64,
     bytes: VecDeque<u8>,
 }
 
 impl SendBuffer {
     /// Appends to the stream.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
     /// Forgets what is before `offset`.
-    pub(super) fn forget_before(&mut self, offset: u64) {
+    pub fn forget_before(&mut self, offset: u64) {
         let old = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.drain(..old.min(self.bytes.len()));
         self.start = self.start.max(offset);
@@ -29,7 +29,7 @@ impl SendBuffer {
     /// # Panics
     ///
     /// If they are not here: the endpoint asks only for what was written and not acknowledged.
-    pub(super) fn copy(&self, offset: u64, len: u32, out: &mut Vec<u8>) {
+    pub fn copy(&self, offset: u64, len: u32, out: &mut Vec<u8>) {
         if len == 0 {
             return;
         }
