@@ -1,6 +1,6 @@
 //! The in-order path does not allocate: neither at the sender nor at the receiver.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ackwise_tcp::{Config, Endpoint, Instant, Policies, SeqNumber};
 
@@ -11,9 +11,10 @@ const SEGMENTS: u64 = 1000;
 fn a_segment_in_order_costs_no_allocation() {
     for policies in [Policies::RFC, Policies::LINUX_6, Policies::BSD_4_4, Policies::SUNOS_4_1] {
         let mut now = Instant::EPOCH;
-        let config = Config::new(policies);
-        let mut sender = Endpoint::connect(&config, SeqNumber(1), now);
-        let mut receiver = Endpoint::listen(&config, SeqNumber(2));
+        let config = Arc::new(Config::new(policies));
+        let mut sender = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
+        let mut receiver = Endpoint::listen(config, SeqNumber(2));
+        (sender.count(), receiver.count());
         exchange(&mut sender, &mut receiver, now);
 
         let mut segments = 0;
