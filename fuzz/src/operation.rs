@@ -80,6 +80,8 @@ pub enum Operation {
     Hold(End, Hold),
     Ack(End, Ack),
     AcknowledgeNow(End),
+    /// A router reports an MTU to this end, for the segment that lies so far before SND.NXT.
+    PathMtu(End, u16, u16),
     /// Time passes, in units of 100 us; timers fire when they are due.
     Pass(u16),
     /// Time passes until the next timer.

@@ -8,6 +8,7 @@ use ackwise_tcp::{Instant, Transmit};
 use crate::{
     checked::Checked,
     operation::{End, Operation, Run},
+    single::report_path_mtu,
 };
 
 /// Runs the operations, then lets the link work well until nothing more happens: unless one end gave
@@ -66,6 +67,9 @@ impl World {
             }
             Operation::Hold(end, hold) => self.end(end).endpoint.set_hold(hold.policy()),
             Operation::Ack(end, ack) => self.end(end).endpoint.set_ack(ack.policy()),
+            Operation::PathMtu(end, mtu, back) => {
+                report_path_mtu(&mut self.end(end).endpoint, mtu, back);
+            }
             Operation::AcknowledgeNow(end) => self.end(end).endpoint.acknowledge_now(),
             Operation::Pass(tenths) => {
                 self.advance(now + Duration::from_micros(100 * u64::from(tenths)));
@@ -95,7 +99,8 @@ impl World {
     /// What is placed must come from where it is placed to: offsets are those of the sender.
     fn arrive(&mut self, end: End, transmit: &Transmit) {
         let now = self.now;
-        let placement = self.end(end).endpoint.handle_segment(&transmit.segment, now);
+        let received = self.end(end).endpoint.handle_segment(&transmit.segment, now);
+        let placement = received.placement();
         if let Some(placement) = placement {
             let came_from = transmit.offset + u64::from(placement.skip);
             assert_eq!(placement.offset, came_from, "{placement:?} of {transmit:?}");

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use ackwise_tcp::Instant;
+use ackwise_tcp::{Endpoint, Instant, endpoint::PathMtuReport};
 
 use crate::{
     checked::Checked,
@@ -29,6 +29,15 @@ pub fn run(run: &Run) {
     }
 }
 
+/// A router reports an MTU for the segment that lies `back` before SND.NXT; believed or not.
+pub(crate) fn report_path_mtu(endpoint: &mut Endpoint, mtu: u16, back: u16) {
+    let sequence = endpoint.next_sequence() - u32::from(back);
+    let before = endpoint.segment_size();
+    let believed = endpoint.handle_path_mtu(PathMtuReport { mtu: mtu.into(), sequence });
+    let after = endpoint.segment_size();
+    assert!(if believed.is_ok() { after < before } else { after == before }, "{endpoint:?}");
+}
+
 fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
     let endpoint = &mut end.endpoint;
     match *operation {
@@ -53,6 +62,7 @@ fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
         Operation::Hold(_, hold) => endpoint.set_hold(hold.policy()),
         Operation::Ack(_, ack) => endpoint.set_ack(ack.policy()),
         Operation::AcknowledgeNow(_) => endpoint.acknowledge_now(),
+        Operation::PathMtu(_, mtu, back) => report_path_mtu(endpoint, mtu, back),
         Operation::Pass(tenths) => {
             let later = now + Duration::from_micros(100 * u64::from(tenths));
             // Late, if a timer was due before: a driver may be.

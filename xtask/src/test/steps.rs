@@ -180,6 +180,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "explain",
     "explain_simulated",
     "heidemann",
+    "inspect",
     "model",
     "port_reuse",
     "reading",
