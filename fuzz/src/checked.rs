@@ -17,11 +17,11 @@ pub struct Checked {
 
 impl Checked {
     pub fn connect(config: Config, iss: SeqNumber, now: Instant) -> Self {
-        Self::new(Endpoint::connect(&config, iss, now), config)
+        Self::new(Endpoint::connect(config, iss, now), config)
     }
 
     pub fn listen(config: Config, iss: SeqNumber) -> Self {
-        Self::new(Endpoint::listen(&config, iss), config)
+        Self::new(Endpoint::listen(config, iss), config)
     }
 
     fn new(endpoint: Endpoint, config: Config) -> Self {

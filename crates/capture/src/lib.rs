@@ -29,7 +29,7 @@
 //!
 //! let mut capture = SegmentWriter::new(PcapWriter::new(Vec::new(), WHOLE_FRAMES)?);
 //! let segment = Segment { seq: SeqNumber(1), len: 35, ..Segment::default() };
-//! let transmit = Transmit { segment, offset: 0, retransmission: false };
+//! let transmit = Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
 //! let addresses = ["10.0.0.2:49152".parse()?, "10.0.0.1:80".parse()?];
 //! capture.write(addresses, &transmit, &stream, Instant::EPOCH)?;
 //! let file = capture.into_file().finish()?;

@@ -99,7 +99,7 @@ mod tests {
             len,
             ..Segment::default()
         };
-        Transmit { segment, offset, retransmission: false }
+        Transmit { segment, offset, retransmission: false, ack_reason: None }
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn a_tap_shows_each_segment_and_a_withheld_ack_holds_the_kernel_back() {
         let offer = Offer { sack: false, ..Offer::ALL };
         let config = Config::new(Policies { ack, offer, ..Policies::RFC });
         let server = listener.local_addr().unwrap();
-        let id = host.stack.connect(server, &config, Tap::Last(100)).unwrap();
+        let id = host.stack.connect(server, config, Tap::Last(100)).unwrap();
         host.run_until_event(id, Event::Connected);
         let (mut kernel, _) = listener.accept().unwrap();
         // Nagle: the tail waits for the ACK of the full segment.

@@ -86,7 +86,7 @@ impl Clients {
     fn connect(host: &mut Host, server: SocketAddr) -> Self {
         let mut clients = Self::default();
         for number in 0..u32::try_from(ENDPOINTS).unwrap() {
-            let id = host.stack.connect(server, &config(), Tap::Off).unwrap();
+            let id = host.stack.connect(server, config(), Tap::Off).unwrap();
             let bytes = stream(number, BYTES);
             clients.of.insert(id, Client { sent: 0, bytes, received: Vec::new() });
         }

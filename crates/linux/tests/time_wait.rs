@@ -103,7 +103,7 @@ fn serve(close: ClosePolicy, host: &mut Host) -> Vec<TimeWaitReason> {
             }
         }
         while ids.len() < connections && ids.len() - closed < AT_ONCE {
-            ids.push(host.stack.connect(server, &config, Tap::Off).unwrap());
+            ids.push(host.stack.connect(server, config, Tap::Off).unwrap());
         }
         closed == connections
     });

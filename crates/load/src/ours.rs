@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -24,7 +25,7 @@ use crate::generator::{Broken, ConnectError, Follows, Read, Slot, Transport};
 pub(super) struct TunTransport {
     tun: TunStack,
     peer: SocketAddr,
-    config: Config,
+    config: Arc<Config>,
     slots: Vec<Option<Ours>>,
     by_id: BTreeMap<ConnectionId, Slot>,
     /// Connections that were given up and may be in TIME-WAIT.
@@ -49,7 +50,7 @@ impl TunTransport {
         Self {
             tun,
             peer,
-            config: Config::new(Policies { close, ..Policies::LINUX_6 }),
+            config: Arc::new(Config::new(Policies { close, ..Policies::LINUX_6 })),
             slots: vec![None; slots],
             by_id: BTreeMap::new(),
             closing: Vec::new(),
@@ -125,7 +126,7 @@ impl Transport for TunTransport {
     }
 
     fn connect(&mut self, slot: Slot) -> Result<(), ConnectError> {
-        let opened = self.tun.connect(self.peer, &self.config, Tap::Off);
+        let opened = self.tun.connect(self.peer, Arc::clone(&self.config), Tap::Off);
         let id = opened.map_err(|error| match error {
             TunConnectError::NoPort(_) | TunConnectError::Full(_) => ConnectError::NoPort,
             error => ConnectError::System(io::Error::other(error)),

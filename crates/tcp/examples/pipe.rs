@@ -124,7 +124,7 @@ fn send(
         let mut packet = Vec::new();
         wire::write(&mut packet, from.address, to.address, &transmit.segment, &payload)?;
         *packets += 1;
-        let lost = *packets % 7 == 0;
+        let lost = packets.is_multiple_of(7);
         let note = if lost { " (lost)" } else { "" };
         println!("{now} {} sends {} bytes{note}", from.name, packet.len());
         if !lost {

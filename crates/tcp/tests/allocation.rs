@@ -14,7 +14,8 @@ fn a_segment_in_order_costs_no_allocation() {
         let config = Arc::new(Config::new(policies));
         let mut sender = Endpoint::connect(Arc::clone(&config), SeqNumber(1), now);
         let mut receiver = Endpoint::listen(config, SeqNumber(2));
-        (sender.count(), receiver.count());
+        sender.count();
+        receiver.count();
         exchange(&mut sender, &mut receiver, now);
 
         let mut segments = 0;

@@ -76,7 +76,7 @@ impl Stack for AckwiseStack {
         let began = Instant::now();
         let system = |error: &dyn ToString| ConnectError::System(server, error.to_string());
         let mut tun = self.tun.borrow_mut();
-        let id = tun.connect(self.peer, &config(receiver), TAP).map_err(|error| system(&error))?;
+        let id = tun.connect(self.peer, config(receiver), TAP).map_err(|error| system(&error))?;
         loop {
             poll(&mut tun, deadline).map_err(|error| system(&error))?;
             match tun.endpoint(id).map_or(State::Closed, Endpoint::state) {

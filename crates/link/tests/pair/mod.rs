@@ -130,8 +130,8 @@ impl Pair {
         isn: [u32; 2],
         links: [LinkConfig; 2],
     ) -> Self {
-        let client = Endpoint::connect(config, SeqNumber(isn[0]), Instant::EPOCH);
-        let server = Endpoint::listen(config, SeqNumber(isn[1]));
+        let client = Endpoint::connect(*config, SeqNumber(isn[0]), Instant::EPOCH);
+        let server = Endpoint::listen(*config, SeqNumber(isn[1]));
         let [from_client, from_server] = data;
         Self::new(
             [Side::new(client, from_client, true), Side::new(server, from_server, true)],

@@ -45,9 +45,8 @@ impl TunStack {
     fn handle_too_big(&mut self, too_big: &TooBig, now: Instant) {
         let tuple = Tuple { ours: too_big.source, peer: too_big.destination };
         let slot = self.table.find(&tuple);
-        let endpoint = slot
-            .and_then(|slot| self.table.at_mut(slot))
-            .and_then(Connection::endpoint_mut);
+        let endpoint =
+            slot.and_then(|slot| self.table.at_mut(slot)).and_then(Connection::endpoint_mut);
         let believed =
             endpoint.is_some_and(|endpoint| endpoint.handle_path_mtu(too_big.report).is_ok());
         let (true, Some(slot)) = (believed, slot) else {
@@ -301,7 +300,7 @@ mod tests {
         with_stack(name, |mut stack| {
             let peer = (stack.device().v4().host, 80).into();
             let config = Config::new(Policies::RFC);
-            let first = stack.connect(peer, &config, Tap::Last(9)).unwrap();
+            let first = stack.connect(peer, config, Tap::Last(9)).unwrap();
             let tuple = stack.tuple(first).unwrap();
             let mut packet = Vec::new();
             let mut arrive = |stack: &mut TunStack, segment: &Segment| {
@@ -332,7 +331,7 @@ mod tests {
             let last = stack.trace(first).unwrap().since(0).last().copied().unwrap();
             assert_eq!((last.segment.seq, last.segment.len), (iss + 1, 960));
 
-            let second = stack.connect(peer, &config, Tap::Off).unwrap();
+            let second = stack.connect(peer, config, Tap::Off).unwrap();
             assert_eq!(stack.endpoint(second).unwrap().segment_size(), 960);
         });
     }

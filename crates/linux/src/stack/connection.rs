@@ -31,12 +31,7 @@ pub(super) enum Owner {
 }
 
 impl Connection {
-    pub(super) fn new(
-        tuple: Tuple,
-        endpoint: Endpoint,
-        owner: Owner,
-        tap: Tap,
-    ) -> Self {
+    pub(super) fn new(tuple: Tuple, endpoint: Endpoint, owner: Owner, tap: Tap) -> Self {
         let mut numbers = Numbers::default();
         numbers.update(&endpoint);
         Self {

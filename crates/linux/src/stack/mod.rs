@@ -8,7 +8,7 @@
 //! let device = TunDevice::open(TunOptions::default())?;
 //! let server = (device.v4().host, 80).into();
 //! let mut stack = TunStack::new(device, StackOptions::default())?;
-//! let connection = stack.connect(server, &Config::new(Policies::RFC), Tap::Off)?;
+//! let connection = stack.connect(server, Config::new(Policies::RFC), Tap::Off)?;
 //! let deadline = Instant::now() + Duration::from_secs(5);
 //! while Instant::now() < deadline {
 //!     stack.poll(deadline)?;

@@ -137,7 +137,7 @@ enum Knock {
 fn knock(tun: &mut TunStack, peer: SocketAddr) -> io::Result<Knock> {
     let deadline = Instant::now() + KNOCK_LIMIT;
     let config = Config::new(Policies::RFC);
-    let id = tun.connect(peer, &config, Tap::Off).map_err(io::Error::other)?;
+    let id = tun.connect(peer, config, Tap::Off).map_err(io::Error::other)?;
     let state = loop {
         poll(tun, deadline)?;
         let state = tun.endpoint(id).map_or(State::Closed, Endpoint::state);

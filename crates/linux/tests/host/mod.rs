@@ -53,7 +53,7 @@ impl Host {
     }
 
     pub(crate) fn connect(&mut self, peer: SocketAddr) -> ConnectionId {
-        self.stack.connect(peer, &config(), Tap::Last(1000)).unwrap()
+        self.stack.connect(peer, config(), Tap::Last(1000)).unwrap()
     }
 
     /// Everything that happened on the connection so far.

@@ -82,7 +82,8 @@ impl<O: Observer> World<'_, O> {
             // As BSD does: no answer, as if the SYN had been lost.
         } else if state == State::Closed {
             if let Some(segment) = refuse(&packet.transmit.segment) {
-                let reset = Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
+                let reset =
+                    Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
                 self.transmit(place, side, &reset);
             }
         } else {

@@ -281,8 +281,7 @@ fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64
             let t = now.since(*began.get_or_insert(now)).as_secs_f64();
             reference.on_ack(1.0, t, rtt.as_secs_f64());
             let (flight, srtt) = (control.window(), Some(rtt));
-            let acked =
-                Acked { bytes: MSS, delivered: MSS, flight, window_limited: true, srtt };
+            let acked = Acked { bytes: MSS, delivered: MSS, flight, window_limited: true, srtt };
             control.on_ack(acked, now);
         }
         windows.push((f64::from(control.window()) / f64::from(MSS), reference.cwnd));

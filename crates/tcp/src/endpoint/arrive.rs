@@ -145,10 +145,10 @@ impl Endpoint {
 
     fn arrive_checked(&mut self, segment: &Segment, now: Instant) -> Received {
         match self.check(segment, now) {
-            Disposition::Process => return self.process(segment, now),
+            Disposition::Process => self.process(segment, now),
             Disposition::Reset => {
                 self.reset_by_peer(now);
-                return Received::TAKEN;
+                Received::TAKEN
             }
             Disposition::Drop(reason) => Received::Dropped(reason),
             Disposition::Acknowledge(reason) => {
@@ -263,8 +263,7 @@ impl Endpoint {
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let received =
-            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
+        let received = if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
         if segment.flags.fin {
             self.note_fin(segment);
         }
@@ -350,7 +349,7 @@ impl Endpoint {
             self.receiver.scaling = true;
             self.receiver.window_shift = self.receiver.wanted_shift();
         }
-        let peer_mss = mss.map_or(self.ip.default_mss(), |mss| mss.max(MSS_MIN));
+        let peer_mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
         let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);
         let overhead = if self.receiver.timestamps { Timestamps::WIRE_BYTES } else { 0 };
         self.sender.mss = u32::from(mss.saturating_sub(overhead).max(1));

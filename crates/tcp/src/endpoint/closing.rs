@@ -194,7 +194,7 @@ mod tests {
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "no arrow from LISTEN on Fin"))]
     fn an_input_without_an_arrow_is_our_mistake_and_changes_nothing() {
-        let mut endpoint = Endpoint::listen(&Config::new(Policies::RFC), SeqNumber(1));
+        let mut endpoint = Endpoint::listen(Config::new(Policies::RFC), SeqNumber(1));
         endpoint.step(Input::Fin);
         assert_eq!(endpoint.state(), State::Listen);
     }

@@ -1,6 +1,5 @@
 //! What a connection is created with.
 
-use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::policy::Policies;
@@ -23,13 +22,6 @@ pub struct Config {
     /// the connection is given up, counted from the first timeout (RFC 9293, section 3.8.3: R2, at
     /// least 100 seconds, SHLD-11, and 3 minutes for a SYN, MUST-23).
     pub user_timeout: Duration,
-}
-
-/// An endpoint of its own: nothing is shared.
-impl From<&Config> for Arc<Config> {
-    fn from(config: &Config) -> Self {
-        Self::new(*config)
-    }
 }
 
 impl Config {

@@ -72,8 +72,8 @@ mod tests {
     fn closed(inherited: &Inherited) -> (Endpoint, u32) {
         let mut now = Instant::EPOCH;
         let config = Config::new(Policies::RFC);
-        let mut sender = Endpoint::connect(&config, SeqNumber(1), now);
-        let mut receiver = Endpoint::listen(&config, SeqNumber(2));
+        let mut sender = Endpoint::connect(config, SeqNumber(1), now);
+        let mut receiver = Endpoint::listen(config, SeqNumber(2));
         sender.inherit(inherited);
         assert_eq!(sender.write(BYTES), BYTES);
         let mut start = None;
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_never_was_leaves_nothing() {
-        let endpoint = Endpoint::connect(&Config::new(Policies::RFC), SeqNumber(1), Instant::EPOCH);
+        let endpoint = Endpoint::connect(Config::new(Policies::RFC), SeqNumber(1), Instant::EPOCH);
         assert_eq!(endpoint.heritage(), Inherited::NOTHING);
     }
 }

@@ -89,8 +89,8 @@ use timers::Timers;
 ///
 /// let now = Instant::EPOCH;
 /// let config = Config::new(Policies::RFC);
-/// let mut client = Endpoint::connect(&config, SeqNumber(1000), now);
-/// let mut server = Endpoint::listen(&config, SeqNumber(5000));
+/// let mut client = Endpoint::connect(config, SeqNumber(1000), now);
+/// let mut server = Endpoint::listen(config, SeqNumber(5000));
 /// // SYN, SYN-ACK, ACK: each end's segments are handed to the other.
 /// while let Some(transmit) = client.poll_transmit(now) {
 ///     server.handle_segment(&transmit.segment, now);
@@ -126,7 +126,7 @@ impl Endpoint {
     /// Opens a connection actively; the SYN comes out of [`poll_transmit`](Self::poll_transmit).
     ///
     /// `iss` is the initial send sequence number; choosing it is the driver's duty (RFC 9293,
-    /// section 3.4.1). `config` is shared by all endpoints that get the same [`Arc`].
+    /// section 3.4.1). Endpoints that are given the same [`Arc`] share their configuration.
     #[must_use]
     pub fn connect(config: impl Into<Arc<Config>>, iss: SeqNumber, now: Instant) -> Self {
         let mut endpoint = Self::closed(config.into(), iss);
@@ -295,7 +295,7 @@ mod tests {
     fn data_behind_a_gap_is_not_readable() {
         let now = Instant::EPOCH;
         let config = Config::new(Policies { offer: Offer::NONE, ..Policies::RFC });
-        let mut endpoint = Endpoint::listen(&config, SeqNumber(5_000));
+        let mut endpoint = Endpoint::listen(config, SeqNumber(5_000));
         let syn = Segment { seq: SeqNumber(0), flags: Flags::SYN, ..Segment::default() };
         assert_eq!(endpoint.handle_segment(&syn, now), Received::Taken(None));
         assert!(endpoint.poll_transmit(now).is_some_and(|transmit| transmit.segment.flags.syn));

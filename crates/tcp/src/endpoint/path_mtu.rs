@@ -5,12 +5,7 @@
 //! hosts forgets them in time, and later connections try again.
 
 use super::{Endpoint, alarm::Alarm};
-use crate::{
-    congestion::Windows,
-    segment::Timestamps,
-    seq::SeqNumber,
-    units::IpVersion,
-};
+use crate::{congestion::Windows, segment::Timestamps, seq::SeqNumber, units::IpVersion};
 
 /// "Fragmentation needed" (RFC 792) or "packet too big" (RFC 4443): a router has dropped a packet of
 /// ours.

@@ -123,7 +123,7 @@ impl World {
         self.first = self.dice.first_to_close();
         let task = self.task(CLIENT);
         let host = &mut self.hosts[CLIENT];
-        let endpoint = Endpoint::connect(&host.config, self.client_iss, self.now);
+        let endpoint = Endpoint::connect(host.config, self.client_iss, self.now);
         self.serials += 1;
         host.begin(endpoint, self.serials, task);
     }
@@ -144,7 +144,7 @@ impl World {
         let task = self.task(SERVER);
         let host = &mut self.hosts[SERVER];
         let iss = host.unused + 1 + self.dice.number(1_000);
-        let endpoint = Endpoint::listen(&host.config, iss);
+        let endpoint = Endpoint::listen(host.config, iss);
         self.serials += 1;
         self.written.insert(self.serials, task.writes.into());
         host.begin(endpoint, self.serials, task);

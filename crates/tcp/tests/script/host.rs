@@ -104,7 +104,7 @@ impl Host {
         let Some(after) = endpoint.and_then(|endpoint| endpoint.reopens(segment)) else { return };
         self.isns = Isns { sender: after + ISS_INCREMENT, receiver: segment.seq };
         self.peer_next = segment.end();
-        self.begin(Endpoint::listen(&self.settings.config, self.isns.sender));
+        self.begin(Endpoint::listen(self.settings.config, self.isns.sender));
     }
 
     /// The application calls. Returns how many bytes were taken, for calls that take some.
@@ -112,8 +112,8 @@ impl Host {
         self.trace.record(Happening::Called(call), self.now);
         let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
         match call {
-            Call::Listen => self.begin(Endpoint::listen(&config, iss)),
-            Call::Connect => self.begin(Endpoint::connect(&config, iss, now)),
+            Call::Listen => self.begin(Endpoint::listen(config, iss)),
+            Call::Connect => self.begin(Endpoint::connect(config, iss, now)),
             _ => {}
         }
         self.with_endpoint(|endpoint| {

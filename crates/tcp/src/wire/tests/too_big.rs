@@ -3,7 +3,12 @@
 use super::*;
 
 fn segment() -> Segment {
-    Segment { seq: SeqNumber(0x0102_0304), ack: Some(SeqNumber(9)), len: 1_460, ..Segment::default() }
+    Segment {
+        seq: SeqNumber(0x0102_0304),
+        ack: Some(SeqNumber(9)),
+        len: 1_460,
+        ..Segment::default()
+    }
 }
 
 fn reported(ends: (SocketAddr, SocketAddr), router: &str, mtu: u32) -> Vec<u8> {
@@ -69,7 +74,12 @@ fn other_messages_and_segments_are_none() {
     }
     assert_eq!(parse_too_big(&written(v4(), &segment())), None);
     let mut buffer = vec![1];
-    assert!(!write_too_big(&mut buffer, "10.9.8.7".parse().unwrap(), 1, &written(v6(), &segment())));
+    assert!(!write_too_big(
+        &mut buffer,
+        "10.9.8.7".parse().unwrap(),
+        1,
+        &written(v6(), &segment())
+    ));
     assert!(buffer.is_empty());
 }
 
