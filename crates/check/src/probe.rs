@@ -88,7 +88,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
 /// The remedy in words, with what is known of its effect.
 fn worded(remedy: Remedy) -> String {
     match remedy.tested {
-        Some(_) => format!("{} (tested: it removes this)", remedy.text),
+        Some(_) => format!("{} (tested)", remedy.text),
         None => remedy.text.to_owned(),
     }
 }

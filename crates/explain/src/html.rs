@@ -54,13 +54,13 @@ fn table(totals: &Totals) -> Table {
     let which = match totals.over {
         Over::All => "All".to_owned(),
         Over::Percentile(percent) => {
-            format!("The slowest {} % ({} and more):", 100 - percent, millis(totals.shortest))
+            format!("Slowest {} % (from {}):", 100 - percent, millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
-    let columns = ["cause", "data", "share", "time", "party to change", "times", "exchanges"];
+    let columns = ["cause", "data", "share", "time", "fix at", "count", "exchanges"];
     let mut table = Table::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
@@ -110,7 +110,7 @@ pub fn timeline(analysis: &Analysis) -> Vec<Block> {
     let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
     if dropped > 0 {
-        let which = format!("{dropped} exchanges are not shown; the slowest are.");
+        let which = format!("Only the slowest exchanges are shown; {dropped} are omitted.");
         blocks.push(Block::Text(which));
     }
     let series = analysis.connections.iter().filter_map(|it| it.series.as_deref());

@@ -24,7 +24,7 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
     for totals in shown.totals(explained) {
         let _ = writeln!(
             out,
-            "\n{} of {}:\n\n| time | share | cause | data | party | times | exchanges |\n\
+            "\n{} of {}:\n\n| time | share | cause | data | fix at | count | exchanges |\n\
              | ---: | ---: | --- | --- | --- | ---: | ---: |",
             match totals.over {
                 Over::All => "Time".to_owned(),

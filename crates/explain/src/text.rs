@@ -6,7 +6,7 @@ use ackwise_capture::analysis::ExchangeResult;
 use ackwise_cause::{Direction, Party};
 use ackwise_report::{
     printable,
-    words::{counted, grouped, millis, span},
+    words::{counted, grouped, millis, rounded, span},
 };
 use anstyle::Style;
 
@@ -18,17 +18,17 @@ use super::{
     totals::{Over, Total, Totals},
 };
 
-/// What of a capture is shown.
+/// What the report shows.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shown {
-    /// So many of the slowest exchanges, packet by packet.
+    /// The number of slowest exchanges listed.
     pub worst: usize,
     /// Only this connection.
     pub connection: Option<u32>,
-    /// Totals of the exchanges slower than this, too.
+    /// Also total the exchanges slower than this.
     pub slower_than: Option<Duration>,
-    /// The columns of the terminal.
+    /// Width of the terminal in columns.
     pub columns: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for Shown {
 impl Shown {
     /// Which totals are shown. With too few exchanges a percentile is one of them.
     pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
-        /// A percentile of fewer exchanges is shown by the worst of them. Ours.
+        /// With fewer exchanges, the list of the slowest shows as much as a percentile (our choice).
         const FEW: usize = 20;
         let analysis = &explained.analysis;
         let mut over = vec![Over::All];
@@ -74,21 +74,28 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
     out
 }
 
-/// Narrower text is not worth reading. Ours.
+/// Narrower text is hard to read (our choice).
 const LEAST_COLUMNS: usize = 40;
 
 fn totals_section(totals: &Totals) -> String {
     let title = match totals.over {
         Over::All => "Where the time went".to_owned(),
         Over::Percentile(percent) => {
-            format!("The slowest {} % ({} and more)", 100 - percent, millis(totals.shortest))
+            format!("Slowest {} % (from {})", 100 - percent, millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(
-        "\n{title}: {}, {}\n",
+        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}\n",
         counted(totals.exchanges as u64, "exchange"),
-        span(totals.span)
+        span(totals.span),
+        "time",
+        "share",
+        "cause",
+        "data",
+        "fix at",
+        "count",
+        "exchanges",
     );
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
@@ -98,20 +105,19 @@ fn totals_section(totals: &Totals) -> String {
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {} in {}",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}",
             span(total.span),
             total.cause.name(),
             towards(total.direction),
             party(total),
             grouped(total.times),
-            if total.times == 1 { "time" } else { "times" },
-            counted(total.exchanges as u64, "exchange"),
+            grouped(total.exchanges as u64),
         );
     }
     out
 }
 
-/// What is a smaller part of slow exchanges does not make them slow, in percent. Ours.
+/// A cause below this share, in percent, is not why slow exchanges are slow (our choice).
 pub(super) const LEAST_SHOWN: f64 = 1.0;
 
 fn party(total: &Total) -> &'static str {
@@ -186,12 +192,12 @@ fn servers_section(explained: &Explained) -> String {
     out
 }
 
-/// So many servers are shown: those with the most connections. Ours.
+/// Servers shown: those with the most connections (our choice).
 pub(super) const MOST_SERVERS: usize = 10;
 
 fn one_server(server: &Server) -> String {
     let mut out = format!(
-        "\n{}: {}, {}, captured at: {}\n",
+        "\n{}: {}, {}, captured at {}\n",
         server.address,
         counted(server.connections, "connection"),
         counted(server.exchanges, "exchange"),
@@ -203,35 +209,35 @@ fn one_server(server: &Server) -> String {
     out
 }
 
-/// What is known of a server beside what its exchanges cost.
+/// What the connections show about a server, apart from lost time.
 pub(super) fn facts(server: &Server) -> Vec<String> {
     let Server { closed_first, time_wait, reset, idle, .. } = server;
     let mut facts = vec![format!(
-        "first close by the client: {}, by the server: {}; reset: {reset}",
+        "closed first: client {}, server {}; ended by RST: {reset}",
         closed_first.client, closed_first.server,
     )];
     if *time_wait != Ends::default() {
         let Ends { client, server } = time_wait;
-        facts.push(format!("TIME-WAIT at the client: {client}, at the server: {server}"));
+        facts.push(format!("held TIME-WAIT: client {client}, server {server}"));
     }
     if idle.open > 0 {
         let (count, longest) = (counted(idle.open, "connection"), span(idle.open_for));
-        facts.push(format!("idle at the end: {count}, for up to {longest}"));
+        facts.push(format!("idle at the end of the capture: {count}, for up to {longest}"));
     }
     if idle.closed > 0 {
         let (count, longest) = (counted(idle.closed, "connection"), span(idle.closed_after));
         facts.push(format!("closed while idle: {count}, after up to {longest}"));
     }
     if let Some(window) = server.initial_window {
-        facts.push(format!("initial window: {window} segments"));
+        facts.push(format!("initial window: {}", counted(window.into(), "segment")));
     }
     if let Some(delay) = server.delayed_ack {
-        facts.push(format!("delayed ACKs of clients: up to {}", millis(delay)));
+        facts.push(format!("delayed ACKs of the clients: up to {}", rounded(delay)));
     }
     facts
 }
 
-/// Where the data goes that was waited for: both ways there is distance.
+/// Direction of the delayed data.
 pub(super) const fn towards(direction: Direction) -> &'static str {
     match direction {
         Direction::ToServer => "to server",

@@ -41,7 +41,8 @@ pub fn load(
 ) -> Result<LoadReport, LoadError> {
     let stack = options.stack()?;
     if options.target.is_secure() {
-        let text = "cannot load https://: not supported yet (expected http://)".to_owned();
+        let text =
+            format!("cannot load {}: https is not supported (expected http)", options.target);
         return Err(LoadError::Options(text));
     }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;

@@ -16,24 +16,24 @@ use super::{
     colour::Colour,
     duration,
     interrupt::{Wanted, until_interrupted},
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
 };
 
-/// Check a live HTTP server for time lost to TCP, and show what removes it
+/// Check a live HTTP server for stalls caused by TCP, and show how to fix them
 ///
-/// Sends requests with a TCP stack under its own control and detects where responses wait for an ACK or
-/// a timer. Reports each wait in milliseconds measured here, with the packets that show it and the
-/// setting that removes it. Without a URL, checks the built-in server twice, as the papers of 1996
-/// describe it and with every fix, and shows both cards side by side.
+/// Sends requests and detects where responses wait for an ACK or a timer. Reports how long each wait is,
+/// the packets that show it, and the fix. Without a URL, checks two built-in servers, one that behaves
+/// as in 1996 and one with every fix, and prints both results side by side.
 ///
-/// Contacts only the given host, with at most --max-requests requests.
+/// Contacts only the given host and sends at most --max-requests requests.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_END)]
 pub(crate) struct Check {
     // Not a comment for rustdoc, which would take the brackets for links.
-    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: the built-in \
+    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: two built-in \
                   servers]")]
     url: Option<Target>,
 
@@ -45,7 +45,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Also run the slow checks: idle pauses, limits, rare sizes
+    /// Run the slow checks too: long idle periods, connection limits, more response sizes
     #[arg(long)]
     thorough: bool,
 
@@ -53,21 +53,21 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// Wait at most TIME for a connection, a response or the close of an idle connection
+    /// Wait at most TIME for a connection, a response, or the server to close an idle connection
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
     /// Send at most N requests in total
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(default_value_t = 60)]
     max_requests: u32,
 
-    /// Request these paths of the server (repeatable, or comma-separated)
+    /// Also request these paths (repeatable, or comma-separated)
     #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
     #[arg(value_parser = Options::parse_path)]
     paths: Vec<String>,
 
-    /// Accept any certificate
+    /// Accept any TLS certificate
     #[arg(long, requires = "url")]
     insecure: bool,
 
@@ -75,12 +75,12 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Allow changes to this host's packet filter and forwarding, so that the ackwise stack reaches
-    /// servers on 127.0.0.1 or on other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and forwarding, which the ackwise stack needs to reach
+    /// 127.0.0.1 and other hosts; prints each change first and undoes it at the end
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// Set the lowest verdict that makes the exit code 1; without a URL, any unexpected result does
+    /// Exit with 1 from this verdict on; without a URL, any unexpected result exits with 1
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 

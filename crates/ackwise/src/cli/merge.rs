@@ -55,11 +55,9 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
         if !measures().any(|name| matches(pattern, name)) {
             let what = match renamed(pattern) {
                 Some(name) => {
-                    format!(
-                        "cannot show {pattern}: {pattern} is called {name} since format version 1"
-                    )
+                    format!("cannot show {pattern}: the measure was renamed to {name}")
                 }
-                None => format!("cannot show {pattern}: no row has a measure of this name"),
+                None => format!("cannot show {pattern}: no row has this measure"),
             };
             return Err(Failure::Usage(what));
         }

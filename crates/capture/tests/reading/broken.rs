@@ -113,7 +113,8 @@ fn errors_say_what_was_expected_where() {
     for (file, offset, problem) in table {
         let (_, errors) = all(&mut source(&file));
         assert_eq!(errors.len(), 1, "{problem}");
-        assert_eq!(errors[0].to_string(), format!("made by hand: at byte {offset}: {problem}"));
+        let place = if offset == 0 { String::new() } else { format!(" beyond byte {offset}") };
+        assert_eq!(errors[0].to_string(), format!("cannot read made by hand{place}: {problem}"));
     }
 }
 
@@ -128,7 +129,7 @@ fn an_input_that_fails_has_given_what_came_before() {
     let mut source = Source::of("a tap", Cursor::new(pcap_of_three()).chain(Failing));
     let (kept, errors) = all(&mut source);
     assert_eq!(kept.len(), 3);
-    assert_eq!(errors[0].to_string(), "a tap: at byte 78: cannot read: the cable is out");
+    assert_eq!(errors[0].to_string(), "cannot read a tap beyond byte 78: the cable is out");
 }
 
 #[test]

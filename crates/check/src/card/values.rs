@@ -236,7 +236,8 @@ pub enum End {
 pub enum SwapResult {
     /// The client holds it anyway.
     NotNeeded,
-    /// An exact RST ends the server's.
+    /// An RST with the exact sequence number ends the server's.
+    #[serde(rename = "accepted")]
     Works,
     /// It does not (RFC 1337): both ends would hold it.
     Refused,
@@ -251,9 +252,9 @@ pub struct Close {
     pub first_on_idle: Option<End>,
     /// Whether the server reads on after it has closed its direction.
     pub half_close: Option<bool>,
-    /// Whether an exact RST ends the server's TIME-WAIT.
+    /// Whether an RST with the exact sequence number ends the server's TIME-WAIT.
     pub rst_ends_time_wait: Option<bool>,
-    /// Whether a swap of TIME-WAIT works.
+    /// Whether the client can take TIME-WAIT over with an RST.
     pub swap: Option<SwapResult>,
     /// Who holds TIME-WAIT.
     pub time_wait: Option<End>,

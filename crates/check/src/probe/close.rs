@@ -112,20 +112,20 @@ fn reads_on(conversation: &mut Conversation, client: &Client, facts: &Facts) -> 
 
 fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
     let who = if closed_first {
-        "the server closes first on Connection: close, so it holds TIME_WAIT"
+        "the server closes first on Connection: close, so it holds TIME-WAIT"
     } else {
-        "the server lets the client close first, so the client holds TIME_WAIT"
+        "the server lets the client close first, so the client holds TIME-WAIT"
     };
     let swap = match swap {
         Swap::NotNeeded => "",
         Swap::Works => {
-            "; an RST with the exact sequence number ends it, so a client can take TIME_WAIT over"
+            "; an RST with the exact sequence number ends it, so a client can take TIME-WAIT over"
         }
         Swap::Refused => {
-            "; an RST with the exact sequence number does not end it (RFC 1337), so a client cannot take TIME_WAIT over"
+            "; an RST with the exact sequence number does not end it (RFC 1337), so a client cannot take TIME-WAIT over"
         }
-        Swap::NotOurs => "; --stack ackwise determines whether a client can take TIME_WAIT over",
-        Swap::NotSeen => "; whether a client can take TIME_WAIT over could not be determined",
+        Swap::NotOurs => "; use --stack ackwise to see whether a client can take TIME-WAIT over",
+        Swap::NotSeen => "; whether a client can take TIME-WAIT over could not be determined",
     };
     let how = match half_close {
         Some(true) => "; it half-closes and keeps reading",

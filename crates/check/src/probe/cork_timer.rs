@@ -94,16 +94,16 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exch
     if judgement == Judgement::Cork {
         let values = CorkTimer { stall_ms: stall, sizes: Some(sizes) };
         let summary = format!(
-            "the last segment of a response of {bytes} bytes waits {:.0} ms for a timer, unless \
-             the connection closes: TCP_CORK is left set",
+            "the last segment of a {bytes}-byte response waits {:.0} ms for a timer, unless the \
+             connection closes: the cork is never cleared",
             stall.unwrap_or_default()
         );
         return Found::new(Verdict::Warn, summary, values).costing(stall).shown_by(Some(shown));
     }
     let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     let summary = format!(
-        "a response of {bytes} bytes takes {:.0} ms, about as long as the TCP_CORK timer, but \
-         also when the connection closes: the application takes that time",
+        "a {bytes}-byte response takes {:.0} ms, about as long as the cork timer, but also \
+         when the connection closes: the application takes that time",
         stall.unwrap_or_default()
     );
     Found::new(Verdict::Pass, summary, values).shown_by(Some(shown))

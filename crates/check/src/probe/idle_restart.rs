@@ -30,7 +30,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page with --paths"
+            "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page with --paths"
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;

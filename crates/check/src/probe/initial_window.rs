@@ -47,7 +47,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let uncertain = segments < RFC_6928 || matches!(view, View::Bursts(_));
     if flight.is_all && uncertain {
         let summary = format!(
-            "at least {segments}: the whole response arrived before our first ACK; add a larger \
+            "at least {segments}: the whole response arrived before the client's first ACK: add a larger \
              page with --paths"
         );
         return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
@@ -55,7 +55,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     }
     let (verdict, note) = match segments {
         RFC_6928.. => (Verdict::Pass, "as RFC 6928 allows"),
-        4.. => (Verdict::Pass, "less than the 10 of RFC 6928"),
+        4.. => (Verdict::Pass, "fewer than the 10 that RFC 6928 allows"),
         _ => (Verdict::Warn, "small: RFC 6928 allows 10, and each doubling costs a round trip"),
     };
     let counted = counted(segments, "segment");

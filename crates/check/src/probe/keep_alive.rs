@@ -110,7 +110,7 @@ fn report(seen: &Seen) -> Found {
     if !persists {
         return Found::new(
             Verdict::Warn,
-            format!("{kept}: a handshake and slow start for each"),
+            format!("{kept} and pays for its own handshake and slow start"),
             values,
         );
     }

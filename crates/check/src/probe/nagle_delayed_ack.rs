@@ -206,37 +206,38 @@ fn report(sizes: &[Size]) -> Found {
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values.cost_ms_200_computed = computed;
             let waits = format!(
-                "the last segment of a response of {bytes} bytes waits for our delayed ACK in \
+                "the last segment of a {bytes}-byte response waits for the client's delayed ACK in \
                  {times} of {of} trials"
             );
             let (verdict, summary) = if cost >= STALL {
                 (Verdict::Fail, format!("{waits}: {:.0} ms", ms(cost)))
             } else {
-                let little = "more than the application and the path take anyway";
+                let little = "beyond the delays of the application and the path";
                 (Verdict::Warn, format!("{waits}, but costs only {:.1} ms {little}", ms(cost)))
             };
             (verdict, Some(ms(cost)), summary)
         }
         Release::NotHeld => {
             let tried = counted(sizes.len() as u64, "size");
-            (Verdict::Pass, None, format!("no response waits for our ACK ({tried} tried)"))
+            (Verdict::Pass, None, format!("no response waits for the client's ACK ({tried} tried)"))
         }
         Release::Timer => {
             let summary = format!(
-                "a response pauses for {stall:.0} ms whether or not we send an ACK: see cork-timer"
+                "a response pauses for {stall:.0} ms whether or not the client sends an ACK: see \
+                 cork-timer"
             );
             (Verdict::Pass, None, summary)
         }
         Release::Other => {
             let summary = format!(
-                "a response of {bytes} bytes pauses {stall:.0} ms, but not for our ACK: the \
-                 application or the path takes that time"
+                "a {bytes}-byte response pauses for {stall:.0} ms, but not for an ACK: the \
+                 application or the path causes the pause"
             );
             (Verdict::Pass, None, summary)
         }
         Release::Undecided => {
             let summary = format!(
-                "a response of {bytes} bytes pauses, but the trials were inconclusive: this \
+                "a {bytes}-byte response pauses, but the trials were inconclusive: this \
                  machine or the path is too busy"
             );
             (Verdict::Unknown, None, summary)

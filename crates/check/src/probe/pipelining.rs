@@ -108,7 +108,7 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
         let what = if swapped {
             "in the wrong order"
         } else {
-            "with other content than when sent one by one"
+            "with different content than when sent separately"
         };
         let summary = format!("two requests in one segment get responses {what}");
         return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
@@ -119,7 +119,8 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
         return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     if statuses(together) != statuses(alone) {
-        let summary = "two requests in one segment get another status than when sent one by one";
+        let summary =
+            "two requests in one segment get a different status than when sent separately";
         return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let summary = "two requests in one segment both get the correct status; the page changes each time, so its content was not compared";
@@ -128,15 +129,15 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
 
 /// Only one answer came, and then `trouble`, after `waited`.
 fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
-    let only = "only the first of two requests in one segment gets a response";
+    let only = "only the first of two requests in one segment gets";
     let no = Pipelining { ok: Some(false) };
     if let Trouble::Http { .. } = trouble {
-        let summary = format!("{only} that is correct: {trouble}");
+        let summary = format!("{only} a correct response: {trouble}");
         return Found::new(Verdict::Fail, summary, no);
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
     if closed {
-        return Found::new(Verdict::Warn, format!("{only}, then the server closes"), no);
+        return Found::new(Verdict::Warn, format!("{only} a response, then the server closes"), no);
     }
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
@@ -145,7 +146,7 @@ fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchang
     }
     let secs = waited.as_secs_f64();
     let summary = format!(
-        "{only}: none to the second within {secs:.1} s, although the connection stays open"
+        "{only} a response: no second one within {secs:.1} s, although the connection stays open"
     );
     Found::new(Verdict::Fail, summary, no)
 }

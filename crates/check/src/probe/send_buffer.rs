@@ -24,7 +24,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page \
+            "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page \
              with --paths"
         ));
     }
@@ -51,14 +51,14 @@ fn report(first: Flight, second: Flight) -> Found {
     let bytes = first.bytes.max(second.bytes);
     let values = SendBuffer { flight_bytes: Some(bytes), bound: Some(bound) };
     let why = match bound {
-        Bound::Response => "the response size (all of it fits)",
-        Bound::Window => "our window",
+        Bound::Response => "the size of the response",
+        Bound::Window => "the client's window",
         Bound::CongestionWindow => "the congestion window (it was still growing)",
         Bound::SendBuffer => {
             "the send buffer, or the server's write pattern (it does not grow with more ACKs)"
         }
     };
-    let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
+    let summary = format!("{} KB in flight, limited by {why}", bytes / 1000);
     Found::new(Verdict::Pass, summary, values)
 }
 

@@ -36,7 +36,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     else {
         let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
         return unknown(format!(
-            "needs a response of {needed} bytes, the largest known has {bytes}: add a larger page with --paths"
+            "needs a response of {needed} bytes (the largest seen has {bytes}): add a larger page with --paths"
         ));
     };
     let mut bench = Bench { client, facts, page, mss, delays, shown: None };
@@ -54,16 +54,16 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         Release::Ack => {
             let stall = stall.map(ms);
             let values = values(stall);
-            let begins =
-                "a response begins with a short segment and then waits for our delayed ACK";
+            let begins = "the response begins with a short segment and then waits";
             if let Some(cost) = cost.map(ms) {
-                let summary = format!("{begins}: {cost:.0} ms");
+                let summary = format!("{begins} {cost:.0} ms for a delayed ACK");
                 Found::new(Verdict::Fail, summary, values).costing(Some(cost))
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
-                     bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
+                    "{begins} {stall:.0} ms for a delayed ACK, but only if the window is two segments \
+                     and the receiver counts bytes, as BSD did; a receiver that acknowledges every \
+                     second segment avoids the stall"
                 );
                 Found::new(Verdict::Warn, summary, values)
             }
@@ -71,12 +71,12 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
             return unknown(
                 "responses begin with a short segment, but this kernel acknowledges it and the next \
-                 full one at once: --stack ackwise determines whether the server waits"
+                 full one at once (use --stack ackwise to see whether the server waits)"
                     .to_owned(),
             );
         }
         Release::NotHeld => {
-            let summary = "a response does not wait for our ACK at its start";
+            let summary = "no response waits for an ACK at its start";
             Found::new(Verdict::Pass, summary, values(Some(0.0)))
         }
         Release::Undecided => {
@@ -86,7 +86,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             );
         }
         Release::Other | Release::Timer => {
-            let summary = "a response pauses at its start, but not for our ACK";
+            let summary = "a response pauses at its start, but not for an ACK";
             Found::new(Verdict::Pass, summary, values(None))
         }
     };

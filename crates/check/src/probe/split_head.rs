@@ -33,13 +33,13 @@ fn decide(facts: &Facts, exact: bool) -> Found {
     let head_bytes = first.head.end - first.head.start;
     let values = |split: Option<bool>| SplitHead { split, head_bytes: Some(head_bytes) };
     if first.content == 0 {
-        let summary = "the response has no body, so the head cannot be separate";
+        let summary = "the response has no body, so it cannot be split";
         return Found::new(Verdict::Unknown, summary, values(None));
     }
     match &facts.split_seen {
         Some(exchange) => {
             let summary = format!(
-                "the head of {head_bytes} bytes is sent in its own segment: one more packet per response, and Nagle's algorithm can hold the body"
+                "the {head_bytes}-byte head is sent in its own segment: this costs one more packet per response, and Nagle's algorithm can hold the body"
             );
             Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
         }

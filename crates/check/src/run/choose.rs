@@ -31,7 +31,7 @@ pub(super) fn choose(
         Ok(chosen) => Ok(chosen),
         Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
         Err(reason) => Ok(Chosen {
-            note: Some(format!("used the kernel's TCP: {reason}")),
+            note: Some(format!("using the kernel's TCP: {reason}")),
             ..Chosen::simply(KernelStack)
         }),
     }

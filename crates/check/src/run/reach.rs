@@ -100,27 +100,30 @@ fn redirect(page: &Target, response: &Exchange) -> Option<Result<Target, String>
         Ok(next) if next.differs_in_scheme_from(page) => {
             let scheme = if next.is_secure() { "https" } else { "http" };
             Err(format!(
-                "{page} redirects to {next}, the same host by {scheme}, which was not contacted; \
-                 this report covers the redirect only (check {next} for the page)"
+                "{page} redirects to {next}, the same host over {scheme}, which was not \
+                 contacted; these results are for the redirect only (run `ackwise check {next}` \
+                 for the page)"
             ))
         }
         Ok(next) => Err(format!(
-            "{page} redirects to {next}, another server, which was not contacted; this report \
-             covers the redirect only"
+            "{page} redirects to {next}, another server, which was not contacted; these results \
+             are for the redirect only"
         )),
-        Err(error) => Err(format!("{page} redirects to an unusable URL: {error}")),
+        Err(error) => {
+            Err(format!("{page} redirects to {location:?}, which is not a usable URL: {error}"))
+        }
     })
 }
 
 fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
     let mut notes = Vec::new();
     if page != target {
-        notes.push(format!("{target} redirects to {page}, which was checked"));
+        notes.push(format!("{target} redirects to {page}; that page was checked"));
     }
     if first.head.status >= 400 {
         let status = first.head.status;
         notes.push(format!(
-            "{page} responds with status {status}; this report is about that response"
+            "{page} responds with status {status}; these results are for that response"
         ));
     }
     if !first.complete {

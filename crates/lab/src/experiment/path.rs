@@ -94,6 +94,17 @@ impl Path {
     }
 }
 
+/// Does what `--show NAME` asks for.
+pub(crate) fn show(document: &mut Item, names: &[String]) {
+    let Value::Table(table) = &mut document.value else { return };
+    let item = |name: &String| {
+        let place = Place::option(&format!("--show {name}"));
+        Item { value: Value::Text(name.clone()), place }
+    };
+    let value = Value::List(names.iter().map(item).collect());
+    table.insert("show", Item { value, place: Place::option("--show") });
+}
+
 /// Does what `--set path=value` asks for.
 pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentError> {
     let source = format!("--set {setting}");

@@ -18,7 +18,7 @@ use crate::{experiment::Experiment, measures::rename_notice};
 #[non_exhaustive]
 pub enum JournalError {
     /// The system says no.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot use {}: {error}", path.display())]
     Io {
         /// The journal.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum JournalError {
     #[error("{}: another run is writing to this file", .0.display())]
     InUse(PathBuf),
     /// A line is no row.
-    #[error("{}:{line}: not a row: {error}", path.display())]
+    #[error("{}:{line}: not a row of `ackwise run`: {error}", path.display())]
     NotARow {
         /// The journal.
         path: PathBuf,

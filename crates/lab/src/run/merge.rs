@@ -19,7 +19,7 @@ use crate::experiment::read_text;
 #[non_exhaustive]
 pub enum MergeError {
     /// A file cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot read {}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,

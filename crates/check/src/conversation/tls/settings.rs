@@ -69,10 +69,10 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
         CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     match certificates {
         Ok(none) if none.is_empty() => {
-            Err("no certificate in it (expected one or more in PEM)".to_owned())
+            Err("contains no certificate (expected at least one, in PEM)".to_owned())
         }
         Ok(certificates) => Ok(certificates),
-        Err(pem::Error::Io(error)) => Err(format!("cannot read it: {error}")),
+        Err(pem::Error::Io(error)) => Err(format!("cannot read the file: {error}")),
         Err(error) => Err(error.to_string()),
     }
 }
