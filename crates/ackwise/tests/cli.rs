@@ -27,7 +27,7 @@ fn long_help_has_examples_exit_codes_and_the_promise_to_stay_at_home() {
         "Examples:",
         "ackwise check http://localhost:8080/",
         "Exit codes:",
-        "Contacts only the given host, with at most --max-requests requests.",
+        "Contacts only the given host and sends at most --max-requests requests.",
         "nagle-delayed-ack",
         "--max-wait",
     ] {
@@ -234,8 +234,8 @@ fn a_redirect_to_https_says_what_to_check() {
     let url = format!("http://{address}/");
     let shown = run(&["check", "--stack", "kernel", "--markdown", "--only", "pipelining", &url]);
     let shown = stdout(&shown);
-    assert!(shown.contains("the same host by https"), "{shown}");
-    assert!(shown.contains("check https://127.0.0.1/"), "{shown}");
+    assert!(shown.contains("the same host over https"), "{shown}");
+    assert!(shown.contains("ackwise check https://127.0.0.1/"), "{shown}");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn a_connection_that_is_not_there_is_said() {
     let directory = Directory::new();
     let output = directory.run(&["explain", "--connection", "100", "stalls.pcap"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("has 100, numbered from 0"));
+    assert!(text(&output.stderr).contains("has 100 connections, numbered from 0"));
     let output = text(&directory.run(&["explain", "--connection", "7", "stalls.pcap"]).stdout);
     assert_eq!(output.matches("connection 7 (").count(), 3, "{output}");
 }

@@ -207,7 +207,7 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
         ),
         (
             &["run", "/dev/zero"],
-            "ackwise: /dev/zero: file too long (expected at most 16777216 bytes)\n",
+            "ackwise: cannot read /dev/zero: file too long (expected at most 16777216 bytes)\n",
         ),
         (
             &["run", "sweep.toml", "--rows", "sweep.toml"],
@@ -314,12 +314,12 @@ fn names_of_before_version_1_are_answered_with_those_of_today() {
     fs::write(directory.file("old.rows"), rows.replace(".bytes", ".octets")).unwrap();
     let complaint = directory.complains(&["run", "sweep.toml", "--rows", "old.rows"]);
     let begin = "ackwise: old.rows:1: a row of an older format: ";
-    assert!(complaint.starts_with(begin) && complaint.contains(".bytes since"), "{complaint}");
+    assert!(complaint.starts_with(begin) && complaint.contains("renamed to"), "{complaint}");
     assert_eq!(directory.complains(&["merge", "old.rows"]), complaint);
     let json = directory.prints(&["merge", "--json", "new.rows"]).replace(".bytes", ".octets");
     fs::write(directory.file("old.json"), json).unwrap();
     let complaint = directory.complains(&["merge", "old.json"]);
-    assert!(complaint.contains(".bytes since format version 1"), "{complaint}");
+    assert!(complaint.contains(".bytes"), "{complaint}");
     let complaint = directory.complains(&["merge", "new.rows", "--show", "web.octets"]);
     assert_eq!(complaint, format!("ackwise: cannot show web.octets: {renamed}\n"));
 }

@@ -40,13 +40,13 @@ pub enum BuiltIn {
     Fixed,
 }
 
-/// Whose TCP plays the client.
+/// The client's TCP stack.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackName {
     /// The kernel's sockets.
     Kernel,
-    /// Our own TCP on a TUN device.
+    /// Ackwise's own stack on a TUN device.
     Ackwise,
 }
 

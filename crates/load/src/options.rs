@@ -126,7 +126,7 @@ impl LoadOptions {
         }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
-                refuse("cannot swap TIME-WAIT with the kernel's TCP (expected --stack ackwise)")
+                refuse("cannot use --close swap with the kernel stack (expected --stack ackwise)")
             }
             (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
                 refuse(
@@ -209,7 +209,7 @@ impl FromStr for SourceNet {
             Err(_) => text.parse().ok(),
         };
         net.map(Self).ok_or_else(|| {
-            "not an address or network (expected for example 10.0.0.1 or 10.0.0.0/24)".to_owned()
+            "expected an address or network, such as 10.0.0.1 or 10.0.0.0/24".to_owned()
         })
     }
 }

@@ -207,23 +207,23 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// ackwise where that needs no change to this host, else kernel
+    /// The ackwise stack if it needs no changes to this host, else the kernel stack
     #[default]
     Auto,
     /// Kernel sockets: needs no privileges
     Kernel,
-    /// Ackwise's own stack on a TUN device: needs root or CAP_NET_ADMIN if there is a URL
+    /// Ackwise's own stack on a TUN device: with a URL, needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
 /// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
-    /// An undetermined stall finding, a warning or a failure
+    /// A failure, a warning, or a stall check that was inconclusive
     Unknown,
-    /// A warning or a failure
+    /// A failure or a warning
     Warn,
-    /// A stall or an incorrect response
+    /// A failure: a stall or an incorrect response
     #[default]
     Fail,
 }
@@ -235,8 +235,8 @@ fn only_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise check                            the built-in server, 1996 beside fixed
-  ackwise check http://localhost:8080/     your own server
+  ackwise check                            check two built-in servers: 1996 and fixed
+  ackwise check http://localhost:8080/     check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
   ackwise check --paths /small,/large --fail-on warn localhost:8080";
@@ -248,7 +248,7 @@ const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
 const LONG_END: &str = "\
 Examples:
   ackwise check
-      check the built-in server, 1996 beside fixed: no setup needed
+      check two built-in servers, one as in 1996 and one with every fix; needs no setup
   ackwise check http://localhost:8080/
       check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
@@ -256,12 +256,12 @@ Examples:
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
       print a report to paste into an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
-      check the given pages and exit with 1 on warnings, for example in CI
+      check these pages too, and exit with 1 on warnings (for CI)
 
 Exit codes:
-  0    no verdict reaches --fail-on; without a URL: both built-in servers gave the expected results
-  1    a verdict reaches --fail-on; without a URL: a built-in server gave an unexpected result
+  0    nothing failed; without a URL, both built-in servers gave the expected results
+  1    something failed (see --fail-on); without a URL, a result was unexpected
   2    the check could not run; standard error gives the reason
   130  interrupted by SIGINT (143 by SIGTERM); prints no report
 
-docs/check.md explains each finding: what it means, how it is detected and how to fix it.";
+docs/check.md describes each check: what it means, how it works and how to fix what it finds.";

@@ -154,11 +154,7 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     if let Some(saved) = saved {
         saved.finish(explained.not_saved.take())?;
     }
-    if explained.packets == 0
-        && let Some(trouble) = explained.troubles.first()
-    {
-        return Err(Failure::Usage(trouble.clone()));
-    }
+    let explained = readable(explained)?;
     let shown = explain.shown(&explained)?;
     if let Some(path) = &explain.html {
         rows::write(path, html(&explained, &shown, &explain.name()).as_bytes())?;
@@ -201,6 +197,7 @@ impl Explain {
         let watched = |end: &End, file| end.watch(Source::open([file]));
         let client = read(watched(&ends[0], files[0]), reading, packets)?;
         let server = read(watched(&ends[1], files[1]), other, packets)?;
+        let (client, server) = (readable(client)?, readable(server)?);
         let joined = End::join((&ends[0], client), (&ends[1], server));
         joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
     }
@@ -218,6 +215,14 @@ impl Explain {
         shown.slower_than = self.slower_than;
         shown.columns = output::columns().unwrap_or(shown.columns);
         Ok(shown)
+    }
+}
+
+/// A capture without a single packet is an error if something was wrong with it.
+fn readable(explained: Explained) -> Result<Explained, Failure> {
+    match explained.troubles.first() {
+        Some(trouble) if explained.packets == 0 => Err(Failure::Usage(trouble.clone())),
+        _ => Ok(explained),
     }
 }
 

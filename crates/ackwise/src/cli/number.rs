@@ -23,7 +23,9 @@ fn expected<T: Display>(range: &impl RangeBounds<T>) -> String {
         (Bound::Included(least), Bound::Included(most)) => {
             format!("expected a whole number from {least} to {most}")
         }
-        (Bound::Included(least), _) => format!("expected a whole number, at least {least}"),
+        (Bound::Included(least), _) if least.to_string() != "0" => {
+            format!("expected a whole number of at least {least}")
+        }
         _ => "expected a whole number".to_owned(),
     }
 }
@@ -39,6 +41,6 @@ mod tests {
             let refused = whole(1..=8_u32)(text).unwrap_err();
             assert_eq!(refused, "expected a whole number from 1 to 8", "{text}");
         }
-        assert_eq!(whole(1_u64..)("0").unwrap_err(), "expected a whole number, at least 1");
+        assert_eq!(whole(1_u64..)("0").unwrap_err(), "expected a whole number of at least 1");
     }
 }

@@ -120,10 +120,13 @@ impl Bench<'_> {
     /// Rounds of trials until it is clear what releases the stall.
     fn confirm(&mut self, size: &mut Size, trials: &mut Vec<Trial>) -> Result<Release, Trouble> {
         let round = [Arm::Short, Arm::Prompt, Arm::Long];
+        let mut shows_forty = false;
         for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
             let (trial, exchange) = self.try_once(&size.page, arm)?;
             trials.push(trial);
-            if self.hint(&trial) == Hint::Follows {
+            if self.hint(&trial) == Hint::Follows && !shows_forty {
+                // The packets of the delay that the cost is quoted for, if that can be tried.
+                shows_forty = arm == Arm::Short && self.delays.short == FORTY;
                 size.shown = Some(exchange);
             }
             let release = follow::decide(trials, self.facts.rtt, self.delays.trusted);

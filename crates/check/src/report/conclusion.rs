@@ -74,6 +74,7 @@ fn lossless(who: &str, card: &Card) -> String {
         _ if !open.is_empty() => {
             format!("{who} shows no lost time; could not determine {open}{look}.")
         }
+        0 if warned.is_empty() => format!("{who} passes all checks."),
         _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),
         // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
         0 => format!("{who}: warnings: {warned}."),
@@ -147,6 +148,8 @@ mod tests {
             finding.verdict = Verdict::Pass;
         }
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
+        report.cards[0].findings.retain(|finding| finding.id == FindingId::Pipelining);
+        assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
     }
 
     #[test]

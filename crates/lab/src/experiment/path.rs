@@ -110,7 +110,7 @@ pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentEr
     let source = format!("--set {setting}");
     let whole = Place::option(&source);
     let Some((path, value)) = setting.split_once('=') else {
-        let expected = "path=value such as link.bottleneck.delay=\"20 ms\"".to_owned();
+        let expected = "PATH=VALUE, such as link.bottleneck.delay=\"20 ms\"".to_owned();
         let problem = Problem::Wrong { found: format!("{setting:?}"), expected };
         return Err(ExperimentError::new(whole, "", problem));
     };

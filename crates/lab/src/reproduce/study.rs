@@ -18,7 +18,7 @@ use crate::experiment::Labels;
 pub struct Study {
     /// The id of its table.
     pub id: &'static str,
-    /// What it shows.
+    /// Title.
     pub title: &'static str,
     /// What is run.
     pub file: File,
