@@ -54,7 +54,7 @@ fn table(totals: &Totals) -> Table {
     let which = match totals.over {
         Over::All => "All".to_owned(),
         Over::Percentile(percent) => {
-            format!("Slowest {} % (from {}):", 100 - percent, millis(totals.shortest))
+            format!("At or above p{percent} ({}):", millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };

@@ -31,11 +31,11 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Clocks {
-    /// By so many nanoseconds the server's clock is ahead of the client's, in the surest minute.
+    /// Offset of the server's clock in nanoseconds (positive: ahead), in the most certain minute.
     pub ahead: i64,
     /// That is not more wrong than this.
     pub uncertainty: Duration,
-    /// By so many nanoseconds it got on from the first minute to the last, if that is certain.
+    /// Drift of the offset from the first minute to the last, in nanoseconds, if it is certain.
     pub drift: i64,
     /// Packets that are in both captures, by direction: to the server, to the client.
     pub packets: [u64; 2],

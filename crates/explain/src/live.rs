@@ -42,10 +42,10 @@ pub enum LiveError {
 }
 
 impl Live {
-    /// So long it takes at most if nobody ends it. Ours: who wants to watch for hours writes files.
+    /// Longest capture (our choice: for hours of traffic, capture to files).
     pub const LONGEST: Duration = Duration::from_secs(600);
 
-    /// So many packets it has at most: 10 minutes of 1 Gb/s. Ours.
+    /// Most packets of a capture: 10 minutes at 1 Gb/s (our choice).
     pub const MOST_PACKETS: u64 = 50_000_000;
 
     /// Listens to an interface, or to all for `None`, for what `filter` lets pass.

@@ -81,7 +81,7 @@ fn totals_section(totals: &Totals) -> String {
     let title = match totals.over {
         Over::All => "Where the time went".to_owned(),
         Over::Percentile(percent) => {
-            format!("Slowest {} % (from {})", 100 - percent, millis(totals.shortest))
+            format!("At or above p{percent} ({})", millis(totals.shortest))
         }
         Over::Slower(limit) => format!("Slower than {}", millis(limit)),
     };

@@ -1,4 +1,4 @@
-//! What exchanges owe to each cause, together.
+//! Time by cause, summed over exchanges.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -28,30 +28,30 @@ impl Over {
     }
 }
 
-/// What exchanges owe to one cause in one direction.
+/// Time of several exchanges by cause and direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
     /// The cause.
     pub cause: Cause,
-    /// Which way the data goes that was waited for.
+    /// Direction of the delayed data.
     pub direction: Direction,
-    /// In all.
+    /// Sum over all exchanges.
     pub span: Duration,
-    /// In so many exchanges.
+    /// Number of exchanges with this cause.
     pub exchanges: usize,
-    /// So often.
+    /// Number of waits.
     pub times: u64,
 }
 
 impl Total {
-    /// Who has to change something.
+    /// Where the cause can be changed.
     #[must_use]
     pub const fn party(&self) -> Option<Party> {
         self.cause.party(self.direction)
     }
 }
 
-/// What some exchanges owe, the most expensive cause first.
+/// Time of several exchanges by cause, largest first.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Totals {

@@ -7,7 +7,7 @@ use ackwise_tcp::TimeWaitReason;
 /// How many connections of this run an end holds in TIME-WAIT.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Held {
-    /// So many.
+    /// The number of connections.
     Known(u64),
     /// It cannot be seen from here, and why.
     Unknown(String),
@@ -96,7 +96,7 @@ impl Series {
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(2);
 const INTERVAL: Duration = Duration::from_millis(250);
-/// One part in so many of the time.
+/// Share of the time, as a divisor.
 const COST_SHARE: u32 = 10;
 /// Four minutes at four a second.
 const SAMPLES_LIMIT: usize = 1024;

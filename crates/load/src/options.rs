@@ -27,7 +27,7 @@ pub struct LoadOptions {
     pub requests_per_connection: NonZeroU32,
     /// Starts a second; `None`: the next one starts when one has ended.
     pub rate: Option<f64>,
-    /// After so long nothing starts any more.
+    /// No connection starts after this time.
     pub duration: Option<Duration>,
     /// How long a response may take, and the close.
     pub timeout: Duration,

@@ -24,9 +24,9 @@ use super::{
 
 /// Check a live HTTP server for stalls caused by TCP, and show how to fix them
 ///
-/// Sends requests and detects where responses wait for an ACK or a timer. Reports how long each wait is,
-/// the packets that show it, and the fix. Without a URL, checks two built-in servers, one that behaves
-/// as in 1996 and one with every fix, and prints both results side by side.
+/// Sends requests and detects where responses wait for an ACK or a timer. Reports the length of each
+/// wait, the packets that show it, and the fix. Without a URL, checks two built-in servers, one that
+/// behaves as in 1996 and one with every fix, and prints the results side by side.
 ///
 /// Contacts only the given host and sends at most --max-requests requests.
 #[derive(Args, Debug)]
@@ -80,7 +80,7 @@ pub(crate) struct Check {
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// Exit with 1 from this verdict on; without a URL, any unexpected result exits with 1
+    /// Exit with 1 if a verdict is at least this bad; has no effect without a URL
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 

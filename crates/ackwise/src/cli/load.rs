@@ -63,7 +63,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 
-    /// Select which end closes first and which one then holds TIME-WAIT
+    /// Select which end closes first and which end holds TIME-WAIT
     #[arg(long, value_enum, value_name = "END", default_value_t)]
     close: End,
 
@@ -255,10 +255,12 @@ impl From<Stack> for StackMode {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise load http://localhost:8080/                       1000 connections, closed by the server
-  ackwise load http://localhost:8080/ --close swap          the client takes TIME-WAIT over with an RST
-  ackwise load http://localhost:8080/ --close client-close  the client closes first, after CLIENT_CLOSE
+  ackwise load http://localhost:8080/
+      make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --close swap
+      let the client take TIME-WAIT over with an RST
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
+      start 500 connections per second for 30 s, and print JSON
 
 Exit codes:
   0    every request got a response

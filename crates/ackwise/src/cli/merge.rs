@@ -19,8 +19,8 @@ use super::{
 /// Merge the shards of an experiment that ran on several machines
 ///
 /// Reads files written by `ackwise run --rows FILE` or `ackwise run --json`. All rows must come from the
-/// same experiment and version of ackwise. The output of --json and --csv is the same as for a run
-/// without shards. The table has all measures; --show selects some.
+/// same experiment and the same version of ackwise. The output of --json and --csv is the same as for a
+/// run without shards. The table has all measures; --show selects some.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {

@@ -23,8 +23,8 @@ use super::{
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
 ///
-/// Runs the experiments behind the papers' tables and figures, and tests their claims. Tables without
-/// published values show the runs that test a claim.
+/// Runs the experiments behind the papers' tables and figures, and tests their claims. Some tables
+/// have no published values; they show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {

@@ -23,7 +23,7 @@ pub(super) struct CongestionEstimate {
     slow: u8,
     /// Something was lost.
     lossy: bool,
-    /// The peak at the end of the last round, and so many rounds in which it did not grow.
+    /// The peak at the end of the last round, and the number of rounds in which it did not grow.
     plateau: (u64, u8),
 }
 

@@ -322,5 +322,5 @@ impl Tls {
     }
 }
 
-/// A record's most bytes: who sends so many has, as a rule, more to send.
+/// Most bytes of a record: a sender that fills a record usually has more to send.
 const FULL_RECORD: u64 = 1 << 14;

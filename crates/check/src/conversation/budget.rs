@@ -21,9 +21,9 @@ pub enum OutOf {
     /// All requests have been sent.
     #[error("{}", requests_sent(*.share, *.of))]
     Requests {
-        /// So many were for this purpose, if not all.
+        /// The share for this purpose, if not all.
         share: Option<u32>,
-        /// So many are allowed.
+        /// The number allowed.
         of: u32,
     },
     /// The time is over.

@@ -57,7 +57,7 @@ impl Print {
 }
 
 impl Sightings {
-    /// So many are kept: some 30 MB. Ours.
+    /// Most that are kept: about 30 MB (our choice).
     const MOST: usize = 1 << 18;
 
     pub(super) fn add(&mut self, seen: &Seen<'_>) {

@@ -93,7 +93,7 @@ pub enum FilterError {
 }
 
 impl Filter {
-    /// So many words a filter has at most.
+    /// Most words of a filter.
     pub const MOST_WORDS: usize = 32;
 }
 

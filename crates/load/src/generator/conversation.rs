@@ -111,7 +111,7 @@ impl Conversation {
         self.forestalled
     }
 
-    /// So many bytes of [`Step::Write`] were written.
+    /// Number of bytes of [`Step::Write`] that were written.
     pub(super) fn handle_written(&mut self, bytes: usize, plan: &Plan) {
         self.written += bytes;
         if self.written < plan.bytes(self.message).len() {

@@ -59,7 +59,7 @@ pub enum Ended {
     Stopped,
     /// Every local port is taken.
     NoPort,
-    /// The first so many requests all failed; more would have done so, too.
+    /// Every request up to the limit failed; the rest would fail too.
     NothingAnswered,
 }
 
@@ -366,7 +366,7 @@ impl<'t, T: Transport> Run<'t, T> {
 
 /// Reads and writes of one connection before the others have their turn.
 const READS_AT_ONCE: usize = 64;
-/// A read takes at most so many bytes.
+/// Most bytes of one read.
 const READ_SIZE: usize = 64 * 1024;
 /// How often it is looked for what has waited too long, and so by how much it may wait longer.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);

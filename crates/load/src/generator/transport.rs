@@ -64,7 +64,7 @@ pub enum Follows {
 /// What a read brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Read {
-    /// So many bytes, at least one.
+    /// Number of bytes, at least one.
     ByteCount(usize),
     /// Nothing, yet.
     Nothing,
