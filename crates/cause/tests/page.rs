@@ -54,7 +54,7 @@ fn page() -> String {
         let special = finding.into_iter().flat_map(FindingId::remedies);
         remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
     }
-    out.push_str("\n## Checks without a cause of lost time\n\nWhat else `ackwise check` tests.\n");
+    out.push_str("\n## Other checks\n\nWhat else `ackwise check` tests.\n");
     for id in FindingId::ALL.into_iter().filter(|id| id.cause().is_none()) {
         section(&mut out, id.name(), id.meaning(), Some(id));
         out.push_str("Who can change it: the server.\n");
