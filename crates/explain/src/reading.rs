@@ -126,15 +126,16 @@ impl Reading {
 
     /// Reads packets until there are no more or the reading is ended.
     pub fn read(&self, frames: &mut impl Frames) {
-        /// Read from a file without looking whether to stop: a fraction of a millisecond. Ours.
-        const AT_ONCE: u64 = 256;
-        let at_once = if frames.may_wait() { 1 } else { AT_ONCE };
-        while self.read_some(frames, at_once) {}
+        /// Packets read from a file between two looks at whether to stop: a fraction of a millisecond. Our
+        /// choice.
+        const BATCH: u64 = 256;
+        let batch = if frames.may_wait() { 1 } else { BATCH };
+        while self.read_some(frames, batch) {}
     }
 
-    /// Reads so many packets, all but the first of them without letting go of the state. Whether
+    /// Reads at most `limit` packets, all but the first of them without letting go of the state. Whether
     /// there may be more.
-    fn read_some(&self, frames: &mut impl Frames, most: u64) -> bool {
+    fn read_some(&self, frames: &mut impl Frames, limit: u64) -> bool {
         let mut step = frames.next();
         let mut state = self.lock();
         if state.analyser.is_none() {
@@ -153,7 +154,7 @@ impl Reading {
                     break true;
                 }
             }
-            if read == most {
+            if read == limit {
                 break true;
             }
             step = frames.next();

@@ -231,7 +231,7 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
             bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
             bar.set_position(bar.position().max(parts(rows.into())));
         }
-        Step::UnderWay(share) => bar.set_position(parts(f64::from(rows) + share)),
+        Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
         _ => {}
     });
     bar.finish_and_clear();

@@ -38,7 +38,7 @@ impl KernelTransport {
             server,
             starts: Starts::new(sources, local_ports(), process_number()),
             poll: Poll::new()?,
-            events: Events::with_capacity(EVENTS_AT_ONCE),
+            events: Events::with_capacity(EVENTS_PER_POLL),
             streams: std::iter::repeat_with(|| None).take(slots).collect(),
             began: Instant::now(),
         })
@@ -208,7 +208,7 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
 }
 
 /// What is handled between two looks at the clock and the schedule.
-const EVENTS_AT_ONCE: usize = 1024;
+const EVENTS_PER_POLL: usize = 1024;
 /// Ports that are tried for one connection: those of two addresses. It takes a fraction of a second.
 const TRIES_LIMIT: usize = 65_536;
 /// A prime, which spreads process numbers that follow each other over the ports.

@@ -2,7 +2,7 @@
 //!
 //! Every wait has its bound: a request, and the close after the last one, by [`Load::timeout`]; the open
 //! connections by the schedule's slots; what one connection may read before others have their turn by
-//! [`READS_AT_ONCE`].
+//! [`READS_PER_EVENT`].
 
 use std::{io, time::Duration};
 
@@ -252,7 +252,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
-        for _ in 0..READS_AT_ONCE {
+        for _ in 0..READS_PER_EVENT {
             match active.conversation.step(&self.load.plan) {
                 Step::Write(bytes, follows) => match self.transport.write(slot, bytes, follows)? {
                     0 => return Ok(Turn::Waits),
@@ -365,7 +365,7 @@ impl<'t, T: Transport> Run<'t, T> {
 }
 
 /// Reads and writes of one connection before the others have their turn.
-const READS_AT_ONCE: usize = 64;
+const READS_PER_EVENT: usize = 64;
 /// A read takes at most so many bytes.
 const READ_SIZE: usize = 64 * 1024;
 /// How often it is looked for what has waited too long, and so by how much it may wait longer.
