@@ -25,7 +25,7 @@ pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Values, Verdict},
-    conversation::{Client, Exchange},
+    http_client::{Client, Exchange},
 };
 
 /// What a probe found, before the row of the card is made of it.
@@ -72,10 +72,10 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
     };
-    let found = found.unwrap_or_else(|trouble| {
+    let found = found.unwrap_or_else(|error| {
         Found::new(
             Verdict::Unknown,
-            format!("could not be determined: {trouble}"),
+            format!("could not be determined: {error}"),
             Values::unknown(id),
         )
     });

@@ -16,7 +16,7 @@ pub use plan::Progress;
 
 use ackwise_report::Target;
 
-use super::{card::Card, conversation::Budget, stack::Stack};
+use super::{card::Card, http_client::Budget, stack::Stack};
 
 /// Checks the server that `target` names.
 ///

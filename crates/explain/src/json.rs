@@ -39,9 +39,9 @@ pub struct Document {
     /// Each server, that with the most connections first.
     servers: Vec<ServerFacts>,
     /// Each connection.
-    connections: Vec<Connection>,
+    connections: Vec<ConnectionRow>,
     /// Each exchange of a request and a response.
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<ExchangeRow>,
     /// The time of several exchanges by cause.
     totals: Vec<CauseTotal>,
 }
@@ -98,7 +98,8 @@ struct ServerFacts {
 
 /// One connection.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Connection {
+#[schemars(rename = "Connection")]
+struct ConnectionRow {
     /// From 0, in the order of their first packets.
     id: u32,
     /// Address and port.
@@ -133,7 +134,8 @@ struct Connection {
 
 /// One request and its response.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Exchange {
+#[schemars(rename = "Exchange")]
+struct ExchangeRow {
     /// The `id` of its connection.
     connection: u32,
     /// Its HTTP/2 stream.
@@ -273,8 +275,8 @@ fn server(it: &Server) -> ServerFacts {
     }
 }
 
-fn connection(it: &ConnectionResult) -> Connection {
-    Connection {
+fn connection(it: &ConnectionResult) -> ConnectionRow {
+    ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
@@ -292,8 +294,8 @@ fn connection(it: &ConnectionResult) -> Connection {
     }
 }
 
-fn exchange(explained: &Explained, it: &ExchangeResult) -> Exchange {
-    Exchange {
+fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
+    ExchangeRow {
         connection: it.connection,
         stream: it.stream,
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),

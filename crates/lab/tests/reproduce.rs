@@ -15,7 +15,7 @@ use ackwise_lab::{
         paper::{Paper, PaperResults},
         report::{Reproduction, html, json, section, text},
         reproduce,
-        table::{Row, Table},
+        table::{ComparisonTable, Row},
     },
 };
 use ackwise_report::Block;
@@ -40,7 +40,7 @@ fn heidemann() -> &'static PaperResults {
     &HEIDEMANN.papers[0]
 }
 
-fn table(id: &str) -> &'static Table {
+fn table(id: &str) -> &'static ComparisonTable {
     let found = heidemann().tables.iter().find(|table| table.id == id);
     found.unwrap_or_else(|| panic!("there is no table {id}"))
 }

@@ -8,21 +8,21 @@ use ackwise_http::ConnectionOption;
 use super::{Facts, Found, facts::unended};
 use crate::{
     card::{Close, End, SwapResult, Verdict},
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     stack::Receiver,
 };
 
 /// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
 /// closed its socket answers that with RST, one that reads on does not.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let (mut conversation, exchange) = ask_to_close(client, facts)?;
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
+    let (mut connection, exchange) = ask_to_close(client, facts)?;
     if let Some(reason) = unended(&exchange) {
         let found = Found::new(Verdict::Unknown, reason, Close::default());
         return Ok(found.shown_by(Some(&exchange)));
     }
-    let closed_first = conversation.closed().is_some();
-    let half_close = match conversation.closed() {
-        Some(closed) if closed.error.is_none() => Some(reads_on(&mut conversation, client, facts)),
+    let closed_first = connection.closed().is_some();
+    let half_close = match connection.closed() {
+        Some(closed) if closed.error.is_none() => Some(reads_on(&mut connection, client, facts)),
         _ => None,
     };
     let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
@@ -76,13 +76,13 @@ impl Swap {
     }
 }
 
-fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, Trouble> {
+fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, ExchangeError> {
     if !client.capabilities().crafted_segments {
         return Ok(Swap::NotOurs);
     }
-    let (mut conversation, _) = ask_to_close(client, facts)?;
-    conversation.half_close();
-    Ok(match conversation.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+    let (mut connection, _) = ask_to_close(client, facts)?;
+    connection.half_close();
+    Ok(match connection.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
         Some(true) => Swap::Works,
         Some(false) => Swap::Refused,
         None => Swap::NotSeen,
@@ -92,22 +92,22 @@ fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, Trouble> {
 fn ask_to_close(
     client: &mut Client,
     facts: &mut Facts,
-) -> Result<(Conversation, Exchange), Trouble> {
+) -> Result<(HttpConnection, Exchange), ExchangeError> {
     let ask = client.get(&facts.page, Some(ConnectionOption::Close))?;
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    let exchange = conversation.ask(&ask, &mut client.budget)?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let exchange = connection.ask(&ask, &mut client.budget)?;
     facts.note(&exchange);
     let patience = client.now() + CLOSE_WAIT + 2 * facts.rtt;
-    conversation.listen(client.budget.cap(patience));
-    Ok((conversation, exchange))
+    connection.listen(client.budget.cap(patience));
+    Ok((connection, exchange))
 }
 
-fn reads_on(conversation: &mut Conversation, client: &Client, facts: &Facts) -> bool {
-    if conversation.transmit(b"\r\n").is_err() {
+fn reads_on(connection: &mut HttpConnection, client: &Client, facts: &Facts) -> bool {
+    if connection.transmit(b"\r\n").is_err() {
         return false;
     }
     let patience = client.now() + RESET_WAIT + 2 * facts.rtt;
-    !conversation.is_reset_by(client.budget.cap(patience))
+    !connection.is_reset_by(client.budget.cap(patience))
 }
 
 fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {

@@ -12,13 +12,13 @@ use ackwise_report::words::counted;
 use super::{Facts, Found, facts::unended, follow, ms};
 use crate::{
     card::{CorkTimer, Verdict},
-    conversation::{Client, Exchange, Line, Page, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// One look at each size; where something takes as long as the timer does, more.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let mut line = Line::new(Receiver::ETHERNET);
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
+    let mut line = ReusedConnection::new(Receiver::ETHERNET);
     let mut sizes = Vec::new();
     for page in facts.sizes() {
         let first = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
@@ -36,7 +36,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             let again = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
             kept.push(pause(&again));
         }
-        let mut closing = Line::new(Receiver::ETHERNET);
+        let mut closing = ReusedConnection::new(Receiver::ETHERNET);
         let mut closed = Vec::new();
         for _ in 0..CLOSED_TRIALS {
             closed.push(pause(&look(&page, ConnectionOption::Close, &mut closing, client)?));
@@ -54,9 +54,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 fn look(
     page: &Page,
     connection: ConnectionOption,
-    line: &mut Line,
+    line: &mut ReusedConnection,
     client: &mut Client,
-) -> Result<Exchange, Trouble> {
+) -> Result<Exchange, ExchangeError> {
     let ask = client.get(page, Some(connection))?;
     line.ask(&ask, Acknowledge::Promptly, client)
 }

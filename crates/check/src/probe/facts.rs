@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackwise_cause::Software;
 
-use crate::conversation::{Exchange, Page};
+use crate::http_client::{Exchange, Page};
 
 /// A server, as far as it is known.
 #[derive(Clone, Debug)]

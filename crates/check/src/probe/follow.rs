@@ -10,7 +10,7 @@ use std::time::Duration;
 use ackwise_tcp::policy::HoldPolicy;
 
 use crate::{
-    conversation::{Exchange, Stall},
+    http_client::{Exchange, Stall},
     stack::Capabilities,
 };
 

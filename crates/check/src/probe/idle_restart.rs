@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{
     card::{IdleRestart, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: grow the window, count a flight, pause, count a flight.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, ExchangeError> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
     let unknown =
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, IdleRestart::default()));
@@ -34,17 +34,17 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    conversation.ask(&ask, &mut client.budget)?;
-    conversation.set_acknowledge(view.acknowledge());
-    let busy = conversation.ask(&ask, &mut client.budget)?;
-    conversation.set_acknowledge(Acknowledge::Promptly);
-    conversation.listen(client.budget.cap(client.now() + pause));
-    if !conversation.takes_more() {
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    connection.ask(&ask, &mut client.budget)?;
+    connection.set_acknowledge(view.acknowledge());
+    let busy = connection.ask(&ask, &mut client.budget)?;
+    connection.set_acknowledge(Acknowledge::Promptly);
+    connection.listen(client.budget.cap(client.now() + pause));
+    if !connection.takes_more() {
         return unknown("the server closes the connection during the pause".to_owned());
     }
-    conversation.set_acknowledge(view.acknowledge());
-    let rested = conversation.ask(&ask, &mut client.budget)?;
+    connection.set_acknowledge(view.acknowledge());
+    let rested = connection.ask(&ask, &mut client.budget)?;
     let flights = view.first_flight(&busy).zip(view.first_flight(&rested));
     let Some((before, after)) = flights else {
         return unknown("the response is empty".to_owned());

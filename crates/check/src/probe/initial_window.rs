@@ -6,12 +6,12 @@ use ackwise_report::words::counted;
 use super::{Facts, Found, flight::View};
 use crate::{
     card::{InitialWindow, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::Receiver,
 };
 
 /// A new connection whose first flight is counted.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     let unknown =
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, InitialWindow::default()));
     let view = match View::of(client, facts) {
@@ -21,8 +21,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     let (page, _) = facts.largest();
     let ask = client.get(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
-    let mut conversation = client.open(receiver)?;
-    let exchange = conversation.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
+    let mut connection = client.open(receiver)?;
+    let exchange = connection.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
     facts.note(&exchange);
     let Some(flight) = view.first_flight(&exchange) else {
         return unknown("the response is empty".to_owned());

@@ -11,22 +11,22 @@ use ackwise_report::words::counted;
 use super::{Facts, Found, Idle, rounded};
 use crate::{
     card::{KeepAlive, Verdict},
-    conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
+    http_client::{Ask, Client, Exchange, ExchangeError, HttpConnection, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Uses up what is left of the requests, to see the server's limit.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, ExchangeError> {
     if let Some(reason) = facts.unended() {
         let found = Found::new(Verdict::Unknown, reason, KeepAlive::default());
         return Ok(found.shown_by(Some(&facts.first)));
     }
     let by_default = facts.first.persists();
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut line = Line::new(Receiver::ETHERNET);
+    let mut line = ReusedConnection::new(Receiver::ETHERNET);
     let kept = match line.ask(&ask, Acknowledge::Promptly, client) {
         // A slow server has used up the budget; what its first answer said is known all the same.
-        Err(Trouble::OutOf(_)) => None,
+        Err(ExchangeError::LimitReached(_)) => None,
         kept => Some(kept?),
     };
     let announced = [kept.as_ref(), Some(&facts.first)];
@@ -50,25 +50,29 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
 
 /// How many requests the connection of `line` takes, as far as they are allowed, and whether it is
 /// full then.
-fn count(line: &mut Line, ask: &Ask, client: &mut Client) -> Result<(u32, bool), Trouble> {
+fn count(
+    line: &mut ReusedConnection,
+    ask: &Ask,
+    client: &mut Client,
+) -> Result<(u32, bool), ExchangeError> {
     let until = client.budget.cap(client.now() + COUNTING);
     let mut taken = 1;
     while client.budget.requests_left() > 0 && client.now() < until {
-        if !line.current().is_some_and(Conversation::takes_more) {
+        if !line.current().is_some_and(HttpConnection::takes_more) {
             return Ok((taken, true));
         }
         match line.ask(ask, Acknowledge::Promptly, client) {
-            Err(Trouble::OutOf(_)) => break,
+            Err(ExchangeError::LimitReached(_)) => break,
             // The time is over in the middle of it: no word about what the connection takes.
             Ok(answer) if !answer.complete => return Ok((taken, false)),
             answer => answer?,
         };
-        match line.current().map_or(0, Conversation::requests) {
+        match line.current().map_or(0, HttpConnection::requests) {
             now if now > taken => taken = now,
             _ => return Ok((taken, true)), // Closed without a word; a new one took its place.
         }
     }
-    Ok((taken, !line.current().is_some_and(Conversation::takes_more)))
+    Ok((taken, !line.current().is_some_and(HttpConnection::takes_more)))
 }
 
 /// All that the verdict depends on.

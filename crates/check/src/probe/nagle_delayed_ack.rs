@@ -12,22 +12,23 @@ use super::{
 };
 use crate::{
     card::{NagleDelayedAck, ReleasedBy, TriedSize, Verdict},
-    conversation::{Client, Exchange, Line, Page, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Responses of several sizes: first whether any pauses while our ACK is withheld, then, for those
 /// that do, what ends the pause.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     let Some(delays) = Delays::within(client.capabilities()) else {
         let summary = "this stack cannot withhold ACKs";
         return Ok(Found::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
     };
-    let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
+    let mut bench =
+        Bench { client, facts, delays, line: ReusedConnection::new(Receiver::ETHERNET) };
     let mut sizes: Vec<Size> = Vec::new();
     for page in bench.facts.sizes() {
         let size = match bench.study(page, &sizes) {
-            Err(Trouble::OutOf(_)) if !sizes.is_empty() => break,
+            Err(ExchangeError::LimitReached(_)) if !sizes.is_empty() => break,
             size => size?,
         };
         sizes.push(size);
@@ -73,11 +74,11 @@ struct Bench<'a> {
     client: &'a mut Client,
     facts: &'a mut Facts,
     delays: Delays,
-    line: Line,
+    line: ReusedConnection,
 }
 
 impl Bench<'_> {
-    fn study(&mut self, page: Page, before: &[Size]) -> Result<Size, Trouble> {
+    fn study(&mut self, page: Page, before: &[Size]) -> Result<Size, ExchangeError> {
         let mut size = Size {
             page,
             content: 0,
@@ -118,7 +119,11 @@ impl Bench<'_> {
     }
 
     /// Rounds of trials until it is clear what releases the stall.
-    fn confirm(&mut self, size: &mut Size, trials: &mut Vec<Trial>) -> Result<Release, Trouble> {
+    fn confirm(
+        &mut self,
+        size: &mut Size,
+        trials: &mut Vec<Trial>,
+    ) -> Result<Release, ExchangeError> {
         let round = [Arm::Short, Arm::Prompt, Arm::Long];
         for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
             let (trial, exchange) = self.try_once(&size.page, arm)?;
@@ -155,7 +160,7 @@ impl Bench<'_> {
         size.cost_40 = follow::lost(&forty, Arm::Long, trials);
     }
 
-    fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), Trouble> {
+    fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
             arm => delayed(self.delays.of(arm)),
@@ -164,7 +169,11 @@ impl Bench<'_> {
         Ok((Trial::of(arm, exchange.longest_stall(), &exchange), exchange))
     }
 
-    fn exchange(&mut self, page: &Page, acknowledge: Acknowledge) -> Result<Exchange, Trouble> {
+    fn exchange(
+        &mut self,
+        page: &Page,
+        acknowledge: Acknowledge,
+    ) -> Result<Exchange, ExchangeError> {
         let ask = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
         let exchange = self.line.ask(&ask, acknowledge, self.client)?;
         self.facts.note(&exchange);

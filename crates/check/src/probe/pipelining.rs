@@ -7,18 +7,18 @@ use ackwise_http::ConnectionOption;
 use super::{Facts, Found, facts::unended};
 use crate::{
     card::{Pipelining, Verdict},
-    conversation::{Ask, Client, Exchange, Line, Page, Trouble},
+    http_client::{Ask, Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
 /// asks once more one by one: a page that is never the same twice cannot be compared.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     let pages = two_pages(facts);
     let distinct = pages[0] != pages[1];
     let option = Some(ConnectionOption::KeepAlive);
     let asks = [client.get(&pages[0], option)?, client.get(&pages[1], option)?];
-    let mut line = Line::new(Receiver::ETHERNET);
+    let mut line = ReusedConnection::new(Receiver::ETHERNET);
     let alone = one_by_one(&asks, distinct, &mut line, client)?;
     if let Some(reason) = alone.iter().find_map(unended) {
         return Ok(Found::new(Verdict::Unknown, reason, Pipelining { ok: None }));
@@ -27,20 +27,20 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         let summary = "the server closes after each response, so requests cannot be pipelined";
         return Ok(Found::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    let sent = conversation.send(&asks, &mut client.budget)?;
-    let first = conversation.receive(sent, &client.budget)?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let sent = connection.send(&asks, &mut client.budget)?;
+    let first = connection.receive(sent, &client.budget)?;
     facts.note(&first);
     if !first.complete {
         return Ok(unfinished().shown_by(Some(&first)));
     }
     let answered = client.now();
-    let second = match conversation.receive(sent, &client.budget) {
+    let second = match connection.receive(sent, &client.budget) {
         Ok(second) => second,
-        Err(trouble) => {
-            let closed = conversation.closed().is_some() || !first.persists();
+        Err(error) => {
+            let closed = connection.closed().is_some() || !first.persists();
             let waited = client.now().saturating_duration_since(answered);
-            return Ok(first_only(trouble, closed, waited, &alone).shown_by(Some(&first)));
+            return Ok(first_only(error, closed, waited, &alone).shown_by(Some(&first)));
         }
     };
     let together = [first, second];
@@ -58,9 +58,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 fn one_by_one(
     asks: &[Ask; 2],
     distinct: bool,
-    line: &mut Line,
+    line: &mut ReusedConnection,
     client: &mut Client,
-) -> Result<[Exchange; 2], Trouble> {
+) -> Result<[Exchange; 2], ExchangeError> {
     let first = line.ask(&asks[0], Acknowledge::Promptly, client)?;
     let second =
         if distinct { line.ask(&asks[1], Acknowledge::Promptly, client)? } else { first.clone() };
@@ -126,12 +126,17 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
     Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
-/// Only one answer came, and then `trouble`, after `waited`.
-fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
+/// Only one response came, and then `error`, after `waited`.
+fn first_only(
+    error: ExchangeError,
+    closed: bool,
+    waited: Duration,
+    alone: &[Exchange; 2],
+) -> Found {
     let only = "only the first of two requests in one segment gets a response";
     let no = Pipelining { ok: Some(false) };
-    if let Trouble::Http { .. } = trouble {
-        let summary = format!("{only} that is correct: {trouble}");
+    if let ExchangeError::Http { .. } = error {
+        let summary = format!("{only} that is correct: {error}");
         return Found::new(Verdict::Fail, summary, no);
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
@@ -140,7 +145,7 @@ fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchang
     }
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
-        let summary = format!("could not be determined: {trouble}");
+        let summary = format!("could not be determined: {error}");
         return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     let secs = waited.as_secs_f64();

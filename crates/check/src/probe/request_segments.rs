@@ -7,16 +7,16 @@ use ackwise_http::ConnectionOption;
 use super::{Facts, Found, follow, ms};
 use crate::{
     card::{RequestSegments, Verdict},
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     stack::Receiver,
 };
 
 /// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
 /// request to the first of the answer.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
     let mut shown = None;
-    let mut current: Option<Conversation> = None;
+    let mut current: Option<HttpConnection> = None;
     for trial in 0..TRIALS_MAX {
         for (in_two, times) in [(false, &mut whole), (true, &mut cut)] {
             let exchange = ask(in_two, &mut current, client, facts)?;
@@ -46,24 +46,24 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 
 fn ask(
     in_two: bool,
-    current: &mut Option<Conversation>,
+    current: &mut Option<HttpConnection>,
     client: &mut Client,
     facts: &mut Facts,
-) -> Result<Exchange, Trouble> {
+) -> Result<Exchange, ExchangeError> {
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = match current.take().filter(Conversation::takes_more) {
-        Some(conversation) => conversation,
+    let mut connection = match current.take().filter(HttpConnection::takes_more) {
+        Some(connection) => connection,
         None => client.open(Receiver::ETHERNET)?,
     };
     let sent = if in_two {
         let middle = ask.bytes().len() / 2;
-        conversation.send_in_two(&ask, middle, PAUSE + facts.rtt, &mut client.budget)?
+        connection.send_in_two(&ask, middle, PAUSE + facts.rtt, &mut client.budget)?
     } else {
-        conversation.send(std::slice::from_ref(&ask), &mut client.budget)?
+        connection.send(std::slice::from_ref(&ask), &mut client.budget)?
     };
-    let exchange = conversation.receive(sent, &client.budget)?;
+    let exchange = connection.receive(sent, &client.budget)?;
     facts.note(&exchange);
-    *current = Some(conversation);
+    *current = Some(connection);
     Ok(exchange)
 }
 

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     card::{Bound, SendBuffer, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, ExchangeError> {
     let unknown =
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, SendBuffer::default()));
     let view = match View::of(client, facts) {
@@ -29,16 +29,16 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
         ));
     }
     let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
+    let mut connection = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;
     for _ in 0..2 {
         for acknowledge in [Acknowledge::Promptly, view.acknowledge()] {
-            if conversation.requests() > 0 && !conversation.takes_more() {
+            if connection.requests() > 0 && !connection.takes_more() {
                 return unknown("the server closes the connection".to_owned());
             }
-            conversation.set_acknowledge(acknowledge);
-            shown = Some(conversation.ask(&ask, &mut client.budget)?);
+            connection.set_acknowledge(acknowledge);
+            shown = Some(connection.ask(&ask, &mut client.budget)?);
         }
         flights.extend(shown.as_ref().and_then(|exchange| view.first_flight(exchange)));
     }

@@ -19,12 +19,12 @@ use super::{
 };
 use crate::{
     card::{ShortInitialSegment, Verdict},
-    conversation::{Client, Exchange, Page, Stall, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, Stall},
     stack::{Acknowledge, Receiver},
 };
 
 /// New connections with a window of two segments, ACKs withheld for two different times.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     let unknown =
         |summary: String| Ok(Found::new(Verdict::Unknown, summary, ShortInitialSegment::default()));
     let capabilities = client.capabilities();
@@ -113,7 +113,7 @@ impl Bench<'_> {
     fn study(
         &mut self,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<(Release, Vec<Trial>), Trouble> {
+    ) -> Result<(Release, Vec<Trial>), ExchangeError> {
         let mut trials = Vec::new();
         for _ in 0..SCREENINGS {
             trials.push(self.try_once(Arm::Long, acknowledge)?);
@@ -137,7 +137,7 @@ impl Bench<'_> {
         &mut self,
         arm: Arm,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<Trial, Trouble> {
+    ) -> Result<Trial, ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
             arm => acknowledge(self.delays.of(arm)),
@@ -145,9 +145,9 @@ impl Bench<'_> {
         let window = u32::from(self.mss) * 2;
         let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
         let ask = self.client.get(&self.page, Some(ConnectionOption::Close))?;
-        let mut conversation = self.client.open(receiver)?;
+        let mut connection = self.client.open(receiver)?;
         let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
-        let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
+        let exchange = connection.ask_beginning(&ask, beginning, &mut self.client.budget)?;
         self.facts.note(&exchange);
         let stall = initial_stall(&exchange, self.mss);
         let trial = Trial::of(arm, stall, &exchange);

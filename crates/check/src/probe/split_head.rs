@@ -5,18 +5,18 @@ use ackwise_http::ConnectionOption;
 use super::{Facts, Found, follow::Delays};
 use crate::{
     card::{SplitHead, Verdict},
-    conversation::{Client, Line, Trouble},
+    http_client::{Client, ExchangeError, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
 /// way, so one sighting proves a split and only several merged reads speak against it.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, ExchangeError> {
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut line = Line::new(Receiver::ETHERNET);
+    let mut line = ReusedConnection::new(Receiver::ETHERNET);
     let both = [withheld, Acknowledge::Promptly];
     // Where segments are seen as they are, one more answer, on a used connection, is enough.
     let looks = if client.capabilities().segments { 1 } else { LOOKS };

@@ -6,19 +6,19 @@ use ackwise_http::ConnectionOption;
 
 use super::Options;
 use crate::{
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     probe::{Facts, Idle},
     stack::Receiver,
 };
 
 /// A connection on which nothing is asked any more.
 pub(super) struct IdleWatch {
-    connection: Conversation,
+    connection: HttpConnection,
     since: Instant,
 }
 
 impl IdleWatch {
-    pub(super) fn new(connection: Conversation) -> Self {
+    pub(super) fn new(connection: HttpConnection) -> Self {
         let since = connection.now();
         Self { connection, since }
     }
@@ -64,14 +64,14 @@ fn announces(exchange: &Exchange) -> bool {
     exchange.head.keep_alive.is_some_and(|said| said.timeout.is_some())
 }
 
-fn reopen(client: &mut Client, facts: &Facts) -> Result<(Conversation, Exchange), Trouble> {
+fn reopen(client: &mut Client, facts: &Facts) -> Result<(HttpConnection, Exchange), ExchangeError> {
     let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.ask(&ask, &mut client.budget)?;
     if exchange.persists() {
         Ok((connection, exchange))
     } else {
-        Err(Trouble::ClosedUnanswered(None))
+        Err(ExchangeError::ClosedUnanswered(None))
     }
 }
 

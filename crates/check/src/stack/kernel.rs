@@ -23,7 +23,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use self::{receive::Receiving, withhold::Withheld};
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Happening, Receiver, Stack,
+    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
     TransportError,
 };
 use crate::card::StackName;
@@ -67,7 +67,7 @@ impl Stack for KernelStack {
             received: 0,
             active: begun,
             half: Half::Open,
-            happenings: VecDeque::new(),
+            events: VecDeque::new(),
         }))
     }
 }
@@ -105,7 +105,7 @@ struct KernelConnection {
     active: Instant,
     half: Half,
     /// At most a few: one read's worth.
-    happenings: VecDeque<Happening>,
+    events: VecDeque<StackEvent>,
 }
 
 /// The server's direction of the connection.
@@ -125,7 +125,7 @@ impl Connection for KernelConnection {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), TransportError> {
         let deadline = Instant::now() + SEND_LIMIT;
-        self.happenings.extend(self.withheld.carried(self.received, Instant::now()));
+        self.events.extend(self.withheld.carried(self.received, Instant::now()));
         while !bytes.is_empty() {
             match self.socket.send(bytes) {
                 Ok(sent) => bytes = &bytes[sent..],
@@ -145,20 +145,20 @@ impl Connection for KernelConnection {
 
     fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
         let now = Instant::now();
-        self.happenings.extend(self.withheld.change(acknowledge, &self.socket, self.received, now));
+        self.events.extend(self.withheld.change(acknowledge, &self.socket, self.received, now));
     }
 
-    fn next(&mut self, deadline: Instant) -> Option<Happening> {
+    fn next(&mut self, deadline: Instant) -> Option<StackEvent> {
         loop {
-            if let Some(happening) = self.happenings.pop_front() {
-                return Some(happening);
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
             }
             if self.half == Half::Open && self.receive() {
                 continue;
             }
             let now = Instant::now();
-            self.happenings.extend(self.withheld.fire(&self.socket, self.received, now));
-            if !self.happenings.is_empty() {
+            self.events.extend(self.withheld.fire(&self.socket, self.received, now));
+            if !self.events.is_empty() {
                 continue;
             }
             if now >= deadline {
@@ -185,21 +185,21 @@ impl KernelConnection {
         match self.receiving.read(&self.socket) {
             Ok((at, [])) => {
                 self.half = Half::Closed;
-                self.happenings.push_back(Happening::PeerClosed { at });
+                self.events.push_back(StackEvent::PeerClosed { at });
             }
             Ok((at, bytes)) => {
                 let (offset, bytes) = (self.received, bytes.to_vec());
                 let len = u32::try_from(bytes.len()).expect("a read is smaller than its buffer");
                 self.received += u64::from(len);
                 self.active = Instant::now();
-                self.happenings.push_back(Happening::Arrived(Arrival {
+                self.events.push_back(StackEvent::Arrived(Arrival {
                     at,
                     offset,
                     bytes,
                     len,
                     retransmission: false,
                 }));
-                self.happenings.extend(self.withheld.arrived(&self.socket, self.received, at));
+                self.events.extend(self.withheld.arrived(&self.socket, self.received, at));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -233,7 +233,7 @@ impl KernelConnection {
 
     fn break_off(&mut self, error: TransportError) {
         self.half = Half::Gone;
-        self.happenings.push_back(Happening::Broken { at: Instant::now(), error });
+        self.events.push_back(StackEvent::Broken { at: Instant::now(), error });
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
 //! | `plan` | what each connection says, encoded once |
-//! | `conversation` | one connection's client, without I/O |
+//! | `client_connection` | one connection's client, without I/O |
 //! | `failure` | why a request has no response |
 //! | `transport` | whose TCP carries it: a small trait, polled |
 //! | `kernel`, `sources` | the kernel's sockets, and the addresses they start from |
@@ -34,7 +34,7 @@
 //! Not here: who waits in TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a body is
 //! counted, not kept.
 
-mod conversation;
+mod client_connection;
 mod failure;
 mod kernel;
 mod plan;

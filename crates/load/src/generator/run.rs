@@ -1,4 +1,4 @@
-//! Drives the conversations of a run over a transport.
+//! Drives the connections of a run over a transport.
 //!
 //! Every wait has its bound: a request, and the close after the last one, by [`Load::timeout`]; the open
 //! connections by the schedule's slots; what one connection may read before others have their turn by
@@ -8,7 +8,7 @@ use std::{io, time::Duration};
 
 use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
-    conversation::{Answer, Conversation, Step},
+    client_connection::{Answer, ClientConnection, Step},
     schedule::Next,
 };
 
@@ -131,7 +131,7 @@ struct Run<'t, T> {
 
 /// A connection.
 struct Active {
-    conversation: Conversation,
+    connection: ClientConnection,
     /// When the request that is open was due.
     intended: Duration,
     /// Since when something is waited for.
@@ -216,8 +216,8 @@ impl<'t, T: Transport> Run<'t, T> {
     fn open(&mut self, slot: Slot, intended: Duration) {
         let now = self.now();
         self.tally.count_connection(now.saturating_sub(intended));
-        let conversation = Conversation::new(&self.load.plan);
-        self.active[slot.0] = Some(Active { conversation, intended, since: now });
+        let connection = ClientConnection::new(&self.load.plan);
+        self.active[slot.0] = Some(Active { connection, intended, since: now });
         self.open += 1;
         self.serve(slot);
     }
@@ -253,19 +253,19 @@ impl<'t, T: Transport> Run<'t, T> {
 
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
         for _ in 0..READS_PER_EVENT {
-            match active.conversation.step(&self.load.plan) {
+            match active.connection.step(&self.load.plan) {
                 Step::Write(bytes, follows) => match self.transport.write(slot, bytes, follows)? {
                     0 => return Ok(Turn::Waits),
-                    written => active.conversation.handle_written(written, &self.load.plan),
+                    written => active.connection.handle_written(written, &self.load.plan),
                 },
                 Step::Read => {
                     let answer = match self.transport.read(slot, &mut self.buffer)? {
                         Read::Nothing => return Ok(Turn::Waits),
-                        Read::End => active.conversation.handle_end(&self.load.plan)?,
+                        Read::End => active.connection.handle_end(&self.load.plan)?,
                         Read::ByteCount(bytes) => {
                             self.tally.count_bytes(bytes);
                             let bytes = &self.buffer[..bytes];
-                            active.conversation.handle_bytes(bytes, &self.load.plan)?
+                            active.connection.handle_bytes(bytes, &self.load.plan)?
                         }
                     };
                     if let Some(answer) = answer {
@@ -274,7 +274,7 @@ impl<'t, T: Transport> Run<'t, T> {
                 }
                 Step::HalfClose => {
                     self.transport.half_close(slot);
-                    active.conversation.handle_half_closed();
+                    active.connection.handle_half_closed();
                 }
                 Step::Close => return Ok(Turn::Gone),
             }
@@ -291,12 +291,12 @@ impl<'t, T: Transport> Run<'t, T> {
         (active.intended, active.since) = (now, now);
     }
 
-    /// The conversation is over.
+    /// The connection is over.
     fn end(&mut self, slot: Slot, active: &Active) {
-        if active.conversation.was_cut_short() {
+        if active.connection.was_cut_short() {
             self.tally.count_cut_short();
         }
-        if active.conversation.was_forestalled() {
+        if active.connection.was_forestalled() {
             self.tally.count_forestalled();
         }
         self.transport.close(slot);
@@ -304,7 +304,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn fail(&mut self, slot: Slot, active: &Active, failure: Failure) {
-        if active.conversation.is_asking() {
+        if active.connection.is_asking() {
             self.tally.count_failure(failure);
         } else {
             self.tally.count_unclean();

@@ -1,4 +1,4 @@
-//! Whose TCP carries the conversations: a trait that is polled, so that one thread drives them all.
+//! Whose TCP carries the connections: a trait that is polled, so that one thread drives them all.
 
 use std::{io, time::Duration};
 

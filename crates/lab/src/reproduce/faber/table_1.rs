@@ -11,13 +11,13 @@ use crate::{
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What the table's experiment gave.
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// Mb/s of each transfer, by row.
     pub(super) throughput: Vec<f64>,
 }
@@ -27,7 +27,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     let published = Published::named("faber1997_table_1")?;
     let outcomes = lab::run(FILE, |_| Nobody)?;
     let mut results = Results {
-        table: Table {
+        table: ComparisonTable {
             id: published.id.to_owned(),
             title: published.title.to_owned(),
             notes: inputs(FILE.text),

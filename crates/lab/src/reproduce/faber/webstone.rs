@@ -11,13 +11,13 @@ use crate::{
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What a table's experiment gave, by [`SYSTEMS`].
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// Connections a second.
     pub(super) rates: [f64; 3],
     /// KiB of records at the server.
@@ -75,7 +75,7 @@ fn run(
     limit: fn(&str, usize) -> Option<Limit>,
 ) -> Result<Results, ReproduceError> {
     let outcomes = lab::run(file, |_| Nobody)?;
-    let table = Table {
+    let table = ComparisonTable {
         id: published.id.to_owned(),
         title: published.title.to_owned(),
         notes: inputs(file.text),

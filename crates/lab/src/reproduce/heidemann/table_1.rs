@@ -16,13 +16,13 @@ use crate::{
             mean, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page,
             times_ms,
         },
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What the table's experiment gave.
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// By row.
     pub(super) page_ms: [f64; 4],
     /// By row.
@@ -44,7 +44,7 @@ pub(super) const BOTH_FIXES: usize = 3;
 pub(super) fn run() -> Result<Results, ReproduceError> {
     let published = Published::named("heidemann1997_table_1")?;
     let outcomes = lab::run(FILE, |_| Stalls::of(Side::Server))?;
-    let mut table = Table {
+    let mut table = ComparisonTable {
         id: published.id.to_owned(),
         title: published.title.to_owned(),
         notes: inputs(FILE.text),

@@ -6,7 +6,7 @@ use super::{
     Reproduction,
     layout::{Grid, LEGEND, number},
 };
-use crate::reproduce::{claim::Claim, paper::PaperResults, table::Table};
+use crate::reproduce::{claim::Claim, paper::PaperResults, table::ComparisonTable};
 
 /// The whole document, with a line feed at its end.
 #[must_use]
@@ -27,7 +27,7 @@ fn write(out: &mut String, reproduction: &Reproduction) -> fmt::Result {
     Ok(())
 }
 
-fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
     writeln!(out, "{}: {}", table.id, table.title)?;
     let grid = Grid::of(table);
     let (header, lines) = (&grid.header, grid.words());

@@ -5,11 +5,11 @@ use ackwise_report::{Block, Line, Plot};
 use crate::reproduce::{
     figure::{Figure, compared},
     gurkan::{plan::Plan, tables, windows},
-    table::Table,
+    table::ComparisonTable,
 };
 
 /// What the tables have of them.
-pub(super) fn figures(tables: &[Table]) -> Vec<Figure> {
+pub(super) fn figures(tables: &[ComparisonTable]) -> Vec<Figure> {
     let by_plan = [("4.8", 16), ("4.9", 32)].map(|(number, web)| {
         let title = format!("Figure {number}: retrieval rate by FTP clients, {web} web clients");
         Figure::new(title, [Block::Plot(plans(tables, web)), Block::Text(RINGS.to_owned())])
@@ -26,7 +26,7 @@ pub(super) fn figures(tables: &[Table]) -> Vec<Figure> {
 }
 
 /// A line for each plan.
-fn plans(tables: &[Table], web: u32) -> Plot {
+fn plans(tables: &[ComparisonTable], web: u32) -> Plot {
     let mut plot = Plot::new(format!("{web} web clients"), AXES);
     for (hue, plan) in Plan::PRINTED.into_iter().enumerate() {
         let table = find(tables, tables::id(plan));
@@ -36,7 +36,7 @@ fn plans(tables: &[Table], web: u32) -> Plot {
 }
 
 /// A line for each initial window.
-fn initial_windows(tables: &[Table], plan: Plan, web: u32) -> Plot {
+fn initial_windows(tables: &[ComparisonTable], plan: Plan, web: u32) -> Plot {
     let mut plot = Plot::new(format!("{}, {web} web clients", plan.words()), AXES);
     let table = find(tables, windows::id(plan));
     for (hue, window) in (1..=3).enumerate() {
@@ -47,12 +47,18 @@ fn initial_windows(tables: &[Table], plan: Plan, web: u32) -> Plot {
     plot
 }
 
-fn find<'a>(tables: &'a [Table], id: &str) -> Option<&'a Table> {
+fn find<'a>(tables: &'a [ComparisonTable], id: &str) -> Option<&'a ComparisonTable> {
     tables.iter().find(|table| table.id == id)
 }
 
 /// Ours and the thesis', of a measure with so many web clients.
-fn both(table: Option<&Table>, web: u32, measure: &str, name: &str, hue: usize) -> [Line; 2] {
+fn both(
+    table: Option<&ComparisonTable>,
+    web: u32,
+    measure: &str,
+    name: &str,
+    hue: usize,
+) -> [Line; 2] {
     let rows = table
         .into_iter()
         .flat_map(|table| &table.rows)

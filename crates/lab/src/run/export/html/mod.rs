@@ -4,7 +4,7 @@
 mod variable;
 
 use ackwise_explain::{Explained, sentence, totals_table};
-use ackwise_report::{Block, Cell, Line, Page, Plot, Table};
+use ackwise_report::{Block, Cell, HtmlTable, Line, Page, Plot};
 use variable::Variable;
 
 use super::{
@@ -101,7 +101,7 @@ fn plot(measure: &str, variable: &Variable<'_>, summaries: &[Summary]) -> Option
 fn table(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Block> {
     let columns = &measures[..measures.len().min(MAX_COLUMNS)];
     let header = labels.iter().copied().chain(columns.iter().map(String::as_str));
-    let mut table = Table::new("Means over the seeds; ± is half of a 95 % interval", header);
+    let mut table = HtmlTable::new("Means over the seeds; ± is half of a 95 % interval", header);
     for summary in summaries.iter().take(MAX_LINES) {
         let case = summary.case.iter().map(|(_, value)| Cell::text(value.to_string()));
         table.add(case.chain(columns.iter().map(|name| Cell::number(cell(summary, name)))));

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Ask, Budget, Conversation, Page, TlsSettings, Trouble, layer::Layer, tls::Tls};
+use super::{
+    Ask, Budget, ExchangeError, HttpConnection, Page, TlsSettings, layer::Layer, tls::Tls,
+};
 use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
 /// A client of one server.
@@ -49,7 +51,11 @@ impl Client {
     /// # Errors
     ///
     /// If the path cannot stand in a request.
-    pub fn get(&self, page: &Page, connection: Option<ConnectionOption>) -> Result<Ask, Trouble> {
+    pub fn get(
+        &self,
+        page: &Page,
+        connection: Option<ConnectionOption>,
+    ) -> Result<Ask, ExchangeError> {
         Ok(Ask::get(&self.host, page, connection)?)
     }
 
@@ -58,7 +64,7 @@ impl Client {
     /// # Errors
     ///
     /// If there is none in time.
-    pub fn open(&mut self, receiver: Receiver) -> Result<Conversation, Trouble> {
+    pub fn open(&mut self, receiver: Receiver) -> Result<HttpConnection, ExchangeError> {
         let now = self.stack.now();
         self.budget.check_time(now)?;
         let deadline = self.budget.answer_by(now);
@@ -69,7 +75,7 @@ impl Client {
                 Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
             }
         };
-        Ok(Conversation::new(connection, layer))
+        Ok(HttpConnection::new(connection, layer))
     }
 }
 

@@ -12,7 +12,7 @@ use rustls::{
     },
 };
 
-use super::{Trouble, listed::Listed, trouble};
+use super::{ExchangeError, listed::Listed, tls_error};
 
 /// What all sessions with one server share.
 #[derive(Clone, Debug)]
@@ -50,9 +50,9 @@ impl TlsSettings {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    pub(super) fn session(&self) -> Result<ClientConnection, Trouble> {
+    pub(super) fn session(&self) -> Result<ClientConnection, ExchangeError> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
-            .map_err(|error| trouble(&error))
+            .map_err(|error| tls_error(&error))
     }
 }
 

@@ -1,15 +1,15 @@
 //! A connection that is used again as long as the server allows, and replaced when it does not.
 
-use super::{Ask, Client, Conversation, Exchange, Trouble};
+use super::{Ask, Client, Exchange, ExchangeError, HttpConnection};
 use crate::stack::{Acknowledge, Receiver};
 
 /// Exchanges one after the other, on one connection if possible.
-pub struct Line {
+pub struct ReusedConnection {
     receiver: Receiver,
-    current: Option<Conversation>,
+    current: Option<HttpConnection>,
 }
 
-impl Line {
+impl ReusedConnection {
     /// A line whose connections are opened as `receiver` says.
     #[must_use]
     pub fn new(receiver: Receiver) -> Self {
@@ -18,7 +18,7 @@ impl Line {
 
     /// The connection in use.
     #[must_use]
-    pub fn current(&self) -> Option<&Conversation> {
+    pub fn current(&self) -> Option<&HttpConnection> {
         self.current.as_ref()
     }
 
@@ -33,21 +33,21 @@ impl Line {
         ask: &Ask,
         acknowledge: Acknowledge,
         client: &mut Client,
-    ) -> Result<Exchange, Trouble> {
-        let used = self.current.take_if(|conversation| conversation.takes_more());
-        if let Some(mut conversation) = used {
-            conversation.set_acknowledge(acknowledge);
-            match conversation.ask(ask, &mut client.budget) {
-                Err(Trouble::ClosedUnanswered(_) | Trouble::Transport(_)) => {}
+    ) -> Result<Exchange, ExchangeError> {
+        let used = self.current.take_if(|connection| connection.takes_more());
+        if let Some(mut connection) = used {
+            connection.set_acknowledge(acknowledge);
+            match connection.ask(ask, &mut client.budget) {
+                Err(ExchangeError::ClosedUnanswered(_) | ExchangeError::Transport(_)) => {}
                 answer => {
-                    self.current = Some(conversation);
+                    self.current = Some(connection);
                     return answer;
                 }
             }
         }
-        let mut conversation = client.open(Receiver { acknowledge, ..self.receiver })?;
-        let answer = conversation.ask(ask, &mut client.budget);
-        self.current = Some(conversation);
+        let mut connection = client.open(Receiver { acknowledge, ..self.receiver })?;
+        let answer = connection.ask(ask, &mut client.budget);
+        self.current = Some(connection);
         answer
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP over a [`Connection`]: asks, and notes when each byte of the answer came.
+//! HTTP over a [`Connection`]: sends requests, and records when each byte of the response arrived.
 //!
 //! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
 //! Nothing here judges; the probes do.
@@ -6,32 +6,32 @@
 mod ask;
 mod budget;
 mod client;
+mod error;
 mod exchange;
 mod layer;
-mod line;
 mod plain;
 mod reader;
+mod reused_connection;
 mod tls;
-mod trouble;
 
 use std::time::{Duration, Instant};
 
 pub use ask::{Ask, ByteRange, Page};
-pub use budget::{Budget, OutOf};
+pub use budget::{Budget, LimitReached};
 pub use client::Client;
+pub use error::ExchangeError;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
-pub use line::Line;
+pub use reused_connection::ReusedConnection;
 pub use tls::TlsSettings;
-pub use trouble::Trouble;
 
 use self::{
     layer::Layer,
     reader::{Draft, Reader},
 };
-use super::stack::{Acknowledge, Connection, Happening, TransportError};
+use super::stack::{Acknowledge, Connection, StackEvent, TransportError};
 
-/// One connection and what has been said on it.
-pub struct Conversation {
+/// HTTP on one connection, with or without TLS.
+pub struct HttpConnection {
     connection: Box<dyn Connection>,
     layer: Layer,
     reader: Reader,
@@ -44,7 +44,7 @@ pub struct Conversation {
     persists: bool,
 }
 
-impl Conversation {
+impl HttpConnection {
     fn new(connection: Box<dyn Connection>, layer: Layer) -> Self {
         Self {
             connection,
@@ -98,7 +98,7 @@ impl Conversation {
     /// # Errors
     ///
     /// If the budget is used up, or there is no answer that can be understood in time.
-    pub fn ask(&mut self, ask: &Ask, budget: &mut Budget) -> Result<Exchange, Trouble> {
+    pub fn ask(&mut self, ask: &Ask, budget: &mut Budget) -> Result<Exchange, ExchangeError> {
         let sent = self.send(std::slice::from_ref(ask), budget)?;
         self.receive(sent, budget)
     }
@@ -108,7 +108,7 @@ impl Conversation {
     /// # Errors
     ///
     /// If the budget is used up or the connection is gone.
-    pub fn send(&mut self, asks: &[Ask], budget: &mut Budget) -> Result<Instant, Trouble> {
+    pub fn send(&mut self, asks: &[Ask], budget: &mut Budget) -> Result<Instant, ExchangeError> {
         for ask in asks {
             budget.spend_request(self.now())?;
             self.reader.expect(ask.method());
@@ -132,7 +132,7 @@ impl Conversation {
         cut: usize,
         pause: Duration,
         budget: &mut Budget,
-    ) -> Result<Instant, Trouble> {
+    ) -> Result<Instant, ExchangeError> {
         budget.spend_request(self.now())?;
         self.reader.expect(ask.method());
         self.requests += 1;
@@ -149,7 +149,7 @@ impl Conversation {
     /// # Errors
     ///
     /// If the connection is gone.
-    pub fn transmit(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub fn transmit(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
         let wire = self.layer.seal(bytes)?;
         Ok(self.connection.send(&wire)?)
     }
@@ -164,7 +164,7 @@ impl Conversation {
         ask: &Ask,
         content: u64,
         budget: &mut Budget,
-    ) -> Result<Exchange, Trouble> {
+    ) -> Result<Exchange, ExchangeError> {
         let sent = self.send(std::slice::from_ref(ask), budget)?;
         self.read(sent, content, budget)
     }
@@ -177,11 +177,16 @@ impl Conversation {
     /// # Errors
     ///
     /// If not even the head of a response comes in time, or it cannot be understood.
-    pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, Trouble> {
+    pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, ExchangeError> {
         self.read(sent, CONTENT_LIMIT, budget)
     }
 
-    fn read(&mut self, sent: Instant, content: u64, budget: &Budget) -> Result<Exchange, Trouble> {
+    fn read(
+        &mut self,
+        sent: Instant,
+        content: u64,
+        budget: &Budget,
+    ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
         let mut draft = Draft::default();
         loop {
@@ -191,7 +196,7 @@ impl Conversation {
             if let Some(closed) = self.closed {
                 return match self.reader.close(&mut draft)? {
                     true => self.finish(draft, sent),
-                    false => Err(Trouble::ClosedUnanswered(closed.error)),
+                    false => Err(ExchangeError::ClosedUnanswered(closed.error)),
                 };
             }
             if draft.content() > content || !self.advance(deadline)? {
@@ -215,8 +220,8 @@ impl Conversation {
 
     /// Whether an RST comes by `deadline`, after the server has closed its direction.
     pub fn is_reset_by(&mut self, deadline: Instant) -> bool {
-        while let Some(happening) = self.connection.next(deadline) {
-            if let Happening::Broken { error, .. } = happening {
+        while let Some(event) = self.connection.next(deadline) {
+            if let StackEvent::Broken { error, .. } = event {
                 return error == TransportError::Reset;
             }
         }
@@ -235,21 +240,21 @@ impl Conversation {
     }
 
     /// Takes the next happening; false if there is none by `deadline`.
-    fn advance(&mut self, deadline: Instant) -> Result<bool, Trouble> {
-        let Some(happening) = self.connection.next(deadline) else { return Ok(false) };
-        match happening {
-            Happening::Arrived(arrival) if arrival.bytes.is_empty() => {}
-            Happening::Arrived(arrival) => {
+    fn advance(&mut self, deadline: Instant) -> Result<bool, ExchangeError> {
+        let Some(event) = self.connection.next(deadline) else { return Ok(false) };
+        match event {
+            StackEvent::Arrived(arrival) if arrival.bytes.is_empty() => {}
+            StackEvent::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
                 self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
                 if self.reader.is_full() || self.arrivals.len() > ARRIVALS_LIMIT {
-                    return Err(Trouble::TooMuch);
+                    return Err(ExchangeError::TooMuch);
                 }
             }
-            Happening::Acknowledged { at, up_to } => self.acks.push(Acked { at, up_to }),
-            Happening::PeerClosed { at } => self.closed = Some(Closed { at, error: None }),
-            Happening::Broken { at, error } => {
+            StackEvent::Acknowledged { at, up_to } => self.acks.push(Acked { at, up_to }),
+            StackEvent::PeerClosed { at } => self.closed = Some(Closed { at, error: None }),
+            StackEvent::Broken { at, error } => {
                 self.closed = Some(Closed { at, error: Some(error) });
             }
         }
@@ -257,7 +262,7 @@ impl Conversation {
     }
 
     /// Turns what was read into an exchange, and keeps what already belongs to the next response.
-    fn finish(&mut self, draft: Draft, sent: Instant) -> Result<Exchange, Trouble> {
+    fn finish(&mut self, draft: Draft, sent: Instant) -> Result<Exchange, ExchangeError> {
         let arrivals = std::mem::take(&mut self.arrivals);
         let acks = std::mem::take(&mut self.acks);
         let end = draft.end().unwrap_or_else(|| arrivals.last().map_or(0, Arrived::end));
