@@ -3,7 +3,6 @@
 //! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
 //! Nothing here judges; the probes do.
 
-mod ask;
 mod budget;
 mod client;
 mod error;
@@ -11,22 +10,23 @@ mod exchange;
 mod layer;
 mod plain;
 mod reader;
+mod request;
 mod reused_connection;
 mod tls;
 
 use std::time::{Duration, Instant};
 
-pub use ask::{Ask, ByteRange, Page};
 pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
+pub use request::{ByteRange, Page, Request};
 pub use reused_connection::ReusedConnection;
 pub use tls::TlsSettings;
 
 use self::{
     layer::Layer,
-    reader::{Draft, Reader},
+    reader::{PartialResponse, Reader},
 };
 use super::stack::{Acknowledge, Connection, StackEvent, TransportError};
 
@@ -78,7 +78,7 @@ impl HttpConnection {
 
     /// Whether another request may be sent, as far as the server has said.
     #[must_use]
-    pub fn takes_more(&self) -> bool {
+    pub fn accepts_requests(&self) -> bool {
         self.persists && self.closed.is_none()
     }
 
@@ -98,8 +98,12 @@ impl HttpConnection {
     /// # Errors
     ///
     /// If the budget is used up, or there is no answer that can be understood in time.
-    pub fn ask(&mut self, ask: &Ask, budget: &mut Budget) -> Result<Exchange, ExchangeError> {
-        let sent = self.send(std::slice::from_ref(ask), budget)?;
+    pub fn request(
+        &mut self,
+        request: &Request,
+        budget: &mut Budget,
+    ) -> Result<Exchange, ExchangeError> {
+        let sent = self.send(std::slice::from_ref(request), budget)?;
         self.receive(sent, budget)
     }
 
@@ -108,13 +112,17 @@ impl HttpConnection {
     /// # Errors
     ///
     /// If the budget is used up or the connection is gone.
-    pub fn send(&mut self, asks: &[Ask], budget: &mut Budget) -> Result<Instant, ExchangeError> {
-        for ask in asks {
+    pub fn send(
+        &mut self,
+        requests: &[Request],
+        budget: &mut Budget,
+    ) -> Result<Instant, ExchangeError> {
+        for request in requests {
             budget.spend_request(self.now())?;
-            self.reader.expect(ask.method());
+            self.reader.expect(request.method());
             self.requests += 1;
         }
-        let bytes: Vec<u8> = asks.iter().flat_map(Ask::bytes).copied().collect();
+        let bytes: Vec<u8> = requests.iter().flat_map(Request::bytes).copied().collect();
         let sent = self.now();
         self.transmit(&bytes)?;
         Ok(sent)
@@ -128,17 +136,17 @@ impl HttpConnection {
     /// If the budget is used up or the connection is gone.
     pub fn send_in_two(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         cut: usize,
         pause: Duration,
         budget: &mut Budget,
     ) -> Result<Instant, ExchangeError> {
         budget.spend_request(self.now())?;
-        self.reader.expect(ask.method());
+        self.reader.expect(request.method());
         self.requests += 1;
-        let (first, second) = ask.bytes().split_at(cut);
+        let (first, second) = request.bytes().split_at(cut);
         self.transmit(first)?;
-        self.listen(budget.cap(self.now() + pause));
+        self.observe_until(budget.cap(self.now() + pause));
         let sent = self.now();
         self.transmit(second)?;
         Ok(sent)
@@ -158,14 +166,14 @@ impl HttpConnection {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Self::ask).
-    pub fn ask_beginning(
+    /// As [`request`](Self::request).
+    pub fn request_beginning(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         content: u64,
         budget: &mut Budget,
     ) -> Result<Exchange, ExchangeError> {
-        let sent = self.send(std::slice::from_ref(ask), budget)?;
+        let sent = self.send(std::slice::from_ref(request), budget)?;
         self.read(sent, content, budget)
     }
 
@@ -188,7 +196,7 @@ impl HttpConnection {
         budget: &Budget,
     ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
-        let mut draft = Draft::default();
+        let mut draft = PartialResponse::default();
         loop {
             if self.reader.advance(&mut draft)? {
                 return self.finish(draft, sent);
@@ -214,7 +222,7 @@ impl HttpConnection {
 
     /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
     /// server closes.
-    pub fn listen(&mut self, deadline: Instant) {
+    pub fn observe_until(&mut self, deadline: Instant) {
         while self.closed.is_none() && matches!(self.advance(deadline), Ok(true)) {}
     }
 
@@ -262,7 +270,7 @@ impl HttpConnection {
     }
 
     /// Turns what was read into an exchange, and keeps what already belongs to the next response.
-    fn finish(&mut self, draft: Draft, sent: Instant) -> Result<Exchange, ExchangeError> {
+    fn finish(&mut self, draft: PartialResponse, sent: Instant) -> Result<Exchange, ExchangeError> {
         let arrivals = std::mem::take(&mut self.arrivals);
         let acks = std::mem::take(&mut self.acks);
         let end = draft.end().unwrap_or_else(|| arrivals.last().map_or(0, Arrived::end));

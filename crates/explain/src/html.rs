@@ -15,8 +15,8 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, towards},
-    totals::{Over, Totals},
+    text::{LEAST_SHOWN, MOST_SERVERS, ReportOptions, facts, towards},
+    totals::{Totals, TotalsScope},
 };
 
 /// The report as one self-contained HTML page: totals, a waterfall of exchanges, the packets of
@@ -25,12 +25,12 @@ use super::{
 /// Of a capture that was read without [`Reading::with_series`](super::Reading::with_series) there
 /// are no packets to draw.
 #[must_use]
-pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
+pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {name}"));
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
-    let totals = shown.totals(explained);
+    let totals = options.totals(explained);
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
     page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
@@ -47,16 +47,16 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
 /// What all exchanges owe to each cause.
 #[must_use]
 pub fn totals_table(analysis: &Analysis) -> HtmlTable {
-    table(&Totals::of(analysis, Over::All))
+    table(&Totals::of(analysis, TotalsScope::All))
 }
 
 fn table(totals: &Totals) -> HtmlTable {
-    let which = match totals.over {
-        Over::All => "All".to_owned(),
-        Over::Percentile(percent) => {
+    let which = match totals.scope {
+        TotalsScope::All => "All".to_owned(),
+        TotalsScope::Percentile(percent) => {
             format!("The slowest {} % ({} and more):", 100 - percent, millis(totals.shortest))
         }
-        Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
@@ -65,7 +65,7 @@ fn table(totals: &Totals) -> HtmlTable {
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
         let share = total.span.as_secs_f64() / all;
-        if share * 100.0 < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+        if share * 100.0 < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         table.add([

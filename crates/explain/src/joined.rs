@@ -87,7 +87,7 @@ impl Clocks {
     }
 
     /// How wrong that is at most.
-    pub(crate) fn slack(&self) -> Duration {
+    pub(crate) fn max_error(&self) -> Duration {
         self.minutes.iter().map(|it| it.uncertainty).max().unwrap_or_default()
     }
 }

@@ -15,7 +15,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    text::Shown,
+    text::ReportOptions,
     totals::{Total, Totals},
 };
 
@@ -226,7 +226,7 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
 
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
-pub fn json(explained: &Explained, shown: &Shown) -> String {
+pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let analysis = &explained.analysis;
     let document = Document {
         summary: sentence(analysis),
@@ -235,11 +235,11 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
         lost_by_capture: explained.drops.packets(),
         left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
         joined: explained.joined.as_ref().map(joined),
-        warnings: explained.troubles.clone(),
+        warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(connection).collect(),
         exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
-        totals: shown.totals(explained).iter().flat_map(totals).collect(),
+        totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
 }
@@ -326,7 +326,7 @@ fn cause(share: Share) -> Cause {
 
 fn totals(totals: &Totals) -> Vec<CauseTotal> {
     let one = |total: &Total| CauseTotal {
-        over: totals.over.name(),
+        over: totals.scope.name(),
         of_exchanges: totals.exchanges,
         cause: total.cause.name(),
         exchanges: total.exchanges,

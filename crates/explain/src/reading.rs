@@ -70,7 +70,7 @@ struct State {
     analyser: Option<Analyser>,
     left_out: LeftOut,
     drops: Drops,
-    troubles: Vec<String>,
+    warnings: Vec<String>,
     /// Where to save what can be passed on.
     stripper: Option<Stripper<Box<dyn Write + Send>>>,
     /// Why that is not there.
@@ -90,7 +90,7 @@ pub struct Explained {
     /// What the capture itself has lost.
     pub drops: Drops,
     /// What could not be read on, and where.
-    pub troubles: Vec<String>,
+    pub warnings: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
     /// What it has in common with a capture at the other end.
@@ -149,8 +149,8 @@ impl Reading {
                     read += 1;
                 }
                 Ok(None) => break false,
-                Err(trouble) => {
-                    state.note(&trouble);
+                Err(error) => {
+                    state.note(&error);
                     break true;
                 }
             }
@@ -185,7 +185,7 @@ impl Reading {
             packets: self.packets(),
             left_out: state.left_out,
             drops: state.drops,
-            troubles: std::mem::take(&mut state.troubles),
+            warnings: std::mem::take(&mut state.warnings),
             not_saved: state.not_saved.take(),
             joined: None,
         })
@@ -198,12 +198,12 @@ impl Reading {
 }
 
 impl State {
-    /// More troubles than this are only counted by their effect: as many as a terminal shows. Ours.
-    const MAX_TROUBLES: usize = 20;
+    /// More warnings than this are not kept: as many as a terminal shows. Our choice.
+    const MAX_WARNINGS: usize = 20;
 
-    fn note(&mut self, trouble: &impl fmt::Display) {
-        if self.troubles.len() < Self::MAX_TROUBLES {
-            self.troubles.push(trouble.to_string());
+    fn note(&mut self, error: &impl fmt::Display) {
+        if self.warnings.len() < Self::MAX_WARNINGS {
+            self.warnings.push(error.to_string());
         }
     }
 

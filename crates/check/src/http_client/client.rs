@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Ask, Budget, ExchangeError, HttpConnection, Page, TlsSettings, layer::Layer, tls::Tls,
+    Budget, ExchangeError, HttpConnection, Page, Request, TlsSettings, layer::Layer, tls::Tls,
 };
 use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
@@ -55,8 +55,8 @@ impl Client {
         &self,
         page: &Page,
         connection: Option<ConnectionOption>,
-    ) -> Result<Ask, ExchangeError> {
-        Ok(Ask::get(&self.host, page, connection)?)
+    ) -> Result<Request, ExchangeError> {
+        Ok(Request::get(&self.host, page, connection)?)
     }
 
     /// Opens a connection.

@@ -22,7 +22,7 @@ pub(super) struct Reader {
 
 /// What has been read of one response.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct PartialResponse {
     start: Option<u64>,
     head: Option<(ResponseHead, HeadEnd)>,
     content: u64,
@@ -51,7 +51,7 @@ impl Reader {
     }
 
     /// Reads on; whether the response has ended.
-    pub(super) fn advance(&mut self, draft: &mut Draft) -> Result<bool, ExchangeError> {
+    pub(super) fn advance(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
         while let Some(plain) = self.unread.pop_front() {
             let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
                 .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
@@ -80,7 +80,7 @@ impl Reader {
     }
 
     /// The server has closed: whether that ended the response.
-    pub(super) fn close(&mut self, draft: &mut Draft) -> Result<bool, ExchangeError> {
+    pub(super) fn close(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
         match self.parser.handle_close() {
             Ok(ended) => {
                 draft.complete = ended.is_some();
@@ -105,7 +105,7 @@ impl Reader {
     }
 }
 
-impl Draft {
+impl PartialResponse {
     pub(super) fn content(&self) -> u64 {
         self.content
     }

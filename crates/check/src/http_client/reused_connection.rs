@@ -1,6 +1,6 @@
 //! A connection that is used again as long as the server allows, and replaced when it does not.
 
-use super::{Ask, Client, Exchange, ExchangeError, HttpConnection};
+use super::{Client, Exchange, ExchangeError, HttpConnection, Request};
 use crate::stack::{Acknowledge, Receiver};
 
 /// Exchanges one after the other, on one connection if possible.
@@ -28,16 +28,16 @@ impl ReusedConnection {
     ///
     /// If there is no answer; also not on a new connection, where a used one was closed instead of
     /// answering (RFC 9112, section 9.3.1, tells clients to retry then).
-    pub fn ask(
+    pub fn request(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         acknowledge: Acknowledge,
         client: &mut Client,
     ) -> Result<Exchange, ExchangeError> {
-        let used = self.current.take_if(|connection| connection.takes_more());
+        let used = self.current.take_if(|connection| connection.accepts_requests());
         if let Some(mut connection) = used {
             connection.set_acknowledge(acknowledge);
-            match connection.ask(ask, &mut client.budget) {
+            match connection.request(request, &mut client.budget) {
                 Err(ExchangeError::ClosedUnanswered(_) | ExchangeError::Transport(_)) => {}
                 answer => {
                     self.current = Some(connection);
@@ -46,7 +46,7 @@ impl ReusedConnection {
             }
         }
         let mut connection = client.open(Receiver { acknowledge, ..self.receiver })?;
-        let answer = connection.ask(ask, &mut client.budget);
+        let answer = connection.request(request, &mut client.budget);
         self.current = Some(connection);
         answer
     }

@@ -1,7 +1,7 @@
 //! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
 //! when its last byte has come: that is what a stall inside it delays.
 
-mod listed;
+mod file_verifier;
 mod settings;
 
 pub use settings::TlsSettings;

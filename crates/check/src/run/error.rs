@@ -63,7 +63,7 @@ impl CheckError {
     }
 
     /// Whether another address of the same name may have a server.
-    pub(super) fn is_about_the_address(&self) -> bool {
+    pub(super) fn may_differ_by_address(&self) -> bool {
         let Self::Unanswered { error, .. } = self else { return false };
         matches!(
             error,

@@ -63,12 +63,12 @@ pub(super) fn reach(
     notes.extend(remarks(target, &page, &first));
     let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
     let idle = IdleWatch::new(idle);
-    let mut line = ReusedConnection::new(Receiver::ETHERNET);
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     for path in &options.paths {
         let other = Page::whole(path);
         let answer = client
             .get(&other, Some(ConnectionOption::KeepAlive))
-            .and_then(|ask| line.ask(&ask, Acknowledge::Promptly, &mut client))
+            .and_then(|request| reused.request(&request, Acknowledge::Promptly, &mut client))
             .map_err(|error| CheckError::Unanswered { server, error })?;
         facts.others.push((other, answer.content));
     }
@@ -89,9 +89,9 @@ fn first_answer(
     client: &mut Client,
     page: &Target,
 ) -> Result<(Exchange, HttpConnection), ExchangeError> {
-    let ask = client.get(&Page::whole(page.path()), None)?;
+    let request = client.get(&Page::whole(page.path()), None)?;
     let mut connection = client.open(Receiver::ETHERNET)?;
-    let exchange = connection.ask(&ask, &mut client.budget)?;
+    let exchange = connection.request(&request, &mut client.budget)?;
     Ok((exchange, connection))
 }
 

@@ -4,8 +4,8 @@
 //! SACK out of the offer, withhold an ACK longer than the kernel's own delayed-ACK timer, or make up
 //! segments. [`Capabilities`] says so and the probes draw their conclusions.
 
+mod pending_ack;
 mod receive;
-mod withhold;
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use nix::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use self::{receive::Receiving, withhold::Withheld};
+use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
     Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
     TransportError,
@@ -40,7 +40,7 @@ impl Stack for KernelStack {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             segments: false,
-            longest_delay: withhold::LONGEST,
+            longest_delay: pending_ack::LONGEST,
             without_sack: false,
             crafted_segments: false,
         }
@@ -52,7 +52,7 @@ impl Stack for KernelStack {
         receiver: Receiver,
         deadline: Instant,
     ) -> Result<Box<dyn Connection>, ConnectError> {
-        receive::warm_up();
+        receive::enable_timestamps();
         let begun = Instant::now();
         let socket = open(server, receiver, deadline).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => ConnectError::Refused(server),
@@ -61,7 +61,7 @@ impl Stack for KernelStack {
         })?;
         Ok(Box::new(KernelConnection {
             receiving: Receiving::new(&socket),
-            withheld: Withheld::new(receiver.acknowledge, &socket),
+            pending_ack: PendingAck::new(receiver.acknowledge, &socket),
             socket,
             handshake: begun.elapsed(),
             received: 0,
@@ -98,7 +98,7 @@ fn open(server: SocketAddr, receiver: Receiver, deadline: Instant) -> io::Result
 struct KernelConnection {
     socket: Socket,
     receiving: Receiving,
-    withheld: Withheld,
+    pending_ack: PendingAck,
     handshake: Duration,
     received: u64,
     /// When something was last sent or received.
@@ -125,7 +125,7 @@ impl Connection for KernelConnection {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), TransportError> {
         let deadline = Instant::now() + SEND_LIMIT;
-        self.events.extend(self.withheld.carried(self.received, Instant::now()));
+        self.events.extend(self.pending_ack.carried(self.received, Instant::now()));
         while !bytes.is_empty() {
             match self.socket.send(bytes) {
                 Ok(sent) => bytes = &bytes[sent..],
@@ -138,14 +138,14 @@ impl Connection for KernelConnection {
                 Err(error) => return Err(blame(&error)),
             }
         }
-        self.withheld.renew(&self.socket);
+        self.pending_ack.renew(&self.socket);
         self.active = Instant::now();
         Ok(())
     }
 
     fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
         let now = Instant::now();
-        self.events.extend(self.withheld.change(acknowledge, &self.socket, self.received, now));
+        self.events.extend(self.pending_ack.change(acknowledge, &self.socket, self.received, now));
     }
 
     fn next(&mut self, deadline: Instant) -> Option<StackEvent> {
@@ -157,7 +157,7 @@ impl Connection for KernelConnection {
                 continue;
             }
             let now = Instant::now();
-            self.events.extend(self.withheld.fire(&self.socket, self.received, now));
+            self.events.extend(self.pending_ack.fire(&self.socket, self.received, now));
             if !self.events.is_empty() {
                 continue;
             }
@@ -199,7 +199,7 @@ impl KernelConnection {
                     len,
                     retransmission: false,
                 }));
-                self.events.extend(self.withheld.arrived(&self.socket, self.received, at));
+                self.events.extend(self.pending_ack.arrived(&self.socket, self.received, at));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -210,7 +210,7 @@ impl KernelConnection {
 
     /// Waits for the socket, the withheld ACK or `deadline`, whichever is first; may return early.
     fn rest(&mut self, deadline: Instant, now: Instant) {
-        let until = self.withheld.due().map_or(deadline, |due| due.min(deadline));
+        let until = self.pending_ack.due().map_or(deadline, |due| due.min(deadline));
         match self.half {
             // Two segments that follow each other closely merge into one read unless the reader is
             // awake when the first one comes.

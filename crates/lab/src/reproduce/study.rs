@@ -84,7 +84,7 @@ impl Studied {
         measure: fn(&Outcome<Stalls>) -> Option<f64>,
         labels: &[(&str, &str)],
     ) -> Result<f64, ReproduceError> {
-        let found = self.outcomes.iter().find(|outcome| outcome.is(labels)).and_then(measure);
+        let found = self.outcomes.iter().find(|outcome| outcome.matches(labels)).and_then(measure);
         found.ok_or_else(|| ReproduceError::NoCase { case: format!("{labels:?}") })
     }
 }

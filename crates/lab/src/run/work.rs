@@ -208,31 +208,31 @@ impl Team<'_> {
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {
         let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
-        let given_up = AtomicBool::new(false);
+        let cancelled = AtomicBool::new(false);
         let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
         // A thread goes on when its last row is taken: what is not in the journal yet stays little.
         let (send, receive) = mpsc::sync_channel(0);
         thread::scope(|scope| {
             for clock in &clocks {
                 let send = send.clone();
-                let given_up = &given_up;
-                scope.spawn(move || self.one_after_the_other(clock, given_up, &send));
+                let cancelled = &cancelled;
+                scope.spawn(move || self.run_rows(clock, cancelled, &send));
             }
             drop(send);
             let outcome = self.listen(receive, &clocks, tell);
-            given_up.store(true, Ordering::Relaxed);
+            cancelled.store(true, Ordering::Relaxed);
             outcome
         })
     }
 
-    fn one_after_the_other(
+    fn run_rows(
         &self,
         clock: &AtomicU64,
-        given_up: &AtomicBool,
+        cancelled: &AtomicBool,
         send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let mut watch = Watch { stop: [self.stop, given_up], clock };
+            let mut watch = Watch { stop: [self.stop, cancelled], clock };
             if !watch.goes_on(Instant::EPOCH) {
                 // A run too short to be asked would else go on to the next one.
                 break;

@@ -14,7 +14,7 @@ use ackwise_http::{
     Method, Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
 };
 
-use super::{Close, Drain, Failure, Follows, Plan, plan::Message};
+use super::{AfterWrite, Close, Drain, Failure, Plan, plan::Message};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step<'p> {
     /// Write, and tell [`ClientConnection::handle_written`].
-    Write(&'p [u8], Follows),
+    Write(&'p [u8], AfterWrite),
     /// Read, and tell [`ClientConnection::handle_bytes`] or [`ClientConnection::handle_end`].
     Read,
     /// Close our half, and tell [`ClientConnection::handle_half_closed`].
@@ -84,8 +84,10 @@ impl ClientConnection {
     /// What to do now.
     pub(super) fn step<'p>(&self, plan: &'p Plan) -> Step<'p> {
         match self.phase {
-            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), Follows::Nothing),
-            Phase::SayingClose if self.side.sending => Step::Write(self.rest(plan), Follows::Close),
+            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), AfterWrite::Nothing),
+            Phase::SayingClose if self.side.sending => {
+                Step::Write(self.rest(plan), AfterWrite::Close)
+            }
             Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
             Phase::HalfClosing => Step::HalfClose,
             Phase::SayingClose | Phase::Over => Step::Close,
@@ -329,7 +331,7 @@ mod tests {
         client.said();
         client.hears(KEPT).unwrap();
         let Step::Write(_, follows) = client.connection.step(&client.plan) else { panic!() };
-        assert_eq!(follows, Follows::Close);
+        assert_eq!(follows, AfterWrite::Close);
         assert_eq!(client.said(), said("CLIENT_CLOSE * HTTP/1.1|", Step::Close));
     }
 

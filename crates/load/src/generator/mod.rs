@@ -47,10 +47,10 @@ mod transport;
 pub use failure::Failure;
 pub use kernel::KernelTransport;
 #[cfg(target_os = "linux")]
-pub(crate) use kernel::is_about_the_port;
+pub(crate) use kernel::is_port_in_use;
 pub use plan::{Close, Drain, Plan};
-pub use run::{Ended, Load, Loaded, RunError, Watch, run};
+pub use run::{EndReason, Load, LoadResult, NextCall, RunError, run};
 pub use schedule::{Pace, Schedule};
 pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally};
-pub use transport::{Broken, ConnectError, Follows, Read, Slot, Transport};
+pub use transport::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};

@@ -26,7 +26,7 @@ pub struct Load {
 /// When the one who watches a run wants to be called again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Watch {
+pub enum NextCall {
     /// After that time.
     After(Duration),
     /// Not before the end.
@@ -38,13 +38,13 @@ pub enum Watch {
 /// A run that has come to an end.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadResult {
     /// What came of it.
     pub tally: Tally,
     /// From the first start to the last end.
     pub elapsed: Duration,
     /// Why no more connections were started.
-    pub ended: Ended,
+    pub ended: EndReason,
     /// Connections that were due in an open loop and were not started.
     pub missed: u64,
 }
@@ -52,7 +52,7 @@ pub struct Loaded {
 /// Why a run came to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum EndReason {
     /// The schedule has come to its end.
     AsPlanned,
     /// Whoever watched stopped it.
@@ -86,21 +86,21 @@ pub enum RunError {
 pub fn run<T: Transport>(
     transport: &mut T,
     load: Load,
-    mut watch: impl FnMut(&mut T, &Tally) -> Watch,
-) -> Result<Loaded, RunError> {
+    mut watch: impl FnMut(&mut T, &Tally) -> NextCall,
+) -> Result<LoadResult, RunError> {
     let mut run = Run::new(transport, load);
     let mut ready = Vec::new();
     let mut due = Some(run.now());
     loop {
         if due.is_some_and(|due| due <= run.now()) {
             due = match watch(run.transport, &run.tally) {
-                Watch::After(span) => Some(run.now() + span),
-                Watch::Never => None,
-                Watch::Stop => return Ok(run.stop(Ended::Stopped)),
+                NextCall::After(span) => Some(run.now() + span),
+                NextCall::Never => None,
+                NextCall::Stop => return Ok(run.stop(EndReason::Stopped)),
             };
         }
         let wake = match run.start_due()? {
-            Due::Ended(ended) if run.open == 0 || ended == Ended::NothingAnswered => {
+            Due::Ended(ended) if run.open == 0 || ended == EndReason::NothingAnswered => {
                 return Ok(run.stop(ended));
             }
             Due::Ended(_) | Due::WhenOneEnds => run.now() + SWEEP_INTERVAL,
@@ -142,7 +142,7 @@ struct Active {
 enum Due {
     At(Duration),
     WhenOneEnds,
-    Ended(Ended),
+    Ended(EndReason),
 }
 
 /// What came of a turn.
@@ -181,16 +181,16 @@ impl<'t, T: Transport> Run<'t, T> {
     fn start_due(&mut self) -> Result<Due, RunError> {
         loop {
             if self.is_hopeless() {
-                return Ok(Due::Ended(Ended::NothingAnswered));
+                return Ok(Due::Ended(EndReason::NothingAnswered));
             }
             if self.without_port {
-                return Ok(Due::Ended(Ended::NoPort));
+                return Ok(Due::Ended(EndReason::NoPort));
             }
             match self.load.schedule.next(self.now()) {
                 Next::Start(intended) => self.start(intended)?,
                 Next::At(at) => return Ok(Due::At(at)),
                 Next::WhenOneEnds => return Ok(Due::WhenOneEnds),
-                Next::Over => return Ok(Due::Ended(Ended::AsPlanned)),
+                Next::Over => return Ok(Due::Ended(EndReason::AsPlanned)),
             }
         }
     }
@@ -199,7 +199,7 @@ impl<'t, T: Transport> Run<'t, T> {
         let slot = self.free.pop().expect("the schedule has as many slots");
         match self.transport.connect(slot) {
             Ok(()) => self.open(slot, intended),
-            Err(ConnectError::Broken(broken)) => {
+            Err(ConnectError::Failed(broken)) => {
                 self.tally.count_connection(Duration::ZERO);
                 self.tally.count_failure(broken.into());
                 self.give_back(slot);
@@ -348,10 +348,10 @@ impl<'t, T: Transport> Run<'t, T> {
         let enough = 2 * self.active.len() as u64;
         let silent = self.now() >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS);
         let enough = if silent { enough } else { enough.max(HOPELESS_AT_LEAST) };
-        !self.tally.was_heard() && self.tally.failed() >= enough
+        !self.tally.has_response() && self.tally.failed() >= enough
     }
 
-    fn stop(mut self, ended: Ended) -> Loaded {
+    fn stop(mut self, ended: EndReason) -> LoadResult {
         for at in 0..self.active.len() {
             if self.active[at].take().is_some() {
                 self.tally.count_unfinished();
@@ -359,8 +359,8 @@ impl<'t, T: Transport> Run<'t, T> {
                 self.last_end = self.now();
             }
         }
-        let missed = if ended == Ended::AsPlanned { self.load.schedule.missed() } else { 0 };
-        Loaded { tally: self.tally, elapsed: self.last_end, ended, missed }
+        let missed = if ended == EndReason::AsPlanned { self.load.schedule.missed() } else { 0 };
+        LoadResult { tally: self.tally, elapsed: self.last_end, ended, missed }
     }
 }
 

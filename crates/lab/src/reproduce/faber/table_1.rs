@@ -39,7 +39,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     let unloaded = outcomes.first().and_then(throughput);
     for row in 0..published.rows.len() {
         let entries = published.cell(row, KEY).unwrap_or_default();
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[(KEY, entries)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[(KEY, entries)]));
         let outcome =
             outcome.ok_or_else(|| ReproduceError::NoCase { case: format!("{entries} {KEY}") })?;
         results.throughput.push(throughput(outcome).unwrap_or_default());

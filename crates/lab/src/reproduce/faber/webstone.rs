@@ -83,7 +83,7 @@ fn run(
     };
     let mut results = Results { table, rates: [0.0; 3], memory: [0.0; 3], refused: [0.0; 3] };
     for (system, name) in SYSTEMS.into_iter().enumerate() {
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[("system", name)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("system", name)]));
         let outcome = outcome.ok_or_else(|| ReproduceError::NoCase { case: name.to_owned() })?;
         results.rates[system] = connection_rate(outcome).unwrap_or_default();
         results.memory[system] = server_memory(outcome).unwrap_or_default();

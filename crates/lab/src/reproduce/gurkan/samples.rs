@@ -26,7 +26,7 @@ pub(super) fn tables() -> Result<Vec<ComparisonTable>, ReproduceError> {
 
 fn table(plan: Plan, outcomes: &[Outcome<Requests>]) -> Result<ComparisonTable, ReproduceError> {
     let published = Published::named(id(plan))?;
-    let outcome = outcomes.iter().find(|outcome| outcome.is(&[("plan", plan.name())]));
+    let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("plan", plan.name())]));
     let outcome = outcome.ok_or_else(|| ReproduceError::NoCase { case: plan.name().to_owned() })?;
     let rows = (0..published.rows.len()).flat_map(|place| rows(&published, place, &outcome.seen));
     Ok(ComparisonTable {

@@ -62,7 +62,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     for (row, limit) in LIMITS.into_iter().enumerate() {
         let case = published.case(row, &["protocol", "fixes"]);
         let name = case.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(" ");
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[("row", &name)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("row", &name)]));
         let outcome = outcome.ok_or(ReproduceError::NoCase { case: name })?;
         results.page_ms[row] = page_ms(outcome).unwrap_or_default();
         results.stalls[row] = stalls_per_page(outcome).unwrap_or_default();

@@ -62,11 +62,11 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
 
 /// The model has no stalls, so it is for rows without any.
 fn is_modelled(outcome: &Outcome<Stalls>) -> bool {
-    is_http(outcome) || outcome.is(&[("row", "p-http both")])
+    is_http(outcome) || outcome.matches(&[("row", "p-http both")])
 }
 
 fn is_http(outcome: &Outcome<Stalls>) -> bool {
-    outcome.is(&[("row", "http none")])
+    outcome.matches(&[("row", "http none")])
 }
 
 fn modelled(outcome: &Outcome<Stalls>) -> [Row; 3] {

@@ -54,7 +54,7 @@ impl<'a> Grid<'a> {
 
 impl Grid<'_> {
     /// The lines without the header.
-    pub(crate) fn words(&self) -> Vec<Vec<String>> {
+    pub(crate) fn cells(&self) -> Vec<Vec<String>> {
         let words = |line: &Vec<Entry<'_>>| line.iter().map(|it| it.text.clone()).collect();
         self.lines.iter().map(words).collect()
     }
@@ -142,7 +142,7 @@ mod tests {
         let table = ComparisonTable { rows, ..ComparisonTable::default() };
         let grid = Grid::of(&table);
         assert_eq!(grid.header, ["case", "mean_ms", "stalls"]);
-        let lines = grid.words();
+        let lines = grid.cells();
         assert_eq!(lines, [["a", "605 → 600 (−0.8 %)", "3 ="], ["b", "26.25", ""]]);
     }
 

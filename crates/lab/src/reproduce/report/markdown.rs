@@ -41,7 +41,7 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
 fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
     writeln!(out, "\n### {}\n\n`{}`\n", table.title, table.id)?;
     let grid = Grid::of(table);
-    let (header, lines, keys) = (&grid.header, grid.words(), grid.keys);
+    let (header, lines, keys) = (&grid.header, grid.cells(), grid.keys);
     writeln!(out, "{}", line(header))?;
     let rule = (0..header.len()).map(|column| if column < keys { "---" } else { "---:" });
     writeln!(out, "{}", line(&rule.map(str::to_owned).collect::<Vec<_>>()))?;

@@ -30,7 +30,7 @@ fn write(out: &mut String, reproduction: &Reproduction) -> fmt::Result {
 fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
     writeln!(out, "{}: {}", table.id, table.title)?;
     let grid = Grid::of(table);
-    let (header, lines) = (&grid.header, grid.words());
+    let (header, lines) = (&grid.header, grid.cells());
     let all = || std::iter::once(header).chain(&lines);
     let width = |column: usize| all().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..header.len()).map(width).collect();

@@ -18,7 +18,7 @@ pub(super) fn figures(tables: &[ComparisonTable]) -> Vec<Figure> {
         let plots = [8, 16].map(|web| Block::Plot(initial_windows(tables, plan, web)));
         let title = format!(
             "Figure 4.{number}: retrieval rate by FTP clients and initial window, {}",
-            plan.words()
+            plan.title()
         );
         Figure::new(title, plots.into_iter().chain([Block::Text(RINGS.to_owned())]))
     });
@@ -30,14 +30,14 @@ fn plans(tables: &[ComparisonTable], web: u32) -> Plot {
     let mut plot = Plot::new(format!("{web} web clients"), AXES);
     for (hue, plan) in Plan::PRINTED.into_iter().enumerate() {
         let table = find(tables, tables::id(plan));
-        plot.lines.extend(both(table, web, "rate_mean", plan.words(), hue));
+        plot.lines.extend(both(table, web, "rate_mean", plan.title(), hue));
     }
     plot
 }
 
 /// A line for each initial window.
 fn initial_windows(tables: &[ComparisonTable], plan: Plan, web: u32) -> Plot {
-    let mut plot = Plot::new(format!("{}, {web} web clients", plan.words()), AXES);
+    let mut plot = Plot::new(format!("{}, {web} web clients", plan.title()), AXES);
     let table = find(tables, windows::id(plan));
     for (hue, window) in (1..=3).enumerate() {
         let measure = format!("{}_iw{window}_rate_mean", plan.name());

@@ -12,13 +12,13 @@ use super::{
         row::Row,
         summary::{Summary, summaries},
     },
-    Shown, labels,
+    MeasureFilter, labels,
     table::cell,
 };
 
 /// What a page says beside the rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct About<'a> {
+pub struct PageNotes<'a> {
     /// What the experiment is about.
     pub title: &'a str,
     /// The packets of the only row.
@@ -34,7 +34,7 @@ pub struct About<'a> {
 /// assert!(html(&[], &Shown::default(), &about).contains("0 cases"));
 /// ```
 #[must_use]
-pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
+pub fn html(rows: &[Row], filter: &MeasureFilter, about: &PageNotes<'_>) -> String {
     let name = rows.first().map_or("", |row| row.experiment.as_str());
     let mut page = Page::new(format!("ackwise run {name}"));
     if !about.title.is_empty() {
@@ -42,7 +42,7 @@ pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
     }
     let summaries = summaries(rows);
     page.add_lead(size(rows, &summaries));
-    let measures = shown.measures(rows);
+    let measures = filter.measures(rows);
     let labels = labels(rows);
     if let Some(variable) = Variable::first_of(&labels, &summaries) {
         let plots = measures.iter().filter_map(|measure| plot(measure, &variable, &summaries));

@@ -11,14 +11,14 @@ use socket2::Socket;
 use crate::stack::{Acknowledge, StackEvent};
 
 /// What of the server's stream is unacknowledged, and until when.
-pub(super) struct Withheld {
+pub(super) struct PendingAck {
     acknowledge: Acknowledge,
     /// Everything before this offset is acknowledged.
     acknowledged: u64,
     due: Option<Instant>,
 }
 
-impl Withheld {
+impl PendingAck {
     pub(super) fn new(acknowledge: Acknowledge, socket: &Socket) -> Self {
         let withheld = Self { acknowledge, acknowledged: 0, due: None };
         withheld.renew(socket);
