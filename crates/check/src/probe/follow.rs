@@ -282,7 +282,7 @@ const FEW: usize = 3;
 /// that accuse, three at each of two delays,
 const ENOUGH: usize = 6;
 
-/// and after which doubts weigh.
+/// and after which trials that contradict it weigh more.
 const PLENTY: usize = 10;
 
 /// How long Linux holds what is corked.
