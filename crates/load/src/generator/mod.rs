@@ -16,7 +16,7 @@
 //!
 //! use ackwise_http::Behaviour;
 //! use ackwise_load::generator::{
-//!     Close, KernelTransport, Load, Pace, Plan, Schedule, Sources, Watch, run,
+//!     Close, KernelTransport, Load, NextCall, Pace, Plan, Schedule, Sources, run,
 //! };
 //! use ackwise_serve::{Config, Server};
 //!
@@ -26,7 +26,7 @@
 //! let load = Load { plan, schedule, timeout: Duration::from_secs(5) };
 //! let mut transport = KernelTransport::new(server.local_addr(), Sources::Any, 4)?;
 //!
-//! let result = run(&mut transport, load, |_, _| Watch::Never)?;
+//! let result = run(&mut transport, load, |_, _| NextCall::Never)?;
 //! assert_eq!((result.tally.answered(), result.tally.failed()), (20, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
