@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_http::EncodeError;
 use ackwise_report::{Unresolved, words::counted};
 
-use crate::generator::{Broken, ConnectError, Failure, RunError};
+use crate::generator::{ConnectError, ConnectionError, Failure, RunError};
 
 /// Why a run could not be made, or brought nothing.
 #[derive(Debug, thiserror::Error)]
@@ -51,10 +51,12 @@ pub enum LoadError {
 
 fn unanswered(server: SocketAddr, failed: u64, failure: Failure) -> String {
     match failure {
-        Failure::Broken(Broken::Refused) => {
+        Failure::Connection(ConnectionError::Refused) => {
             format!("cannot connect to {server}: {failure} (expected a listener)")
         }
-        Failure::Broken(Broken::Unreachable) => format!("cannot connect to {server}: {failure}"),
+        Failure::Connection(ConnectionError::Unreachable) => {
+            format!("cannot connect to {server}: {failure}")
+        }
         _ => format!("no response from {server} to {}: {failure}", counted(failed, "request")),
     }
 }

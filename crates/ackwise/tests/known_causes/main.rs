@@ -13,9 +13,9 @@ mod cases;
 mod http;
 mod lab;
 mod peer;
+mod scenario;
 mod score;
 #[path = "../real_servers/site.rs"]
 mod site;
-mod talk;
 mod tap;
 mod truth;

@@ -16,23 +16,23 @@ use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
 
 use super::{
     lab::{self, Lab},
+    scenario::{Observation, Scenario},
     score::{Finding, Score},
-    talk::{Talk, Watched},
     truth::Truth,
 };
 
-/// Talks on a cable, and holds the verdicts at both ends to what was injected.
-fn judge_on_cable(name: &str, talk: &Talk) {
-    judge_talk(name, talk, &[], Lab::with_cable);
+/// Runs the scenario over a cable, and compares the verdicts at both ends with what was injected.
+fn judge_on_cable(name: &str, scenario: &Scenario) {
+    judge_scenario(name, scenario, &[], Lab::with_cable);
 }
 
 /// As that, on an emulated link. What it `granted` costs in any case accuses nobody.
-fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorOptions) {
-    judge_talk(name, talk, granted, || Lab::with_link(options));
+fn judge_on_link(name: &str, scenario: &Scenario, granted: &[Cause], options: &EmulatorOptions) {
+    judge_scenario(name, scenario, granted, || Lab::with_link(options));
 }
 
-fn judge_talk(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
-    judge(name, talk.all_exchanges(), granted, lab, |lab, truth| talk.hold(lab, truth));
+fn judge_scenario(name: &str, scenario: &Scenario, granted: &[Cause], lab: impl Fn() -> Lab) {
+    judge(name, scenario.total_exchanges(), granted, lab, |lab, truth| scenario.run(lab, truth));
 }
 
 /// Lets `act` make so many exchanges, until the verdicts are good or have been wrong too often.
@@ -56,7 +56,7 @@ fn judge(
     let mut wrong = 0;
     for number in 1..=ATTEMPTS {
         let lab = lab();
-        let watched = Watched::watch(name, &lab, |truth| act(&lab, truth));
+        let watched = Observation::watch(name, &lab, |truth| act(&lab, truth));
         let (finding, table) = compare(name, &watched, exchanges, granted);
         println!("{name}: attempt {number}: {finding:?}, {wrong} wrong before\n{table}");
         match finding {
@@ -72,7 +72,7 @@ fn judge(
 /// The worse of what both ends saw, and what that was.
 fn compare(
     name: &str,
-    watched: &Watched,
+    watched: &Observation,
     exchanges: usize,
     granted: &[Cause],
 ) -> (Finding, String) {

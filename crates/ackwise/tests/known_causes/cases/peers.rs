@@ -15,7 +15,7 @@ use crate::{
     http::{body, read_message, response_head},
     lab::{self, Lab},
     peer::{Peer, curl},
-    talk::think,
+    scenario::think,
     truth::Truth,
 };
 

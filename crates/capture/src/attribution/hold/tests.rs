@@ -136,26 +136,26 @@ fn nagle_is_told_from_a_full_congestion_window() {
 
 #[test]
 fn a_cork_timer_is_told_from_think_time() {
-    let quiet = |since| Facts { since_ack: micros(since), ..CORKED };
+    let acked = |since| Facts { since_ack: micros(since), ..CORKED };
     check(&[
         ("after 200 ms", CORKED, Wait::Cork, Medium),
-        ("the earliest", quiet(195_000), Wait::Cork, Medium),
-        ("earlier", quiet(194_999), Wait::Application, High),
+        ("the earliest", acked(195_000), Wait::Cork, Medium),
+        ("earlier", acked(194_999), Wait::Application, High),
         (
             "the latest",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_000) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_000) },
             Wait::Cork,
             Medium,
         ),
         (
             "later",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_001) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_001) },
             Wait::Application,
             High,
         ),
         (
             "the timer runs since the data",
-            Facts { since_data: Nanos::from_millis(200), ..quiet(300_000) },
+            Facts { since_data: Nanos::from_millis(200), ..acked(300_000) },
             Wait::Cork,
             Medium,
         ),

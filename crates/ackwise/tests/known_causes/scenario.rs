@@ -1,4 +1,4 @@
-//! A client and a server that talk as a case wants it, watched at both ends.
+//! What the client and the server of a case do, captured at both ends.
 
 use std::{
     fmt,
@@ -27,10 +27,11 @@ use super::{
 /// What one end does in one exchange.
 pub(crate) type Part = Box<dyn Fn(&mut TcpStream, usize, &Truth) + Sync>;
 
-/// A client and a server with a habit.
-pub(crate) struct Talk {
-    /// So many connections, one after the other, with so many exchanges on each.
+/// What a client and a server do, and on how many connections.
+pub(crate) struct Scenario {
+    /// One after the other.
     pub connections: usize,
+    /// On each connection.
     pub exchanges: usize,
     /// Prepares the server's socket: accepted ones inherit what is set on it.
     pub listen: fn(SockRef<'_>),
@@ -40,14 +41,14 @@ pub(crate) struct Talk {
     pub server: Part,
 }
 
-/// What was measured, and what was seen.
+/// What the programs measured, and what the captures show.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct Observation {
     pub injected: Vec<Injected>,
     pub seen: Vec<(Party, Analysis)>,
 }
 
-impl Watched {
+impl Observation {
     /// Watches at both ends while something is done. The captures stay until the next time.
     pub(crate) fn watch(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -63,9 +64,9 @@ impl Watched {
     }
 }
 
-impl Talk {
-    /// Talks once.
-    pub(crate) fn hold(&self, lab: &Lab, truth: &Truth) {
+impl Scenario {
+    /// Runs both programs once.
+    pub(crate) fn run(&self, lab: &Lab, truth: &Truth) {
         let address = SocketAddr::from((lab.server.address, 80));
         let listener =
             lab.server.inside(|| TcpListener::bind(address)).expect("nobody has port 80");
@@ -107,7 +108,7 @@ impl Talk {
     }
 
     /// Exchanges on all its connections.
-    pub(crate) const fn all_exchanges(&self) -> usize {
+    pub(crate) const fn total_exchanges(&self) -> usize {
         self.connections * self.exchanges
     }
 }
@@ -124,7 +125,7 @@ fn analyse(file: &Path) -> Analysis {
 }
 
 /// Programs that do nothing, to begin with.
-impl Default for Talk {
+impl Default for Scenario {
     fn default() -> Self {
         Self {
             connections: 1,
@@ -137,7 +138,7 @@ impl Default for Talk {
     }
 }
 
-impl fmt::Debug for Talk {
+impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Talk").field("exchanges", &self.exchanges).finish_non_exhaustive()
     }
