@@ -4,7 +4,7 @@ use std::{
     fmt,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use ackwise_capture::{
     read::Source,
 };
 use ackwise_cause::Party;
+use ackwise_linux::emulator::Scheduling;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{
@@ -40,6 +41,13 @@ pub(crate) struct Talk {
     pub server: Part,
 }
 
+/// What was measured, and where the captures of both ends are.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    injected: Vec<Injected>,
+    captures: [(Party, PathBuf); 2],
+}
+
 /// What was measured, and what was seen.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -47,9 +55,9 @@ pub(crate) struct Watched {
     pub seen: Vec<(Party, Analysis)>,
 }
 
-impl Watched {
-    /// Watches at both ends while something is done. The captures stay until the next time.
-    pub(crate) fn watch(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
+impl Recorded {
+    /// Captures at both ends while something is done. The captures stay until the next time.
+    pub(crate) fn record(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let taps =
             [(Party::Client, &lab.client), (Party::Server, &lab.server)].map(|(at, host)| {
@@ -58,8 +66,14 @@ impl Watched {
             });
         let truth = Truth::default();
         act(&truth);
-        let seen = taps.map(|(at, tap)| (at, analyse(&tap.stop())));
-        Self { injected: truth.into_inner(), seen: seen.into() }
+        let captures = taps.map(|(at, tap)| (at, tap.stop()));
+        Self { injected: truth.into_inner(), captures }
+    }
+
+    /// Explains both captures.
+    pub(crate) fn analyse(self) -> Watched {
+        let seen = self.captures.map(|(at, capture)| (at, analyse(&capture)));
+        Watched { injected: self.injected, seen: seen.into() }
     }
 }
 
@@ -72,6 +86,7 @@ impl Talk {
         (self.listen)(SockRef::from(&listener));
         thread::scope(|scope| {
             scope.spawn(|| {
+                run_before_others();
                 for connection in 0..self.connections {
                     let (stream, _) = listener.accept().expect("the client connects");
                     let mut stream = self.play(&self.server, stream, connection, truth);
@@ -79,13 +94,17 @@ impl Talk {
                     let _ = stream.read(&mut [0]);
                 }
             });
-            for connection in 0..self.connections {
-                let socket = lab.client.inside(|| Socket::new(Domain::IPV4, Type::STREAM, None));
-                let socket = socket.expect("there are sockets");
-                (self.connect)(SockRef::from(&socket));
-                socket.connect(&address.into()).expect("the server listens");
-                self.play(&self.client, socket.into(), connection, truth);
-            }
+            scope.spawn(|| {
+                run_before_others();
+                for connection in 0..self.connections {
+                    let socket =
+                        lab.client.inside(|| Socket::new(Domain::IPV4, Type::STREAM, None));
+                    let socket = socket.expect("there are sockets");
+                    (self.connect)(SockRef::from(&socket));
+                    socket.connect(&address.into()).expect("the server listens");
+                    self.play(&self.client, socket.into(), connection, truth);
+                }
+            });
         });
     }
 
@@ -146,6 +165,15 @@ impl fmt::Debug for Talk {
 /// What is written goes at once.
 pub(crate) fn without_nagle(socket: SockRef<'_>) {
     socket.set_tcp_nodelay(true).expect("a TCP socket takes that");
+}
+
+/// A program that other programs keep from running pauses, and a pause that nobody injected is rightly
+/// found.
+fn run_before_others() {
+    let scheduling = Scheduling::prefer_round_robin();
+    if let Scheduling::Normal { .. } = scheduling {
+        println!("client and server may pause: {scheduling}");
+    }
 }
 
 /// Works, as far as anybody else sees.
