@@ -133,6 +133,9 @@ impl Hold {
                 _ => Self::new(Wait::Nagle, Confidence::Medium),
             };
         }
+        if facts.waits_for_two_segments_of_window() {
+            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
+        }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
             return Self::new(Wait::Application, Confidence::Medium);
         }
@@ -188,6 +191,14 @@ impl Facts {
     fn window_was_closed(&self) -> bool {
         self.usable_window.is_some_and(|usable_window| usable_window < self.bytes.min(self.full))
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
+    }
+
+    /// Linux lets a receive window that has room for one segment wait for room for more
+    /// (`tcp_tso_should_defer`). The congestion window had more room.
+    fn waits_for_two_segments_of_window(&self) -> bool {
+        self.usable_window.is_some_and(|usable_window| usable_window < 2 * self.full)
+            && self.flight[0] > self.full
+            && self.flight[0] + self.bytes <= self.least_window
     }
 
     /// Perhaps it was sent before, and lost before the vantage point. What follows PSH and fills a

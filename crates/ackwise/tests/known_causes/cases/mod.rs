@@ -14,41 +14,42 @@ use std::sync::{Mutex, PoisonError};
 use ackwise_cause::Cause;
 use ackwise_link::LinkConfig;
 use ackwise_linux::{
-    emulator::{Doubt, EmulatorOptions},
+    emulator::{Disturbance, EmulatorOptions},
     testing::skip,
 };
 
 use super::{
     lab::{self, Lab},
+    scenario::{Observation, Recorded, Scenario},
     score::Score,
-    talk::{Recorded, Talk, Watched},
     truth::Truth,
 };
 
-/// Talks on a link that costs nothing, and holds the verdicts at both ends to what was injected.
-fn judge_on_ideal_link(name: &str, talk: &Talk) {
-    judge_on_link(name, talk, &[], &EmulatorOptions::symmetric(LinkConfig::IDEAL));
+/// Runs the scenario over a link that costs nothing, and compares the verdicts at both ends with what
+/// was injected.
+fn judge_on_ideal_link(name: &str, scenario: &Scenario) {
+    judge_on_link(name, scenario, &[], &EmulatorOptions::symmetric(LinkConfig::IDEAL));
 }
 
 /// As that, on another link. What it `granted` costs in any case accuses nobody.
-fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorOptions) {
-    judge_talk(name, talk, granted, || Lab::with_link(options));
+fn judge_on_link(name: &str, scenario: &Scenario, granted: &[Cause], options: &EmulatorOptions) {
+    judge_scenario(name, scenario, granted, || Lab::with_link(options));
 }
 
-fn judge_talk(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
-    judge(name, talk.all_exchanges(), granted, lab, |lab, truth| talk.hold(lab, truth));
+fn judge_scenario(name: &str, scenario: &Scenario, granted: &[Cause], lab: impl Fn() -> Lab) {
+    judge(name, scenario.total_exchanges(), granted, lab, |lab, truth| scenario.run(lab, truth));
 }
 
 /// Lets `act` make so many exchanges. The verdicts must be right in the first run that the link does
-/// not doubt; a cable doubts none.
+/// not doubt; a cable disturbances none.
 fn judge(
     name: &str,
     exchanges: usize,
     granted: &[Cause],
     lab: impl Fn() -> Lab,
-    act: impl Fn(&Lab, &Truth),
+    act: impl Fn(&Lab, &Truth) + Sync,
 ) {
-    /// A run that the emulator doubts is repeated at most so often: our choice.
+    /// A run that the emulator disturbances is repeated at most so often: our choice.
     const MAX_REPEATS: u32 = 3;
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
@@ -61,24 +62,24 @@ fn judge(
         let recorded = Recorded::record(name, &lab, |truth| act(&lab, truth));
         // Before any verdict is computed: a run is not called disturbed because its verdict is wrong.
         let link = lab.emulator.take().map(|link| link.stop().expect("nobody removed its devices"));
-        let doubts = link.map(|report| report.doubts()).unwrap_or_default();
-        if !doubts.is_empty() {
-            println!("{name}: run {run} is doubtful: {}", in_lines(&doubts));
+        let disturbances = link.map(|report| report.disturbances()).unwrap_or_default();
+        if !disturbances.is_empty() {
+            println!("{name}: run {run} was disturbed: {}", in_lines(&disturbances));
             continue;
         }
         let wrong = compare(name, &recorded.analyse(), exchanges, granted);
         assert!(wrong.is_empty(), "{name}: run {run}:\n{wrong}");
         return;
     }
-    panic!("{name}: the emulator doubts every run: the machine has too much else to do");
+    panic!("{name}: every run was disturbed: the machine is too busy");
 }
 
-fn in_lines(doubts: &[Doubt]) -> String {
-    doubts.iter().map(|doubt| format!("\n  {doubt}")).collect()
+fn in_lines(disturbances: &[Disturbance]) -> String {
+    disturbances.iter().map(|it| format!("\n  {it}")).collect()
 }
 
 /// What is wrong with what either end saw; empty if nothing is.
-fn compare(name: &str, watched: &Watched, exchanges: usize, granted: &[Cause]) -> String {
+fn compare(name: &str, watched: &Observation, exchanges: usize, granted: &[Cause]) -> String {
     let mut wrong = String::new();
     for (at, analysis) in &watched.seen {
         let score = Score::of(analysis, &watched.injected, granted);

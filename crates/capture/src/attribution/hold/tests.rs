@@ -124,6 +124,19 @@ fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_s
 }
 
 #[test]
+fn linux_waits_for_room_for_two_segments() {
+    let held = Facts { usable_window: Some(FULL), flight: [5 * FULL, 4 * FULL], ..BULK };
+    let edge = Facts { flight: [9 * FULL, 8 * FULL], ..held };
+    check(&[
+        ("room for one", held, RECEIVE_WINDOW, Medium),
+        ("room for two", Facts { usable_window: Some(2 * FULL), ..held }, Wait::SlowStart, High),
+        ("a full congestion window, but for one", edge, RECEIVE_WINDOW, Medium),
+        ("a full congestion window", Facts { bytes: FULL + 1, ..edge }, Wait::SlowStart, High),
+        ("one segment outstanding", Facts { flight: [FULL, 0], ..held }, Wait::SlowStart, High),
+    ]);
+}
+
+#[test]
 fn no_congestion_window_holds_two_small_segments() {
     let small = Facts { nagle: NagleHabit::Off, sure_window: 2 * FULL, ..SMALL };
     let full = Facts { bytes: FULL, flight: [FULL, 0], ..small };
@@ -185,26 +198,26 @@ fn nagle_is_told_from_a_full_congestion_window() {
 
 #[test]
 fn a_cork_timer_is_told_from_think_time() {
-    let quiet = |since| Facts { since_ack: micros(since), ..CORKED };
+    let acked = |since| Facts { since_ack: micros(since), ..CORKED };
     check(&[
         ("after 200 ms", CORKED, Wait::Cork, Medium),
-        ("the earliest", quiet(195_000), Wait::Cork, Medium),
-        ("earlier", quiet(194_999), Wait::Application, High),
+        ("the earliest", acked(195_000), Wait::Cork, Medium),
+        ("earlier", acked(194_999), Wait::Application, High),
         (
             "the latest",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_000) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_000) },
             Wait::Cork,
             Medium,
         ),
         (
             "later",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_001) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_001) },
             Wait::Application,
             High,
         ),
         (
             "the timer runs since the data",
-            Facts { since_data: Nanos::from_millis(200), ..quiet(300_000) },
+            Facts { since_data: Nanos::from_millis(200), ..acked(300_000) },
             Wait::Cork,
             Medium,
         ),
