@@ -4,7 +4,7 @@ use std::{
     fmt,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use ackwise_capture::{
     read::Source,
 };
 use ackwise_cause::Party;
+use ackwise_linux::emulator::Scheduling;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{
@@ -41,6 +42,13 @@ pub(crate) struct Scenario {
     pub server: Part,
 }
 
+/// What was measured, and where the captures of both ends are.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    injected: Vec<Injected>,
+    captures: [(Party, PathBuf); 2],
+}
+
 /// What the programs measured, and what the captures show.
 #[derive(Debug)]
 pub(crate) struct Observation {
@@ -48,9 +56,9 @@ pub(crate) struct Observation {
     pub seen: Vec<(Party, Analysis)>,
 }
 
-impl Observation {
-    /// Watches at both ends while something is done. The captures stay until the next time.
-    pub(crate) fn watch(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
+impl Recorded {
+    /// Captures at both ends while something is done. The captures stay until the next time.
+    pub(crate) fn record(name: &str, lab: &Lab, act: impl FnOnce(&Truth) + Send) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let taps =
             [(Party::Client, &lab.client), (Party::Server, &lab.server)].map(|(at, host)| {
@@ -58,9 +66,21 @@ impl Observation {
                 (at, Tap::at(host, &folder.join(file)))
             });
         let truth = Truth::default();
-        act(&truth);
-        let seen = taps.map(|(at, tap)| (at, analyse(&tap.stop())));
-        Self { injected: truth.into_inner(), seen: seen.into() }
+        // In a thread of its own: programs that it starts inherit how it is scheduled, tcpdump does not.
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                run_before_others();
+                act(&truth);
+            });
+        });
+        let captures = taps.map(|(at, tap)| (at, tap.stop()));
+        Self { injected: truth.into_inner(), captures }
+    }
+
+    /// Explains both captures.
+    pub(crate) fn analyse(self) -> Observation {
+        let seen = self.captures.map(|(at, capture)| (at, analyse(&capture)));
+        Observation { injected: self.injected, seen: seen.into() }
     }
 }
 
@@ -140,13 +160,22 @@ impl Default for Scenario {
 
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Talk").field("exchanges", &self.exchanges).finish_non_exhaustive()
+        f.debug_struct("Scenario").field("exchanges", &self.exchanges).finish_non_exhaustive()
     }
 }
 
 /// What is written goes at once.
 pub(crate) fn without_nagle(socket: SockRef<'_>) {
     socket.set_tcp_nodelay(true).expect("a TCP socket takes that");
+}
+
+/// A program that cannot run because others do pauses, and the analyser rightly reports pauses that
+/// nobody injected.
+fn run_before_others() {
+    let scheduling = Scheduling::prefer_round_robin();
+    if let Scheduling::Normal { .. } = scheduling {
+        println!("client and server may pause: {scheduling}");
+    }
 }
 
 /// Works, as far as anybody else sees.

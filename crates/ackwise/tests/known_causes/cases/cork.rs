@@ -5,7 +5,7 @@ use std::io::Write;
 use ackwise_cause::{Cause, Direction};
 use socket2::SockRef;
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head},
     scenario::Scenario,
@@ -29,5 +29,5 @@ fn a_server_that_never_takes_its_cork_out() {
         }),
         ..Scenario::default()
     };
-    judge_on_cable("a_server_that_never_takes_its_cork_out", &scenario);
+    judge_on_ideal_link("a_server_that_never_takes_its_cork_out", &scenario);
 }

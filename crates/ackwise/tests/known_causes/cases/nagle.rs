@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ackwise_cause::{Cause, Direction};
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head, upload_head},
     scenario::Scenario,
@@ -27,7 +27,7 @@ fn a_server_that_writes_head_and_body_apart() {
         }),
         ..Scenario::default()
     };
-    judge_on_cable("a_server_that_writes_head_and_body_apart", &scenario);
+    judge_on_ideal_link("a_server_that_writes_head_and_body_apart", &scenario);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_client_that_writes_head_and_body_apart() {
         }),
         ..Scenario::default()
     };
-    judge_on_cable("a_client_that_writes_head_and_body_apart", &scenario);
+    judge_on_ideal_link("a_client_that_writes_head_and_body_apart", &scenario);
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn a_server_that_copies_in_blocks() {
         }),
         ..Scenario::default()
     };
-    judge_on_cable("a_server_that_copies_in_blocks", &scenario);
+    judge_on_ideal_link("a_server_that_copies_in_blocks", &scenario);
 }

@@ -4,7 +4,7 @@ use std::{io::Write, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{body, read_message, response_head},
     scenario::{Scenario, ask, think, without_nagle},
@@ -24,7 +24,10 @@ fn a_server_that_thinks_before_it_answers() {
             client: Box::new(|stream, _, _| ask(stream)),
             ..Scenario::default()
         };
-        judge_on_cable(&format!("a_server_that_thinks_before_it_answers {millis} ms"), &scenario);
+        judge_on_ideal_link(
+            &format!("a_server_that_thinks_before_it_answers {millis} ms"),
+            &scenario,
+        );
     }
 }
 
@@ -44,7 +47,7 @@ fn a_server_that_thinks_between_head_and_body() {
             client: Box::new(|stream, _, _| ask(stream)),
             ..Scenario::default()
         };
-        judge_on_cable(
+        judge_on_ideal_link(
             &format!("a_server_that_thinks_between_head_and_body {millis} ms"),
             &scenario,
         );
