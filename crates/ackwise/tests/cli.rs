@@ -27,7 +27,7 @@ fn long_help_has_examples_exit_codes_and_the_promise_to_stay_at_home() {
         "Examples:",
         "ackwise check http://localhost:8080/",
         "Exit codes:",
-        "Contacts only the given host, with at most --max-requests requests.",
+        "Contacts only the given host and sends at most --max-requests requests.",
         "nagle-delayed-ack",
         "--max-wait",
     ] {
@@ -53,7 +53,7 @@ fn what_does_not_exist_is_not_offered() {
 fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
     for (arguments, expected) in [
         (&["check", "--only", "nagle", "localhost"][..], "nagle-delayed-ack"),
-        (&["check", "--max-requests", "0", "localhost"], "1..=10000"),
+        (&["check", "--max-requests", "0", "localhost"], "from 1 to 10000"),
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
         (&["check", "--paths", "/x"], "URL"),
         (&["check", "--paths", "http://other.example/", "localhost"], "is not a path"),
@@ -149,15 +149,15 @@ fn a_card_keeps_to_its_schema_and_other_keys_do_not() {
     let url = format!("http://{}/300", server.local_addr());
     let output = run(&["check", "--stack", "kernel", "--json", &url]);
     let mut document = schema::keeping_to("check", &output.stdout);
-    let findings = document["cards"][0]["findings"].as_array().unwrap();
+    let findings = document["results"][0]["findings"].as_array().unwrap();
     assert_eq!(findings.len(), FindingId::ALL.len());
     assert!(stdout(&output).starts_with("{\n  \"format\": {\n    \"name\": \"ackwise-check\","));
 
     for (pointer, wrong) in [
         ("/format/version", Value::from(2)),
-        ("/cards/0/findings/0/id", "split".into()),
-        ("/cards/0/findings/0/values", serde_json::json!({ "split": true })),
-        ("/cards/0/stack", Value::Null),
+        ("/results/0/findings/0/id", "split".into()),
+        ("/results/0/findings/0/values", serde_json::json!({ "split": true })),
+        ("/results/0/stack", Value::Null),
     ] {
         let right = document.pointer(pointer).unwrap().clone();
         *document.pointer_mut(pointer).unwrap() = wrong;
@@ -234,8 +234,8 @@ fn a_redirect_to_https_says_what_to_check() {
     let url = format!("http://{address}/");
     let shown = run(&["check", "--stack", "kernel", "--markdown", "--only", "pipelining", &url]);
     let shown = stdout(&shown);
-    assert!(shown.contains("the same host by https"), "{shown}");
-    assert!(shown.contains("check https://127.0.0.1/"), "{shown}");
+    assert!(shown.contains("the same host over https"), "{shown}");
+    assert!(shown.contains("ackwise check https://127.0.0.1/"), "{shown}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn json_is_complete() {
     let url = format!("http://{}/6651", server.local_addr());
     let output = run(&["check", "--stack", "kernel", "--json", &url]);
     let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let card = &document["cards"][0];
+    let card = &document["results"][0];
     assert_eq!(card["target"], url.as_str());
     assert_eq!(card["server"], Value::Null);
     assert_eq!(card["stack"], "kernel");

@@ -24,7 +24,7 @@ fn without_a_url_both_built_in_servers_come_out_as_expected() {
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 
     let document = schema::keeping_to("check", &output.stdout);
-    let [paper, fixed] = [0, 1].map(|index| &document["cards"][index]);
+    let [paper, fixed] = [0, 1].map(|index| &document["results"][index]);
     assert_eq!([&paper["server"], &fixed["server"]], ["1996", "fixed"]);
     assert_eq!(verdict(paper, "nagle-delayed-ack"), "fail");
     for finding in fixed["findings"].as_array().unwrap() {

@@ -105,7 +105,10 @@ fn the_json_has_what_scripts_look_for_and_causes_add_up() {
 fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
     let directory = Directory::new();
     let output = text(&directory.run(&["explain", "--worst", "1", "stalls.pcap"]).stdout);
-    assert!(output.starts_with("10.0.0.2:80 held the end of a response (Nagle)"), "{output}");
+    assert!(
+        output.starts_with("10.0.0.2:80 held the last segment of a response (Nagle)"),
+        "{output}"
+    );
     assert!(output.contains("set TCP_NODELAY on accepted connections"), "{output}");
     assert!(output.lines().all(|line| line.chars().count() <= 120), "{output}");
     let markdown = text(&directory.run(&["explain", "--markdown", "stalls.pcap"]).stdout);
@@ -127,7 +130,7 @@ fn each_server_has_its_ends_and_each_distance_its_direction() {
         let row = format!("propagation             {direction}  path");
         assert!(text.contains(&row), "{text}");
     }
-    assert!(text.contains("TIME-WAIT at the client: 100, at the server: 0"), "{text}");
+    assert!(text.contains("held TIME-WAIT: client 100, server 0"), "{text}");
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn a_connection_that_is_not_there_is_said() {
     let directory = Directory::new();
     let output = directory.run(&["explain", "--connection", "100", "stalls.pcap"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("has 100, numbered from 0"));
+    assert!(text(&output.stderr).contains("has 100 connections, numbered from 0"));
     let output = text(&directory.run(&["explain", "--connection", "7", "stalls.pcap"]).stdout);
     assert_eq!(output.matches("connection 7 (").count(), 3, "{output}");
 }

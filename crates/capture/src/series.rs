@@ -93,7 +93,7 @@ impl Series {
         &self.points
     }
 
-    /// Up to about so many segments are one point; 1 if each has its own.
+    /// About the number of segments that share one point; 1 if each has its own.
     #[must_use]
     pub const fn grain(&self) -> u32 {
         self.grain

@@ -119,7 +119,7 @@ pub struct UnknownFinding;
 /// Names those that there are.
 impl fmt::Display for UnknownFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no finding has this name (expected one of ")?;
+        f.write_str("unknown check (expected one of ")?;
         for (place, id) in FindingId::ALL.into_iter().enumerate() {
             let separator = if place == 0 { "" } else { ", " };
             write!(f, "{separator}{id}")?;
@@ -149,7 +149,7 @@ mod tests {
     fn an_unknown_name_is_answered_with_the_names_that_exist() {
         assert_eq!(
             UnknownFinding.to_string(),
-            "no finding has this name (expected one of split-head, short-initial-segment, \
+            "unknown check (expected one of split-head, short-initial-segment, \
              nagle-delayed-ack, cork-timer, initial-window, idle-restart, send-buffer, keep-alive, \
              pipelining, close, request-segments)"
         );

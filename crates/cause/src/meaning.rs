@@ -17,7 +17,7 @@ impl Cause {
                 "the server had the whole request, or a head with `Expect: 100-continue`, and had \
                  written nothing"
             }
-            Self::Propagation => "everything was in transit: distance",
+            Self::Propagation => "all outstanding data was in transit: distance",
             Self::Transmission => "a link was busy with the response",
             Self::ShortInitialSegment => {
                 "the congestion window was full until a delayed ACK arrived, because the message \
@@ -29,7 +29,7 @@ impl Cause {
                 "a small segment was held until a 200 ms timer released it; it was not waiting for \
                  an ACK"
             }
-            Self::SillyWindow => "the receiver's window had room for a silly little segment only",
+            Self::SillyWindow => "the receiver's window had room for only a very small segment",
             Self::SlowStart => "the congestion window was full, during slow start",
             Self::CongestionWindow => "the congestion window was full, after slow start",
             Self::IdleRestart => {
@@ -42,39 +42,41 @@ impl Cause {
             }
             Self::ReceiveWindow => "the receiver's window had no room",
             Self::SendBuffer => {
-                "the send buffer was full: the data in flight stopped growing, without loss, and \
-                 no \
+                "the send buffer was full: the data in flight stopped growing without loss, and no \
                  window explains it"
             }
             Self::H2FlowControl => "an HTTP/2 window was used up",
             Self::HeadOfLine => "an earlier response on the connection was still being sent",
-            Self::ApplicationLimited => "the program had begun a message and wrote no more",
+            Self::ApplicationLimited => "the program paused in the middle of a message",
             Self::Unknown => {
-                "the capture does not show it: packets are missing, or exchanges overlap and \
-                 cannot \
-                 be separated"
+                "the capture does not show the cause: packets are missing, or exchanges overlap \
+                 and cannot be separated"
             }
         }
     }
 }
 
 impl FindingId {
-    /// What is asked, in one sentence without a full stop.
+    /// What it checks, in one sentence without a full stop.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::SplitHead => "the response head leaves in a segment of its own",
+            Self::SplitHead => "the response head is sent in its own segment",
             Self::ShortInitialSegment => {
                 "the response begins with a small segment, and the rest waits for a delayed ACK"
             }
             Self::NagleDelayedAck => "the last segment of a response waits for a delayed ACK",
-            Self::CorkTimer => "the end of a response waits for the timer of a cork",
+            Self::CorkTimer => "the last segment of a response waits for the cork timer",
             Self::InitialWindow => "how many segments the server sends before the first ACK",
-            Self::IdleRestart => "the window after an idle period is smaller than before it",
-            Self::SendBuffer => "what bounds the data in flight",
+            Self::IdleRestart => {
+                "the congestion window is smaller after an idle period than before it"
+            }
+            Self::SendBuffer => "what limits the data in flight",
             Self::KeepAlive => "how long a connection persists, and for how many requests",
-            Self::Pipelining => "two requests in one segment are answered, in order",
-            Self::Close => "who closes first, who holds TIME-WAIT, and what an RST does",
+            Self::Pipelining => "whether two requests in one segment are answered in order",
+            Self::Close => {
+                "which end closes first, which end holds TIME-WAIT, and what an RST does"
+            }
             Self::RequestSegments => {
                 "a request in two segments is answered later than one in a single segment"
             }

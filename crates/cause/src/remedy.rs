@@ -121,48 +121,47 @@ use FindingId::{InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
 const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
-const NODELAY_AT_SERVER: &str = "set TCP_NODELAY on accepted connections, or write head and body \
-                                 (and each last piece) in one call";
-const NODELAY_AT_CLIENT: &str = "set TCP_NODELAY at the client, or write the request in one call";
-const CLIENT_READS: &str = "let the client read sooner, or give it a larger receive buffer";
-const SERVER_READS: &str = "let the server read sooner, or give it a larger receive buffer";
+const NODELAY_AT_SERVER: &str = "set TCP_NODELAY on accepted connections, or write each response \
+                                 in one call";
+const NODELAY_AT_CLIENT: &str = "set TCP_NODELAY at the client, or write each request in one call";
+const CLIENT_READS: &str = "make the client read faster, or enlarge its receive buffer";
+const SERVER_READS: &str = "make the server read faster, or enlarge its receive buffer";
 
 const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the response begins \
                                    with a \
     full segment, or raise the initial window; TCP_NODELAY does not help here";
 const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
     segment, or raise the initial window; TCP_NODELAY does not help here";
-const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0 (with pacing: a \
-                           kept \
-    window is sent in one burst)";
+const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0, with pacing; \
+    without it, the kept window is sent in one burst";
 
 #[rustfmt::skip]
 const REMEDIES: &[Row] = &[
-    finding(SplitHead, At(Nginx), "tcp_nopush on; (with sendfile on;): head and file share \
-                                   segments").tested("nginx_tcp_nopush_joins_the_head"),
-    finding(SplitHead, At(Python), "write head and body at once: in http.server, a wbufsize \
-                                    larger than the \
-                                    response").tested("python_wbufsize_joins_the_head"),
-    finding(SplitHead, At(Node), "give the whole body to response.end(body) and do not call \
-                                  flushHeaders() before"),
-    finding(SplitHead, At(Go), "do not call Flush before the body is written: net/http joins head \
-                                and body by itself"),
-    finding(SplitHead, Server, "write head and body in one call: writev, or a buffer flushed \
-                                after the body").tested("joining_head_and_body_removes_the_split"),
+    finding(SplitHead, At(Nginx), "tcp_nopush on; (needs sendfile on;), so that head and file \
+                                   share segments").tested("nginx_tcp_nopush_joins_the_head"),
+    finding(SplitHead, At(Python), "in http.server, set wbufsize larger than the response, so \
+                                    that head and body are written \
+                                    together").tested("python_wbufsize_joins_the_head"),
+    finding(SplitHead, At(Node), "pass the whole body to response.end(body), and do not call \
+                                  flushHeaders() first"),
+    finding(SplitHead, At(Go), "do not call Flush before writing the body; net/http then joins \
+                                head and body itself"),
+    finding(SplitHead, Server, "write head and body in one call: use writev, or a buffer \
+                                that is flushed after the body").tested("joining_head_and_body_removes_the_split"),
 
-    of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (with sendfile on;)").tested("nginx_tcp_nopush_begins_with_a_full_segment"),
+    of(ShortInitialSegment, At(Nginx), "tcp_nopush on; (needs sendfile on;)").tested("nginx_tcp_nopush_begins_with_a_full_segment"),
     of(ShortInitialSegment, Server, FULL_FIRST_RESPONSE),
     of(ShortInitialSegment, Client, FULL_FIRST_REQUEST),
 
-    of(NagleDelayedAck, At(Nginx), "tcp_nodelay on; (the default: it has been turned off)").tested("nginx_tcp_nodelay_ends_the_stall"),
+    of(NagleDelayedAck, At(Nginx), "tcp_nodelay on; (this is the default, so it has been turned off)").tested("nginx_tcp_nodelay_ends_the_stall"),
     of(NagleDelayedAck, At(HaProxy), "option http-no-delay"),
     of(NagleDelayedAck, At(Python), "disable_nagle_algorithm = True in the handler class").tested("python_disable_nagle_algorithm_ends_the_stall"),
     of(NagleDelayedAck, At(Node), "http.createServer({ noDelay: true }) (the default since Node \
                                    18), or socket.setNoDelay(true)"),
-    of(NagleDelayedAck, At(Go), "remove the call of SetNoDelay(false): net turns Nagle's \
-                                 algorithm off by itself"),
-    of(NagleDelayedAck, At(Java), "TCP_NODELAY: Netty childOption(…, true); Tomcat \
-                                   socket.tcpNoDelay; JDK -Dsun.net.httpserver.nodelay=true"),
+    of(NagleDelayedAck, At(Go), "remove the call to SetNoDelay(false); Go turns Nagle's \
+                                 algorithm off by default"),
+    of(NagleDelayedAck, At(Java), "set TCP_NODELAY: Netty childOption(TCP_NODELAY, true), Tomcat \
+                                   socket.tcpNoDelay, JDK -Dsun.net.httpserver.nodelay=true"),
     of(NagleDelayedAck, At(Hyper), "set_nodelay(true) on each accepted TcpStream"),
     of(NagleDelayedAck, Server, NODELAY_AT_SERVER).tested("turning_nagle_off_removes_the_stall"),
     of(NagleDelayedAck, Client, NODELAY_AT_CLIENT),
@@ -174,47 +173,45 @@ const REMEDIES: &[Row] = &[
                            MSG_MORE").tested("removing_the_cork_removes_the_wait"),
 
     finding(InitialWindow, Server, "on Linux: ip route change ROUTE initcwnd 10"),
-    of(SlowStart, Either, "reuse connections, which keep their windows, or raise the initial \
-                           window to 10 segments"),
+    of(SlowStart, Either, "reuse connections, which keep their congestion windows, or raise \
+                           the initial window to 10 segments"),
     of(IdleRestart, Either, KEEP_WINDOW).tested("linux_tcp_slow_start_after_idle_keeps_the_window"),
-    finding(FindingId::SendBuffer, Server, "TCP_NOTSENT_LOWAT bounds what waits unsent; SO_SNDBUF \
-                                            bounds the flight too"),
-    of(SendBuffer, Either, "give the sender a larger send buffer: do not set SO_SNDBUF, or set it \
-                            to rate times round trip"),
+    finding(FindingId::SendBuffer, Server, "set TCP_NOTSENT_LOWAT to limit unsent data, or SO_SNDBUF \
+                                            to limit unsent and unacknowledged data"),
+    of(SendBuffer, Either, "enlarge the send buffer: leave SO_SNDBUF unset, or set it to at least \
+                            the bandwidth-delay product"),
     of(SillyWindow, Client, CLIENT_READS),
     of(SillyWindow, Server, SERVER_READS),
     of(ReceiveWindow, Client, CLIENT_READS),
     of(ReceiveWindow, Server, SERVER_READS),
-    of(H2FlowControl, Either, "let the receiver give a larger HTTP/2 window \
-                               (SETTINGS_INITIAL_WINDOW_SIZE)"),
+    of(H2FlowControl, Either, "raise SETTINGS_INITIAL_WINDOW_SIZE at the receiver"),
     of(HeadOfLine, Either, "send the request on another connection, or use HTTP/2 or HTTP/3"),
-    of(RetransmissionTimeout, Either, "look for the loss; a loss at the end of a message costs a \
-                                       timeout unless the sender probes for it (RFC 8985)"),
+    of(RetransmissionTimeout, Either, "find the cause of the loss; a loss at the end of a message \
+                                       costs a timeout unless the sender supports tail loss probes \
+                                       (RFC 8985)"),
 
     of(Handshake, Either, KEEP_CONNECTIONS),
     of(TlsHandshake, Either, KEEP_CONNECTIONS),
-    of(ServerThink, Server, "look into the server's program: it had the whole request, or a head \
-                             that expects 100 (Continue)"),
-    of(ApplicationLimited, Server, "look into the server's program: it had begun the response and \
-                                    wrote no more"),
-    of(ApplicationLimited, Client, "look into the client's program: it had begun the request and \
-                                    wrote no more"),
+    of(ServerThink, Server, "profile the server: it had the whole request, or a head with \
+                             `Expect: 100-continue`, and had written nothing"),
+    of(ApplicationLimited, Server, "profile the server: it paused in the middle of the response"),
+    of(ApplicationLimited, Client, "profile the client: it paused in the middle of the request"),
 
     finding(KeepAlive, At(Nginx), "keepalive_timeout 75s; keepalive_requests 1000;"),
     finding(KeepAlive, At(Apache), "KeepAlive On"),
-    finding(KeepAlive, At(Lighttpd), "server.max-keep-alive-requests and \
+    finding(KeepAlive, At(Lighttpd), "set server.max-keep-alive-requests and \
                                       server.max-keep-alive-idle above 0"),
     finding(KeepAlive, At(HaProxy), "option http-keep-alive"),
     finding(KeepAlive, At(Squid), "client_persistent_connections on"),
-    finding(KeepAlive, At(Python), "protocol_version = \"HTTP/1.1\" in the handler class, and a \
-                                    Content-Length in each response"),
-    finding(KeepAlive, Server, "keep connections open: HTTP/1.1, and a Content-Length or chunks \
-                                in each response"),
+    finding(KeepAlive, At(Python), "set protocol_version = \"HTTP/1.1\" in the handler class, and \
+                                    send Content-Length in each response"),
+    finding(KeepAlive, Server, "keep connections open: use HTTP/1.1, with Content-Length or \
+                                chunked coding in each response"),
 
-    finding(Pipelining, Server, "read on from the same buffer after each request, and answer in \
-                                 the order of the requests (RFC 9112, section 9.3.2)"),
-    finding(RequestSegments, Server, "read again as soon as there is more (readiness, not a \
-                                      timer), until the empty line has arrived"),
+    finding(Pipelining, Server, "after each request, parse what is left in the buffer, and \
+                                 answer requests in order (RFC 9112, section 9.3.2)"),
+    finding(RequestSegments, Server, "read again as soon as the socket is readable, not on a \
+                                      timer, until the head is complete"),
 ];
 
 #[cfg(test)]
@@ -229,12 +226,12 @@ mod tests {
                 "BaseHTTP/0.6 Python/3.13.5",
                 "disable_nagle_algorithm = True",
             ),
-            (FindingId::NagleDelayedAck, "Apache-Coyote/1.1", "TCP_NODELAY: Netty"),
+            (FindingId::NagleDelayedAck, "Apache-Coyote/1.1", "set TCP_NODELAY: Netty"),
             (FindingId::NagleDelayedAck, "Apache/2.4.66 (Debian)", "set TCP_NODELAY"),
             (FindingId::NagleDelayedAck, "", "set TCP_NODELAY"),
             (SplitHead, "nginx/1.26.3", "tcp_nopush on;"),
             (SplitHead, "something", "write head and body"),
-            (FindingId::SendBuffer, "nginx", "TCP_NOTSENT_LOWAT"),
+            (FindingId::SendBuffer, "nginx", "set TCP_NOTSENT_LOWAT"),
             (FindingId::IdleRestart, "nginx", "on Linux: sysctl"),
         ] {
             let remedy = id.remedy(Software::recognise(server)).unwrap();

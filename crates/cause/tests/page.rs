@@ -54,9 +54,7 @@ fn page() -> String {
         let special = finding.into_iter().flat_map(FindingId::remedies);
         remedies(&mut out, special.chain(by_direction.into_iter().flatten()));
     }
-    out.push_str(
-        "\n## Findings that are not a cause of lost time\n\nWhat else `ackwise check` asks.\n",
-    );
+    out.push_str("\n## Other checks\n\nWhat else `ackwise check` tests.\n");
     for id in FindingId::ALL.into_iter().filter(|id| id.cause().is_none()) {
         section(&mut out, id.name(), id.meaning(), Some(id));
         out.push_str("Who can change it: the server.\n");
@@ -79,7 +77,7 @@ fn who(cause: Cause) -> String {
     let parties = [Direction::ToServer, Direction::ToClient].map(|it| cause.party(it));
     match parties {
         [Some(a), Some(b)] if a == b => match a {
-            Party::Path => "nobody at the ends; it is distance, rate or loss".to_owned(),
+            Party::Path => "neither end; the path determines it".to_owned(),
             Party::Client | Party::Server => format!("the {}", a.name()),
         },
         [Some(Party::Client), Some(Party::Server)] => "the sender of the data".to_owned(),
@@ -96,7 +94,7 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
         }
         let software = remedy.software.map_or("", |software| software.name());
         let colon = if software.is_empty() { "" } else { ": " };
-        let tested = if remedy.tested.is_some() { " (a test applies it)" } else { "" };
+        let tested = if remedy.tested.is_some() { " (tested)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
         writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
     }
@@ -104,8 +102,8 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
 
 const INTRODUCTION: &str = "# Stalls by name
 
-Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change something, and what to change. This page is
-generated from the crate `ackwise-cause`, from which the programs take the same words.
+Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. A remedy marked \"tested\" has removed
+the stall in this project's tests. This page is generated from the crate `ackwise-cause`, which also supplies the commands' texts.
 
 ## Causes
 ";

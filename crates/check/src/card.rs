@@ -1,4 +1,4 @@
-//! The report card: what `check` found out about one server, as data.
+//! The results for one server: what `check` found, as data.
 
 mod values;
 
@@ -12,20 +12,20 @@ pub use values::{
     SwapResult, TriedSize, Values,
 };
 
-/// What was found out about one server with one stack.
+/// The results for one server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Card {
-    /// What was checked, as the user named it.
+    /// The checked URL, as given.
     pub target: String,
-    /// Which built-in server it is, if it is one.
+    /// Which built-in server it is; null for other servers.
     pub server: Option<BuiltIn>,
-    /// Whose TCP played the client.
+    /// The client's TCP stack.
     pub stack: StackName,
-    /// What a reader must know before the findings: a redirect that was not followed, a small
-    /// page, a busy machine. One sentence each.
+    /// Restrictions on these results, one sentence each: a redirect that was not followed, a small
+    /// page, a busy machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// One for each question that was asked.
+    /// One for each check that was run.
     pub findings: Vec<Finding>,
 }
 
@@ -40,33 +40,33 @@ pub enum BuiltIn {
     Fixed,
 }
 
-/// Whose TCP plays the client.
+/// The client's TCP stack.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackName {
     /// The kernel's sockets.
     Kernel,
-    /// Our own TCP on a TUN device.
+    /// Ackwise's own stack on a TUN device.
     Ackwise,
 }
 
-/// One row of the card.
+/// The result of one check.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Finding {
-    /// Which question.
+    /// Name of the check.
     #[schemars(schema_with = "ids")]
     pub id: FindingId,
-    /// Its answer's weight.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Milliseconds per response (or request) that this costs, *measured here*; null if it was not.
+    /// Cost in milliseconds per response (or request), measured in this run; null if not measured.
     pub cost_ms: Option<f64>,
-    /// One sentence for people: what was seen.
+    /// What was observed, in one sentence.
     pub summary: String,
-    /// The facts; the kind is that of `id`.
+    /// Measured values; the keys depend on `id`.
     pub values: Values,
     /// A few packets (or reads), one tcpdump-like line each.
     pub evidence: Vec<String>,
-    /// What removes it; null where there is nothing to remove.
+    /// How to fix it; null if there is nothing to fix.
     pub remedy: Option<String>,
 }
 
@@ -74,16 +74,16 @@ fn ids(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": FindingId::ALL.map(FindingId::name) })
 }
 
-/// How much a finding matters.
+/// The verdict of a finding.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing to complain about; for facts, with a note.
+    /// No problem.
     Pass,
-    /// It could not be found out, and `summary` says why.
+    /// Could not be determined; `summary` says why.
     Unknown,
-    /// The behaviour exists, without a measured cost.
+    /// The behaviour is present, but below the limit for `fail`.
     Warn,
-    /// A stall of at least 10 ms whose release follows our ACK, or a wrong response.
+    /// A stall of at least 10 ms that ends when the client's ACK arrives, or a wrong response.
     Fail,
 }

@@ -31,8 +31,8 @@ impl PageTimes {
         let spread = high - low;
         let doubt = (spread > 1.0 && spread > median_ms / 2.0).then(|| {
             format!(
-                "the middle half of the page times spreads over {spread:.1} ms around \
-                 {median_ms:.1} ms; repeat on an idle machine"
+                "the interquartile range is {spread:.1} ms at a median of {median_ms:.1} ms; repeat \
+                 on an idle machine"
             )
         });
         let documents = documents.to_vec();

@@ -133,7 +133,7 @@ fn a_certificate_must_be_trusted() {
     std::fs::remove_file(&file).unwrap();
     assert!(trusted.is_ok(), "{trusted:?}");
     assert!(matches!(empty, CheckError::Options(_)), "{empty}");
-    assert!(empty.to_string().contains("no certificate in it"), "{empty}");
+    assert!(empty.to_string().contains("contains no certificate"), "{empty}");
 }
 
 #[test]

@@ -31,11 +31,11 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Clocks {
-    /// By so many nanoseconds the server's clock is ahead of the client's, in the surest minute.
+    /// Offset of the server's clock in nanoseconds (positive: ahead), in the most certain minute.
     pub ahead: i64,
     /// That is not more wrong than this.
     pub uncertainty: Duration,
-    /// By so many nanoseconds it got on from the first minute to the last, if that is certain.
+    /// Drift of the offset from the first minute to the last, in nanoseconds, if it is certain.
     pub drift: i64,
     /// Packets that are in both captures, by direction: to the server, to the client.
     pub packets: [u64; 2],
@@ -68,8 +68,8 @@ impl Clocks {
         let surest = minutes.iter().min_by_key(|it| it.uncertainty)?;
         let (first, last) = (minutes.first()?, minutes.last()?);
         let drift = last.ahead - first.ahead;
-        let doubt = first.uncertainty + last.uncertainty;
-        let certain = Duration::from_nanos(drift.unsigned_abs()) > doubt;
+        let uncertainty = first.uncertainty + last.uncertainty;
+        let certain = Duration::from_nanos(drift.unsigned_abs()) > uncertainty;
         Some(Self {
             ahead: surest.ahead,
             uncertainty: surest.uncertainty,
@@ -87,7 +87,7 @@ impl Clocks {
     }
 
     /// How wrong that is at most.
-    pub(crate) fn slack(&self) -> Duration {
+    pub(crate) fn max_error(&self) -> Duration {
         self.minutes.iter().map(|it| it.uncertainty).max().unwrap_or_default()
     }
 }

@@ -15,34 +15,34 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    text::Shown,
+    text::ReportOptions,
     totals::{Total, Totals},
 };
 
 /// What `ackwise explain --json` prints.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Document {
-    /// The conclusion, in one sentence.
+    /// The summary, as in the text report.
     summary: String,
-    /// Packets read.
+    /// Number of packets read.
     packets: u64,
-    /// TCP segments among them.
+    /// Number of TCP segments among them.
     segments: u64,
-    /// Packets that the capture itself lost.
+    /// Number of packets that the capture lost.
     lost_by_capture: u64,
-    /// Packets that were not analysed, by reason.
+    /// Number of packets that were not analysed, by reason.
     left_out: BTreeMap<&'static str, u64>,
-    /// How the two captures of `--pair` fit together.
+    /// How the two captures of `--pair` were joined; null without `--pair`.
     joined: Option<Joined>,
-    /// What was wrong with the capture.
+    /// Problems with the capture.
     warnings: Vec<String>,
-    /// Each server, that with the most connections first.
+    /// All servers, those with the most connections first.
     servers: Vec<ServerFacts>,
-    /// Each connection.
-    connections: Vec<Connection>,
-    /// Each exchange of a request and a response.
-    exchanges: Vec<Exchange>,
-    /// The time of several exchanges by cause.
+    /// All connections.
+    connections: Vec<ConnectionRow>,
+    /// All exchanges.
+    exchanges: Vec<ExchangeRow>,
+    /// Time by cause, summed over several exchanges.
     totals: Vec<CauseTotal>,
 }
 
@@ -55,59 +55,60 @@ impl format::Document for Document {
 /// Two captures of the same connections.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Joined {
-    /// How far the server's clock is ahead of the client's.
+    /// Offset of the server's clock; positive if it is ahead of the client's.
     clock_offset_ms: f64,
-    /// How far that may be wrong.
+    /// Uncertainty of the offset.
     uncertainty_ms: f64,
-    /// How much the clocks drifted apart during the capture.
+    /// Clock drift over the whole capture.
     drift_ms: f64,
-    /// Packets in both captures, to the server and to the client.
+    /// Number of packets in both captures: to the server, to the client.
     packets: [u64; 2],
-    /// Connections in both.
+    /// Number of connections in both captures.
     connections: u64,
-    /// Exchanges explained from both.
+    /// Number of exchanges explained from both captures.
     exchanges: u64,
-    /// Exchanges explained from the client's capture alone.
+    /// Number of exchanges explained from the client's capture only.
     alone: u64,
 }
 
 /// All connections to one server.
 #[derive(Debug, JsonSchema, Serialize)]
 struct ServerFacts {
-    /// Its address and port.
+    /// Address and port.
     server: String,
-    /// How many there are.
+    /// Number of connections.
     connections: u64,
-    /// Exchanges on them.
+    /// Number of exchanges.
     exchanges: u64,
-    /// Which end sent the first FIN or RST.
+    /// Number of connections by the end that sent the first FIN or RST.
     closed_first: Ends,
-    /// Which end held TIME-WAIT.
+    /// Number of connections by the end that held TIME-WAIT.
     time_wait: Ends,
-    /// Connections that an RST ended.
+    /// Number of connections ended by an RST.
     reset: u64,
-    /// Connections that were idle for a second or more when the capture ended.
+    /// Number of connections that were idle for a second or more when the capture ended.
     idle_open: u64,
-    /// The longest such time.
+    /// The longest of these idle times.
     idle_open_ms: f64,
-    /// Connections that were closed after being idle for a second or more.
+    /// Number of connections that were closed after being idle for a second or more.
     idle_closed: u64,
-    /// The longest such time.
+    /// The longest of these idle times.
     idle_closed_ms: f64,
 }
 
 /// One connection.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Connection {
-    /// From 0, in the order of their first packets.
+#[schemars(rename = "Connection")]
+struct ConnectionRow {
+    /// Number of the connection, from 0, in order of first packets.
     id: u32,
     /// Address and port.
     client: String,
     /// Address and port.
     server: String,
-    /// The protocol over TCP; null if it was not recognised.
+    /// Application protocol; null if not recognised.
     protocol: Option<String>,
-    /// Exchanges on it.
+    /// Number of exchanges.
     exchanges: u32,
     /// The end that sent the first FIN or RST.
     #[schemars(schema_with = "parties")]
@@ -115,96 +116,97 @@ struct Connection {
     /// The end that held TIME-WAIT.
     #[schemars(schema_with = "parties")]
     time_wait: Option<&'static str>,
-    /// Whether an RST ended it.
+    /// Whether an RST ended the connection.
     reset: bool,
-    /// Segments of the server's first flight, if its window limited it.
+    /// Initial window of the server in segments, if it limited a response.
     initial_window_segments: Option<u32>,
-    /// The client's delay of ACKs: the median of the last few that the server waited for.
+    /// Delayed ACK of the client: median of the last few that the server waited for.
     delayed_ack_ms: Option<f64>,
-    /// Where it was captured.
+    /// Where the capture was taken.
     vantage: &'static str,
-    /// The round-trip time.
+    /// Minimum round-trip time.
     round_trip_ms: f64,
-    /// Segments sent again, by both ends.
+    /// Number of retransmitted segments, both ends together.
     retransmitted: u32,
-    /// Packets of it that the capture lost.
+    /// Number of this connection's packets that the capture lost.
     lost_by_capture: u64,
 }
 
 /// One request and its response.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Exchange {
-    /// The `id` of its connection.
+#[schemars(rename = "Exchange")]
+struct ExchangeRow {
+    /// The `id` of the connection.
     connection: u32,
-    /// Its HTTP/2 stream.
+    /// HTTP/2 stream.
     stream: u32,
     /// Seconds since the first packet of the capture.
     start: f64,
-    /// From its first byte to its last.
+    /// Duration from the first byte of the request to the last byte of the response.
     duration_ms: f64,
-    /// Method and path, without the query, if they were seen.
+    /// Method and path, without the query; null if not seen.
     request: Option<String>,
-    /// The status code, if it was seen.
+    /// Status code; null if not seen.
     status: Option<u16>,
-    /// Bytes of the request.
+    /// Size of the request.
     request_bytes: u64,
-    /// Bytes of the response.
+    /// Size of the response.
     response_bytes: u64,
-    /// Whether the response was seen to its end.
+    /// Whether the end of the response was captured.
     complete: bool,
-    /// Whether its ends come from the protocol's framing, not from turns.
+    /// Whether the ends of the exchange are known from the protocol's framing.
     exact: bool,
-    /// The number of the packet that it begins with.
+    /// Number of the first packet.
     packet: u64,
-    /// The parts of its duration.
+    /// The duration, divided among causes.
     causes: Vec<Cause>,
 }
 
-/// What an exchange owes to one cause in one direction.
+/// Time of one exchange by cause and direction.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Cause {
     /// The cause.
     #[schemars(schema_with = "causes")]
     cause: &'static str,
-    /// The direction of the data that was waited for.
+    /// Direction of the delayed data.
     #[schemars(schema_with = "directions")]
     direction: &'static str,
-    /// Who can change something; null if nobody can.
+    /// Where the cause can be changed; null if unknown.
     #[schemars(schema_with = "parties")]
     party: Option<&'static str>,
-    /// Its time.
+    /// Time lost to the cause.
     ms: f64,
-    /// How many waits that was.
+    /// Number of waits.
     times: u32,
-    /// The longest of them.
+    /// The longest wait.
     longest_ms: f64,
-    /// How sure that is.
+    /// Confidence: `high`, `medium` or `low`.
     confidence: &'static str,
-    /// The numbers of the packets that show the longest.
+    /// Numbers of the packets that show the longest wait.
     packets: Vec<u64>,
 }
 
-/// What several exchanges owe to one cause in one direction.
+/// Time of several exchanges by cause and direction.
 #[derive(Debug, JsonSchema, Serialize)]
 struct CauseTotal {
-    /// Which exchanges: `all`, the slowest (`p95`), `slower-than-100ms`.
+    /// Which exchanges: `all`, `p95` or `p99` (the slowest), or `slower-than-…ms`.
     over: String,
-    /// How many those are.
+    /// Number of these exchanges.
     of_exchanges: usize,
     /// The cause.
     #[schemars(schema_with = "causes")]
     cause: &'static str,
-    /// How many of them owe something to it.
+    /// Number of exchanges with this cause.
     exchanges: usize,
-    /// How many waits that was.
+    /// Number of waits.
     times: u64,
-    /// The direction of the data that was waited for.
+    /// Direction of the delayed data.
     #[schemars(schema_with = "directions")]
     direction: &'static str,
-    /// Who can change something; null if nobody can.
+    /// Where the cause can be changed; null if unknown.
     #[schemars(schema_with = "parties")]
     party: Option<&'static str>,
-    /// Its time in all of them.
+    /// Time lost to the cause in all of them.
     ms: f64,
 }
 
@@ -224,7 +226,7 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
 
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
-pub fn json(explained: &Explained, shown: &Shown) -> String {
+pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let analysis = &explained.analysis;
     let document = Document {
         summary: sentence(analysis),
@@ -233,11 +235,11 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
         lost_by_capture: explained.drops.packets(),
         left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
         joined: explained.joined.as_ref().map(joined),
-        warnings: explained.troubles.clone(),
+        warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(connection).collect(),
         exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
-        totals: shown.totals(explained).iter().flat_map(totals).collect(),
+        totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
 }
@@ -273,8 +275,8 @@ fn server(it: &Server) -> ServerFacts {
     }
 }
 
-fn connection(it: &ConnectionResult) -> Connection {
-    Connection {
+fn connection(it: &ConnectionResult) -> ConnectionRow {
+    ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
@@ -292,8 +294,8 @@ fn connection(it: &ConnectionResult) -> Connection {
     }
 }
 
-fn exchange(explained: &Explained, it: &ExchangeResult) -> Exchange {
-    Exchange {
+fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
+    ExchangeRow {
         connection: it.connection,
         stream: it.stream,
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
@@ -324,7 +326,7 @@ fn cause(share: Share) -> Cause {
 
 fn totals(totals: &Totals) -> Vec<CauseTotal> {
     let one = |total: &Total| CauseTotal {
-        over: totals.over.name(),
+        over: totals.scope.name(),
         of_exchanges: totals.exchanges,
         cause: total.cause.name(),
         exchanges: total.exchanges,

@@ -26,7 +26,7 @@ pub struct Live {
     packets: u64,
     dropped: u64,
     /// Why it is over, once it is.
-    over: bool,
+    ended: bool,
 }
 
 /// Why a live capture ended before its time.
@@ -42,10 +42,10 @@ pub enum LiveError {
 }
 
 impl Live {
-    /// So long it takes at most if nobody ends it. Ours: who wants to watch for hours writes files.
+    /// Longest capture (our choice: for hours of traffic, capture to files).
     pub const LONGEST: Duration = Duration::from_secs(600);
 
-    /// So many packets it has at most: 10 minutes of 1 Gb/s. Ours.
+    /// Most packets of a capture: 10 minutes at 1 Gb/s (our choice).
     pub const MOST_PACKETS: u64 = 50_000_000;
 
     /// Listens to an interface, or to all for `None`, for what `filter` lets pass.
@@ -60,11 +60,11 @@ impl Live {
     ) -> Result<Self, PacketSocketError> {
         let socket = PacketSocket::open(interface, filter)?;
         let until = Instant::now() + duration;
-        Ok(Self { socket, until, packets: 0, dropped: 0, over: false })
+        Ok(Self { socket, until, packets: 0, dropped: 0, ended: false })
     }
 
     fn end<T>(&mut self, why: LiveError) -> Result<T, LiveError> {
-        self.over = true;
+        self.ended = true;
         Err(why)
     }
 }
@@ -74,7 +74,7 @@ impl Frames for Live {
 
     fn next(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
         let passed = loop {
-            if self.over || Instant::now() >= self.until {
+            if self.ended || Instant::now() >= self.until {
                 return Ok(None);
             }
             match self.socket.receive() {

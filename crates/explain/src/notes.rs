@@ -10,16 +10,15 @@ use super::{
     reading::Explained,
 };
 
-/// A line for each: what was left out, what the capture lost, what could not be read.
+/// One line each: packets not analysed, packets the capture lost, parts that could not be read.
 pub(super) fn notes(explained: &Explained) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(Joined { clocks, counts }) = &explained.joined {
         let Counts { connections, exchanges, alone } = counts;
         notes.push(format!(
-            "Two captures: {} in both, {} explained by both captures, {} by the client's only. For \
-             exchanges explained by both, packet numbers of waits to the client refer to the \
-             server's \
-             capture.",
+            "Two captures: {} in both, {} explained from both captures, {} from the client's only. \
+             For exchanges explained from both, the packet numbers of waits \"to client\" refer to \
+             the server's capture.",
             counted(*connections, "connection"),
             counted(*exchanges, "exchange"),
             grouped(*alone),
@@ -33,12 +32,12 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         .collect();
     if !reasons.is_empty() {
         let packets = counted(explained.packets, "packet");
-        notes.push(format!("Ignored of {packets}: {}.", reasons.join(", ")));
+        notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
     let lost = explained.drops.packets();
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));
     }
-    notes.extend(explained.troubles.iter().map(|it| format!("warning: {}", printable(it))));
+    notes.extend(explained.warnings.iter().map(|it| format!("warning: {}", printable(it))));
     notes
 }

@@ -4,14 +4,14 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
-use ackwise_report::words::{counted, grouped, millis, span};
+use ackwise_report::words::{counted, grouped, rounded};
 
-use super::totals::{Over, Total, Totals};
+use super::totals::{Total, Totals, TotalsScope};
 
 /// Who waited for whom in a capture, in one sentence or two.
 #[must_use]
 pub fn sentence(analysis: &Analysis) -> String {
-    let totals = Totals::of(analysis, Over::All);
+    let totals = Totals::of(analysis, TotalsScope::All);
     if totals.exchanges == 0 {
         return "The capture has no HTTP exchange.".to_owned();
     }
@@ -46,15 +46,11 @@ pub(super) const fn is_stall(cause: Cause) -> bool {
 fn of_stall(analysis: &Analysis, stall: &Total) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
-    let each = stall.span / u32::try_from(stall.times.max(1)).unwrap_or(u32::MAX);
     let mut out = format!(
-        "{who} {}: {} in {} of {}, {} each, {} in total.",
+        "{who} {}: {}, {}.",
         did(stall.cause, stall.direction),
-        counted(stall.times, "time"),
-        grouped(stall.exchanges as u64),
-        counted(analysis.exchanges.len() as u64, "exchange"),
-        millis(each),
-        span(stall.span),
+        how_often(stall, analysis.exchanges.len() as u64),
+        how_long(stall),
     );
     if let Some(remedy) = stall.cause.remedy(stall.direction) {
         let _ = write!(out, "\nFix: {}.", remedy.text);
@@ -62,27 +58,48 @@ fn of_stall(analysis: &Analysis, stall: &Total) -> String {
     out
 }
 
+/// In how many exchanges, and how often if that is another number.
+fn how_often(stall: &Total, all: u64) -> String {
+    let exchanges = stall.exchanges as u64;
+    let exchanges = format!("{} of {}", grouped(exchanges), counted(all, "exchange"));
+    match stall.times == stall.exchanges as u64 {
+        true => exchanges,
+        false => format!("{} in {exchanges}", counted(stall.times, "time")),
+    }
+}
+
+/// The mean and the sum.
+fn how_long(stall: &Total) -> String {
+    match u32::try_from(stall.times).unwrap_or(u32::MAX) {
+        0 | 1 => rounded(stall.span),
+        times => {
+            let mean = rounded(stall.span / times);
+            format!("{mean} each on average, {} in total", rounded(stall.span))
+        }
+    }
+}
+
 /// What the party did, after its name.
 const fn did(cause: Cause, direction: Direction) -> &'static str {
     let to_client = matches!(direction, Direction::ToClient);
     match cause {
-        Cause::ShortInitialSegment => {
-            "waited with a full congestion window for the other end's delayed ACK"
-        }
+        Cause::ShortInitialSegment => "waited for a delayed ACK with its congestion window full",
         Cause::NagleDelayedAck if to_client => {
-            "held the end of a response (Nagle) until the client's delayed ACK"
+            "held the last segment of a response (Nagle) until the client's delayed ACK"
         }
         Cause::NagleDelayedAck => {
-            "held the end of a request (Nagle) until the server's delayed ACK"
+            "held the last segment of a request (Nagle) until the server's delayed ACK"
         }
         Cause::NagleRtt => "held a small segment (Nagle) for a round trip",
-        Cause::CorkTimer => "held a small segment (TCP_CORK or MSG_MORE) until a timer expired",
+        Cause::CorkTimer => {
+            "held a small segment (TCP_CORK or MSG_MORE) until the cork timer expired"
+        }
         Cause::SillyWindow | Cause::ReceiveWindow => "kept its receive window closed",
-        Cause::IdleRestart => "restarted with a smaller congestion window after an idle time",
-        Cause::SendBuffer => "had more to send than its send buffer holds",
+        Cause::IdleRestart => "cut its congestion window after an idle period",
+        Cause::SendBuffer => "was limited by its send buffer",
         Cause::H2FlowControl => "kept its HTTP/2 flow-control window closed",
-        Cause::HeadOfLine => "waited for responses queued behind earlier ones",
-        Cause::RetransmissionTimeout => "waited for its retransmission timer after losses",
+        Cause::HeadOfLine => "waited for earlier responses on the same connection",
+        Cause::RetransmissionTimeout => "waited for its retransmission timer after a loss",
         _ => "waited",
     }
 }
@@ -116,11 +133,11 @@ fn named(host: SocketAddr) -> String {
 
 fn of_none(totals: &Totals) -> String {
     let Some(first) = totals.causes.first() else {
-        return "All exchanges have a duration of 0.".to_owned();
+        return "All exchanges have zero duration.".to_owned();
     };
     let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut out = format!(
-        "No significant stall between HTTP and TCP in {}; the largest cause is {2} ({1:.0} % of \
+        "No significant stall between HTTP and TCP in {}. Largest cause: {2} ({1:.0} % of \
          the time).",
         counted(totals.exchanges as u64, "exchange"),
         share * 100.0,

@@ -1,4 +1,4 @@
-//! What its connections tell about each server: who closes, who waits idle.
+//! What the connections show about each server: which end closes, which connections are idle.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -21,13 +21,13 @@ pub struct Server {
     pub connections: u64,
     /// Exchanges on them.
     pub exchanges: u64,
-    /// Who sent the first FIN or RST.
+    /// Connections by the end that sent the first FIN or RST.
     pub closed_first: Ends,
-    /// Who held TIME-WAIT afterwards.
+    /// Connections by the end that held TIME-WAIT.
     pub time_wait: Ends,
-    /// Broken off by an RST.
+    /// Connections ended by an RST.
     pub reset: u64,
-    /// Persistent connections on which nothing happened any more.
+    /// Persistent connections that became idle.
     pub idle: Idle,
     /// The largest initial window that was seen, in segments.
     pub initial_window: Option<u32>,
@@ -37,7 +37,7 @@ pub struct Server {
     pub vantage: Vantage,
 }
 
-/// How many connections it was at which end.
+/// Number of connections by end.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Ends {
     /// The client.
@@ -52,17 +52,17 @@ pub struct Ends {
 pub struct Idle {
     /// Open when the capture ended.
     pub open: u64,
-    /// For so long at most.
+    /// The longest idle time of these.
     pub open_for: Duration,
     /// Closed or broken off while the capture ran.
     pub closed: u64,
-    /// After so long at most: the end that closes had a timeout of this length, if it closed first.
+    /// The longest idle time of these: the keep-alive timeout of the end that closed first.
     pub closed_after: Duration,
 }
 
 impl Idle {
-    /// A connection is idle after this time without an exchange: who sends requests one after the
-    /// other does not wait so long. Ours.
+    /// A connection is idle after this time without an exchange (our choice: consecutive requests
+    /// follow each other sooner).
     pub const LEAST: Duration = Duration::from_secs(1);
 
     fn add(&mut self, connection: &ConnectionResult, since: Instant, end: Instant) {

@@ -6,7 +6,7 @@ use ackwise_capture::analysis::ExchangeResult;
 use ackwise_cause::{Direction, Party};
 use ackwise_report::{
     printable,
-    words::{counted, grouped, millis, span},
+    words::{counted, grouped, millis, rounded, span},
 };
 use anstyle::Style;
 
@@ -15,124 +15,130 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    totals::{Over, Total, Totals},
+    totals::{Total, Totals, TotalsScope},
 };
 
-/// What of a capture is shown.
+/// Which part of a capture the reports show.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Shown {
-    /// So many of the slowest exchanges, packet by packet.
+pub struct ReportOptions {
+    /// The number of slowest exchanges listed.
     pub worst: usize,
     /// Only this connection.
     pub connection: Option<u32>,
-    /// Totals of the exchanges slower than this, too.
+    /// Also total the exchanges slower than this.
     pub slower_than: Option<Duration>,
-    /// The columns of the terminal.
+    /// Width of the terminal in columns.
     pub columns: usize,
 }
 
-impl Default for Shown {
+impl Default for ReportOptions {
     fn default() -> Self {
         Self { worst: 5, connection: None, slower_than: None, columns: 100 }
     }
 }
 
-impl Shown {
+impl ReportOptions {
     /// Which totals are shown. With too few exchanges a percentile is one of them.
     pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
-        /// A percentile of fewer exchanges is shown by the worst of them. Ours.
+        /// With fewer exchanges, the list of the slowest shows as much as a percentile (our choice).
         const FEW: usize = 20;
         let analysis = &explained.analysis;
-        let mut over = vec![Over::All];
+        let mut scopes = vec![TotalsScope::All];
         if analysis.exchanges.len() >= FEW {
-            over.extend([Over::Percentile(95), Over::Percentile(99)]);
+            scopes.extend([TotalsScope::Percentile(95), TotalsScope::Percentile(99)]);
         }
-        over.extend(self.slower_than.map(Over::Slower));
-        over.into_iter().map(|over| Totals::of(analysis, over)).collect()
+        scopes.extend(self.slower_than.map(TotalsScope::Slower));
+        scopes.into_iter().map(|scope| Totals::of(analysis, scope)).collect()
     }
 }
 
 /// The report as text.
 #[must_use]
-pub fn text(explained: &Explained, shown: &Shown) -> String {
+pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
     let bold = Style::new().bold();
     for (number, line) in sentence(&explained.analysis).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
-        let line = textwrap::fill(line, shown.columns.max(LEAST_COLUMNS));
+        let line = textwrap::fill(line, options.columns.max(LEAST_COLUMNS));
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
-    for totals in shown.totals(explained) {
+    for totals in options.totals(explained) {
         out += &totals_section(&totals);
     }
-    out += &worst_section(explained, shown);
+    out += &worst_section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{}", textwrap::fill(&note, shown.columns.max(LEAST_COLUMNS)));
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, options.columns.max(LEAST_COLUMNS)));
     }
     out
 }
 
-/// Narrower text is not worth reading. Ours.
+/// Narrower text is hard to read (our choice).
 const LEAST_COLUMNS: usize = 40;
 
 fn totals_section(totals: &Totals) -> String {
-    let title = match totals.over {
-        Over::All => "Where the time went".to_owned(),
-        Over::Percentile(percent) => {
-            format!("The slowest {} % ({} and more)", 100 - percent, millis(totals.shortest))
+    let title = match totals.scope {
+        TotalsScope::All => "Where the time went".to_owned(),
+        TotalsScope::Percentile(percent) => {
+            format!("At or above p{percent} ({})", millis(totals.shortest))
         }
-        Over::Slower(limit) => format!("Slower than {}", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(
-        "\n{title}: {}, {}\n",
+        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}\n",
         counted(totals.exchanges as u64, "exchange"),
-        span(totals.span)
+        span(totals.span),
+        "time",
+        "share",
+        "cause",
+        "data",
+        "fix at",
+        "count",
+        "exchanges",
     );
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
         let share = total.span.as_secs_f64() / all * 100.0;
-        if share < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+        if share < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {} in {}",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}",
             span(total.span),
             total.cause.name(),
             towards(total.direction),
             party(total),
             grouped(total.times),
-            if total.times == 1 { "time" } else { "times" },
-            counted(total.exchanges as u64, "exchange"),
+            grouped(total.exchanges as u64),
         );
     }
     out
 }
 
-/// What is a smaller part of slow exchanges does not make them slow, in percent. Ours.
+/// A cause below this share, in percent, is not why slow exchanges are slow (our choice).
 pub(super) const LEAST_SHOWN: f64 = 1.0;
 
 fn party(total: &Total) -> &'static str {
     total.party().map_or("-", Party::name)
 }
 
-fn worst_section(explained: &Explained, shown: &Shown) -> String {
+fn worst_section(explained: &Explained, options: &ReportOptions) -> String {
     let mut exchanges: Vec<&ExchangeResult> = explained
         .analysis
         .exchanges
         .iter()
-        .filter(|it| shown.connection.is_none_or(|connection| connection == it.connection))
+        .filter(|it| options.connection.is_none_or(|connection| connection == it.connection))
         .collect();
-    if shown.connection.is_none() {
+    if options.connection.is_none() {
         exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
-        exchanges.truncate(shown.worst);
+        exchanges.truncate(options.worst);
     }
     if exchanges.is_empty() {
         return String::new();
     }
-    let mut out = match shown.connection {
+    let mut out = match options.connection {
         Some(connection) => format!("\nConnection {connection}\n"),
         None => "\nSlowest exchanges\n".to_owned(),
     };
@@ -186,12 +192,12 @@ fn servers_section(explained: &Explained) -> String {
     out
 }
 
-/// So many servers are shown: those with the most connections. Ours.
+/// Servers shown: those with the most connections (our choice).
 pub(super) const MOST_SERVERS: usize = 10;
 
 fn one_server(server: &Server) -> String {
     let mut out = format!(
-        "\n{}: {}, {}, captured at: {}\n",
+        "\n{}: {}, {}, captured at {}\n",
         server.address,
         counted(server.connections, "connection"),
         counted(server.exchanges, "exchange"),
@@ -203,35 +209,35 @@ fn one_server(server: &Server) -> String {
     out
 }
 
-/// What is known of a server beside what its exchanges cost.
+/// What the connections show about a server, apart from lost time.
 pub(super) fn facts(server: &Server) -> Vec<String> {
     let Server { closed_first, time_wait, reset, idle, .. } = server;
     let mut facts = vec![format!(
-        "first close by the client: {}, by the server: {}; reset: {reset}",
+        "closed first: client {}, server {}; ended by RST: {reset}",
         closed_first.client, closed_first.server,
     )];
     if *time_wait != Ends::default() {
         let Ends { client, server } = time_wait;
-        facts.push(format!("TIME-WAIT at the client: {client}, at the server: {server}"));
+        facts.push(format!("held TIME-WAIT: client {client}, server {server}"));
     }
     if idle.open > 0 {
         let (count, longest) = (counted(idle.open, "connection"), span(idle.open_for));
-        facts.push(format!("idle at the end: {count}, for up to {longest}"));
+        facts.push(format!("idle at the end of the capture: {count}, for up to {longest}"));
     }
     if idle.closed > 0 {
         let (count, longest) = (counted(idle.closed, "connection"), span(idle.closed_after));
         facts.push(format!("closed while idle: {count}, after up to {longest}"));
     }
     if let Some(window) = server.initial_window {
-        facts.push(format!("initial window: {window} segments"));
+        facts.push(format!("initial window: {}", counted(window.into(), "segment")));
     }
     if let Some(delay) = server.delayed_ack {
-        facts.push(format!("delayed ACKs of clients: up to {}", millis(delay)));
+        facts.push(format!("delayed ACKs of the clients: up to {}", rounded(delay)));
     }
     facts
 }
 
-/// Where the data goes that was waited for: both ways there is distance.
+/// Direction of the delayed data.
 pub(super) const fn towards(direction: Direction) -> &'static str {
     match direction {
         Direction::ToServer => "to server",

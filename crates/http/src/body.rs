@@ -187,7 +187,7 @@ pub enum Missing {
     /// The rest of a head.
     #[error("the rest of the head")]
     Head,
-    /// So many bytes more of a body with `Content-Length`.
+    /// Number of bytes still to come of a body with `Content-Length`.
     #[error("{bytes} more bytes of content")]
     Content {
         /// How many.

@@ -8,7 +8,7 @@ use crate::{Fields, Method, Version};
 pub enum Framing {
     /// With the head: there is none, whatever the fields say.
     None,
-    /// After so many bytes.
+    /// After this number of bytes.
     Length(u64),
     /// With a chunk of size zero and its trailer section.
     Chunked,

@@ -91,7 +91,7 @@ pub fn renamed(old: &str) -> Option<String> {
 
 /// Says today's name of the measure `old`, if it had another.
 pub(crate) fn rename_notice(old: &str) -> Option<String> {
-    renamed(old).map(|new| format!("{old} is called {new} since format version 1"))
+    renamed(old).map(|new| format!("{old} was renamed to {new}"))
 }
 
 const APPLICATION: &[&str] = &[

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use ackwise_http::EncodeError;
-use ackwise_report::Unresolved;
+use ackwise_report::{Unresolved, words::counted};
 
-use crate::generator::{ConnectError, Failure, RunError};
+use crate::generator::{ConnectError, ConnectionError, Failure, RunError};
 
 /// Why a run could not be made, or brought nothing.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum LoadError {
     )]
     NoPort(SocketAddr),
     /// Not one request was answered.
-    #[error("no response from {server} to {failed} requests: {failure}")]
+    #[error("{}", unanswered(*server, *failed, *failure))]
     NothingAnswered {
         /// The server.
         server: SocketAddr,
@@ -47,6 +47,18 @@ pub enum LoadError {
         /// What became of most of them, by the first.
         failure: Failure,
     },
+}
+
+fn unanswered(server: SocketAddr, failed: u64, failure: Failure) -> String {
+    match failure {
+        Failure::Connection(ConnectionError::Refused) => {
+            format!("cannot connect to {server}: {failure} (expected a listener)")
+        }
+        Failure::Connection(ConnectionError::Unreachable) => {
+            format!("cannot connect to {server}: {failure}")
+        }
+        _ => format!("no response from {server} to {}: {failure}", counted(failed, "request")),
+    }
 }
 
 fn system(error: &RunError) -> String {

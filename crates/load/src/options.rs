@@ -27,7 +27,7 @@ pub struct LoadOptions {
     pub requests_per_connection: NonZeroU32,
     /// Starts a second; `None`: the next one starts when one has ended.
     pub rate: Option<f64>,
-    /// After so long nothing starts any more.
+    /// No connection starts after this time.
     pub duration: Option<Duration>,
     /// How long a response may take, and the close.
     pub timeout: Duration,
@@ -126,7 +126,7 @@ impl LoadOptions {
         }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
-                refuse("cannot swap TIME-WAIT with the kernel's TCP (expected --stack ackwise)")
+                refuse("cannot use --close swap with the kernel stack (expected --stack ackwise)")
             }
             (Some(StackMode::Ackwise), _) | (None, CloseMode::Swap) if !self.sources.is_empty() => {
                 refuse(
@@ -141,7 +141,7 @@ impl LoadOptions {
         }
     }
 
-    /// What the conversation does; a swap is a matter of TCP.
+    /// What the client does; a swap is a matter of TCP.
     pub(super) const fn close(&self) -> Close {
         match self.close {
             CloseMode::Server | CloseMode::Swap => Close::Server,
@@ -209,7 +209,7 @@ impl FromStr for SourceNet {
             Err(_) => text.parse().ok(),
         };
         net.map(Self).ok_or_else(|| {
-            "not an address or network (expected for example 10.0.0.1 or 10.0.0.0/24)".to_owned()
+            "expected an address or network, such as 10.0.0.1 or 10.0.0.0/24".to_owned()
         })
     }
 }

@@ -28,11 +28,8 @@ pub struct Target {
 
 /// A target that cannot be understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "invalid target {given:?}: {problem} (expected http://HOST[:PORT][/PATH], https://… or HOST[:PORT])"
-)]
+#[error("{problem} (expected http://HOST[:PORT][/PATH], https://… or HOST[:PORT])")]
 pub struct TargetError {
-    given: String,
     problem: String,
 }
 
@@ -48,25 +45,25 @@ impl FromStr for Target {
     type Err = TargetError;
 
     fn from_str(given: &str) -> Result<Self, TargetError> {
-        let refuse = |problem: &dyn fmt::Display| TargetError {
-            given: given.to_owned(),
-            problem: problem.to_string(),
-        };
+        let refuse = |problem: &dyn fmt::Display| TargetError { problem: problem.to_string() };
         let url = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
+        if url.ends_with("://") {
+            return Err(refuse(&NO_HOST));
+        }
         let uri: Uri = url.parse().map_err(|error| refuse(&error))?;
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
             Some(other) => return Err(refuse(&format_args!("{other} is not supported"))),
-            None => return Err(refuse(&"it has no scheme")),
+            None => return Err(refuse(&"the scheme is missing")),
         };
-        let authority = uri.authority().ok_or_else(|| refuse(&"it has no host"))?;
+        let authority = uri.authority().ok_or_else(|| refuse(&NO_HOST))?;
         if authority.as_str().contains('@') {
-            return Err(refuse(&"user names and passwords are not sent"));
+            return Err(refuse(&"user names and passwords are not supported"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
-            return Err(refuse(&"it has no host"));
+            return Err(refuse(&NO_HOST));
         }
         // `Uri` takes any digits for a port and says `None` when they make no number.
         let after_host = &authority.as_str()[authority.host().len()..];
@@ -74,7 +71,12 @@ impl FromStr for Target {
             Some(0) => return Err(refuse(&"port 0 cannot have a listener")),
             Some(port) => port,
             None if after_host.is_empty() => default_port(secure),
-            None => return Err(refuse(&format_args!("{after_host:?} is not a port"))),
+            None => {
+                return Err(refuse(&format_args!(
+                    "invalid port {:?}",
+                    after_host.trim_start_matches(':')
+                )));
+            }
         };
         let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
         // RFC 9112, section 3.2.1: what the server is asked for begins with a slash.
@@ -176,6 +178,8 @@ impl Target {
         Ok(addresses)
     }
 }
+
+const NO_HOST: &str = "the host is missing";
 
 fn default_port(secure: bool) -> u16 {
     if secure { 443 } else { 80 }

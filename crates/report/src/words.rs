@@ -34,9 +34,28 @@ pub fn span(span: Duration) -> String {
     }
 }
 
+/// `12.3 ms` or `12.3 s`: three digits, as a sentence wants them.
+pub fn rounded(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    let (number, unit) = if seconds < 1.0 { (seconds * 1e3, "ms") } else { (seconds, "s") };
+    let decimals = match number {
+        ..10.0 => 2,
+        10.0..100.0 => 1,
+        _ => 0,
+    };
+    format!("{number:.decimals$} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_has_three_digits_of_a_span() {
+        let spans = [0, 340, 43_656, 190_048, 7_784_000, 38_010_000, 120_400_000];
+        let texts = ["0.00 ms", "0.34 ms", "43.7 ms", "190 ms", "7.78 s", "38.0 s", "120 s"];
+        assert_eq!(spans.map(Duration::from_micros).map(rounded), texts);
+    }
 
     #[test]
     fn thousands_are_grouped() {

@@ -34,7 +34,7 @@ pub(crate) fn close_after_client(stream: &TcpStream, linger: Duration) {
     let _ = stream.shutdown(Shutdown::Write);
 }
 
-/// Reads and discards until the client's FIN, for so long and so many bytes at most.
+/// Reads and discards until the client's FIN, up to a limit of time and bytes.
 fn await_end(mut stream: &TcpStream, linger: Duration) {
     let deadline = Instant::now() + linger;
     let mut discarded = 0;

@@ -16,24 +16,24 @@ use super::{
     colour::Colour,
     duration,
     interrupt::{Wanted, until_interrupted},
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
 };
 
-/// Check a live HTTP server for time lost to TCP, and show what removes it
+/// Check a live HTTP server for stalls caused by TCP, and show how to fix them
 ///
-/// Sends requests with a TCP stack under its own control and detects where responses wait for an ACK or
-/// a timer. Reports each wait in milliseconds measured here, with the packets that show it and the
-/// setting that removes it. Without a URL, checks the built-in server twice, as the papers of 1996
-/// describe it and with every fix, and shows both cards side by side.
+/// Sends requests and detects where responses wait for an ACK or a timer. Reports the length of each
+/// wait, the packets that show it, and the fix. Without a URL, checks two built-in servers, one that
+/// behaves as in 1996 and one with every fix, and prints the results side by side.
 ///
-/// Contacts only the given host, with at most --max-requests requests.
+/// Contacts only the given host and sends at most --max-requests requests.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_END)]
 pub(crate) struct Check {
     // Not a comment for rustdoc, which would take the brackets for links.
-    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: the built-in \
+    #[arg(help = "Check this server: http://…, https://… or HOST[:PORT] [default: two built-in \
                   servers]")]
     url: Option<Target>,
 
@@ -45,7 +45,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Also run the slow checks: idle pauses, limits, rare sizes
+    /// Run the slow checks too: long idle periods, connection limits, more response sizes
     #[arg(long)]
     thorough: bool,
 
@@ -53,21 +53,21 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// Wait at most TIME for a connection, a response or the close of an idle connection
+    /// Wait at most TIME for a connection, a response, or the server to close an idle connection
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
     /// Send at most N requests in total
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(default_value_t = 60)]
     max_requests: u32,
 
-    /// Request these paths of the server (repeatable, or comma-separated)
+    /// Also request these paths (repeatable, or comma-separated)
     #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
     #[arg(value_parser = Options::parse_path)]
     paths: Vec<String>,
 
-    /// Accept any certificate
+    /// Accept any TLS certificate
     #[arg(long, requires = "url")]
     insecure: bool,
 
@@ -75,12 +75,12 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Allow changes to this host's packet filter and forwarding, so that the ackwise stack reaches
-    /// servers on 127.0.0.1 or on other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and forwarding, which the ackwise stack needs to reach
+    /// 127.0.0.1 and other hosts; prints each change first and undoes it at the end
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// Set the lowest verdict that makes the exit code 1; without a URL, any unexpected result does
+    /// Exit with 1 if a verdict is at least this bad; has no effect without a URL
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
@@ -207,23 +207,23 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// ackwise where that needs no change to this host, else kernel
+    /// The ackwise stack if it needs no changes to this host, else the kernel stack
     #[default]
     Auto,
     /// Kernel sockets: needs no privileges
     Kernel,
-    /// Ackwise's own stack on a TUN device: needs root or CAP_NET_ADMIN if there is a URL
+    /// Ackwise's own stack on a TUN device: with a URL, needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
 /// What makes the exit code 1; each includes those after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum FailOn {
-    /// An undetermined stall finding, a warning or a failure
+    /// A failure, a warning, or a stall check that was inconclusive
     Unknown,
-    /// A warning or a failure
+    /// A failure or a warning
     Warn,
-    /// A stall or an incorrect response
+    /// A failure: a stall or an incorrect response
     #[default]
     Fail,
 }
@@ -235,8 +235,8 @@ fn only_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise check                            the built-in server, 1996 beside fixed
-  ackwise check http://localhost:8080/     your own server
+  ackwise check                            check two built-in servers: 1996 and fixed
+  ackwise check http://localhost:8080/     check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
   ackwise check --paths /small,/large --fail-on warn localhost:8080";
@@ -248,7 +248,7 @@ const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
 const LONG_END: &str = "\
 Examples:
   ackwise check
-      check the built-in server, 1996 beside fixed: no setup needed
+      check two built-in servers, one as in 1996 and one with every fix; needs no setup
   ackwise check http://localhost:8080/
       check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
@@ -256,12 +256,12 @@ Examples:
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
       print a report to paste into an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
-      check the given pages and exit with 1 on warnings, for example in CI
+      check these pages too, and exit with 1 on warnings (for CI)
 
 Exit codes:
-  0    no verdict reaches --fail-on; without a URL: both built-in servers gave the expected results
-  1    a verdict reaches --fail-on; without a URL: a built-in server gave an unexpected result
+  0    nothing failed; without a URL, both built-in servers gave the expected results
+  1    something failed (see --fail-on); without a URL, a result was unexpected
   2    the check could not run; standard error gives the reason
   130  interrupted by SIGINT (143 by SIGTERM); prints no report
 
-docs/check.md explains each finding: what it means, how it is detected and how to fix it.";
+docs/check.md describes each check: what it means, how it works and how to fix what it finds.";

@@ -23,7 +23,8 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 /// Nothing here is worth waiting longer for.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-const EXPECTED: &str = "expected seconds, or a number with ms, s or m: 15, 0.5, 500ms, 2m";
+const EXPECTED: &str =
+    "expected seconds, or a number with ms, s or m, such as 15, 0.5, 500ms or 2m";
 
 #[cfg(test)]
 mod tests {

@@ -9,14 +9,14 @@ use serde::Serialize;
 /// What a command prints if `--json` was given and it could not run.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Document<'a> {
-    /// What standard error says, too: one sentence.
+    /// The same message as on standard error.
     error: &'a str,
 }
 
 impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-error");
     const ABOUT: &'static str =
-        "What every command prints if `--json` was given and it ends with exit code 2.";
+        "What every command prints with `--json` if it ends with exit code 2.";
 }
 
 /// Prints the error on standard output.

@@ -13,7 +13,7 @@ use std::{
 
 use ackwise_capture::read::Source;
 use ackwise_cause::Cause;
-use ackwise_explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
+use ackwise_explain::{End, Explained, Frames, Reading, ReportOptions, html, json, markdown, text};
 use clap::Args;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -23,6 +23,7 @@ use signal_hook::{
 use super::{
     colour::Colour,
     duration,
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
@@ -31,9 +32,9 @@ use super::{
 
 /// Show where each millisecond of the HTTP exchanges in a capture went
 ///
-/// Reads pcap and pcapng files, also compressed ones, standard input (`-`) or a live interface; several
-/// files count as one capture. Divides the duration of each exchange among causes: who waited for whom,
-/// and which packets show it. Ctrl-C stops reading and prints the report so far.
+/// Reads pcap and pcapng files (plain, gzip or zstd), standard input (`-`), or a live interface. Several
+/// files count as one capture. Attributes the time of each exchange to causes, and lists the packets
+/// that show each cause. Ctrl-C stops reading and prints the report so far.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
@@ -50,18 +51,18 @@ pub(crate) struct Explain {
     live: live::Arguments,
 
     /// Show the N slowest exchanges
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0_usize..))]
     worst: usize,
 
     /// Show all exchanges of this connection
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = whole(0_u32..))]
     connection: Option<u32>,
 
-    /// Also total the exchanges slower than TIME
+    /// Add a table of totals for exchanges slower than TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
 
-    /// Exit with 1 if any exchange loses more than MS milliseconds (default 0) to this cause
+    /// Exit with 1 if an exchange loses more than MS milliseconds (default 0) to CAUSE
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
 
@@ -77,7 +78,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Also write the time of each exchange by cause, as Parquet
+    /// Also write the time of each exchange by cause to a Parquet file
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
@@ -101,9 +102,12 @@ Examples:
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
 
-Exit codes: 0 the report was printed; 1 an exchange exceeds a --fail-on limit; 2 no capture could be
-read; standard error gives the reason.
-docs/explain.md explains each cause and how it is detected; docs/gallery.md shows twelve bugs.";
+Exit codes:
+  0  the report was printed
+  1  an exchange exceeds a --fail-on limit
+  2  no capture could be read; standard error gives the reason
+
+docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +121,7 @@ impl Limit {
         let (name, limit) = text.split_once('=').unwrap_or((text, "0"));
         let cause = name.parse().map_err(|_| {
             let names: Vec<_> = Cause::ALL.iter().map(|cause| cause.name()).collect();
-            format!("unknown cause \"{name}\" (expected one of {})", names.join(", "))
+            format!("unknown cause (expected one of {})", names.join(", "))
         })?;
         let millis: f64 = limit.parse().map_err(|_| not_millis(limit))?;
         let above = Duration::try_from_secs_f64(millis / 1e3).map_err(|_| not_millis(limit))?;
@@ -130,7 +134,7 @@ impl Limit {
 }
 
 fn not_millis(text: &str) -> String {
-    format!("\"{text}\" is not a number of milliseconds (expected for example 10 or 0.5)")
+    format!("invalid limit {text:?} (expected milliseconds, such as 10 or 0.5)")
 }
 
 /// Reads, prints, and judges.
@@ -150,14 +154,10 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     if let Some(saved) = saved {
         saved.finish(explained.not_saved.take())?;
     }
-    if explained.packets == 0
-        && let Some(trouble) = explained.troubles.first()
-    {
-        return Err(Failure::Usage(trouble.clone()));
-    }
-    let shown = explain.shown(&explained)?;
+    let explained = readable(explained)?;
+    let options = explain.options(&explained)?;
     if let Some(path) = &explain.html {
-        rows::write(path, html(&explained, &shown, &explain.name()).as_bytes())?;
+        rows::write(path, html(&explained, &options, &explain.name()).as_bytes())?;
     }
     #[cfg(feature = "parquet")]
     if let Some(path) = &explain.parquet {
@@ -165,9 +165,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let report = match (explain.json, explain.markdown) {
-        (true, _) => json(&explained, &shown),
-        (_, true) => markdown(&explained, &shown),
-        _ => text(&explained, &shown),
+        (true, _) => json(&explained, &options),
+        (_, true) => markdown(&explained, &options),
+        _ => text(&explained, &options),
     };
     let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
     output::print(&report, if failed { Outcome::Bad } else { Outcome::Good })
@@ -194,26 +194,35 @@ impl Explain {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
         let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
-        let watched = |end: &End, file| end.watch(Source::open([file]));
-        let client = read(watched(&ends[0], files[0]), reading, packets)?;
-        let server = read(watched(&ends[1], files[1]), other, packets)?;
+        let recorded = |end: &End, file| end.record(Source::open([file]));
+        let client = read(recorded(&ends[0], files[0]), reading, packets)?;
+        let server = read(recorded(&ends[1], files[1]), other, packets)?;
+        let (client, server) = (readable(client)?, readable(server)?);
         let joined = End::join((&ends[0], client), (&ends[1], server));
         joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
     }
 
-    fn shown(&self, explained: &Explained) -> Result<Shown, Failure> {
+    fn options(&self, explained: &Explained) -> Result<ReportOptions, Failure> {
         let connections = explained.analysis.connections.len();
         if let Some(id) = self.connection.filter(|&id| id as usize >= connections) {
             return Err(Failure::Usage(format!(
-                "cannot show connection {id}: the capture has {connections}, numbered from 0"
+                "cannot show connection {id}: the capture has {connections} connections, numbered from 0"
             )));
         }
-        let mut shown = Shown::default();
-        shown.worst = self.worst;
-        shown.connection = self.connection;
-        shown.slower_than = self.slower_than;
-        shown.columns = output::columns().unwrap_or(shown.columns);
-        Ok(shown)
+        let mut options = ReportOptions::default();
+        options.worst = self.worst;
+        options.connection = self.connection;
+        options.slower_than = self.slower_than;
+        options.columns = output::columns().unwrap_or(options.columns);
+        Ok(options)
+    }
+}
+
+/// A capture without a single packet is an error if something was wrong with it.
+fn readable(explained: Explained) -> Result<Explained, Failure> {
+    match explained.warnings.first() {
+        Some(error) if explained.packets == 0 => Err(Failure::Usage(error.clone())),
+        _ => Ok(explained),
     }
 }
 
@@ -238,8 +247,8 @@ impl Saved {
         }
     }
 
-    fn finish(self, trouble: Option<io::Error>) -> Result<(), Failure> {
-        let written = match trouble {
+    fn finish(self, error: Option<io::Error>) -> Result<(), Failure> {
+        let written = match error {
             Some(error) => Err(error),
             None if self.unfinished == self.path => Ok(()),
             None => fs::rename(&self.unfinished, &self.path),

@@ -16,16 +16,17 @@ use clap::{Args, ValueEnum};
 use super::{
     duration,
     interrupt::Stop,
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     progress::ProgressLine,
 };
 
-/// Load a server with connections and show which end is left in TIME-WAIT
+/// Load an HTTP server and show which end holds TIME-WAIT afterwards
 ///
-/// By default makes 1000 connections with one request each, 64 at once, and lets the server close.
-/// Counts requests, failures by reason, latencies from the intended start of each request, and the
-/// connections in TIME-WAIT at each end that runs on this host.
+/// By default, makes 1000 connections with one request each, 64 at a time, and lets the server close
+/// them. Reports requests, failures by reason, latencies (from the intended start of each request), and
+/// the connections in TIME-WAIT at each end that runs on this host.
 ///
 /// This is a load test: run it only against your own servers.
 #[derive(Args, Debug)]
@@ -35,37 +36,38 @@ pub(crate) struct LoadArguments {
     #[arg(help = "Request this page: http://HOST[:PORT][/PATH]")]
     url: Target,
 
-    /// Make N connections in total [default: 1000, with --duration unlimited]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Make N connections in total [default: 1000; with --duration, no limit]
+    #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
     connections: Option<u64>,
 
     /// Keep at most C connections open at once
-    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "C", value_parser = whole(1..=100_000_u32))]
     #[arg(default_value_t = 64)]
     concurrency: u32,
 
     /// Send K requests on each connection, one after the other
-    #[arg(long, value_name = "K", default_value = "1")]
+    #[arg(long, value_name = "K", default_value = "1", value_parser = whole(NonZeroU32::MIN..))]
     requests_per_connection: NonZeroU32,
 
-    /// Start R connections per second, however fast the server is [default: start one when another ends]
+    /// Start R connections per second, even if the server falls behind [default: start one when another
+    /// ends]
     #[arg(long, value_name = "R", value_parser = rate)]
     rate: Option<f64>,
 
-    /// Start no connection after TIME
+    /// Start no more connections after TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
 
-    /// Wait at most TIME for connection setup and the first response, for each later response, and for
-    /// the close
+    /// Wait at most TIME for connection setup and the first response together, for each later response,
+    /// and for the close
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 
-    /// Select the end that closes first and is left in TIME-WAIT
+    /// Select which end closes first and which end holds TIME-WAIT
     #[arg(long, value_enum, value_name = "END", default_value_t)]
     close: End,
 
-    /// Select what the client does after a CLIENT_CLOSE, in case the server responds to it
+    /// Select how the client closes after a CLIENT_CLOSE request
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
@@ -73,17 +75,17 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
-    /// Connect from this address or network (repeatable, or comma-separated); uses the next one when
-    /// an address has no free port left
+    /// Connect from this address or network (repeatable, or comma-separated); when an address has no
+    /// free port left, the next one is used
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
 
-    /// Count the server's TIME-WAIT in the network namespace of process PID, if it is not this one
-    #[arg(long, value_name = "PID")]
+    /// Count the server's TIME-WAIT in the network namespace of process PID [default: this one]
+    #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
 
-    /// Allow changes to this host's packet filter and forwarding, so that the ackwise stack reaches
-    /// servers on 127.0.0.1 or on other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and forwarding, which the ackwise stack needs to reach
+    /// 127.0.0.1 and other hosts; prints each change first and undoes it at the end
     #[arg(long)]
     allow_host_changes: bool,
 
@@ -105,7 +107,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
             }
         })?
     };
-    let outcome = if report.is_whole() { Outcome::Good } else { Outcome::Bad };
+    let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Bad };
     let document = match arguments.json {
         true => json(&report),
         false => text(&report, output::columns().unwrap_or(WIDE)),
@@ -194,14 +196,14 @@ fn rate(text: &str) -> Result<f64, String> {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum End {
-    /// The server, as the client sends `Connection: close`
+    /// The server, because the client sends `Connection: close`
     #[default]
     Server,
-    /// The client, without announcing it
+    /// The client, without `Connection: close`
     Client,
     /// The client, after a CLIENT_CLOSE request, which few servers implement
     ClientClose,
-    /// The server, but the ackwise stack sends an RST to take TIME-WAIT over
+    /// The server, but the client takes TIME-WAIT over with an RST (ackwise stack only)
     Swap,
 }
 
@@ -218,10 +220,10 @@ impl From<End> for CloseMode {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum DrainMode {
-    /// Close the client's half and read until the server closes
+    /// Half-close, and read until the server closes
     #[default]
     HalfClose,
-    /// Close both halves at once: a response triggers an RST
+    /// Close both directions at once; a late response triggers an RST
     Plain,
 }
 
@@ -253,15 +255,20 @@ impl From<Stack> for StackMode {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise load http://localhost:8080/                       1000 connections; the server closes
-  ackwise load http://localhost:8080/ --close swap          the client takes TIME-WAIT over, by TCP
-  ackwise load http://localhost:8080/ --close client-close  the same, by HTTP
+  ackwise load http://localhost:8080/
+      make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --close swap
+      let the client take TIME-WAIT over with an RST
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
+      start 500 connections per second for 30 s, and print JSON
 
-Exit codes: 0 every request got its response; 1 some requests failed or were not sent, some
-connections did not close, or ports ran out; 2 the load could not run, or no request got a response;
-130 interrupted by SIGINT (143 by SIGTERM), after a report of the measurements so far.
-docs/load.md explains what is counted and how.";
+Exit codes:
+  0    every request got a response
+  1    some requests failed or were not sent, some connections did not close, or ports ran out
+  2    the load could not run, or no request got a response
+  130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
+
+docs/load.md explains what is measured and how.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);

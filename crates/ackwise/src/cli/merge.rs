@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ackwise_lab::{
     measures::{matches, renamed},
     run::{
-        export::{About, Shown},
+        export::{MeasureFilter, PageNotes},
         merge,
     },
 };
@@ -16,11 +16,11 @@ use super::{
     rows::Formats,
 };
 
-/// Merge the rows of several runs: the shards of one experiment, from several machines
+/// Merge the shards of an experiment that ran on several machines
 ///
-/// Reads files written by `ackwise run --rows FILE` or `ackwise run --json`. All rows must come from one
-/// experiment and one version of ackwise; --json and --csv then equal those of a single unsharded run.
-/// Row files do not record which measures an experiment shows: without --show, the table has all.
+/// Reads files written by `ackwise run --rows FILE` or `ackwise run --json`. All rows must come from the
+/// same experiment and the same version of ackwise. The output of --json and --csv is the same as for a
+/// run without shards. The table has all measures; --show selects some.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {
@@ -55,17 +55,15 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
         if !measures().any(|name| matches(pattern, name)) {
             let what = match renamed(pattern) {
                 Some(name) => {
-                    format!(
-                        "cannot show {pattern}: {pattern} is called {name} since format version 1"
-                    )
+                    format!("cannot show {pattern}: {pattern} was renamed to {name}")
                 }
-                None => format!("cannot show {pattern}: no row has a measure of this name"),
+                None => format!("cannot show {pattern}: no row has this measure"),
             };
             return Err(Failure::Usage(what));
         }
     }
-    let shown = Shown::patterns(arguments.show.clone());
-    arguments.formats.export(&rows, &shown, &About::default())
+    let filter = MeasureFilter::patterns(arguments.show.clone());
+    arguments.formats.export(&rows, &filter, &PageNotes::default())
 }
 
 const EXAMPLES: &str = "\

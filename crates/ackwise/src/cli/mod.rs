@@ -11,6 +11,7 @@ mod explain;
 mod interrupt;
 mod load;
 mod merge;
+mod number;
 mod outcome;
 mod output;
 mod progress;
@@ -27,7 +28,7 @@ use clap::{Parser, Subcommand};
 
 use outcome::{Failure, Outcome};
 
-/// Find, reproduce and remove the time that HTTP and TCP waste on each other
+/// Find, reproduce and remove stalls between HTTP and TCP
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 struct Cli {

@@ -48,7 +48,7 @@ pub(crate) enum Failure {
     Merge(#[from] MergeError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
-    #[error("{}: {error}", path.display())]
+    #[error("cannot write {}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
     #[error("{0}")]
     Usage(String),

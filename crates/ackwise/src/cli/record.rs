@@ -17,7 +17,7 @@ use ackwise_lab::{
 };
 use clap::{ArgGroup, Args};
 
-use super::outcome::Failure;
+use super::{number::whole, outcome::Failure};
 
 /// What is recorded, of which row.
 #[derive(Args, Debug)]
@@ -30,24 +30,25 @@ pub(crate) struct Record {
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     pcap: Option<PathBuf>,
 
-    /// Capture at HOST for --pcap and --html [default: the client of the first application]
+    /// Capture at HOST for --pcap and --html [default: the first application's client]
     #[arg(long, value_name = "HOST", requires = "captured")]
     vantage: Option<String>,
 
     /// Truncate captured frames to N bytes; 128 keeps the headers
-    #[arg(long, value_name = "N", requires = "pcap")]
+    #[arg(long, value_name = "N", requires = "pcap", value_parser = whole(0_u32..))]
     snap_length: Option<u32>,
 
-    /// Write sequence numbers, ACKs and windows over time as CSV: one line per segment and end
+    /// Write sequence numbers, ACKs and windows over time to a CSV file
     #[arg(long, value_name = "FILE", group = "recorded")]
     time_sequence: Option<PathBuf>,
 
     /// Record case N, as numbered by --list
     #[arg(long, value_name = "N", requires = "recorded")]
+    #[arg(value_parser = whole(NonZeroUsize::MIN..))]
     case: Option<NonZeroUsize>,
 
-    /// Record the run with this seed of the experiment [default: the smallest]
-    #[arg(long, value_name = "SEED", requires = "recorded")]
+    /// Record the run with this seed [default: the experiment's smallest]
+    #[arg(long, value_name = "SEED", requires = "recorded", value_parser = whole(0_u64..))]
     seed: Option<u64>,
 }
 
@@ -99,8 +100,8 @@ impl Record {
         let place = experiment.seeds().iter().position(|seed| *seed == wanted);
         place.ok_or_else(|| {
             Failure::Usage(format!(
-                "cannot record seed {wanted}: the experiment does not have it (expected one of its \
-                 seeds; --set seeds=[{wanted}] replaces them)"
+                "cannot record seed {wanted}: not a seed of the experiment (use --set \
+                 seeds=[{wanted}] to replace its seeds)"
             ))
         })
     }
@@ -111,7 +112,7 @@ impl Record {
         match self.case {
             Some(number) if number.get() <= cases => Ok(number.get() - 1),
             Some(number) => Err(Failure::Usage(format!(
-                "cannot record case {number}: the experiment has {cases} (see --list)"
+                "cannot record case {number}: the experiment has {cases} cases (see --list)"
             ))),
             None if cases == 1 => Ok(0),
             None => Err(Failure::Usage(format!(

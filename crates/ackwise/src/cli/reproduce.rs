@@ -23,8 +23,8 @@ use super::{
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
 ///
-/// The papers' tables, figures and claims are data in experiments/, and so are the runs. Tables without
-/// published values show the runs that test a claim.
+/// Runs the experiments behind the papers' tables and figures, and tests their claims. Some tables
+/// have no published values; they show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
@@ -32,7 +32,7 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = paper(), value_name = "PAPER")]
     papers: Vec<Paper>,
 
-    /// Run only results with an error limit, with fewer seeds: one minute instead of several
+    /// Run only results that have an error limit, with fewer seeds; takes about a minute
     #[arg(long)]
     quick: bool,
 
@@ -40,7 +40,7 @@ pub(crate) struct Reproduce {
     #[arg(long, group = "format")]
     json: bool,
 
-    /// Print Markdown, the format of docs/findings.md
+    /// Print Markdown, as in docs/findings.md
     #[arg(long, group = "format")]
     markdown: bool,
 
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
     if let (Some(path), Some(written)) = (page, written) {
         rows::write(&path, written.as_bytes())?;
     }
-    let outcome = if reproduction.misses() == 0 { Outcome::Good } else { Outcome::Bad };
+    let outcome = if reproduction.outside_limits() == 0 { Outcome::Good } else { Outcome::Bad };
     let document = match (as_json, as_markdown) {
         (true, _) => json(&reproduction),
         (_, true) => markdown(&reproduction),
@@ -101,6 +101,6 @@ Examples:
   ackwise reproduce --markdown > docs/findings.md
 
 Exit codes:
-  0  every value is within its limit of the published one
-  1  some values are outside their limits; the report marks them
+  0  every value is within its error limit
+  1  some values exceed their error limits; the report marks them
   2  an experiment could not run";

@@ -12,32 +12,30 @@ use ackwise_lab::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{
         Options, Row, RunAllError, Shard, Step,
-        export::{About, Shown, list_json},
+        export::{MeasureFilter, PageNotes, list_json},
         run_all,
     },
 };
-use clap::{
-    Args,
-    builder::{RangedU64ValueParser, TypedValueParser},
-};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     interrupt::Stop,
+    number::whole,
     outcome::{Failure, Outcome},
     output,
     record::Record,
     rows::{Formats, beside, is_plain},
 };
 
-/// Run an experiment in virtual time: each case with each seed, on all cores
+/// Run a simulated experiment: each case with each seed, on all cores
 ///
-/// An experiment is a TOML file with hosts, links, applications, the variables of a sweep and the
-/// measures to show; docs/experiments.md describes it. The same file, version and seed give the same rows
-/// on any machine with any number of threads.
+/// An experiment is a TOML file that defines hosts, links, applications, the variables of a sweep and
+/// the measures to show (docs/experiments.md). Results are deterministic: the same file, version and
+/// seed give the same rows on any machine with any number of threads.
 ///
-/// Ctrl-C keeps finished rows if --rows, --csv or another option names a file; the same command then
-/// resumes the run.
+/// After Ctrl-C, finished rows are kept if an option such as --rows or --csv names a file; repeat the
+/// command to resume the run.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
@@ -45,12 +43,12 @@ pub(crate) struct Run {
     #[arg(long_help = experiment_help())]
     experiment: PathBuf,
 
-    /// Set or replace a value of the experiment (repeatable), as in link.bottleneck.delay="20 ms"
+    /// Set a value of the experiment (repeatable), for example link.bottleneck.delay="20 ms"
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
 
-    /// Run each case with the seeds 1 to N instead of those of the experiment
-    #[arg(long, value_name = "N")]
+    /// Run each case with seeds 1 to N instead of the experiment's own
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     seeds: Option<u32>,
 
     /// Show only these measures in the table; * matches any text
@@ -62,14 +60,14 @@ pub(crate) struct Run {
     list: bool,
 
     /// Run N rows at once [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = threads())]
+    #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
 
-    /// Run only every Nth row, starting at the Ith: one machine's share
+    /// Run only every Nth row, starting with row I, to share the work between machines
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
     shard: Shard,
 
-    /// Append finished rows to this file as JSON lines, and skip rows that it already has
+    /// Append finished rows to this file as JSON lines, and skip the rows it already contains
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
 
@@ -89,15 +87,15 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     arguments.check_files()?;
     let journal = arguments.journal();
     let stop = Stop::on_signal()?;
-    let shown = Shown::of(&experiment);
-    let about = About { title: experiment.title().unwrap_or_default(), explained: None };
+    let filter = MeasureFilter::of(&experiment);
+    let about = PageNotes { title: experiment.title().unwrap_or_default(), explained: None };
     if arguments.record.is_wanted() || arguments.is_page_of_one(&experiment) {
         let recorded = arguments.record.run(&experiment, arguments.formats.html(), stop.asked());
         let (row, explained) = recorded.map_err(|error| {
             stop.signal().map_or(error, |signal| Failure::Interrupted { signal })
         })?;
-        let about = About { explained: explained.as_ref(), ..about };
-        return arguments.formats.export(&[row], &shown, &about);
+        let about = PageNotes { explained: explained.as_ref(), ..about };
+        return arguments.formats.export(&[row], &filter, &about);
     }
     let mut options = Options {
         shard: arguments.shard,
@@ -115,7 +113,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         },
         error => error.into(),
     })?;
-    let exported = arguments.formats.export(&rows, &shown, &about);
+    let exported = arguments.formats.export(&rows, &filter, &about);
     let outcome = exported
         .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
     if let (None, Some(path)) = (&arguments.rows, journal) {
@@ -142,13 +140,10 @@ impl Run {
         };
         let mut settings = self.set.clone();
         settings.extend(self.seeds.map(|seeds| format!("seeds={seeds}")));
-        if !self.show.is_empty() {
-            settings.push(format!("show={:?}", self.show));
-        }
-        if settings.is_empty() {
+        if settings.is_empty() && self.show.is_empty() {
             return Ok(experiment);
         }
-        Ok(experiment.with_all_set(settings.iter().map(String::as_str))?)
+        Ok(experiment.with_options(settings.iter().map(String::as_str), &self.show)?)
     }
 
     /// Whether there is a page and only one row, whose packets it then shows.
@@ -196,26 +191,22 @@ impl Run {
 
 /// Where a file is or will be, by whatever name.
 fn place_of(path: &Path) -> Result<PathBuf, Failure> {
-    let failure = |path: &Path, error| Failure::File { path: path.to_owned(), error };
+    let failure = |error| Failure::File { path: path.to_owned(), error };
     if path.exists() {
-        return path.canonicalize().map_err(|error| failure(path, error));
+        return path.canonicalize().map_err(failure);
     }
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let directory = directory.unwrap_or_else(|| Path::new("."));
-    let place = directory.canonicalize().map_err(|error| failure(directory, error))?;
+    let place = directory.canonicalize().map_err(failure)?;
     Ok(place.join(path.file_name().unwrap_or_default()))
 }
 
-fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
-    let most = u64::try_from(Options::MOST_THREADS).unwrap_or(u64::MAX);
-    RangedU64ValueParser::<usize>::new()
-        .range(1..=most)
-        .map(|threads| NonZeroUsize::new(threads).expect("the range begins at 1"))
-}
+const MOST_THREADS: NonZeroUsize =
+    NonZeroUsize::new(Options::MOST_THREADS).expect("some threads are allowed");
 
 fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
-    format!("cannot run {name}: no such file (expected a file, or one of {known})")
+    format!("cannot run {name}: no such file (expected a file or one of {known})")
 }
 
 /// One bar on standard error for as long as rows are run, if somebody watches.
@@ -231,7 +222,7 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
             bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
             bar.set_position(bar.position().max(parts(rows.into())));
         }
-        Step::UnderWay(share) => bar.set_position(parts(f64::from(rows) + share)),
+        Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
         _ => {}
     });
     bar.finish_and_clear();
@@ -285,8 +276,9 @@ Examples:
   ackwise run sweep.toml --seeds 10 --csv sweep.csv
       print means over ten seeds with confidence intervals, and write every row to a file
   ackwise run stalls --html stalls.html
-      write a page that plots each measure against the first variable; with --case 1, the
-      packets of that case
+      write an HTML page that plots each measure against the first variable
+  ackwise run stalls --case 1 --html stalls.html
+      write an HTML page that shows the packets of case 1
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json
   ackwise run sweep.toml --shard 2/8 --rows part2.rows
       run the second of eight shards; `ackwise merge` joins their rows";

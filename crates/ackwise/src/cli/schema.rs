@@ -19,15 +19,15 @@ use super::{
     output,
 };
 
-/// Print the JSON Schema of what a command prints with --json
+/// Print the JSON Schema of a command's --json output
 ///
-/// Each JSON document states its format and version: {"format": {"name": "ackwise-check", "version": 1}, …}.
-/// Within a version, keys may be added, but are never renamed or removed. Without NAME, lists the
-/// names.
+/// Each JSON document begins with its format and version, such as {"format": {"name": "ackwise-check",
+/// "version": 1}, …}. Within a version, keys may be added, but are never renamed or removed. Without NAME,
+/// lists all formats.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Schema {
-    /// The format, without "ackwise-"
+    /// Print the schema of this format
     #[arg(value_parser = known(), value_name = "NAME")]
     name: Option<Known>,
 }
@@ -69,8 +69,8 @@ fn known() -> impl TypedValueParser<Value = Known> {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise schema                  the names of all formats
-  ackwise schema check            the schema of `ackwise check --json`
-  ackwise schema error            the schema of an error with --json
+  ackwise schema                  list all formats
+  ackwise schema check            print the schema of `ackwise check --json`
+  ackwise schema error            print the schema of errors with --json
 
-docs/schema/ has the same schemas as files.";
+The same schemas are in docs/schema/.";

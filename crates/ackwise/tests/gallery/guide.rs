@@ -89,8 +89,8 @@ fn bounds(text: &str, title: &str) -> [usize; 2] {
 /// What the gallery shows of a report: the sentence and the causes that matter, or if the server holds
 /// TIME-WAIT, that.
 fn excerpt(report: &str) -> String {
-    let tells = |line: &&str| line.contains("TIME-WAIT") || line.contains("first close");
-    if report.lines().any(|it| it.contains("TIME-WAIT at the client") && !it.ends_with(" 0")) {
+    let tells = |line: &&str| line.contains("TIME-WAIT") || line.contains("closed first");
+    if report.lines().any(|it| it.contains("held TIME-WAIT") && !it.ends_with(" 0")) {
         return report.lines().filter(tells).map(|line| format!("{}\n", line.trim())).collect();
     }
     let rows = report.lines().skip_while(|line| !line.starts_with("Where the time went"));

@@ -85,7 +85,7 @@ fn wait(mut child: Child) -> ExitStatus {
 impl Card {
     /// What `pointer` (RFC 6901) leads to in the finding `id`: `/verdict`, `/values/segments`.
     pub(crate) fn value(&self, id: &str, pointer: &str) -> &Value {
-        let findings = self.document.pointer("/cards/0/findings").and_then(Value::as_array);
+        let findings = self.document.pointer("/results/0/findings").and_then(Value::as_array);
         let mut findings = findings.into_iter().flatten();
         let finding = findings.find(|finding| finding["id"] == id);
         finding.and_then(|finding| finding.pointer(pointer)).unwrap_or(&Value::Null)

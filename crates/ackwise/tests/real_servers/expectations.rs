@@ -18,7 +18,7 @@ const TABLE: &[Row] = &[
     Row(EVERY,              BOTH,    "close",                 "first_on_close",     Is("server")),
     Row(EVERY,              BOTH,    "close",                 "time_wait",          Is("server")),
     Row(EVERY,              OURS,    "close",                 "rst_ends_time_wait", Yes),
-    Row(EVERY,              OURS,    "close",                 "swap",               Is("works")),
+    Row(EVERY,              OURS,    "close",                 "swap",               Is("accepted")),
     Row(EVERY,              BOTH,    "keep-alive",            "persistent",         Yes),
     Row(EVERY,              BOTH,    "pipelining",            "ok",                 Yes),
     Row(EVERY,              BOTH,    "cork-timer",            "verdict",            Is("pass")),

@@ -45,7 +45,7 @@ fn what_is_not_one_case_is_refused_before_anything_runs() {
         ),
         (
             &["stalls", "--pcap", path, "--case", "4"],
-            "cannot record case 4: the experiment has 3 (see --list)",
+            "cannot record case 4: the experiment has 3 cases (see --list)",
         ),
         (&["stalls", "--case", "1"], "--pcap <FILE>|--time-sequence <FILE>"),
         (&["stalls", "--vantage", "client"], "--pcap <FILE>"),

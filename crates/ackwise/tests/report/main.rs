@@ -32,7 +32,7 @@ const MANY: &[&str] = &[
 fn a_report_opens_from_a_file_and_shows_the_stall() {
     let Some(browser) = open("shows", STALLS) else { return };
     let lead = browser.text(".lead");
-    assert!(lead.contains("held the end of a response (Nagle)"), "{lead}");
+    assert!(lead.contains("held the last segment of a response (Nagle)"), "{lead}");
     let stalls = browser.text(".stalls");
     assert!(stalls.contains("nagle-delayed-ack (server)"), "{stalls}");
     assert!(browser.evaluate("return document.querySelectorAll('.piece').length") != json!(0));

@@ -23,7 +23,7 @@ impl Default for Distances {
 }
 
 impl Distances {
-    /// The end that data in `direction` goes to answered after so long.
+    /// Records how long the receiver of data in `direction` took to answer.
     pub(crate) fn sample(&mut self, direction: Direction, round_trip: Nanos) {
         let least = &mut self.round_trips[direction as usize];
         if least.is_some_and(|it| it <= round_trip) {
@@ -189,7 +189,7 @@ impl Pace {
         }
     }
 
-    /// How long a link is busy with so many bytes; no time if that is not known.
+    /// Transmission time of a segment of this size; zero if the rate is unknown.
     pub(crate) fn time(self, bytes: u64) -> Nanos {
         Nanos::new(self.per_byte.unwrap_or(0).saturating_mul(bytes) / 1_000)
     }
@@ -269,7 +269,7 @@ impl Bottleneck {
         self.free_at = self.free_at.max(now) + busy;
     }
 
-    /// How long it is busy with so many bytes.
+    /// Transmission time of this many bytes.
     pub(crate) fn time(&self, bytes: u64) -> Nanos {
         self.before.time(bytes).max(self.behind.time(bytes))
     }

@@ -38,7 +38,7 @@ struct Hole {
 pub(crate) enum Novelty {
     /// It goes on, or leaves a hole behind.
     New,
-    /// It fills what was passed over so long ago.
+    /// It fills a gap that is this old.
     Fills(Nanos),
     /// All of it was there before.
     Again,

@@ -41,7 +41,7 @@ enum Slot {
 }
 
 impl ConnectionTable {
-    /// So long a connection that is over may still be heard of: 2 MSL as Linux has it.
+    /// How long segments of a closed connection may still arrive: 2 MSL, as in Linux.
     const LINGER: Duration = Duration::from_secs(60);
     /// The most closed connections that are remembered. Our choice.
     const MAX_OVER: usize = 1 << 16;

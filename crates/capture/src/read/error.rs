@@ -16,11 +16,15 @@ pub struct ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, offset, problem } = self;
-        match file.to_str() {
-            Some("-") => f.write_str("standard input")?,
-            _ => write!(f, "{}", file.display())?,
+        let file = match file.to_str() {
+            Some("-") => "standard input".into(),
+            _ => file.to_string_lossy(),
+        };
+        match (offset, problem) {
+            (0, Problem::Input(error)) => write!(f, "cannot open {file}: {error}"),
+            (0, problem) => write!(f, "cannot read {file}: {problem}"),
+            (offset, problem) => write!(f, "cannot read {file} beyond byte {offset}: {problem}"),
         }
-        write!(f, ": at byte {offset}: {problem}")
     }
 }
 
@@ -38,13 +42,13 @@ impl std::error::Error for ReadError {
 #[non_exhaustive]
 pub enum Problem {
     /// The file cannot be opened or read, or what it was compressed with is broken.
-    #[error("cannot read: {0}")]
+    #[error("{0}")]
     Input(#[source] io::Error),
     /// There is nothing in it, not even a header.
     #[error("the file is empty (expected a capture)")]
     Empty,
     /// It begins as no capture does.
-    #[error("not a capture: found {} (expected pcap or pcapng)", .found.escape_ascii())]
+    #[error("not a capture: begins with \"{}\" (expected pcap or pcapng)", .found.escape_ascii())]
     NotACapture {
         /// How it begins.
         found: [u8; 4],
@@ -56,7 +60,7 @@ pub enum Problem {
         by: &'static str,
     },
     /// A version of the format that nobody has specified.
-    #[error("unsupported version {major}.{minor} of the format (expected {expected})")]
+    #[error("unsupported format version {major}.{minor} (expected {expected})")]
     Version {
         /// Which ones are read.
         expected: &'static str,
@@ -66,7 +70,7 @@ pub enum Problem {
         minor: u16,
     },
     /// It ends in the middle: whoever captured was killed, or the disk was full.
-    #[error("{what} is cut off: the file ends after {found} bytes of it (expected {needed})")]
+    #[error("{what} is cut off after {found} of {needed} bytes")]
     CutOff {
         /// Of what.
         what: &'static str,
@@ -94,7 +98,7 @@ pub enum Problem {
         claimed: u32,
     },
     /// The two lengths of a block, before and behind it, are not the same.
-    #[error("block ends with length {last} (expected {first}, as at its beginning)")]
+    #[error("block ends with length {last} (expected {first}, as at its start)")]
     BlockEnd {
         /// The length before it.
         first: u32,
@@ -108,7 +112,7 @@ pub enum Problem {
         found: u32,
     },
     /// A packet of an interface that nobody has described.
-    #[error("packet of unknown interface {interface} (expected less than {described})")]
+    #[error("packet of unknown interface {interface} (expected a number below {described})")]
     UnknownInterface {
         /// The interface it names.
         interface: u32,

@@ -64,11 +64,11 @@ fn errors_say_what_was_expected_where() {
     let record = |captured| [&header[..], &order.words(&[1, 0, captured, captured])].concat();
     let table: [(Vec<u8>, u64, &str); 14] = [
         (b"".to_vec(), 0, "the file is empty (expected a capture)"),
-        (b"GIF89a".to_vec(), 0, "not a capture: found GIF8 (expected pcap or pcapng)"),
+        (b"GIF89a".to_vec(), 0, "not a capture: begins with \"GIF8\" (expected pcap or pcapng)"),
         (
             b"\0\x01\x02\x03".to_vec(),
             0,
-            r"not a capture: found \x00\x01\x02\x03 (expected pcap or pcapng)",
+            r#"not a capture: begins with "\x00\x01\x02\x03" (expected pcap or pcapng)"#,
         ),
         (
             b"BZh91AY".to_vec(),
@@ -78,16 +78,16 @@ fn errors_say_what_was_expected_where() {
         (
             [&header[..4], &[9, 0, 1, 0], &header[8..]].concat(),
             0,
-            "unsupported version 9.1 of the format (expected 2)",
+            "unsupported format version 9.1 (expected 2)",
         ),
         (record(long), 24, "a packet has length 1048577 (expected 0 to 1048576 bytes)"),
-        (record(100), 24, "a record is cut off: the file ends after 16 bytes of it (expected 116)"),
+        (record(100), 24, "a record is cut off after 16 of 116 bytes"),
         (
             with(enhanced(order, 1, 0, 0, b"", &[])),
             52,
-            "packet of unknown interface 1 (expected less than 1)",
+            "packet of unknown interface 1 (expected a number below 1)",
         ),
-        (with(ends_otherwise), 52, "block ends with length 41 (expected 40, as at its beginning)"),
+        (with(ends_otherwise), 52, "block ends with length 41 (expected 40, as at its start)"),
         (with(order.words(&[6, 33, 0, 0])), 52, "block has length 33 (expected a multiple of 4)"),
         (
             with(order.words(&[6, 8, 0, 0])),
@@ -113,7 +113,8 @@ fn errors_say_what_was_expected_where() {
     for (file, offset, problem) in table {
         let (_, errors) = all(&mut source(&file));
         assert_eq!(errors.len(), 1, "{problem}");
-        assert_eq!(errors[0].to_string(), format!("made by hand: at byte {offset}: {problem}"));
+        let place = if offset == 0 { String::new() } else { format!(" beyond byte {offset}") };
+        assert_eq!(errors[0].to_string(), format!("cannot read made by hand{place}: {problem}"));
     }
 }
 
@@ -128,7 +129,7 @@ fn an_input_that_fails_has_given_what_came_before() {
     let mut source = Source::of("a tap", Cursor::new(pcap_of_three()).chain(Failing));
     let (kept, errors) = all(&mut source);
     assert_eq!(kept.len(), 3);
-    assert_eq!(errors[0].to_string(), "a tap: at byte 78: cannot read: the cable is out");
+    assert_eq!(errors[0].to_string(), "cannot read a tap beyond byte 78: the cable is out");
 }
 
 #[test]

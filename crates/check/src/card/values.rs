@@ -6,31 +6,31 @@ use ackwise_cause::FindingId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The facts of one finding.
+/// The values of one finding.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Values {
-    /// Of `split-head`.
+    /// Values of `split-head`.
     SplitHead(SplitHead),
-    /// Of `short-initial-segment`.
+    /// Values of `short-initial-segment`.
     ShortInitialSegment(ShortInitialSegment),
-    /// Of `nagle-delayed-ack`.
+    /// Values of `nagle-delayed-ack`.
     NagleDelayedAck(NagleDelayedAck),
-    /// Of `cork-timer`.
+    /// Values of `cork-timer`.
     CorkTimer(CorkTimer),
-    /// Of `initial-window`.
+    /// Values of `initial-window`.
     InitialWindow(InitialWindow),
-    /// Of `idle-restart`.
+    /// Values of `idle-restart`.
     IdleRestart(IdleRestart),
-    /// Of `send-buffer`.
+    /// Values of `send-buffer`.
     SendBuffer(SendBuffer),
-    /// Of `keep-alive`.
+    /// Values of `keep-alive`.
     KeepAlive(KeepAlive),
-    /// Of `pipelining`.
+    /// Values of `pipelining`.
     Pipelining(Pipelining),
-    /// Of `close`.
+    /// Values of `close`.
     Close(Close),
-    /// Of `request-segments`.
+    /// Values of `request-segments`.
     RequestSegments(RequestSegments),
 }
 
@@ -78,21 +78,21 @@ into_values!(
     RequestSegments
 );
 
-/// The facts of `split-head`.
+/// Values of `split-head`.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct SplitHead {
-    /// The size of the response head.
+    /// Size of the response head.
     pub head_bytes: Option<u64>,
-    /// Whether it leaves in a segment of its own.
+    /// Whether the head is sent in its own segment.
     pub split: Option<bool>,
 }
 
-/// The facts of `short-initial-segment`.
+/// Values of `short-initial-segment`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct ShortInitialSegment {
-    /// The announced segment size.
+    /// The MSS that the client announced.
     pub mss: Option<u16>,
-    /// How long the response waited while every ACK was withheld.
+    /// How long the response waited for a withheld ACK.
     pub stall_ms: Option<f64>,
 }
 
@@ -100,123 +100,123 @@ pub struct ShortInitialSegment {
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleasedBy {
-    /// There is no pause.
+    /// No pause.
     None,
     /// The client's ACK.
     Ack,
-    /// A timer of the server.
+    /// A timer at the server.
     Timer,
     /// The application or the path.
     Other,
 }
 
-/// The facts of `nagle-delayed-ack`.
+/// Values of `nagle-delayed-ack`.
 #[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct NagleDelayedAck {
-    /// The cost with ACKs after 120 ms.
+    /// Cost with an ACK delay of 120 ms.
     pub cost_ms_120: Option<f64>,
-    /// The cost with ACKs after 200 ms: computed, not measured.
+    /// Cost with an ACK delay of 200 ms; computed, not measured.
     pub cost_ms_200_computed: Option<f64>,
-    /// The cost with ACKs after 40 ms.
+    /// Cost with an ACK delay of 40 ms.
     pub cost_ms_40: Option<f64>,
     /// What ends the pause of the worst response.
     pub released_by: Option<ReleasedBy>,
-    /// Each response that was tried; null if none was.
+    /// The tested responses; null if there were none.
     pub sizes: Option<Vec<TriedSize>>,
 }
 
-/// One response that `nagle-delayed-ack` tried.
+/// A response tested by `nagle-delayed-ack`.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 pub struct TriedSize {
-    /// The size of its content.
+    /// Size of the content.
     pub bytes: u64,
-    /// The path that was requested.
+    /// The requested path.
     pub path: String,
-    /// What ends its pause.
+    /// What ends the pause.
     pub released_by: Option<ReleasedBy>,
-    /// How long it paused.
+    /// Length of the pause.
     pub stall_ms: Option<f64>,
 }
 
-/// The facts of `cork-timer`.
+/// Values of `cork-timer`.
 #[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct CorkTimer {
-    /// The sizes of the responses that were tried; null if none was.
+    /// Sizes of the tested responses; null if there were none.
     pub sizes: Option<Vec<u64>>,
     /// How long the segment was held.
     pub stall_ms: Option<f64>,
 }
 
-/// The facts of `initial-window`.
+/// Values of `initial-window`.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct InitialWindow {
-    /// A lower limit of `segments`, if that is not known.
+    /// Lower bound of `segments`, if that is unknown.
     pub at_least: Option<u64>,
-    /// The bytes of the first flight.
+    /// Bytes sent before the first ACK.
     pub bytes: Option<u64>,
-    /// The largest segment of the response.
+    /// Size of the largest segment of the response.
     pub mss: Option<u64>,
-    /// The segments of the first flight.
+    /// Segments sent before the first ACK.
     pub segments: Option<u64>,
 }
 
-/// The facts of `idle-restart`.
+/// Values of `idle-restart`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct IdleRestart {
-    /// The first flight after the pause, in segments.
+    /// Segments sent before the first ACK, after the idle period.
     pub after: Option<u64>,
-    /// The first flight before it, in segments.
+    /// Segments sent before the first ACK, before the idle period.
     pub before: Option<u64>,
-    /// The length of the pause.
+    /// Length of the idle period.
     pub idle_s: Option<f64>,
 }
 
-/// What bounds a flight.
+/// What limits the data in flight.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// The whole response fits.
+    /// The size of the response.
     Response,
     /// The client's receive window.
     Window,
-    /// The server's congestion window, which still grew.
+    /// The server's congestion window, which was still growing.
     CongestionWindow,
-    /// The server's send buffer, or how it writes.
+    /// The server's send buffer or write pattern.
     SendBuffer,
 }
 
-/// The facts of `send-buffer`.
+/// Values of `send-buffer`.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct SendBuffer {
-    /// What bounds the flight.
+    /// What limits the data in flight.
     pub bound: Option<Bound>,
-    /// The bytes of the larger of two flights.
+    /// The larger of two measurements of the data in flight.
     pub flight_bytes: Option<u64>,
 }
 
-/// The facts of `keep-alive`.
+/// Values of `keep-alive`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct KeepAlive {
-    /// The requests that one connection takes.
+    /// Number of requests per connection: observed, else announced.
     pub max_requests: Option<u32>,
-    /// A lower limit of `max_requests`, if that is not known.
+    /// Lower bound of `max_requests`, if that is unknown.
     pub more_than_requests: Option<u32>,
-    /// Whether connections persist if the client asks for it.
+    /// Whether connections persist after a request with `Connection: Keep-Alive`.
     pub on_request: Option<bool>,
     /// Whether connections persist by default.
     pub persistent: Option<bool>,
-    /// A lower limit of `timeout_s`, if that is not known.
+    /// Lower bound of `timeout_s`, if that is unknown.
     pub timeout_more_than_s: Option<f64>,
-    /// After how long an idle connection is closed: announced, or observed.
+    /// Idle timeout: announced, else observed.
     pub timeout_s: Option<f64>,
-    /// After how long the server closed an idle connection.
+    /// Idle timeout: observed.
     pub timeout_seen_s: Option<f64>,
 }
 
-/// The facts of `pipelining`.
+/// Values of `pipelining`.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Pipelining {
-    /// Whether both requests were answered, in order.
+    /// Whether both requests were answered in order.
     pub ok: Option<bool>,
 }
 
@@ -230,32 +230,33 @@ pub enum End {
     Server,
 }
 
-/// Whether the client can take TIME-WAIT over from the server by an RST.
+/// Whether the client can take TIME-WAIT over from the server with an RST.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwapResult {
     /// The client holds it anyway.
     NotNeeded,
-    /// An exact RST ends the server's.
+    /// An RST with the exact sequence number ends the server's.
+    #[serde(rename = "accepted")]
     Works,
     /// It does not (RFC 1337): both ends would hold it.
     Refused,
 }
 
-/// The facts of `close`.
+/// Values of `close`.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct Close {
-    /// Who closes first after `Connection: close`.
+    /// The end that closes first after `Connection: close`.
     pub first_on_close: Option<End>,
-    /// Who closed an idle connection first.
+    /// The end that closed an idle connection first.
     pub first_on_idle: Option<End>,
-    /// Whether the server reads on after it has closed its direction.
+    /// Whether the server keeps reading after it has closed its direction.
     pub half_close: Option<bool>,
-    /// Whether an exact RST ends the server's TIME-WAIT.
+    /// Whether an RST with the exact sequence number ends the server's TIME-WAIT.
     pub rst_ends_time_wait: Option<bool>,
-    /// Whether a swap of TIME-WAIT works.
+    /// Whether the client can take TIME-WAIT over with an RST.
     pub swap: Option<SwapResult>,
-    /// Who holds TIME-WAIT.
+    /// The end that holds TIME-WAIT.
     pub time_wait: Option<End>,
 }
 

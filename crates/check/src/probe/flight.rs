@@ -6,7 +6,7 @@ use ackwise_tcp::Timestamps;
 
 use super::Facts;
 use crate::{
-    conversation::{Arrived, Client, Exchange},
+    http_client::{Arrived, Client, Exchange},
     stack::{Acknowledge, Capabilities, Receiver},
 };
 
@@ -29,7 +29,7 @@ pub(super) struct Flight {
 /// How a stack sees flights.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum View {
-    /// By withholding every ACK for so long.
+    /// By withholding every ACK for this time.
     Withholding(Duration),
     /// By the pause of one round trip between flights, on a path that is long enough to show it.
     Bursts(Duration),

@@ -3,19 +3,19 @@
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Facts, Found,
+    Facts, ProbeResult,
     flight::{Flight, View},
 };
 use crate::{
     card::{Bound, SendBuffer, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
     let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, SendBuffer::default()));
+        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, SendBuffer::default()));
     let view = match View::of(client, facts) {
         Ok(view @ View::Withholding(_)) => view,
         Ok(View::Bursts(_)) => return unknown("needs --stack ackwise".to_owned()),
@@ -24,21 +24,21 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     let (page, bytes) = facts.largest();
     if bytes < LARGE {
         return unknown(format!(
-            "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page \
+            "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page \
              with --paths"
         ));
     }
-    let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
+    let request = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let mut connection = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;
     for _ in 0..2 {
         for acknowledge in [Acknowledge::Promptly, view.acknowledge()] {
-            if conversation.requests() > 0 && !conversation.takes_more() {
+            if connection.requests() > 0 && !connection.accepts_requests() {
                 return unknown("the server closes the connection".to_owned());
             }
-            conversation.set_acknowledge(acknowledge);
-            shown = Some(conversation.ask(&ask, &mut client.budget)?);
+            connection.set_acknowledge(acknowledge);
+            shown = Some(connection.request(&request, &mut client.budget)?);
         }
         flights.extend(shown.as_ref().and_then(|exchange| view.first_flight(exchange)));
     }
@@ -46,20 +46,20 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     Ok(report(first, second).shown_by(shown.as_ref()))
 }
 
-fn report(first: Flight, second: Flight) -> Found {
+fn report(first: Flight, second: Flight) -> ProbeResult {
     let bound = bound(first, second);
     let bytes = first.bytes.max(second.bytes);
     let values = SendBuffer { flight_bytes: Some(bytes), bound: Some(bound) };
     let why = match bound {
-        Bound::Response => "the response size (all of it fits)",
-        Bound::Window => "our window",
+        Bound::Response => "the size of the response",
+        Bound::Window => "the client's window",
         Bound::CongestionWindow => "the congestion window (it was still growing)",
         Bound::SendBuffer => {
             "the send buffer, or the server's write pattern (it does not grow with more ACKs)"
         }
     };
-    let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
-    Found::new(Verdict::Pass, summary, values)
+    let summary = format!("{} KB in flight, limited by {why}", bytes / 1000);
+    ProbeResult::new(Verdict::Pass, summary, values)
 }
 
 fn bound(first: Flight, second: Flight) -> Bound {

@@ -13,20 +13,21 @@ use ackwise_http::ConnectionOption;
 use ackwise_tcp::Timestamps;
 
 use super::{
-    Facts, Found,
-    follow::{self, Arm, Delays, Hint, ROUNDS_MAX, Release, Trial},
+    Facts, ProbeResult,
+    follow::{self, Arm, Delays, ROUNDS_MAX, Release, Trial, TrialOutcome},
     ms,
 };
 use crate::{
     card::{ShortInitialSegment, Verdict},
-    conversation::{Client, Exchange, Page, Stall, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, Stall},
     stack::{Acknowledge, Receiver},
 };
 
 /// New connections with a window of two segments, ACKs withheld for two different times.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, ShortInitialSegment::default()));
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+    let unknown = |summary: String| {
+        Ok(ProbeResult::new(Verdict::Unknown, summary, ShortInitialSegment::default()))
+    };
     let capabilities = client.capabilities();
     let Some(delays) = Delays::within(capabilities) else {
         return unknown("this stack cannot withhold ACKs".to_owned());
@@ -36,7 +37,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     else {
         let needed = SEGMENTS_NEEDED * u64::from(SEGMENTS[SEGMENTS.len() - 1]);
         return unknown(format!(
-            "needs a response of {needed} bytes, the largest known has {bytes}: add a larger page with --paths"
+            "needs a response of {needed} bytes (the largest seen has {bytes}): add a larger page with --paths"
         ));
     };
     let mut bench = Bench { client, facts, page, mss, delays, shown: None };
@@ -54,30 +55,30 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         Release::Ack => {
             let stall = stall.map(ms);
             let values = values(stall);
-            let begins =
-                "a response begins with a short segment and then waits for our delayed ACK";
+            let begins = "the response begins with a short segment and then waits";
             if let Some(cost) = cost.map(ms) {
-                let summary = format!("{begins}: {cost:.0} ms");
-                Found::new(Verdict::Fail, summary, values).costing(Some(cost))
+                let summary = format!("{begins} {cost:.0} ms for a delayed ACK");
+                ProbeResult::new(Verdict::Fail, summary, values).costing(Some(cost))
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
-                     bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
+                    "{begins} {stall:.0} ms for a delayed ACK, but only if the window is two segments \
+                     and the receiver counts bytes, as BSD did; a receiver that acknowledges every \
+                     second segment avoids the stall"
                 );
-                Found::new(Verdict::Warn, summary, values)
+                ProbeResult::new(Verdict::Warn, summary, values)
             }
         }
         Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
             return unknown(
                 "responses begin with a short segment, but this kernel acknowledges it and the next \
-                 full one at once: --stack ackwise determines whether the server waits"
+                 full one at once (use --stack ackwise to see whether the server waits)"
                     .to_owned(),
             );
         }
         Release::NotHeld => {
-            let summary = "a response does not wait for our ACK at its start";
-            Found::new(Verdict::Pass, summary, values(Some(0.0)))
+            let summary = "no response waits for an ACK at its start";
+            ProbeResult::new(Verdict::Pass, summary, values(Some(0.0)))
         }
         Release::Undecided => {
             return unknown(
@@ -86,8 +87,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             );
         }
         Release::Other | Release::Timer => {
-            let summary = "a response pauses at its start, but not for our ACK";
-            Found::new(Verdict::Pass, summary, values(None))
+            let summary = "a response pauses at its start, but not for an ACK";
+            ProbeResult::new(Verdict::Pass, summary, values(None))
         }
     };
     Ok(found.shown_by(shown.as_ref()))
@@ -96,7 +97,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 /// What the stall costs, beyond what the application takes in any case, if our ACK ends it and that is
 /// worth the name.
 fn cost((release, trials): &(Release, Vec<Trial>)) -> Option<Duration> {
-    follow::lost(trials, Arm::Long, trials)
+    follow::extra_delay(trials, Arm::Long, trials)
         .filter(|cost| *release == Release::Ack && *cost >= follow::STALL)
 }
 
@@ -113,12 +114,14 @@ impl Bench<'_> {
     fn study(
         &mut self,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<(Release, Vec<Trial>), Trouble> {
+    ) -> Result<(Release, Vec<Trial>), ExchangeError> {
         let mut trials = Vec::new();
         for _ in 0..SCREENINGS {
             trials.push(self.try_once(Arm::Long, acknowledge)?);
         }
-        let free = |trial: &Trial| trial.hint(self.facts.rtt, self.delays.trusted) == Hint::Free;
+        let free = |trial: &Trial| {
+            trial.outcome(self.facts.rtt, self.delays.trusted) == TrialOutcome::Free
+        };
         if trials.iter().all(free) {
             return Ok((Release::NotHeld, trials));
         }
@@ -137,17 +140,18 @@ impl Bench<'_> {
         &mut self,
         arm: Arm,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<Trial, Trouble> {
+    ) -> Result<Trial, ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
             arm => acknowledge(self.delays.of(arm)),
         };
         let window = u32::from(self.mss) * 2;
         let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
-        let ask = self.client.get(&self.page, Some(ConnectionOption::Close))?;
-        let mut conversation = self.client.open(receiver)?;
+        let request = self.client.get(&self.page, Some(ConnectionOption::Close))?;
+        let mut connection = self.client.open(receiver)?;
         let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
-        let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
+        let exchange =
+            connection.request_beginning(&request, beginning, &mut self.client.budget)?;
         self.facts.note(&exchange);
         let stall = initial_stall(&exchange, self.mss);
         let trial = Trial::of(arm, stall, &exchange);

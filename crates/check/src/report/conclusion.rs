@@ -38,8 +38,8 @@ fn of_card(card: &Card) -> String {
     };
     let others = match others {
         0 => String::new(),
-        1 => " One more check is undetermined.".to_owned(),
-        n => format!(" {n} more checks are undetermined."),
+        1 => " One other check was inconclusive.".to_owned(),
+        n => format!(" {n} other checks were inconclusive."),
     };
     format!("{verdict}{open}{others}")
 }
@@ -67,16 +67,19 @@ fn lossless(who: &str, card: &Card) -> String {
     let warned = names(card.findings.iter().filter(|it| it.verdict == Verdict::Warn));
     let look = match warned.is_empty() {
         true => String::new(),
-        false => format!("; worth a look: {warned}"),
+        false => format!("; warnings: {warned}"),
     };
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
-        _ if !open.is_empty() => format!("{who} shows no loss; could not determine {open}{look}."),
+        _ if !open.is_empty() => {
+            format!("{who} shows no lost time; could not determine {open}{look}.")
+        }
+        0 if warned.is_empty() => format!("{who} passes all checks."),
         _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),
         // Some stall was not asked for or warns: then it is not for us to say that no time is lost.
-        0 => format!("{who}: worth a look: {warned}."),
-        n if n < stalls::of(card).count() => format!("{who}: worth a look: {warned}."),
-        _ => format!("{who} loses no time here{look}."),
+        0 => format!("{who}: warnings: {warned}."),
+        n if n < stalls::of(card).count() => format!("{who}: warnings: {warned}."),
+        _ => format!("{who} loses no time in these checks{look}."),
     }
 }
 
@@ -105,7 +108,7 @@ fn change(finding: &Finding) -> String {
     let first_line = remedy.lines().next().unwrap_or_default();
     let sentence = first_line.split_inclusive(". ").next().unwrap_or_default();
     let sentence = sentence.trim_end().trim_end_matches('.');
-    format!("; fix: {}.", escape::controls(sentence))
+    format!(". Fix: {}.", escape::controls(sentence))
 }
 
 #[cfg(test)]
@@ -117,8 +120,9 @@ mod tests {
     fn it_says_what_costs_how_much_and_what_to_change() {
         assert_eq!(
             of(&sample::one_card()),
-            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack; fix: set \
-             TCP_NODELAY on accepted connections. Could not determine short-initial-segment."
+            "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack. Fix: set \
+             TCP_NODELAY on accepted connections, or write each response in one call (tested). \
+             Could not determine short-initial-segment."
         );
     }
 
@@ -144,6 +148,8 @@ mod tests {
             finding.verdict = Verdict::Pass;
         }
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
+        report.cards[0].findings.retain(|finding| finding.id == FindingId::Pipelining);
+        assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
     }
 
     #[test]
@@ -153,7 +159,7 @@ mod tests {
         nagle(&mut report).verdict = Verdict::Pass;
         assert_eq!(
             of(&report),
-            "http://127.0.0.1:8080/ loses no time here; worth a look: split-head."
+            "http://127.0.0.1:8080/ loses no time in these checks; warnings: split-head."
         );
     }
 
@@ -183,8 +189,8 @@ mod tests {
         let split_head = &mut report.cards[0].findings[0];
         split_head.verdict = Verdict::Fail;
         let sentence = of(&report);
-        assert!(sentence.contains("to nagle-delayed-ack and fails split-head;"), "{sentence}");
-        assert!(sentence.contains("fix: set TCP_NODELAY"), "{sentence}");
+        assert!(sentence.contains("to nagle-delayed-ack and fails split-head."), "{sentence}");
+        assert!(sentence.contains("Fix: set TCP_NODELAY"), "{sentence}");
     }
 
     #[test]
@@ -194,8 +200,7 @@ mod tests {
         assert_eq!(
             of(&report),
             "http://127.0.0.1:8080/: could not determine short-initial-segment, \
-             nagle-delayed-ack; worth \
-             a look: split-head."
+             nagle-delayed-ack; warnings: split-head."
         );
     }
 
@@ -203,7 +208,7 @@ mod tests {
     fn a_stall_that_nobody_asked_about_is_not_denied() {
         let mut report = sample::one_card();
         report.cards[0].findings.retain(|finding| finding.verdict == Verdict::Warn);
-        assert_eq!(of(&report), "http://127.0.0.1:8080/: worth a look: split-head.");
+        assert_eq!(of(&report), "http://127.0.0.1:8080/: warnings: split-head.");
     }
 
     fn nagle(report: &mut Report) -> &mut Finding {

@@ -17,9 +17,9 @@ impl Exporter for Json {
         format::to_json(&Document {
             ackwise: env!("CARGO_PKG_VERSION"),
             summary: report.conclusion(),
-            cards,
+            results: cards,
             pages,
-            surprises,
+            unexpected: surprises,
         })
     }
 }
@@ -29,20 +29,19 @@ impl Exporter for Json {
 pub struct Document<'a> {
     /// The version of the program.
     ackwise: &'static str,
-    /// The conclusion, in one sentence.
+    /// The summary, as in the text report.
     summary: String,
-    /// One for each server.
-    cards: &'a [Card],
-    /// What pages cost at the built-in servers.
+    /// One object for each server.
+    results: &'a [Card],
+    /// Page times of the built-in servers; empty for other servers.
     pages: &'a [PageTimes],
-    /// Where the built-in servers differ from what they must show.
-    surprises: &'a [String],
+    /// How the built-in servers differed from the expected results; empty if they did not.
+    unexpected: &'a [String],
 }
 
 impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-check");
-    const ABOUT: &'static str =
-        "What `ackwise check --json` prints: what was found about each server.";
+    const ABOUT: &'static str = "What `ackwise check --json` prints: the findings for each server.";
 }
 
 #[cfg(test)]

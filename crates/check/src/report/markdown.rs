@@ -39,7 +39,7 @@ fn write_card(out: &mut String, card: &Card) -> fmt::Result {
     for note in &card.notes {
         writeln!(out, "> {}\n", cell(note))?;
     }
-    writeln!(out, "| verdict | finding | cost | observation |")?;
+    writeln!(out, "| verdict | check | cost | finding |")?;
     writeln!(out, "| --- | --- | ---: | --- |")?;
     for Finding { id, verdict, cost_ms, summary, .. } in &card.findings {
         let cost = cost_ms.map(milliseconds).unwrap_or_default();
@@ -54,7 +54,7 @@ fn details(out: &mut String, finding: &Finding) -> fmt::Result {
         return Ok(());
     }
     let id = finding.id;
-    writeln!(out, "\n<details><summary><code>{id}</code>: evidence and remedy</summary>\n")?;
+    writeln!(out, "\n<details><summary><code>{id}</code>: evidence and fix</summary>\n")?;
     if !finding.evidence.is_empty() {
         let evidence = finding.evidence.join("\n");
         let evidence = escape::controls(&evidence);

@@ -32,7 +32,8 @@ pub(super) fn rows<'a>(pages: &'a [PageTimes]) -> Vec<Row<'a>> {
 pub(super) fn gain(pages: &[PageTimes]) -> Option<String> {
     let row = rows(pages).into_iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
     Some(format!(
-        "A page of {} takes {} from the 1996 server and {} from the fixed one.",
+        "A page of {} documents ({}) takes {} from the 1996 server and {} from the fixed one.",
+        row.paper_1996.documents.len(),
         row.documents,
         milliseconds(row.paper_1996.median_ms),
         milliseconds(row.fixed.median_ms),

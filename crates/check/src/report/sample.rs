@@ -16,7 +16,7 @@ pub(super) fn one_card() -> Report {
         server: None,
         stack: StackName::Ackwise,
         notes: vec![
-            "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/, which was checked"
+            "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/; that page was checked"
                 .to_owned(),
         ],
         findings: vec![split_head(), short_initial_segment(), nagle(), send_buffer(), pipelining()],
@@ -30,7 +30,7 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
-        notes: vec!["used the kernel's TCP: /dev/net/tun is missing".to_owned()],
+        notes: vec!["using the kernel's TCP: /dev/net/tun is missing".to_owned()],
         findings,
     };
     let joined = Finding {
@@ -44,7 +44,7 @@ pub(super) fn built_in() -> Report {
     let free = Finding {
         verdict: Verdict::Pass,
         cost_ms: Some(0.0),
-        summary: "no response waits for our ACK (2 sizes tried)".to_owned(),
+        summary: "no response waits for the client's ACK (2 sizes tried)".to_owned(),
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::None),
             sizes: Some(vec![tried(ReleasedBy::None, None)]),
@@ -84,7 +84,7 @@ fn split_head() -> Finding {
         id: FindingId::SplitHead,
         verdict: Verdict::Warn,
         cost_ms: None,
-        summary: "the head of 152 bytes is sent in its own segment: one more packet per response"
+        summary: "the 152-byte head is sent in its own segment: this costs one more packet per response"
             .to_owned(),
         values: SplitHead { split: Some(true), head_bytes: Some(152) }.into(),
         evidence: vec![
@@ -92,7 +92,7 @@ fn split_head() -> Finding {
             "0.000132 < 1:153(152) ack 75".to_owned(),
         ],
         remedy: Some(
-            "write head and body with one call: writev, or a buffer flushed after the body"
+            "write head and body in one call: use writev, or a buffer that is flushed after the body"
                 .to_owned(),
         ),
     }
@@ -102,7 +102,7 @@ fn short_initial_segment() -> Finding {
     fact(
         FindingId::ShortInitialSegment,
         Verdict::Unknown,
-        "needs a response of 4380 bytes, the largest known has 905: add a larger page with --paths",
+        "needs a response of 4380 bytes (the largest seen has 905): add a larger page with --paths",
         ShortInitialSegment::default(),
     )
 }
@@ -112,9 +112,10 @@ fn nagle() -> Finding {
         id: FindingId::NagleDelayedAck,
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
-        summary: "the last segment of a response of 300 bytes waits for our delayed ACK: 40 ms, \
-                  every time"
-            .to_owned(),
+        summary:
+            "the last segment of a 300-byte response waits for the client's delayed ACK in 6 of \
+                  6 trials: 40 ms"
+                .to_owned(),
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::Ack),
             cost_ms_40: Some(40.17),
@@ -130,8 +131,7 @@ fn nagle() -> Finding {
             "0.040344 < 605:905(300) ack 149".to_owned(),
         ],
         remedy: Some(
-            "set TCP_NODELAY on accepted connections. Or write head and body with one call \
-             (tested: it removes this)"
+            "set TCP_NODELAY on accepted connections, or write each response in one call (tested)"
                 .to_owned(),
         ),
     }
@@ -141,7 +141,7 @@ fn send_buffer() -> Finding {
     fact(
         FindingId::SendBuffer,
         Verdict::Pass,
-        "a flight of 2588 KB, limited by our window",
+        "2588 KB in flight, limited by the client's window",
         SendBuffer { flight_bytes: Some(2_588_672), bound: Some(Bound::Window) },
     )
 }

@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 
 use ackwise_report::{
     Name, escape,
-    layout::{block, hanging, milliseconds},
+    layout::{block, hanging_indent, milliseconds},
 };
 use anstyle::{AnsiColor, Style};
 
@@ -35,10 +35,10 @@ impl Text {
     pub const WIDE: usize = 100;
 
     fn write(self, out: &mut String, report: &Report) -> fmt::Result {
-        writeln!(out, "{}", hanging(&report.conclusion(), 0, self.width))?;
+        writeln!(out, "{}", hanging_indent(&report.conclusion(), 0, self.width))?;
         for surprise in &report.surprises {
             let line = format!("Unexpected: {}", escape::controls(surprise));
-            writeln!(out, "{FAIL}{}{FAIL:#}", hanging(&line, 2, self.width))?;
+            writeln!(out, "{FAIL}{}{FAIL:#}", hanging_indent(&line, 2, self.width))?;
         }
         match &report.cards[..] {
             [left, right] => self.side_by_side(out, left, right)?,
@@ -49,7 +49,7 @@ impl Text {
     }
 
     fn card(self, out: &mut String, card: &Card) -> fmt::Result {
-        writeln!(out, "\n{BOLD}{}{BOLD:#}, by {}", title(card), stack(card.stack))?;
+        writeln!(out, "\n{BOLD}{}{BOLD:#}, measured with {}", title(card), stack(card.stack))?;
         self.notes(out, &card.notes)?;
         card.findings.iter().try_for_each(|finding| self.line(out, finding))
     }
@@ -69,7 +69,7 @@ impl Text {
         let verdict = column(*verdict);
         let cost = cost_ms.map_or_else(|| "-".to_owned(), milliseconds);
         let summary = escape::controls(summary);
-        let summary = hanging(&summary, 0, self.width - SUMMARY_AT);
+        let summary = hanging_indent(&summary, 0, self.width - SUMMARY_AT);
         let mut summary = summary.lines();
         let first = summary.next().unwrap_or_default();
         writeln!(out, "  {verdict}  {id:ID$}  {cost:>COST$}  {first}")?;
@@ -78,7 +78,7 @@ impl Text {
 
     fn side_by_side(self, out: &mut String, left: &Card, right: &Card) -> fmt::Result {
         let both = [left, right];
-        writeln!(out, "\nBoth report cards, by {}:", stack(left.stack))?;
+        writeln!(out, "\nResults, measured with {}:", stack(left.stack))?;
         self.notes(out, &left.notes)?;
         let news = right.notes.iter().filter(|note| !left.notes.contains(note));
         self.notes(out, news)?;
@@ -119,14 +119,15 @@ impl Text {
         let rows = pages::rows(&report.pages);
         let Some(first) = rows.first() else { return Ok(()) };
         let heading = format!(
-            "Page time over one persistent connection with kernel sockets, median of {} pages (quartiles):",
+            "Page times over one persistent connection with kernel sockets, median of {} pages (quartiles):",
             first.paper_1996.pages
         );
-        writeln!(out, "\n{}", hanging(&heading, 2, self.width))?;
+        writeln!(out, "\n{}", hanging_indent(&heading, 2, self.width))?;
+        writeln!(out, "  {:ID$}  {BOLD}{:CELL$}  {:CELL$}  ratio{BOLD:#}", "", "1996", "fixed")?;
         for row in &rows {
             let [old, new] = [row.paper_1996, row.fixed].map(pages::median_and_quartiles);
             let ratio = row.ratio();
-            writeln!(out, "  {:ID$}  {old:CELL$}  {new:CELL$}  x{ratio:.0}", row.documents)?;
+            writeln!(out, "  {:ID$}  {old:CELL$}  {new:CELL$}  {ratio:.0}x", row.documents)?;
         }
         let doubts = report.pages.iter().filter_map(|page| page.doubt.as_deref());
         for doubt in doubts {

@@ -169,7 +169,7 @@ fn pipelining_and_close_are_facts() {
         assert_eq!(found.verdict == Verdict::Fail, !ok, "{pipelining:?}: {found:?}");
     }
     for (half_closes, reset_ends_time_wait, swap) in
-        [(true, true, "works"), (false, false, "refused")]
+        [(true, true, "accepted"), (false, false, "refused")]
     {
         let model = Model { half_closes, reset_ends_time_wait, ..model(Behaviour::FIXED, 500) };
         let found = finding(&model, FindingId::Close);

@@ -59,7 +59,7 @@ impl fmt::Display for Labels {
     }
 }
 
-/// What the case shows of a value.
+/// A value that distinguishes cases.
 #[derive(
     Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
 )]
@@ -71,7 +71,7 @@ pub enum CaseValue {
     Flag(bool),
     /// A whole number.
     Integer(i64),
-    /// Any other: what has a fraction, too, so that it stays as it was written.
+    /// Any other value, as written in the file.
     Text(String),
 }
 
@@ -125,7 +125,7 @@ impl JsonSchema for Labels {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "description": "By what the case differs from the others: names and values.",
+            "description": "How the case differs from the others: names and values.",
             "additionalProperties": generator.subschema_for::<CaseValue>(),
         })
     }

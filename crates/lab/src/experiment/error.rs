@@ -98,7 +98,7 @@ impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Details { place, path, problem } = &*self.0;
         write!(f, "{place}: ")?;
-        if !path.is_empty() {
+        if !path.is_empty() && place.needs_path() {
             write!(f, "{path}: ")?;
         }
         write!(f, "{problem}")

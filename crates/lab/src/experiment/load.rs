@@ -13,7 +13,7 @@ use super::{Experiment, ExperimentError};
 #[non_exhaustive]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot read {}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,

@@ -123,9 +123,25 @@ impl Experiment {
         &self,
         settings: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, ExperimentError> {
+        self.with_options(settings, &[])
+    }
+
+    /// As [`with_all_set`](Self::with_all_set), and tables show these measures, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_set`](Self::with_set); and if no case has one of the measures.
+    pub fn with_options<'a>(
+        &self,
+        settings: impl IntoIterator<Item = &'a str>,
+        shown: &[String],
+    ) -> Result<Self, ExperimentError> {
         let mut document = self.document.clone();
         for setting in settings {
             path::set(&mut document, setting)?;
+        }
+        if !shown.is_empty() {
+            path::show(&mut document, shown);
         }
         Self::read(&self.name, document)
     }

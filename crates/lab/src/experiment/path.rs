@@ -94,12 +94,23 @@ impl Path {
     }
 }
 
+/// Does what `--show NAME` asks for.
+pub(crate) fn show(document: &mut Item, names: &[String]) {
+    let Value::Table(table) = &mut document.value else { return };
+    let item = |name: &String| {
+        let place = Place::option(&format!("--show {name}"));
+        Item { value: Value::Text(name.clone()), place }
+    };
+    let value = Value::List(names.iter().map(item).collect());
+    table.insert("show", Item { value, place: Place::option("--show") });
+}
+
 /// Does what `--set path=value` asks for.
 pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentError> {
     let source = format!("--set {setting}");
     let whole = Place::option(&source);
     let Some((path, value)) = setting.split_once('=') else {
-        let expected = "path=value such as link.bottleneck.delay=\"20 ms\"".to_owned();
+        let expected = "PATH=VALUE, such as link.bottleneck.delay=\"20 ms\"".to_owned();
         let problem = Problem::Wrong { found: format!("{setting:?}"), expected };
         return Err(ExperimentError::new(whole, "", problem));
     };

@@ -31,6 +31,11 @@ impl Place {
         };
         Self { source: shown, line: 0, column: 0 }
     }
+
+    /// Whether a message must name the key too: an option other than `--set` has only one.
+    pub(crate) fn needs_path(&self) -> bool {
+        self.line > 0 || !self.source.starts_with("--") || self.source.starts_with("--set ")
+    }
 }
 
 /// Of a longer option, a message shows the beginning only.

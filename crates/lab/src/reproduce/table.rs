@@ -5,14 +5,15 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-/// A comparison.
+/// Published values, ours and those of the model, side by side.
 #[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
-pub struct Table {
-    /// That of the published table, or a name of ours for what nobody has published.
+#[schemars(rename = "Table")]
+pub struct ComparisonTable {
+    /// Name of the published table, or our own name for a table that was not published.
     pub id: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What was put in that a source does not print, or that was fitted; and what to know besides.
+    /// Inputs that the source does not give, fitted inputs, and other notes.
     pub notes: Vec<String>,
     /// One for each value.
     #[schemars(with = "Vec<RowKeys>")]
@@ -22,13 +23,13 @@ pub struct Table {
 /// One value, three times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Which case.
+    /// The case.
     pub case: Case,
     /// What was measured; its unit is the last part of the name.
     pub measure: String,
     /// What the paper prints.
     pub published: Option<f64>,
-    /// What our runs give.
+    /// The measured value.
     pub ours: Option<f64>,
     /// What the analytic model gives.
     pub model: Option<f64>,
@@ -68,7 +69,7 @@ impl Row {
         relative(self.model?, self.ours?)
     }
 
-    /// Whether ours is as near as it must be; `None` if there is nothing to keep.
+    /// Whether the measured value is within its error limit; `None` if it has none.
     #[must_use]
     pub fn is_within(&self) -> Option<bool> {
         let (limit, published) = (self.limit?, self.published?);
@@ -97,25 +98,25 @@ impl Serialize for Row {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Row")]
 struct RowKeys<'a> {
-    /// Which case.
+    /// The case.
     case: &'a Case,
     /// What was measured; its unit is the last part of the name.
     measure: &'a str,
     /// What the paper prints.
     published: Option<f64>,
-    /// What our runs give.
+    /// The measured value.
     ours: Option<f64>,
     /// (ours - published) / published.
     error: Option<f64>,
     /// What the analytic model gives, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<f64>,
-    /// Whether ours is as near as it must be, where there is a limit.
+    /// Whether the measured value is within its error limit, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     within_limit: Option<bool>,
 }
 
-/// Which case: names and values, in the order of the columns.
+/// The case: names and values, in the order of the columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case(pub Vec<(String, CaseValue)>);
 
@@ -144,7 +145,7 @@ impl JsonSchema for Case {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "description": "Which case: names and values.",
+            "description": "The case: names and values.",
             "additionalProperties": { "type": ["number", "string"] },
         })
     }

@@ -18,7 +18,7 @@ use crate::{experiment::Experiment, measures::rename_notice};
 #[non_exhaustive]
 pub enum JournalError {
     /// The system says no.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot use {}: {error}", path.display())]
     Io {
         /// The journal.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum JournalError {
     #[error("{}: another run is writing to this file", .0.display())]
     InUse(PathBuf),
     /// A line is no row.
-    #[error("{}:{line}: not a row: {error}", path.display())]
+    #[error("{}:{line}: not a row of `ackwise run`: {}", path.display(), in_words(error))]
     NotARow {
         /// The journal.
         path: PathBuf,
@@ -71,6 +71,15 @@ pub enum JournalError {
         /// What this run would write.
         expected: String,
     },
+}
+
+/// The message names the line of the file already.
+fn in_words(error: &serde_json::Error) -> String {
+    if error.is_syntax() || error.is_eof() {
+        return format!("not JSON at column {}", error.column());
+    }
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// A file that rows are appended to.
@@ -195,7 +204,7 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
     for (number, line) in text.split_inclusive('\n').enumerate() {
         match serde_json::from_str(line) {
             Ok(row) => {
-                expect_new_names(path, number + 1, &row)?;
+                reject_old_names(path, number + 1, &row)?;
                 rows.push(row);
             }
             Err(_) if !line.ends_with('\n') => {}
@@ -212,7 +221,7 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
 }
 
 /// Rows with old names do not go together with new ones.
-pub(super) fn expect_new_names(path: &Path, line: usize, row: &Row) -> Result<(), JournalError> {
+pub(super) fn reject_old_names(path: &Path, line: usize, row: &Row) -> Result<(), JournalError> {
     match row.measures.keys().find_map(|name| rename_notice(name)) {
         Some(what) => Err(JournalError::OldName { path: path.to_owned(), line, what }),
         None => Ok(()),

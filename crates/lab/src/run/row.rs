@@ -18,15 +18,15 @@ pub struct Row {
     pub experiment: String,
     /// The hash of what the experiment's file says.
     pub hash: String,
-    /// Of this program.
+    /// Version of ackwise.
     pub version: String,
     /// The row's place among all rows of the experiment, from 0.
     pub row: usize,
     /// How many rows the experiment has.
     pub of: usize,
-    /// By what the case differs from the others.
+    /// How the case differs from the others.
     pub case: Labels,
-    /// Where the random streams began.
+    /// Seed of the random streams.
     pub seed: u64,
     /// The hash of all that happened, in 16 hexadecimal digits.
     pub trace: String,

@@ -39,7 +39,7 @@ pub struct ShardError;
 
 impl fmt::Display for ShardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a shard (expected I/N, such as 1/4)")
+        f.write_str("not a shard (expected I/N with I from 1 to N, such as 1/4)")
     }
 }
 

@@ -12,7 +12,7 @@ use crate::experiment::Labels;
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// By what the case differs from the others.
+    /// How the case differs from the others.
     pub case: Labels,
     /// The seeds of its rows.
     pub seeds: Vec<u64>,
@@ -20,18 +20,18 @@ pub struct Summary {
     pub measures: BTreeMap<String, Estimate>,
 }
 
-/// What several runs say about a number.
+/// A measure over several runs.
 #[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// How many runs had it.
+    /// Number of runs that had it.
     pub runs: usize,
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation (n - 1); `None` for one run.
     pub sd: Option<f64>,
-    /// Half of the width of the 95 % confidence interval of the mean, as Student has it; `None` for one
-    /// run. Runs with different seeds are independent; that they are normal is an assumption.
+    /// Half-width of the 95 % confidence interval of the mean (Student's t); `None` for one run. Runs
+    /// with different seeds are independent; the normal distribution is an assumption.
     pub ci95: Option<f64>,
 }
 

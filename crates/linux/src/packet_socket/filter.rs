@@ -93,7 +93,7 @@ pub enum FilterError {
 }
 
 impl Filter {
-    /// So many words a filter has at most.
+    /// Most words of a filter.
     pub const MOST_WORDS: usize = 32;
 }
 
@@ -110,7 +110,7 @@ impl FromStr for Filter {
         let expression = parser.filter()?;
         match parser.words {
             [] => Ok(Self { text: text.trim().to_owned(), expression }),
-            [found, ..] => Err(unexpected("\"and\", \"or\" or the end", found)),
+            [found, ..] => Err(unexpected("\"and\", \"or\" or the end of the filter", found)),
         }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
                 "tcp and",
                 "incomplete filter (expected tcp, udp, ip, ip6, port, host or net at its end)",
             ),
-            ("tcp udp", "unexpected \"udp\" (expected \"and\", \"or\" or the end)"),
+            ("tcp udp", "unexpected \"udp\" (expected \"and\", \"or\" or the end of the filter)"),
             ("(tcp", "incomplete filter (expected \")\" at its end)"),
             ("port 65536", "unexpected \"65536\" (expected a port between 0 and 65535)"),
             ("host example", "unexpected \"example\" (expected an IP address)"),

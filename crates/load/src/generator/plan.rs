@@ -73,7 +73,7 @@ impl Plan {
         })
     }
 
-    /// So many requests on each connection, one after the other.
+    /// Number of requests on each connection, one after the other.
     #[must_use]
     pub const fn requests(mut self, requests: NonZeroU32) -> Self {
         self.requests = requests;

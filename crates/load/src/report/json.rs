@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LoadReport;
-use crate::{Held, Sample};
+use crate::{HeldCount, Sample};
 
 /// One JSON object: a [`Document`].
 #[must_use]
@@ -56,17 +56,17 @@ pub fn json(report: &LoadReport) -> String {
 pub struct Document<'a> {
     /// The version of the program.
     ackwise: &'static str,
-    /// The conclusion, in one sentence.
+    /// The summary, as in the text report.
     summary: String,
-    /// The page, as the user named it.
+    /// The URL, as given.
     target: &'a str,
     /// The server's address and port.
     server: String,
     /// Which end was to close first.
     close: &'static str,
-    /// Whose TCP played the clients.
+    /// The clients' TCP stack.
     stack: &'static str,
-    /// Connections at once, at most.
+    /// Most connections open at once.
     concurrency: usize,
     /// Connections made.
     connections: u64,
@@ -74,11 +74,11 @@ pub struct Document<'a> {
     requests: u64,
     /// Requests that failed.
     failed: u64,
-    /// Those by reason.
+    /// Failed requests by reason.
     failures: BTreeMap<&'static str, u64>,
     /// Connections that the server announced it would close although the client was to close first.
     forestalled: u64,
-    /// Connections that were due and never started.
+    /// Connections that were scheduled but never started.
     missed: u64,
     /// Connections that the server reset, or did not close in time, after their last response.
     not_closed: u64,
@@ -86,7 +86,7 @@ pub struct Document<'a> {
     unfinished: u64,
     /// Bytes read.
     bytes: u64,
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     elapsed_s: f64,
     /// Answered requests per second.
     rate_per_s: f64,
@@ -94,7 +94,7 @@ pub struct Document<'a> {
     latency_ms: Option<Latency>,
     /// Connections in TIME-WAIT.
     time_wait: TimeWait<'a>,
-    /// What a reader must know before the figures.
+    /// Restrictions on these results.
     notes: &'a [String],
 }
 
@@ -118,26 +118,26 @@ struct Latency {
 /// Connections of this run in TIME-WAIT at its end.
 #[derive(Debug, JsonSchema, Serialize)]
 struct TimeWait<'a> {
-    /// At the server; null if that is not known.
+    /// At the server; null if unknown.
     server: Option<u64>,
-    /// At the client; null if that is not known.
+    /// At the client; null if unknown.
     client: Option<u64>,
-    /// Why `server` is not known.
+    /// Why `server` is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_unknown: Option<&'a str>,
-    /// Why `client` is not known.
+    /// Why `client` is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_unknown: Option<&'a str>,
-    /// `net.ipv4.tcp_rfc1337` at the server; null if that is not known.
+    /// `net.ipv4.tcp_rfc1337` at the server; null if unknown.
     server_ignores_resets: Option<bool>,
-    /// Over time.
+    /// Samples over time.
     series: Vec<Point>,
 }
 
 /// Connections in TIME-WAIT at one moment.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Point {
-    /// Since the start.
+    /// Time since the start.
     at_s: f64,
     server: Option<u64>,
     client: Option<u64>,
@@ -149,10 +149,10 @@ impl From<&Sample> for Point {
     }
 }
 
-fn why(held: &Held) -> Option<&str> {
+fn why(held: &HeldCount) -> Option<&str> {
     match held {
-        Held::Known(_) => None,
-        Held::Unknown(why) => Some(why),
+        HeldCount::Known(_) => None,
+        HeldCount::Unknown(why) => Some(why),
     }
 }
 

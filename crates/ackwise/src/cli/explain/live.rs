@@ -11,20 +11,20 @@ use crate::cli::{duration, outcome::Failure};
 pub(super) struct Arguments {
     /// Capture on this interface (`any` for all) instead of reading files
     ///
-    /// Captures until Ctrl-C or --duration, at most 10 minutes. Needs Linux and CAP_NET_RAW;
-    /// CAP_NET_ADMIN allows a larger buffer. Sees only this host's packets: no promiscuous mode.
+    /// Captures until Ctrl-C or --duration, for at most 10 minutes. Needs Linux and CAP_NET_RAW;
+    /// CAP_NET_ADMIN allows a larger buffer. Promiscuous mode is not supported.
     #[arg(long, value_name = "NAME", conflicts_with = "captures")]
     pub(super) interface: Option<String>,
 
-    /// Capture only matching packets, as in `tcp port 80 and host 10.0.0.1`
+    /// Capture only matching packets, for example `tcp port 80 and host 10.0.0.1`
     ///
     /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
-    /// [src|dst] host ADDRESS, [src|dst] net ADDRESS/LENGTH, joined by and, or, not and parentheses.
-    /// The kernel applies the filter, to the outer headers of tunnels.
+    /// [src|dst] host ADDRESS and [src|dst] net ADDRESS/LENGTH, combined with and, or, not and
+    /// parentheses. For tunnelled packets, the filter applies to the outer headers.
     #[arg(long, value_name = "EXPRESSION", requires = "interface", conflicts_with = "captures")]
     filter: Option<String>,
 
-    /// Stop the capture after TIME: seconds, or a number with ms, s or m
+    /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m
     #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
     #[arg(value_parser = duration::parse)]
     duration: Option<Duration>,
@@ -50,7 +50,7 @@ impl Arguments {
             format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
         })?;
         if explained.drops.packets() > 0 {
-            explained.troubles.push(MISSED.to_owned());
+            explained.warnings.push(MISSED.to_owned());
         }
         Ok(explained)
     }

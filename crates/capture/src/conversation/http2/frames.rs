@@ -53,7 +53,7 @@ pub(super) struct Frames {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The client's preface, of which so many bytes are to come.
+    /// The client's preface, with the number of bytes still to come.
     Preface {
         left: u64,
     },

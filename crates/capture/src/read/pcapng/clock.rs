@@ -17,7 +17,7 @@ enum Tick {
     Nanos(u64),
     /// The so-many'th part of a nanosecond.
     PerNano(u64),
-    /// A second shifted right by so many bits.
+    /// A second shifted right by this number of bits.
     Binary(u8),
 }
 
@@ -48,7 +48,7 @@ impl Clock {
         Self { tick, offset }
     }
 
-    /// The time after so many ticks; what is before 1970 becomes 1970, what is after 2554 becomes
+    /// The time after `ticks`; what is before 1970 becomes 1970, what is after 2554 becomes
     /// that.
     pub(super) fn instant(self, ticks: u64) -> Instant {
         let nanos = match self.tick {

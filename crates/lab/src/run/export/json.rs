@@ -34,11 +34,11 @@ pub fn json(rows: &[Row]) -> String {
 /// What `ackwise run --list --json` prints.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct List<'a> {
-    /// By what each case differs from the others, in order.
+    /// The cases: how each differs from the others, in order.
     cases: Vec<&'a Labels>,
     /// The experiment's name.
     experiment: &'a str,
-    /// What rows of this experiment have as `hash`.
+    /// The `hash` of this experiment's rows.
     hash: &'a str,
     /// Each case is run with each of these seeds.
     seeds: &'a [u64],

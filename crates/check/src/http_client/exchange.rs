@@ -171,7 +171,7 @@ impl Exchange {
     pub fn evidence(&self) -> Vec<String> {
         let arrived = self.response().map(|arrived| {
             let (from, to) = (arrived.offset - self.start.min(arrived.offset), arrived.end());
-            let head = if to == self.head_end.offset { ", the head" } else { "" };
+            let head = if to == self.head_end.offset { " (head)" } else { "" };
             let to = to - self.start;
             (arrived.at, format!("server > client: {from}:{to}, length {}{head}", arrived.len))
         });

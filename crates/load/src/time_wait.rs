@@ -6,14 +6,14 @@ use ackwise_tcp::TimeWaitReason;
 
 /// How many connections of this run an end holds in TIME-WAIT.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Held {
-    /// So many.
+pub enum HeldCount {
+    /// The number of connections.
     Known(u64),
     /// It cannot be seen from here, and why.
     Unknown(String),
 }
 
-impl Held {
+impl HeldCount {
     /// The number, where it is known.
     #[must_use]
     pub const fn known(&self) -> Option<u64> {
@@ -39,9 +39,9 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeWait {
     /// At the server, at the end.
-    pub server: Held,
+    pub server: HeldCount,
     /// At the clients, at the end.
-    pub client: Held,
+    pub client: HeldCount,
     /// Oldest first.
     pub series: Vec<Sample>,
     /// `net.ipv4.tcp_rfc1337` where the server is: whether it ignores an RST in TIME-WAIT.
@@ -96,7 +96,7 @@ impl Series {
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(2);
 const INTERVAL: Duration = Duration::from_millis(250);
-/// One part in so many of the time.
+/// Share of the time, as a divisor.
 const COST_SHARE: u32 = 10;
 /// Four minutes at four a second.
 const SAMPLES_LIMIT: usize = 1024;
