@@ -85,6 +85,11 @@ pub trait Observer {
     /// is alive at the end of the run never is.
     fn on_over(&mut self, _connection: ConnectionId, _now: Instant) {}
 
+    /// Whether anything but [`Observer::goes_on`] is written; a run without that is faster.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// Asked now and then: whether the run is to go on.
     fn goes_on(&mut self, _now: Instant) -> bool {
         true
@@ -95,4 +100,50 @@ pub trait Observer {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
-impl Observer for Nobody {}
+impl Observer for Nobody {
+    fn watches(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that watches.
+pub(crate) struct Watched<'a>(pub &'a mut dyn Observer);
+
+impl Observer for Watched<'_> {
+    fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.0.on_sent(sighting, now);
+    }
+
+    fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.0.on_received(sighting, now);
+    }
+
+    fn on_dropped(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.0.on_dropped(sighting, now);
+    }
+
+    fn on_message(&mut self, message: &Message, now: Instant) {
+        self.0.on_message(message, now);
+    }
+
+    fn on_blame(&mut self, at: ConnectionId, cause: Cause, span: Duration, now: Instant) {
+        self.0.on_blame(at, cause, span, now);
+    }
+
+    fn on_over(&mut self, connection: ConnectionId, now: Instant) {
+        self.0.on_over(connection, now);
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        self.0.goes_on(now)
+    }
+}
+
+/// One that is only asked whether the run is to go on: the rest costs nothing.
+pub(crate) struct Unwatched<'a>(pub &'a mut dyn Observer);
+
+impl Observer for Unwatched<'_> {
+    fn goes_on(&mut self, now: Instant) -> bool {
+        self.0.goes_on(now)
+    }
+}

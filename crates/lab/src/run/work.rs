@@ -302,6 +302,10 @@ struct Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
+    fn watches(&self) -> bool {
+        false
+    }
+
     fn goes_on(&mut self, now: Instant) -> bool {
         self.clock.store(now.as_nanos(), Ordering::Relaxed);
         !self.stop.iter().any(|stop| stop.load(Ordering::Relaxed))

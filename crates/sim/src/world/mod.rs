@@ -32,7 +32,7 @@ use crate::{
     error::RunError,
     measure::{Collector, Measures},
     network::Network,
-    observe::{Observer, Side},
+    observe::{Observer, Side, Unwatched, Watched},
     queue::Queue,
     scenario::{Application, ApplicationKind, CostModel, Node, Scenario},
     trace::TraceHash,
@@ -53,9 +53,14 @@ const ASK_EVERY: u64 = 1 << 16;
 /// # Errors
 ///
 /// If the scenario cannot be run, runs away, or the observer ends it: see [`RunError`].
-pub fn run<O: Observer>(scenario: &Scenario, observer: &mut O) -> Result<Measures, RunError> {
+pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<Measures, RunError> {
     scenario.check()?;
-    World::new(scenario, observer)?.run()
+    // The world is generic and compiled for these two, not in every crate for each of its observers.
+    if observer.watches() {
+        World::new(scenario, &mut Watched(observer))?.run()
+    } else {
+        World::new(scenario, &mut Unwatched(observer))?.run()
+    }
 }
 
 /// What can happen. Places are those of links, connections, users and so on in their tables.
