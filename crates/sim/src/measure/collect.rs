@@ -83,6 +83,14 @@ impl Collector {
         }
     }
 
+    /// Requests that a connection has lost are sent again.
+    pub(crate) fn repeated(&mut self, application: u32, requests: u32) {
+        if self.warm {
+            let measures = &mut self.tallies[application as usize].measures;
+            measures.requests_repeated += u64::from(requests);
+        }
+    }
+
     /// An application has read `bytes`.
     pub(crate) fn received(&mut self, connection: &Connection, side: Side, bytes: u32) {
         let tally = &mut self.tallies[connection.application as usize];
@@ -182,6 +190,7 @@ impl Tally {
             times,
             connections_opened,
             connections_failed,
+            requests_repeated,
         } = other.measures;
         self.received += other.received;
         self.sum_of_rates += other.sum_of_rates;
@@ -191,6 +200,7 @@ impl Tally {
         self.measures.times.extend(times);
         self.measures.connections_opened += connections_opened;
         self.measures.connections_failed += connections_failed;
+        self.measures.requests_repeated += requests_repeated;
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 bytes")]

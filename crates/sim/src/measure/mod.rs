@@ -51,8 +51,10 @@ pub struct ApplicationMeasures {
     pub times: Vec<Duration>,
     /// Connections that were opened.
     pub connections_opened: u64,
-    /// Connections that failed: reset, refused or given up.
+    /// Connections that failed with a request under way: reset, refused or given up.
     pub connections_failed: u64,
+    /// Requests that were sent again, because their connection was closed or failed.
+    pub requests_repeated: u64,
 }
 
 impl ApplicationMeasures {

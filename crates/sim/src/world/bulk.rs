@@ -5,7 +5,10 @@ use std::time::Duration;
 use ackwise_link::Stream;
 use ackwise_tcp::Instant;
 
-use super::{Event, START, World, client::Ask};
+use super::{
+    Event, START, World,
+    client::{Ask, Repeat},
+};
 use crate::{
     connection::{ENDLESS, Exchange, Owner},
     measure::Document,
@@ -59,6 +62,11 @@ impl<'a, O: Observer> World<'a, O> {
         let state = &mut self.bulk_clients[client as usize];
         state.began = self.now;
         let (application, known) = (state.application, state.place);
+        let stale = known.filter(|&place| self.is_stale(place));
+        if let Some(place) = stale {
+            self.client_closes(place);
+        }
+        let known = known.filter(|_| stale.is_none());
         let opened = known.or_else(|| self.open(Owner::Bulk { client }, application));
         let Some(place) = opened else { return };
         let &Bulk { request, file, sender, .. } = self.bulk(client);
@@ -90,6 +98,10 @@ impl<'a, O: Observer> World<'a, O> {
         let time = self.now.since(state.began);
         self.collector.document(state.application, Document { files: 1, bytes, time });
         state.left = state.left.map(|left| left - 1);
+        if exchange.closes {
+            self.client_lets_go(place);
+        }
+        let state = &mut self.bulk_clients[client as usize];
         if state.left == Some(0) {
             self.unfinished -= 1;
             if state.place.take().is_some() {
@@ -105,8 +117,20 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    pub(super) fn bulk_client_lost_connection(&mut self, client: u32) {
-        self.bulk_clients[client as usize].place = None;
-        self.after(PAUSE_AFTER_FAILURE, Event::Bulk(client));
+    /// A client's connection has lost its request.
+    pub(super) fn bulk_client_repeats(&mut self, client: u32, repeat: Repeat) {
+        let state = &mut self.bulk_clients[client as usize];
+        state.place = None;
+        self.collector.repeated(state.application, 1);
+        let pause = match repeat {
+            Repeat::AtOnce => Duration::ZERO,
+            Repeat::AfterPause => PAUSE_AFTER_FAILURE,
+        };
+        self.after(pause, Event::Bulk(client));
+    }
+
+    /// A connection is of no use to a client any more.
+    pub(super) fn bulk_client_forgets(&mut self, client: u32, place: u32) {
+        self.bulk_clients[client as usize].place.take_if(|kept| *kept == place);
     }
 }

@@ -7,6 +7,7 @@
 //! | `open` | a connection comes to be, and its place is given back |
 //! | `transfer` | segments leave and arrive, timers fire |
 //! | `server` | answers requests by a plan of writes |
+//! | `keep_alive` | which connections persist, and what either end does about it |
 //! | `client` | writes requests, sees responses, whoever the client is |
 //! | `web`, `bulk`, `arrivals` | the applications |
 //! | `cause` | why an exchange takes the time it takes |
@@ -16,6 +17,7 @@ mod bulk;
 mod cause;
 mod client;
 mod host;
+mod keep_alive;
 mod open;
 mod server;
 mod transfer;
@@ -71,6 +73,8 @@ pub(crate) enum Event {
     Client(u32),
     /// The server has thought.
     Server(u32),
+    /// A connection may have been without a request for as long as its server waits.
+    Idle(u32),
     /// A host's processor has time for the next segment.
     Host(u32),
     /// A connection of a host leaves TIME-WAIT, when nothing else is left of it.
@@ -195,6 +199,7 @@ impl<'a, O: Observer> World<'a, O> {
             Event::ServerTimer(place) => self.timer_is_due(place, Side::Server),
             Event::Client(place) => self.client_is_due(place),
             Event::Server(place) => self.server_has_thought(place),
+            Event::Idle(place) => self.connection_has_idled(place),
             Event::Host(node) => self.processor_is_free(node),
             Event::TimeWaitOver(node) => self.hosts[node as usize].time_wait_over(self.now),
             Event::Dummy(node) => self.dummy_comes(node),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackwise_http::{
     ConnectionOption,
-    page::{FirstConnection, Page, PageFetch, Pause, Step, Transfer},
+    page::{self, Page, PageFetch, Pause, Step, Transfer},
 };
 use ackwise_link::Stream;
 use ackwise_tcp::{Instant, State};
@@ -28,15 +28,17 @@ pub(crate) struct User {
     /// A step that comes after a pause, and when.
     waiting: Option<Step>,
     due: Instant,
-    /// The open connections of this page: the plan's number, whose, and where it is.
+    /// The open connections of this page, the one that was used last at the end.
     open: Vec<Open>,
     document: Document,
     /// When the user last began to wait for something; none while it thinks.
     waits_since: Option<Instant>,
 }
 
+/// An open connection.
 #[derive(Clone, Copy, Debug)]
 struct Open {
+    /// The plan's number of it.
     slot: u32,
     id: ConnectionId,
     place: u32,
@@ -107,39 +109,35 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn draw_page(&mut self, user: u32) {
         let web = self.web(user);
-        let first = self.first_connection(user);
+        let connections = self.kept_connections(user);
         let state = &mut self.users[user as usize];
         let page: Page = web.workload.draw(&mut state.stream);
         let stream = &mut state.stream;
         let cached = |_| stream.below(1_000_000) < u64::from(web.cached_per_million);
         state.fetch = Some(match web.cached_per_million {
-            0 => PageFetch::new(web.transfer, &page, first, |_| false),
-            _ => PageFetch::new(web.transfer, &page, first, cached),
+            0 => PageFetch::new(web.transfer, &page, connections, |_| false),
+            _ => PageFetch::new(web.transfer, &page, connections, cached),
         });
         state.document = Document::default();
     }
 
     /// A kept connection is good for another page while nobody has begun to close it.
-    fn first_connection(&mut self, user: u32) -> FirstConnection {
-        let open = std::mem::take(&mut self.users[user as usize].open);
-        let kept = open.into_iter().rev().find(|open| {
+    fn kept_connections(&mut self, user: u32) -> page::Connections {
+        let mut open = std::mem::take(&mut self.users[user as usize].open);
+        if self.web(user).connections == Connections::PerDocument {
+            return page::Connections::OfThePage;
+        }
+        open.retain(|open| {
             let connection = &self.connections[open.place as usize];
             connection.end(Side::Client).endpoint.state() == State::Established
         });
-        match kept {
-            Some(kept) if self.web(user).connections == Connections::Kept => {
-                self.rename(kept.place, 0);
-                self.users[user as usize].open = vec![Open { slot: 0, ..kept }];
-                FirstConnection::Kept
-            }
-            _ => FirstConnection::New,
+        for (slot, open) in (0..).zip(&mut open) {
+            open.slot = slot;
+            self.connections[open.place as usize].owner = Owner::User { user, slot };
         }
-    }
-
-    fn rename(&mut self, place: u32, new: u32) {
-        if let Owner::User { slot, .. } = &mut self.connections[place as usize].owner {
-            *slot = new;
-        }
+        let count = u32::try_from(open.len()).expect("below max_connections");
+        self.users[user as usize].open = open;
+        page::Connections::Kept { open: count }
     }
 
     /// Does what the plan allows, until a pause or a response has to be waited for.
@@ -196,8 +194,13 @@ impl<'a, O: Observer> World<'a, O> {
             }
             Step::Request { connection, files, response, option, .. } => {
                 let open = self.users[user as usize].open.iter().find(|it| it.slot == connection);
-                // Gone already: the plan is told when it is lost, and asks again.
-                let Some(&Open { place, .. }) = open else { return };
+                // Gone already: the plan was told when it was lost, and asks again.
+                let Some(&Open { place, id, .. }) = open else { return };
+                if self.is_stale(place) {
+                    self.client_closes(place);
+                    self.user_loses(user, id, 0);
+                    return;
+                }
                 if option == ConnectionOption::Close {
                     self.have_server_close(place);
                 }
@@ -225,6 +228,15 @@ impl<'a, O: Observer> World<'a, O> {
         state.document.bytes += exchange.body;
         if let Some(fetch) = &mut state.fetch {
             fetch.on_response(slot);
+        }
+        if let Some(at) = state.open.iter().position(|open| open.slot == slot) {
+            state.open[at..].rotate_left(1);
+            if exchange.closes {
+                // It goes on when it has another one.
+                let last = state.open.len() - 1;
+                let place = state.open[last].place;
+                return self.client_lets_go(place);
+            }
         }
         self.go_on(user);
     }
@@ -276,14 +288,26 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    /// A connection of the user's failed: the plan decides whether another one is worth a try.
-    pub(super) fn user_lost_connection(&mut self, user: u32, slot: u32) {
+    /// A connection is of no use any more, and so many requests were under way on it: the plan decides
+    /// whether another one is worth a try.
+    pub(super) fn user_lost_connection(&mut self, user: u32, id: ConnectionId, asked: u32) {
+        if self.user_loses(user, id, asked) {
+            self.go_on(user);
+        }
+    }
+
+    /// The plan hears of a connection that is lost; false if it was none of the page's.
+    fn user_loses(&mut self, user: u32, id: ConnectionId, asked: u32) -> bool {
         let state = &mut self.users[user as usize];
-        state.open.retain(|open| open.slot != slot);
+        let Some(at) = state.open.iter().position(|open| open.id == id) else { return false };
+        let Open { slot, .. } = state.open.remove(at);
         if let Some(fetch) = &mut state.fetch {
             fetch.on_close(slot);
+            if !fetch.has_failed() {
+                self.collector.repeated(state.application, asked);
+            }
         }
-        self.go_on(user);
+        true
     }
 
     fn abandon_document(&mut self, user: u32) {
