@@ -52,7 +52,8 @@ impl<'a, O: Observer> World<'a, O> {
             let span = interarrival.draw(&mut state.stream);
             self.after(span, Event::Arrival(source));
         }
-        let Some(place) = self.open(Owner::Arrival { source }, application) else { return };
+        // Without memory for it, it has failed.
+        let Ok(place) = self.open(Owner::Arrival { source }, application) else { return };
         self.ask(
             place,
             Ask {

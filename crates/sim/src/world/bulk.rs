@@ -7,7 +7,8 @@ use ackwise_tcp::Instant;
 
 use super::{
     Event, START, World,
-    client::{Ask, Repeat},
+    client::{Ask, PAUSE_AFTER_FAILURE, Repeat},
+    open::NotOpened,
 };
 use crate::{
     connection::{ENDLESS, Exchange, Owner},
@@ -27,9 +28,6 @@ pub(crate) struct BulkClient {
     began: Instant,
     stream: Stream,
 }
-
-/// How long a client waits after its connection failed, before it tries again: ours.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 impl<'a, O: Observer> World<'a, O> {
     pub(super) fn add_bulk_clients(&mut self, place: u32, application: &Application, bulk: &Bulk) {
@@ -67,8 +65,14 @@ impl<'a, O: Observer> World<'a, O> {
             self.client_closes(place);
         }
         let known = known.filter(|_| stale.is_none());
-        let opened = known.or_else(|| self.open(Owner::Bulk { client }, application));
-        let Some(place) = opened else { return };
+        let opened = known.map_or_else(|| self.open(Owner::Bulk { client }, application), Ok);
+        let place = match opened {
+            Ok(place) => place,
+            Err(NotOpened::NoMemory) => {
+                return self.after(PAUSE_AFTER_FAILURE, Event::Bulk(client));
+            }
+            Err(NotOpened::RunEnds) => return,
+        };
         let &Bulk { request, file, sender, .. } = self.bulk(client);
         let file = file.map_or(ENDLESS, |bytes| bytes.0);
         let (request, body) = match sender {

@@ -28,6 +28,10 @@ pub(super) struct Ask {
     pub(super) delay: Duration,
 }
 
+/// How long a client waits after it could not open a connection, or after one failed, before it tries
+/// again (our choice).
+pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
 /// When a client sends a request again that a connection has lost.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Repeat {

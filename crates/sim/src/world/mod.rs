@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `mod` | the loop, and what an event is |
 //! | `host` | a host's configuration, processor and counts |
+//! | `standstill` | whether virtual time passes |
 //! | `open` | a connection comes to be, and its place is given back |
 //! | `transfer` | segments leave and arrive, timers fire |
 //! | `server` | answers requests by a plan of writes |
@@ -20,6 +21,7 @@ mod host;
 mod keep_alive;
 mod open;
 mod server;
+mod standstill;
 mod transfer;
 mod web;
 
@@ -42,6 +44,7 @@ use crate::{
 use arrivals::Source;
 use bulk::BulkClient;
 use host::Host;
+use standstill::Standstill;
 use web::User;
 
 /// When the clock starts: above zero, because a timestamp of zero means "none" to some.
@@ -109,6 +112,7 @@ pub(crate) struct World<'a, O> {
     numbers: BTreeMap<String, u32>,
     /// Users, clients and sources that have not finished.
     unfinished: u32,
+    standstill: Standstill,
     /// A host's processor may make segments wait, or its table wants to know of them.
     hosts_take_time: bool,
     /// What ends the run early.
@@ -137,6 +141,7 @@ impl<'a, O: Observer> World<'a, O> {
             opened: 0,
             numbers: BTreeMap::new(),
             unfinished: 0,
+            standstill: Standstill::new(0),
             hosts_take_time: scenario.nodes.iter().any(takes_time),
             failure: None,
         };
@@ -158,6 +163,7 @@ impl<'a, O: Observer> World<'a, O> {
                 ApplicationKind::Arrivals(_) => world.add_source(place, application),
             }
         }
+        world.standstill = Standstill::new(world.unfinished);
         Ok(world)
     }
 
@@ -189,7 +195,19 @@ impl<'a, O: Observer> World<'a, O> {
             let since_start = self.now.since(START);
             return Err(RunError::TooManyEvents { limit: self.scenario.max_events, since_start });
         }
+        self.takes_steps(ASK_EVERY);
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         if self.observer.goes_on(self.now) { Ok(()) } else { Err(RunError::Stopped) }
+    }
+
+    /// Counts `steps` that take no time; too many end the run.
+    fn takes_steps(&mut self, steps: u64) {
+        if let Some(limit) = self.standstill.after(steps, self.now) {
+            let since_start = self.now.since(START);
+            self.failure = Some(RunError::TimeStandsStill { limit, since_start });
+        }
     }
 
     fn handle(&mut self, event: Event) {

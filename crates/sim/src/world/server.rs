@@ -21,8 +21,9 @@ impl<'a, O: Observer> World<'a, O> {
     /// what it did last was a write, so that its end is settled.
     pub(super) fn server_looks(&mut self, place: u32) -> bool {
         loop {
+            self.takes_steps(1);
             let server = &self.connections[place as usize].server;
-            if server.thought.is_some() {
+            if server.thought.is_some() || self.failure.is_some() {
                 return false;
             }
             if server.blocked > 0 {

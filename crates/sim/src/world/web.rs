@@ -9,7 +9,12 @@ use ackwise_http::{
 use ackwise_link::Stream;
 use ackwise_tcp::{Instant, State};
 
-use super::{Event, START, World, client::Ask};
+use super::{
+    Event, START, World,
+    client::{Ask, PAUSE_AFTER_FAILURE},
+    open::NotOpened,
+    standstill::Standstill,
+};
 use crate::{
     connection::{Closing, Exchange, Owner},
     measure::Document,
@@ -25,14 +30,22 @@ pub(crate) struct User {
     left: Option<u32>,
     /// The page on its way.
     fetch: Option<PageFetch>,
-    /// A step that comes after a pause, and when.
-    waiting: Option<Step>,
+    /// What comes after a pause, and when.
+    waiting: Option<Waiting>,
     due: Instant,
     /// The open connections of this page, the one that was used last at the end.
     open: Vec<Open>,
     document: Document,
     /// When the user last began to wait for something; none while it thinks.
     waits_since: Option<Instant>,
+}
+
+/// What a user does after a pause.
+#[derive(Clone, Debug)]
+enum Waiting {
+    Step(Step),
+    /// Looks at a page that needs no request: all of it is cached.
+    CachedPage,
 }
 
 /// An open connection.
@@ -99,9 +112,9 @@ impl<'a, O: Observer> World<'a, O> {
             self.draw_page(user);
             // The first page of all begins when the application does.
             let first = self.users[user as usize].fetch.as_mut().and_then(PageFetch::poll);
-            self.users[user as usize].waiting = first;
+            self.users[user as usize].waiting = first.map(Waiting::Step);
         }
-        if let Some(step) = self.users[user as usize].waiting.take() {
+        if let Some(Waiting::Step(step)) = self.users[user as usize].waiting.take() {
             self.take_step(user, step);
         }
         self.go_on(user);
@@ -142,17 +155,18 @@ impl<'a, O: Observer> World<'a, O> {
 
     /// Does what the plan allows, until a pause or a response has to be waited for.
     fn go_on(&mut self, user: u32) {
-        while self.users[user as usize].waiting.is_none() {
+        while self.users[user as usize].waiting.is_none() && self.failure.is_none() {
             let Some(fetch) = &mut self.users[user as usize].fetch else { return };
             if fetch.is_complete() {
-                return self.finish_document(user);
-            }
-            if fetch.has_failed() {
-                return self.abandon_document(user);
-            }
-            let Some(step) = fetch.poll() else { return };
-            if !self.pauses(user, &step) {
-                self.take_step(user, step);
+                self.finish_document(user);
+            } else if fetch.has_failed() {
+                self.abandon_document(user);
+            } else if let Some(step) = fetch.poll() {
+                if !self.pauses(user, &step) {
+                    self.take_step(user, step);
+                }
+            } else {
+                return;
             }
         }
     }
@@ -174,10 +188,16 @@ impl<'a, O: Observer> World<'a, O> {
         if span.is_zero() {
             return false;
         }
-        state.waiting = Some(step.clone());
+        self.pause_before(user, Waiting::Step(step.clone()), span);
+        true
+    }
+
+    /// Has a user do something after a pause.
+    fn pause_before(&mut self, user: u32, waiting: Waiting, span: Duration) {
+        let state = &mut self.users[user as usize];
+        state.waiting = Some(waiting);
         state.due = self.now + span;
         self.queue.push(state.due, Event::User(user));
-        true
     }
 
     fn take_step(&mut self, user: u32, step: Step) {
@@ -186,8 +206,13 @@ impl<'a, O: Observer> World<'a, O> {
         let application = state.application;
         match step {
             Step::Open { connection: slot, .. } => {
-                let Some(place) = self.open(Owner::User { user, slot }, application) else {
-                    return;
+                let place = match self.open(Owner::User { user, slot }, application) {
+                    Ok(place) => place,
+                    Err(NotOpened::NoMemory) => {
+                        let again = Step::Open { connection: slot, pause: Pause::None };
+                        return self.pause_before(user, Waiting::Step(again), PAUSE_AFTER_FAILURE);
+                    }
+                    Err(NotOpened::RunEnds) => return,
                 };
                 let id = self.connections[place as usize].id;
                 self.users[user as usize].open.push(Open { slot, id, place });
@@ -262,7 +287,13 @@ impl<'a, O: Observer> World<'a, O> {
             return;
         }
         self.draw_page(user);
-        self.go_on(user);
+        if self.users[user as usize].fetch.as_ref().is_some_and(PageFetch::is_complete) {
+            self.takes_steps(Standstill::PAGE);
+            let span = web.think.draw(&mut self.users[user as usize].stream);
+            if !span.is_zero() {
+                self.pause_before(user, Waiting::CachedPage, span);
+            }
+        }
     }
 
     /// Closes what the server leaves open.
