@@ -138,6 +138,7 @@ impl Flat {
             connections_opened,
             connections_failed,
             requests_repeated,
+            missing: _,
         } = measures;
         let prefix = format!("{name}.");
         let time = |fraction| measures.percentile(fraction).map(millis);

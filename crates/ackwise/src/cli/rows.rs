@@ -9,6 +9,7 @@ use std::{
 use ackwise_lab::run::{
     Row,
     export::{self, About, Shown},
+    warnings,
 };
 use clap::Args;
 
@@ -75,6 +76,11 @@ impl Formats {
         }
         if let Some(path) = &self.html {
             write(path, export::html(rows, shown, about).as_bytes())?;
+        }
+        if !self.json {
+            for warning in warnings(rows) {
+                eprintln!("warning: {warning}");
+            }
         }
         let text = if self.json { export::json(rows) } else { export::table(rows, shown) };
         output::print(&text, Outcome::Good)

@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{
     connection::{ENDLESS, Exchange, Owner},
-    measure::Document,
+    measure::{Document, Progress},
     observe::Observer,
-    scenario::{Application, ApplicationKind, Bulk, BulkSender},
+    scenario::{Application, ApplicationKind, Bulk, BulkSender, Scenario},
 };
 
 /// One client.
@@ -22,11 +22,26 @@ use crate::{
 pub(crate) struct BulkClient {
     application: u32,
     left: Option<u32>,
+    has_file: bool,
     /// Its open connection.
     place: Option<u32>,
     /// When the transfer of the present file began.
     began: Instant,
     stream: Stream,
+}
+
+impl BulkClient {
+    /// Its application, and how far it came until `end`.
+    pub(super) fn progress(&self, scenario: &Scenario, end: Instant) -> (u32, Progress) {
+        let kind = &scenario.applications[self.application as usize].kind;
+        let endless = matches!(kind, ApplicationKind::Bulk(Bulk { file: None, .. }));
+        let progress = match self.has_file {
+            false if self.began > end => Progress::NotStarted,
+            false if !endless => Progress::NoDocument,
+            _ => Progress::Documents,
+        };
+        (self.application, progress)
+    }
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -38,6 +53,7 @@ impl<'a, O: Observer> World<'a, O> {
             self.bulk_clients.push(BulkClient {
                 application: place,
                 left: bulk.files.map(u32::from),
+                has_file: false,
                 place: None,
                 began: start,
                 stream,
@@ -100,6 +116,7 @@ impl<'a, O: Observer> World<'a, O> {
         };
         let state = &mut self.bulk_clients[client as usize];
         let time = self.now.since(state.began);
+        state.has_file = true;
         self.collector.document(state.application, Document { files: 1, bytes, time });
         state.left = state.left.map(|left| left - 1);
         if exchange.closes {

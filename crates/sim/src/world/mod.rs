@@ -236,7 +236,26 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn finish(self, now: Instant, events: u64) -> Measures {
-        let Self { mut collector, network, hosts, trace, scenario, .. } = self;
+        let Self {
+            mut collector,
+            network,
+            hosts,
+            trace,
+            scenario,
+            users,
+            bulk_clients,
+            sources,
+            ..
+        } = self;
+        for (application, progress) in users.iter().map(User::progress) {
+            collector.came(application, progress);
+        }
+        for (application, progress) in bulk_clients.iter().map(|it| it.progress(scenario, now)) {
+            collector.came(application, progress);
+        }
+        for (application, progress) in sources.iter().map(Source::progress) {
+            collector.came(application, progress);
+        }
         collector.measures.work.events = events;
         collector.measures.work.trace_hash = trace.value();
         let hosts = hosts.iter().map(|host| host.measures(now));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     connection::{Closing, Exchange, Owner},
-    measure::Document,
+    measure::{Document, Progress},
     observe::{ConnectionId, Observer, Side},
     scenario::{Application, ApplicationKind, Closer, Connections, ThinkScope, Web},
 };
@@ -28,6 +28,7 @@ pub(crate) struct User {
     application: u32,
     stream: Stream,
     left: Option<u32>,
+    has_document: bool,
     /// The page on its way.
     fetch: Option<PageFetch>,
     /// What comes after a pause, and when.
@@ -58,6 +59,16 @@ struct Open {
 }
 
 impl User {
+    /// Its application, and how far it came.
+    pub(super) const fn progress(&self) -> (u32, Progress) {
+        let progress = match (&self.fetch, self.has_document) {
+            (_, true) => Progress::Documents,
+            (None, false) if !matches!(self.left, Some(0)) => Progress::NotStarted,
+            (_, false) => Progress::NoDocument,
+        };
+        (self.application, progress)
+    }
+
     /// The user begins to wait, unless it waits.
     fn waits(&mut self, now: Instant) {
         self.waits_since.get_or_insert(now);
@@ -81,6 +92,7 @@ impl<'a, O: Observer> World<'a, O> {
                 application: place,
                 stream,
                 left: web.pages.map(u32::from),
+                has_document: false,
                 fetch: None,
                 waiting: None,
                 due,
@@ -269,6 +281,7 @@ impl<'a, O: Observer> World<'a, O> {
     fn finish_document(&mut self, user: u32) {
         let state = &mut self.users[user as usize];
         state.thinks(self.now);
+        state.has_document = true;
         self.collector.document(state.application, state.document);
         self.next_document(user);
     }

@@ -11,6 +11,7 @@ use super::{
     super::{
         row::Row,
         summary::{Summary, summaries},
+        warning::warnings,
     },
     Shown, labels,
     table::cell,
@@ -53,6 +54,10 @@ pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
         page.add_section(format!("By {}", variable.name()), blocks);
     }
     page.add_section("Measures", table(&summaries, &labels, &measures));
+    let warnings: Vec<_> = warnings(rows).into_iter().map(Block::Text).collect();
+    if !warnings.is_empty() {
+        page.add_section("Warnings", warnings);
+    }
     if let Some(explained) = about.explained {
         let totals = Block::Table(totals_table(&explained.analysis));
         let said = Block::Text(sentence(&explained.analysis));
