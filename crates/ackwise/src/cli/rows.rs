@@ -8,8 +8,7 @@ use std::{
 
 use ackwise_lab::run::{
     Row,
-    export::{self, About, Shown},
-    warnings,
+    export::{self, About, Shown, warnings},
 };
 use clap::Args;
 

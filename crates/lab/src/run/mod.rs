@@ -41,5 +41,5 @@ pub use merge::{MergeError, merge};
 pub use row::Row;
 pub use shard::{Shard, ShardError};
 pub use summary::{Estimate, Summary, summaries};
-pub use warning::{Warning, WarningKind, warnings};
+pub use warning::{Warning, WarningKind};
 pub use work::{Options, RunAllError, Step, run_all, run_one};

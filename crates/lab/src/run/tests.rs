@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    export::{Shown, csv, json, table},
+    export::{Shown, csv, json, table, warnings},
     *,
 };
 use crate::experiment::Experiment;

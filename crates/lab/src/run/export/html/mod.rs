@@ -11,10 +11,10 @@ use super::{
     super::{
         row::Row,
         summary::{Summary, summaries},
-        warning::warnings,
     },
     Shown, labels,
     table::cell,
+    warnings::warnings,
 };
 
 /// What a page says beside the rows.
