@@ -9,12 +9,12 @@ use ackwise_capture::{
 };
 use ackwise_fuzz::{
     analysed,
-    talk::{Packet, Talk},
+    traffic::{Packet, Traffic},
 };
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|talk: Talk| {
-    let packets = talk.packets();
+fuzz_target!(|traffic: Traffic| {
+    let packets = traffic.packets();
     let count = packets.len() as u64;
     let plain = analyse(&packets, Analyser::default());
     let drawn = analyse(&packets, Analyser::default().with_series());

@@ -15,13 +15,13 @@ use ackwise_capture::{
 };
 use ackwise_fuzz::{
     piece::SECRET,
-    talk::{Packet, Talk},
+    traffic::{Packet, Traffic},
 };
 use ackwise_tcp::wire;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|talk: Talk| {
-    let packets = talk.packets();
+fuzz_target!(|traffic: Traffic| {
+    let packets = traffic.packets();
     let stripped = strip(&packets);
     let mut source = Source::of("stripped", Cursor::new(stripped));
     let mut read = 0;

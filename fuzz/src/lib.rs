@@ -9,4 +9,4 @@ pub mod single;
 // Of captures.
 pub mod analysed;
 pub mod piece;
-pub mod talk;
+pub mod traffic;

@@ -14,6 +14,7 @@
 //! | `round_trips` | which of them tell the length of a round trip |
 //! | `spacing` | whether it is a link that keeps segments apart |
 //! | `window` | what its flights show of its congestion window |
+//! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
@@ -25,6 +26,7 @@ mod account;
 mod acknowledgement;
 pub(crate) mod gap;
 mod hold;
+mod nagle;
 mod path;
 mod round_trips;
 pub(crate) mod sender;

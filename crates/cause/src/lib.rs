@@ -30,7 +30,7 @@ mod tests;
 
 pub use finding::{FindingId, UnknownFinding};
 pub use meaning::PAGE;
-pub use moment::{Moment, Phase, RepairedBy, UnderWay, Writer, cause};
+pub use moment::{InFlight, Moment, Phase, RepairedBy, Writer, cause};
 pub use name::{Cause, UnknownCause};
 pub use party::{Direction, Party};
 pub use remedy::Remedy;

@@ -21,8 +21,8 @@ pub struct Moment {
     pub wait: Wait,
     /// Why the other TCP has not acknowledged, if there is something to acknowledge.
     pub ack_wait: Option<AckWait>,
-    /// What the sender's data is doing on the path.
-    pub under_way: UnderWay,
+    /// Where the sender's data in flight is.
+    pub in_flight: InFlight,
     /// What the sender's program is doing.
     pub writer: Writer,
     /// The congestion window was cut after an idle time, within this exchange, and has not grown
@@ -49,12 +49,12 @@ pub enum Phase {
     HeadOfLine,
 }
 
-/// What the sender's data is doing on the path: the first of these that is true of any of it.
+/// Where the sender's data in flight is: the first of these that is true of any of it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum UnderWay {
+pub enum InFlight {
     /// Some is being put on a link, or waits for its turn there.
     Transmitting,
-    /// The first byte that the receiver misses was sent and lost, and no repair of it is under way.
+    /// The first byte that the receiver misses was sent and lost, and no retransmission of it is in flight.
     Lost(RepairedBy),
     /// Some is between the links' ends, and links are not busy with it.
     Propagating,
@@ -123,22 +123,22 @@ pub const fn cause(moment: &Moment) -> Cause {
 impl Moment {
     /// A loss that is being repaired, or else `otherwise`.
     const fn repair(&self, otherwise: Cause) -> Cause {
-        match (self.under_way, self.wait) {
-            (UnderWay::Lost(RepairedBy::Timeout), _)
-            | (UnderWay::Lost(RepairedBy::Recovery), Wait::RetransmissionTimeout) => {
+        match (self.in_flight, self.wait) {
+            (InFlight::Lost(RepairedBy::Timeout), _)
+            | (InFlight::Lost(RepairedBy::Recovery), Wait::RetransmissionTimeout) => {
                 Cause::RetransmissionTimeout
             }
-            (UnderWay::Lost(RepairedBy::Recovery), _) => Cause::LossRecovery,
-            (UnderWay::Transmitting | UnderWay::Propagating | UnderWay::Nothing, _) => otherwise,
+            (InFlight::Lost(RepairedBy::Recovery), _) => Cause::LossRecovery,
+            (InFlight::Transmitting | InFlight::Propagating | InFlight::Nothing, _) => otherwise,
         }
     }
 
     /// A message that is being sent.
     const fn of_message(&self) -> Cause {
-        let held = match self.under_way {
-            UnderWay::Transmitting => return Cause::Transmission,
+        let held = match self.in_flight {
+            InFlight::Transmitting => return Cause::Transmission,
             _ if self.paced => Cause::Pacing,
-            UnderWay::Lost(_) | UnderWay::Propagating | UnderWay::Nothing => self.held(),
+            InFlight::Lost(_) | InFlight::Propagating | InFlight::Nothing => self.held(),
         };
         self.repair(held)
     }
@@ -177,17 +177,17 @@ impl Moment {
 
     /// The whole message has left.
     const fn arriving(&self) -> Cause {
-        match self.under_way {
-            UnderWay::Transmitting => Cause::Transmission,
-            UnderWay::Lost(_) | UnderWay::Propagating => Cause::Propagation,
+        match self.in_flight {
+            InFlight::Transmitting => Cause::Transmission,
+            InFlight::Lost(_) | InFlight::Propagating => Cause::Propagation,
             // It has arrived and is not read.
-            UnderWay::Nothing => Cause::ApplicationLimited,
+            InFlight::Nothing => Cause::ApplicationLimited,
         }
     }
 
-    /// The receiver delays an acknowledgement, and nothing is coming that would make it hurry.
+    /// The receiver delays an acknowledgement, and no data is in flight that would trigger it.
     const fn ack_is_delayed(&self) -> bool {
-        match (self.ack_wait, self.under_way) {
+        match (self.ack_wait, self.in_flight) {
             (
                 Some(
                     AckWait::Delayed { .. }
@@ -195,10 +195,10 @@ impl Moment {
                     | AckWait::Interarrival { .. }
                     | AckWait::Withheld { .. },
                 ),
-                UnderWay::Nothing,
+                InFlight::Nothing,
             ) => true,
-            (_, UnderWay::Transmitting | UnderWay::Lost(_) | UnderWay::Propagating)
-            | (None, UnderWay::Nothing) => false,
+            (_, InFlight::Transmitting | InFlight::Lost(_) | InFlight::Propagating)
+            | (None, InFlight::Nothing) => false,
         }
     }
 }

@@ -51,7 +51,7 @@ const RESPONSE: Moment = Moment {
     phase: Phase::Response,
     wait: Wait::Application,
     ack_wait: None,
-    under_way: UnderWay::Nothing,
+    in_flight: InFlight::Nothing,
     writer: Writer::Done,
     cut_by_idle: false,
     paced: false,
@@ -75,16 +75,16 @@ fn every_wait_has_a_cause_in_every_phase() {
     let ack_waits = DELAYS.map(Some).into_iter().chain([None]);
     for (ack_wait, phase) in ack_waits.flat_map(|ack_wait| PHASES.map(|phase| (ack_wait, phase))) {
         for (wait, [travelling, arrived, delayed]) in HELD {
-            for (under_way, expected) in [
-                (UnderWay::Propagating, travelling),
-                (UnderWay::Nothing, if ack_wait.is_some() { delayed } else { arrived }),
-                (UnderWay::Transmitting, Transmission),
+            for (in_flight, expected) in [
+                (InFlight::Propagating, travelling),
+                (InFlight::Nothing, if ack_wait.is_some() { delayed } else { arrived }),
+                (InFlight::Transmitting, Transmission),
             ] {
                 let expected = match phase {
                     Phase::Handshake => Handshake,
                     _ => in_phase(phase, expected),
                 };
-                let moment = Moment { phase, wait, ack_wait, under_way, ..RESPONSE };
+                let moment = Moment { phase, wait, ack_wait, in_flight, ..RESPONSE };
                 assert_eq!(cause(&moment), expected, "{moment:?}");
             }
         }
@@ -101,8 +101,8 @@ fn a_loss_is_the_cause_until_its_repair_is_under_way() {
                 }
                 (RepairedBy::Recovery, _) => LossRecovery,
             };
-            let under_way = UnderWay::Lost(repaired_by);
-            let moment = Moment { phase, wait, under_way, paced: true, ..RESPONSE };
+            let in_flight = InFlight::Lost(repaired_by);
+            let moment = Moment { phase, wait, in_flight, paced: true, ..RESPONSE };
             assert_eq!(cause(&moment), in_phase(phase, expected), "{moment:?}");
         }
     }
@@ -115,15 +115,15 @@ fn a_program_that_has_more_to_say_is_waited_for_when_tcp_has_nothing() {
         (Writer::SendBufferFull, SendBuffer),
         (Writer::FlowControlled, H2FlowControl),
     ] {
-        for under_way in [UnderWay::Propagating, UnderWay::Nothing] {
+        for in_flight in [InFlight::Propagating, InFlight::Nothing] {
             for (wait, [travelling, arrived, _]) in HELD {
-                let of_wait = if under_way == UnderWay::Nothing { arrived } else { travelling };
+                let of_wait = if in_flight == InFlight::Nothing { arrived } else { travelling };
                 let expected = if wait == Wait::Application { expected } else { of_wait };
-                let moment = Moment { wait, under_way, writer, ..RESPONSE };
+                let moment = Moment { wait, in_flight, writer, ..RESPONSE };
                 assert_eq!(cause(&moment), expected, "{moment:?}");
             }
         }
-        let busy = Moment { under_way: UnderWay::Transmitting, writer, ..RESPONSE };
+        let busy = Moment { in_flight: InFlight::Transmitting, writer, ..RESPONSE };
         assert_eq!(cause(&busy), Transmission, "the program keeps up with the link");
     }
 }
@@ -142,12 +142,12 @@ fn a_window_cut_while_idle_is_blamed_unless_a_delayed_acknowledgement_is_waited_
 #[test]
 fn pacing_is_blamed_only_when_the_link_would_have_been_free() {
     for (wait, _) in HELD {
-        for (under_way, expected) in [
-            (UnderWay::Propagating, Pacing),
-            (UnderWay::Nothing, Pacing),
-            (UnderWay::Transmitting, Transmission),
+        for (in_flight, expected) in [
+            (InFlight::Propagating, Pacing),
+            (InFlight::Nothing, Pacing),
+            (InFlight::Transmitting, Transmission),
         ] {
-            let moment = Moment { wait, under_way, paced: true, ..RESPONSE };
+            let moment = Moment { wait, in_flight, paced: true, ..RESPONSE };
             assert_eq!(cause(&moment), expected, "{moment:?}");
         }
     }
@@ -184,7 +184,7 @@ fn a_delayed_acknowledgement_counts_only_when_nothing_is_coming() {
         Some(AckWait::Delayed { since: EPOCH, until: EPOCH + Duration::from_millis(40) });
     let moment = Moment { wait: Wait::Nagle, ack_wait, ..RESPONSE };
     assert_eq!(cause(&moment), NagleDelayedAck);
-    let another_comes = Moment { under_way: UnderWay::Propagating, ..moment };
+    let another_comes = Moment { in_flight: InFlight::Propagating, ..moment };
     assert_eq!(cause(&another_comes), NagleRtt, "the second segment makes the receiver answer");
 }
 

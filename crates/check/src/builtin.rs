@@ -56,7 +56,7 @@ pub fn check_built_in(
         let mut checking = |step| progress(BuiltInProgress::Checking(server.name, step));
         report.cards.push(server.check(options, &mut checking)?);
     }
-    report.surprises = report.cards.iter().flat_map(expectation::surprises).collect();
+    report.surprises = report.cards.iter().flat_map(expectation::unexpected_findings).collect();
     Ok(report)
 }
 

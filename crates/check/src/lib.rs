@@ -2,7 +2,7 @@
 
 pub mod builtin;
 pub mod card;
-pub mod conversation;
+pub mod http_client;
 mod page_times;
 pub mod probe;
 pub mod report;

@@ -25,12 +25,12 @@ pub use facts::{Facts, Idle};
 
 use super::{
     card::{Finding, FindingId, Values, Verdict},
-    conversation::{Client, Exchange},
+    http_client::{Client, Exchange},
 };
 
 /// What a probe found, before the row of the card is made of it.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ProbeResult {
     verdict: Verdict,
     cost_ms: Option<f64>,
     summary: String,
@@ -38,7 +38,7 @@ pub struct Found {
     evidence: Vec<String>,
 }
 
-impl Found {
+impl ProbeResult {
     fn new(verdict: Verdict, summary: impl Into<String>, values: impl Into<Values>) -> Self {
         let (summary, values) = (summary.into(), values.into());
         Self { verdict, cost_ms: None, summary, values, evidence: Vec::new() }
@@ -72,14 +72,14 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::Close => close::probe(client, facts),
         FindingId::RequestSegments => request_segments::probe(client, facts),
     };
-    let found = found.unwrap_or_else(|trouble| {
-        Found::new(
+    let found = found.unwrap_or_else(|error| {
+        ProbeResult::new(
             Verdict::Unknown,
-            format!("could not be determined: {trouble}"),
+            format!("could not be determined: {error}"),
             Values::unknown(id),
         )
     });
-    let Found { verdict, cost_ms, summary, values, evidence } = found;
+    let ProbeResult { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
     let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(worded);
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy }

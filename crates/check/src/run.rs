@@ -1,22 +1,22 @@
 //! One check from the target's name to its card.
 
-mod choose;
 mod error;
 mod idle;
 mod options;
 mod plan;
 mod reach;
+mod select_stack;
 
 use std::net::SocketAddr;
 
-use choose::{Chosen, choose};
 pub use error::CheckError;
 pub use options::{Options, StackChoice};
 pub use plan::Progress;
+use select_stack::{SelectedStack, select_stack};
 
 use ackwise_report::Target;
 
-use super::{card::Card, conversation::Budget, stack::Stack};
+use super::{card::Card, http_client::Budget, stack::Stack};
 
 /// Checks the server that `target` names.
 ///
@@ -42,7 +42,12 @@ pub fn check(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
-    check_each(|server, progress| choose(server, options, progress), target, options, progress)
+    check_each(
+        |server, progress| select_stack(server, options, progress),
+        target,
+        options,
+        progress,
+    )
 }
 
 /// As [`check`], with a stack that the caller brings; one for each address that is tried.
@@ -56,12 +61,15 @@ pub fn check_with(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
-    check_each(|_, _| Ok(Chosen { stack: stack(), note: None }), target, options, progress)
+    check_each(|_, _| Ok(SelectedStack { stack: stack(), note: None }), target, options, progress)
 }
 
 /// One address of the target after the other, until one has a server.
 fn check_each(
-    mut choose: impl FnMut(SocketAddr, &mut dyn FnMut(Progress)) -> Result<Chosen, CheckError>,
+    mut select_stack: impl FnMut(
+        SocketAddr,
+        &mut dyn FnMut(Progress),
+    ) -> Result<SelectedStack, CheckError>,
     target: &Target,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
@@ -71,18 +79,18 @@ fn check_each(
     let mut failure = None;
     for server in addresses {
         progress(Progress::Connecting(server));
-        let Chosen { stack, note } = choose(server, progress)?;
+        let SelectedStack { stack, note } = select_stack(server, progress)?;
         let (name, now) = (stack.name(), stack.now());
         let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
         match reach::reach(stack, server, target, options, budget) {
             Ok(reached) => {
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
-                let findings = plan::carry_out(reached, options, progress);
+                let findings = plan::run_probes(reached, options, progress);
                 let target = target.to_string();
                 return Ok(Card { target, server: None, stack: name, notes, findings });
             }
             // Another address of the same name may do better only where this one has no server.
-            Err(error) if error.is_about_the_address() => failure = Some(error),
+            Err(error) if error.may_differ_by_address() => failure = Some(error),
             Err(error) => return Err(error),
         }
     }

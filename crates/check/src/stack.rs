@@ -99,7 +99,7 @@ pub trait Connection {
     fn set_acknowledge(&mut self, acknowledge: Acknowledge);
 
     /// The next thing that happens, or `None` at `deadline`.
-    fn next(&mut self, deadline: Instant) -> Option<Happening>;
+    fn next(&mut self, deadline: Instant) -> Option<StackEvent>;
 
     /// Closes our sending direction (FIN).
     fn half_close(&mut self);
@@ -117,7 +117,7 @@ pub trait Connection {
 
 /// Something that happened on a connection.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum StackEvent {
     /// Bytes arrived.
     Arrived(Arrival),
     /// We acknowledged everything up to the stream offset `up_to`.

@@ -6,7 +6,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::Party;
 use ackwise_report::{
-    Block, Cell, Connection, Exchange, Page, Span, Table, Timeline, printable,
+    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
     words::{counted, millis, span},
 };
 
@@ -15,8 +15,8 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{LEAST_SHOWN, MOST_SERVERS, Shown, facts, towards},
-    totals::{Over, Totals},
+    text::{LEAST_SHOWN, MOST_SERVERS, ReportOptions, facts, towards},
+    totals::{Totals, TotalsScope},
 };
 
 /// The report as one self-contained HTML page: totals, a waterfall of exchanges, the packets of
@@ -25,12 +25,12 @@ use super::{
 /// Of a capture that was read without [`Reading::with_series`](super::Reading::with_series) there
 /// are no packets to draw.
 #[must_use]
-pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
+pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {name}"));
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
-    let totals = shown.totals(explained);
+    let totals = options.totals(explained);
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
     page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
@@ -46,26 +46,26 @@ pub fn html(explained: &Explained, shown: &Shown, name: &str) -> String {
 
 /// What all exchanges owe to each cause.
 #[must_use]
-pub fn totals_table(analysis: &Analysis) -> Table {
-    table(&Totals::of(analysis, Over::All))
+pub fn totals_table(analysis: &Analysis) -> HtmlTable {
+    table(&Totals::of(analysis, TotalsScope::All))
 }
 
-fn table(totals: &Totals) -> Table {
-    let which = match totals.over {
-        Over::All => "All".to_owned(),
-        Over::Percentile(percent) => {
+fn table(totals: &Totals) -> HtmlTable {
+    let which = match totals.scope {
+        TotalsScope::All => "All".to_owned(),
+        TotalsScope::Percentile(percent) => {
             format!("The slowest {} % ({} and more):", 100 - percent, millis(totals.shortest))
         }
-        Over::Slower(limit) => format!("Slower than {}:", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
     let columns = ["cause", "data", "share", "time", "party to change", "times", "exchanges"];
-    let mut table = Table::new(caption, columns);
+    let mut table = HtmlTable::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
         let share = total.span.as_secs_f64() / all;
-        if share * 100.0 < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+        if share * 100.0 < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         table.add([
@@ -81,13 +81,13 @@ fn table(totals: &Totals) -> Table {
     table
 }
 
-fn servers_table(servers: &[Server]) -> Table {
+fn servers_table(servers: &[Server]) -> HtmlTable {
     let caption = match servers.len().saturating_sub(MOST_SERVERS) {
         0 => "Connections by server".to_owned(),
         more => format!("Connections by server; {more} with fewer connections are not shown"),
     };
     let columns = ["server", "connections", "exchanges", "observations"];
-    let mut table = Table::new(caption, columns);
+    let mut table = HtmlTable::new(caption, columns);
     for server in servers.iter().take(MOST_SERVERS) {
         table.add([
             Cell::text(server.address.to_string()),
@@ -124,11 +124,11 @@ pub fn timeline(analysis: &Analysis) -> Vec<Block> {
     blocks
 }
 
-fn connection(it: &ConnectionResult) -> Connection {
-    Connection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
+fn connection(it: &ConnectionResult) -> TimelineConnection {
+    TimelineConnection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
 }
 
-fn exchange(it: &ExchangeResult) -> Exchange {
+fn exchange(it: &ExchangeResult) -> TimelineExchange {
     let mut label = printable(it.request.as_deref().unwrap_or("exchange")).to_string();
     if let Some(status) = it.status {
         label += &format!(" {status}");
@@ -136,7 +136,7 @@ fn exchange(it: &ExchangeResult) -> Exchange {
     if !it.complete {
         label += " (incomplete response)";
     }
-    Exchange {
+    TimelineExchange {
         connection: it.connection as usize,
         label,
         start: it.start,

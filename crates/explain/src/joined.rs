@@ -68,8 +68,8 @@ impl Clocks {
         let surest = minutes.iter().min_by_key(|it| it.uncertainty)?;
         let (first, last) = (minutes.first()?, minutes.last()?);
         let drift = last.ahead - first.ahead;
-        let doubt = first.uncertainty + last.uncertainty;
-        let certain = Duration::from_nanos(drift.unsigned_abs()) > doubt;
+        let uncertainty = first.uncertainty + last.uncertainty;
+        let certain = Duration::from_nanos(drift.unsigned_abs()) > uncertainty;
         Some(Self {
             ahead: surest.ahead,
             uncertainty: surest.uncertainty,
@@ -87,7 +87,7 @@ impl Clocks {
     }
 
     /// How wrong that is at most.
-    pub(crate) fn slack(&self) -> Duration {
+    pub(crate) fn max_error(&self) -> Duration {
         self.minutes.iter().map(|it| it.uncertainty).max().unwrap_or_default()
     }
 }

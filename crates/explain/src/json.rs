@@ -15,7 +15,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    text::Shown,
+    text::ReportOptions,
     totals::{Total, Totals},
 };
 
@@ -39,9 +39,9 @@ pub struct Document {
     /// Each server, that with the most connections first.
     servers: Vec<ServerFacts>,
     /// Each connection.
-    connections: Vec<Connection>,
+    connections: Vec<ConnectionRow>,
     /// Each exchange of a request and a response.
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<ExchangeRow>,
     /// The time of several exchanges by cause.
     totals: Vec<CauseTotal>,
 }
@@ -98,7 +98,8 @@ struct ServerFacts {
 
 /// One connection.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Connection {
+#[schemars(rename = "Connection")]
+struct ConnectionRow {
     /// From 0, in the order of their first packets.
     id: u32,
     /// Address and port.
@@ -133,7 +134,8 @@ struct Connection {
 
 /// One request and its response.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Exchange {
+#[schemars(rename = "Exchange")]
+struct ExchangeRow {
     /// The `id` of its connection.
     connection: u32,
     /// Its HTTP/2 stream.
@@ -224,7 +226,7 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
 
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
-pub fn json(explained: &Explained, shown: &Shown) -> String {
+pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let analysis = &explained.analysis;
     let document = Document {
         summary: sentence(analysis),
@@ -233,11 +235,11 @@ pub fn json(explained: &Explained, shown: &Shown) -> String {
         lost_by_capture: explained.drops.packets(),
         left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
         joined: explained.joined.as_ref().map(joined),
-        warnings: explained.troubles.clone(),
+        warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(connection).collect(),
         exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
-        totals: shown.totals(explained).iter().flat_map(totals).collect(),
+        totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
 }
@@ -273,8 +275,8 @@ fn server(it: &Server) -> ServerFacts {
     }
 }
 
-fn connection(it: &ConnectionResult) -> Connection {
-    Connection {
+fn connection(it: &ConnectionResult) -> ConnectionRow {
+    ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
@@ -292,8 +294,8 @@ fn connection(it: &ConnectionResult) -> Connection {
     }
 }
 
-fn exchange(explained: &Explained, it: &ExchangeResult) -> Exchange {
-    Exchange {
+fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
+    ExchangeRow {
         connection: it.connection,
         stream: it.stream,
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
@@ -324,7 +326,7 @@ fn cause(share: Share) -> Cause {
 
 fn totals(totals: &Totals) -> Vec<CauseTotal> {
     let one = |total: &Total| CauseTotal {
-        over: totals.over.name(),
+        over: totals.scope.name(),
         of_exchanges: totals.exchanges,
         cause: total.cause.name(),
         exchanges: total.exchanges,

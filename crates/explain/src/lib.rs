@@ -36,11 +36,11 @@ pub use json::{Document, json};
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;
-pub use pair::{Apart, End, Watched};
+pub use pair::{End, PairError, RecordedFrames};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
-pub use text::{Shown, text};
-pub use totals::{Over, Total, Totals};
+pub use text::{ReportOptions, text};
+pub use totals::{Total, Totals, TotalsScope};

@@ -26,7 +26,7 @@ pub struct Live {
     packets: u64,
     dropped: u64,
     /// Why it is over, once it is.
-    over: bool,
+    ended: bool,
 }
 
 /// Why a live capture ended before its time.
@@ -60,11 +60,11 @@ impl Live {
     ) -> Result<Self, PacketSocketError> {
         let socket = PacketSocket::open(interface, filter)?;
         let until = Instant::now() + duration;
-        Ok(Self { socket, until, packets: 0, dropped: 0, over: false })
+        Ok(Self { socket, until, packets: 0, dropped: 0, ended: false })
     }
 
     fn end<T>(&mut self, why: LiveError) -> Result<T, LiveError> {
-        self.over = true;
+        self.ended = true;
         Err(why)
     }
 }
@@ -74,7 +74,7 @@ impl Frames for Live {
 
     fn next(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
         let passed = loop {
-            if self.over || Instant::now() >= self.until {
+            if self.ended || Instant::now() >= self.until {
                 return Ok(None);
             }
             match self.socket.receive() {

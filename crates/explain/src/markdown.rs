@@ -13,22 +13,22 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, Shown, facts, towards},
-    totals::Over,
+    text::{MOST_SERVERS, ReportOptions, facts, towards},
+    totals::TotalsScope,
 };
 
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
 #[must_use]
-pub fn markdown(explained: &Explained, shown: &Shown) -> String {
+pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = format!("**{}**\n", sentence(&explained.analysis).replace('\n', "**\n\n**"));
-    for totals in shown.totals(explained) {
+    for totals in options.totals(explained) {
         let _ = writeln!(
             out,
             "\n{} of {}:\n\n| time | share | cause | data | party | times | exchanges |\n\
              | ---: | ---: | --- | --- | --- | ---: | ---: |",
-            match totals.over {
-                Over::All => "Time".to_owned(),
-                over => format!("Time ({})", over.name()),
+            match totals.scope {
+                TotalsScope::All => "Time".to_owned(),
+                scope => format!("Time ({})", scope.name()),
             },
             counted(totals.exchanges as u64, "exchange"),
         );
@@ -47,7 +47,7 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
             );
         }
     }
-    out += &slowest(explained, shown);
+    out += &slowest(explained, options);
     out += &servers(explained);
     for note in notes(explained) {
         let _ = writeln!(out, "\n{note}");
@@ -55,11 +55,11 @@ pub fn markdown(explained: &Explained, shown: &Shown) -> String {
     out
 }
 
-fn slowest(explained: &Explained, shown: &Shown) -> String {
+fn slowest(explained: &Explained, options: &ReportOptions) -> String {
     let mut exchanges: Vec<_> = explained.analysis.exchanges.iter().collect();
     exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
     let mut out = String::from("\nSlowest exchanges:\n\n");
-    for exchange in exchanges.into_iter().take(shown.worst) {
+    for exchange in exchanges.into_iter().take(options.worst) {
         let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
         let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
         let mut comma = "";

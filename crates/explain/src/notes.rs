@@ -39,6 +39,6 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));
     }
-    notes.extend(explained.troubles.iter().map(|it| format!("warning: {}", printable(it))));
+    notes.extend(explained.warnings.iter().map(|it| format!("warning: {}", printable(it))));
     notes
 }

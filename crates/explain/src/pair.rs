@@ -31,8 +31,8 @@ pub struct End {
 
 impl End {
     /// The same packets, remembered in passing.
-    pub fn watch<F: Frames>(&self, frames: F) -> Watched<F> {
-        Watched { frames, end: self.clone() }
+    pub fn record<F: Frames>(&self, frames: F) -> RecordedFrames<F> {
+        RecordedFrames { frames, end: self.clone() }
     }
 
     /// Joins what the captures at the client and at the server said.
@@ -42,17 +42,17 @@ impl End {
     ///
     /// # Errors
     ///
-    /// If the captures have nothing in common, see [`Apart`].
+    /// If the captures have nothing in common, see [`PairError`].
     pub fn join(
         client: (&Self, Explained),
         server: (&Self, Explained),
-    ) -> Result<Explained, Apart> {
+    ) -> Result<Explained, PairError> {
         let ((client_end, mut client), (server_end, server)) = (client, server);
         let (ours, theirs) = (client_end.take(), server_end.take());
         let (clocks, names) = clocks::compare(&ours, &theirs, &client.analysis)?;
         let counts = join::join(&mut client.analysis, &server.analysis, &names, &clocks);
         client.drops = client.drops + server.drops;
-        client.troubles.extend(server.troubles);
+        client.warnings.extend(server.warnings);
         client.joined = Some(Joined { clocks, counts });
         Ok(client)
     }
@@ -65,12 +65,12 @@ impl End {
 
 /// Packets whose comparison with those of another capture is prepared.
 #[derive(Debug)]
-pub struct Watched<F> {
+pub struct RecordedFrames<F> {
     frames: F,
     end: End,
 }
 
-impl<F: Frames> Frames for Watched<F> {
+impl<F: Frames> Frames for RecordedFrames<F> {
     type Error = F::Error;
 
     fn next(&mut self) -> Result<Option<Frame<'_>>, F::Error> {
@@ -89,7 +89,7 @@ impl<F: Frames> Frames for Watched<F> {
 /// Why two captures are not of the same connections.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Apart {
+pub enum PairError {
     /// Something changes the packets on their way, or they are of different times.
     #[error(
         "cannot join the captures: no packet from the client is in both (expected captures of the \

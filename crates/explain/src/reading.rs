@@ -70,7 +70,7 @@ struct State {
     analyser: Option<Analyser>,
     left_out: LeftOut,
     drops: Drops,
-    troubles: Vec<String>,
+    warnings: Vec<String>,
     /// Where to save what can be passed on.
     stripper: Option<Stripper<Box<dyn Write + Send>>>,
     /// Why that is not there.
@@ -90,7 +90,7 @@ pub struct Explained {
     /// What the capture itself has lost.
     pub drops: Drops,
     /// What could not be read on, and where.
-    pub troubles: Vec<String>,
+    pub warnings: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
     /// What it has in common with a capture at the other end.
@@ -126,15 +126,16 @@ impl Reading {
 
     /// Reads packets until there are no more or the reading is ended.
     pub fn read(&self, frames: &mut impl Frames) {
-        /// Read from a file without looking whether to stop: a fraction of a millisecond. Ours.
-        const AT_ONCE: u64 = 256;
-        let at_once = if frames.may_wait() { 1 } else { AT_ONCE };
-        while self.read_some(frames, at_once) {}
+        /// Packets read from a file between two looks at whether to stop: a fraction of a millisecond. Our
+        /// choice.
+        const BATCH: u64 = 256;
+        let batch = if frames.may_wait() { 1 } else { BATCH };
+        while self.read_some(frames, batch) {}
     }
 
-    /// Reads so many packets, all but the first of them without letting go of the state. Whether
+    /// Reads at most `limit` packets, all but the first of them without letting go of the state. Whether
     /// there may be more.
-    fn read_some(&self, frames: &mut impl Frames, most: u64) -> bool {
+    fn read_some(&self, frames: &mut impl Frames, limit: u64) -> bool {
         let mut step = frames.next();
         let mut state = self.lock();
         if state.analyser.is_none() {
@@ -148,12 +149,12 @@ impl Reading {
                     read += 1;
                 }
                 Ok(None) => break false,
-                Err(trouble) => {
-                    state.note(&trouble);
+                Err(error) => {
+                    state.note(&error);
                     break true;
                 }
             }
-            if read == most {
+            if read == limit {
                 break true;
             }
             step = frames.next();
@@ -184,7 +185,7 @@ impl Reading {
             packets: self.packets(),
             left_out: state.left_out,
             drops: state.drops,
-            troubles: std::mem::take(&mut state.troubles),
+            warnings: std::mem::take(&mut state.warnings),
             not_saved: state.not_saved.take(),
             joined: None,
         })
@@ -197,12 +198,12 @@ impl Reading {
 }
 
 impl State {
-    /// More troubles than this are only counted by their effect: as many as a terminal shows. Ours.
-    const MAX_TROUBLES: usize = 20;
+    /// More warnings than this are not kept: as many as a terminal shows. Our choice.
+    const MAX_WARNINGS: usize = 20;
 
-    fn note(&mut self, trouble: &impl fmt::Display) {
-        if self.troubles.len() < Self::MAX_TROUBLES {
-            self.troubles.push(trouble.to_string());
+    fn note(&mut self, error: &impl fmt::Display) {
+        if self.warnings.len() < Self::MAX_WARNINGS {
+            self.warnings.push(error.to_string());
         }
     }
 

@@ -6,12 +6,12 @@ use ackwise_capture::analysis::Analysis;
 use ackwise_cause::{Cause, Direction};
 use ackwise_report::words::{counted, grouped, millis, span};
 
-use super::totals::{Over, Total, Totals};
+use super::totals::{Total, Totals, TotalsScope};
 
 /// Who waited for whom in a capture, in one sentence or two.
 #[must_use]
 pub fn sentence(analysis: &Analysis) -> String {
-    let totals = Totals::of(analysis, Over::All);
+    let totals = Totals::of(analysis, TotalsScope::All);
     if totals.exchanges == 0 {
         return "The capture has no HTTP exchange.".to_owned();
     }

@@ -15,13 +15,13 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    totals::{Over, Total, Totals},
+    totals::{Total, Totals, TotalsScope},
 };
 
-/// What of a capture is shown.
+/// Which part of a capture the reports show.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Shown {
+pub struct ReportOptions {
     /// So many of the slowest exchanges, packet by packet.
     pub worst: usize,
     /// Only this connection.
@@ -32,44 +32,44 @@ pub struct Shown {
     pub columns: usize,
 }
 
-impl Default for Shown {
+impl Default for ReportOptions {
     fn default() -> Self {
         Self { worst: 5, connection: None, slower_than: None, columns: 100 }
     }
 }
 
-impl Shown {
+impl ReportOptions {
     /// Which totals are shown. With too few exchanges a percentile is one of them.
     pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
         /// A percentile of fewer exchanges is shown by the worst of them. Ours.
         const FEW: usize = 20;
         let analysis = &explained.analysis;
-        let mut over = vec![Over::All];
+        let mut scopes = vec![TotalsScope::All];
         if analysis.exchanges.len() >= FEW {
-            over.extend([Over::Percentile(95), Over::Percentile(99)]);
+            scopes.extend([TotalsScope::Percentile(95), TotalsScope::Percentile(99)]);
         }
-        over.extend(self.slower_than.map(Over::Slower));
-        over.into_iter().map(|over| Totals::of(analysis, over)).collect()
+        scopes.extend(self.slower_than.map(TotalsScope::Slower));
+        scopes.into_iter().map(|scope| Totals::of(analysis, scope)).collect()
     }
 }
 
 /// The report as text.
 #[must_use]
-pub fn text(explained: &Explained, shown: &Shown) -> String {
+pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
     let bold = Style::new().bold();
     for (number, line) in sentence(&explained.analysis).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
-        let line = textwrap::fill(line, shown.columns.max(LEAST_COLUMNS));
+        let line = textwrap::fill(line, options.columns.max(LEAST_COLUMNS));
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
-    for totals in shown.totals(explained) {
+    for totals in options.totals(explained) {
         out += &totals_section(&totals);
     }
-    out += &worst_section(explained, shown);
+    out += &worst_section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{}", textwrap::fill(&note, shown.columns.max(LEAST_COLUMNS)));
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, options.columns.max(LEAST_COLUMNS)));
     }
     out
 }
@@ -78,12 +78,12 @@ pub fn text(explained: &Explained, shown: &Shown) -> String {
 const LEAST_COLUMNS: usize = 40;
 
 fn totals_section(totals: &Totals) -> String {
-    let title = match totals.over {
-        Over::All => "Where the time went".to_owned(),
-        Over::Percentile(percent) => {
+    let title = match totals.scope {
+        TotalsScope::All => "Where the time went".to_owned(),
+        TotalsScope::Percentile(percent) => {
             format!("The slowest {} % ({} and more)", 100 - percent, millis(totals.shortest))
         }
-        Over::Slower(limit) => format!("Slower than {}", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(
         "\n{title}: {}, {}\n",
@@ -93,7 +93,7 @@ fn totals_section(totals: &Totals) -> String {
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {
         let share = total.span.as_secs_f64() / all * 100.0;
-        if share < LEAST_SHOWN && !matches!(totals.over, Over::All) {
+        if share < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         let _ = writeln!(
@@ -118,21 +118,21 @@ fn party(total: &Total) -> &'static str {
     total.party().map_or("-", Party::name)
 }
 
-fn worst_section(explained: &Explained, shown: &Shown) -> String {
+fn worst_section(explained: &Explained, options: &ReportOptions) -> String {
     let mut exchanges: Vec<&ExchangeResult> = explained
         .analysis
         .exchanges
         .iter()
-        .filter(|it| shown.connection.is_none_or(|connection| connection == it.connection))
+        .filter(|it| options.connection.is_none_or(|connection| connection == it.connection))
         .collect();
-    if shown.connection.is_none() {
+    if options.connection.is_none() {
         exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
-        exchanges.truncate(shown.worst);
+        exchanges.truncate(options.worst);
     }
     if exchanges.is_empty() {
         return String::new();
     }
-    let mut out = match shown.connection {
+    let mut out = match options.connection {
         Some(connection) => format!("\nConnection {connection}\n"),
         None => "\nSlowest exchanges\n".to_owned(),
     };

@@ -7,7 +7,7 @@ use ackwise_cause::{Cause, Direction, Party};
 
 /// Which exchanges are added up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Over {
+pub enum TotalsScope {
     /// All of them.
     All,
     /// Those slower than this share of all, in percent.
@@ -16,7 +16,7 @@ pub enum Over {
     Slower(Duration),
 }
 
-impl Over {
+impl TotalsScope {
     /// `all`, `p95`, `slower-than-100ms`.
     #[must_use]
     pub fn name(self) -> String {
@@ -56,7 +56,7 @@ impl Total {
 #[non_exhaustive]
 pub struct Totals {
     /// Which exchanges.
-    pub over: Over,
+    pub scope: TotalsScope,
     /// How many there are.
     pub exchanges: usize,
     /// The shortest of them.
@@ -68,17 +68,17 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds up the exchanges that `over` says.
+    /// Adds up the exchanges in `scope`.
     #[must_use]
-    pub fn of(analysis: &Analysis, over: Over) -> Self {
-        let limit = limit(analysis, over);
-        let chosen = analysis.exchanges.iter().filter(|it| match over {
-            Over::All => true,
-            Over::Percentile(_) => it.duration >= limit,
-            Over::Slower(_) => it.duration > limit,
+    pub fn of(analysis: &Analysis, scope: TotalsScope) -> Self {
+        let limit = limit(analysis, scope);
+        let chosen = analysis.exchanges.iter().filter(|it| match scope {
+            TotalsScope::All => true,
+            TotalsScope::Percentile(_) => it.duration >= limit,
+            TotalsScope::Slower(_) => it.duration > limit,
         });
         let mut totals = Self {
-            over,
+            scope,
             exchanges: 0,
             shortest: Duration::MAX,
             span: Duration::ZERO,
@@ -114,11 +114,11 @@ fn add(causes: &mut BTreeMap<(Cause, Direction), Total>, exchange: &ExchangeResu
 }
 
 /// The duration that divides what is added up from what is not.
-fn limit(analysis: &Analysis, over: Over) -> Duration {
-    match over {
-        Over::All => Duration::ZERO,
-        Over::Slower(limit) => limit,
-        Over::Percentile(percent) => {
+fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
+    match scope {
+        TotalsScope::All => Duration::ZERO,
+        TotalsScope::Slower(limit) => limit,
+        TotalsScope::Percentile(percent) => {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
             durations.sort_unstable();
             let place = durations.len() * usize::from(percent) / 100;

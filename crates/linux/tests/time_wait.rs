@@ -17,7 +17,7 @@ use ackwise_tcp::{
 use host::Host;
 
 /// Fewer than the kernel's backlog holds.
-const AT_ONCE: usize = 64;
+const MAX_OPEN: usize = 64;
 
 #[test]
 fn a_server_that_closes_first_waits_for_each_connection() {
@@ -102,7 +102,7 @@ fn serve(close: ClosePolicy, host: &mut Host) -> Vec<TimeWaitReason> {
                 other => panic!("{other:?}"),
             }
         }
-        while ids.len() < connections && ids.len() - closed < AT_ONCE {
+        while ids.len() < connections && ids.len() - closed < MAX_OPEN {
             ids.push(host.stack.connect(server, &config, Tap::Off).unwrap());
         }
         closed == connections

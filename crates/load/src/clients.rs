@@ -6,7 +6,7 @@ use ackwise_tcp::TimeWaitReason;
 
 use crate::generator::{KernelTransport, Transport};
 
-/// A transport, and what can be known of the clients' end beyond the conversations.
+/// A transport, and what can be known of the clients' end beyond the connections.
 pub(super) trait Clients: Transport {
     /// Why connections are in TIME-WAIT there, with how many. `None`: the kernel's table says.
     fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {

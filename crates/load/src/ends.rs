@@ -20,7 +20,7 @@ use ackwise_linux::{
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::generator::is_about_the_port;
+use crate::generator::is_port_in_use;
 
 /// Where the sockets of one end are.
 pub(super) struct End {
@@ -106,7 +106,7 @@ fn knock(server: SocketAddr, starts: &[Option<IpAddr>]) -> Result<TcpStream, Str
     for start in starts {
         match connect(server, *start) {
             Ok(probe) => return Ok(probe),
-            Err(error) if is_about_the_port(&error) => {}
+            Err(error) if is_port_in_use(&error) => {}
             Err(error) => return Err(format!("cannot connect to it by the kernel's TCP: {error}")),
         }
     }

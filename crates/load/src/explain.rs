@@ -3,7 +3,7 @@
 use ackwise_report::words::{counted, grouped};
 use ackwise_tcp::TimeWaitReason;
 
-use super::{CloseMode, Held, TimeWait};
+use super::{CloseMode, HeldCount, TimeWait};
 use crate::generator::Drain;
 
 /// What the sentence follows from.
@@ -30,18 +30,18 @@ pub(super) fn explain(facts: &Facts<'_>) -> String {
     let TimeWait { server, client, .. } = facts.time_wait;
     let all = facts.connections;
     match (server, client) {
-        (Held::Known(server), Held::Known(client)) => {
+        (HeldCount::Known(server), HeldCount::Known(client)) => {
             format!("{}: {}.", who(*server, *client, all), why(facts, *server, *client))
         }
-        (Held::Known(server), Held::Unknown(_)) => format!(
+        (HeldCount::Known(server), HeldCount::Unknown(_)) => format!(
             "The server holds TIME-WAIT for {}; the clients' number could not be determined.",
             of(*server, all)
         ),
-        (Held::Unknown(_), Held::Known(client)) => format!(
+        (HeldCount::Unknown(_), HeldCount::Known(client)) => format!(
             "The clients hold TIME-WAIT for {}; the server's number could not be determined.",
             of(*client, all)
         ),
-        (Held::Unknown(_), Held::Unknown(_)) => {
+        (HeldCount::Unknown(_), HeldCount::Unknown(_)) => {
             format!(
                 "Could not determine which end holds TIME-WAIT for {}.",
                 counted(all, "connection")
@@ -237,7 +237,7 @@ mod tests {
         for (close, server, client, server_ignores_resets, expected) in table {
             let time_wait = TimeWait {
                 server_ignores_resets,
-                ..held(Held::Known(server), Held::Known(client))
+                ..held(HeldCount::Known(server), HeldCount::Known(client))
             };
             let facts = Facts { close, drain: Drain::Plain, ..facts(&time_wait) };
             assert_eq!(explain(&facts), expected);
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_is_not_said() {
-        let nowhere = held(Held::Known(0), Held::Known(0));
+        let nowhere = held(HeldCount::Known(0), HeldCount::Known(0));
         let why = |facts: Facts<'_>| {
             let sentence = explain(&facts);
             sentence.split_once(": ").unwrap().1.to_owned()
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_swap_is_said_of_those_that_were_swapped() {
-        let mut time_wait = held(Held::Known(0), Held::Known(3));
+        let mut time_wait = held(HeldCount::Known(0), HeldCount::Known(3));
         time_wait.reasons = vec![(TimeWaitReason::ClosedFirst, 3)];
         let facts = Facts { connections: 3, close: Swap, ..facts(&time_wait) };
         assert!(
@@ -276,14 +276,14 @@ mod tests {
 
     #[test]
     fn one_connection_is_the_only_one() {
-        let one = held(Held::Known(1), Held::Known(0));
+        let one = held(HeldCount::Known(1), HeldCount::Known(0));
         let expected = "The server holds TIME-WAIT for the only connection, the client for none: \
                         it \
                         closes first.";
         assert_eq!(explain(&Facts { connections: 1, ..facts(&one) }), expected);
     }
 
-    fn held(server: Held, client: Held) -> TimeWait {
+    fn held(server: HeldCount, client: HeldCount) -> TimeWait {
         let (series, reasons) = (Vec::new(), Vec::new());
         TimeWait { server, client, series, server_ignores_resets: None, reasons }
     }
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn an_end_that_cannot_be_seen_is_not_said_to_hold_none() {
-        let time_wait = held(Held::Unknown("far away".to_owned()), Held::Known(0));
+        let time_wait = held(HeldCount::Unknown("far away".to_owned()), HeldCount::Known(0));
         let facts = Facts { connections: 12_345, ..facts(&time_wait) };
         assert_eq!(
             explain(&facts),

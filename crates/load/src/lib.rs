@@ -8,9 +8,9 @@
 //! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
 //! | `clients` | a transport, and what it alone knows of its connections |
 //! | `progress` | what the caller is told during a run |
-//! | `ours` | our own TCP over TUN as the generator's transport |
-//! | `ends`, `look` | the socket tables at both ends, counted on a thread of its own |
-//! | `held`, `watch` | TIME-WAIT at each end, while it runs and afterwards |
+//! | `tun_transport` | our own TCP over TUN as the generator's transport |
+//! | `ends`, `socket_counter` | the socket tables at both ends, counted on a thread of its own |
+//! | `time_wait`, `sampler` | TIME-WAIT at each end, while it runs and afterwards |
 //! | `explain` | one sentence: who waits, and why; pure |
 //! | [`report`] | text and JSON |
 //! | [`generator`] | many connections to one server, each with its requests and a chosen way to end |
@@ -26,20 +26,20 @@ mod ends;
 mod error;
 mod explain;
 pub mod generator;
-mod held;
-mod look;
 mod options;
-#[cfg(target_os = "linux")]
-mod ours;
 mod progress;
 pub mod report;
 mod run;
-mod watch;
+mod sampler;
+mod socket_counter;
+mod time_wait;
+#[cfg(target_os = "linux")]
+mod tun_transport;
 
 pub use error::LoadError;
 pub use generator::Drain;
-pub use held::{Held, Sample, TimeWait};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
 pub use progress::Progress;
 pub use report::{FailureCount, LoadReport};
 pub use run::load;
+pub use time_wait::{HeldCount, Sample, TimeWait};

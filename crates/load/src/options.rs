@@ -141,7 +141,7 @@ impl LoadOptions {
         }
     }
 
-    /// What the conversation does; a swap is a matter of TCP.
+    /// What the client does; a swap is a matter of TCP.
     pub(super) const fn close(&self) -> Close {
         match self.close {
             CloseMode::Server | CloseMode::Swap => Close::Server,

@@ -12,10 +12,10 @@ use super::{
     LoadError, LoadOptions, LoadReport, Progress, StackMode,
     clients::Clients,
     ends::{End, check_process, ignores_resets},
-    look::Ends,
-    watch::Watcher,
+    sampler::Sampler,
+    socket_counter::Ends,
 };
-use crate::generator::{Ended, Failure, KernelTransport, Load, Loaded, Plan, run};
+use crate::generator::{EndReason, Failure, KernelTransport, Load, LoadResult, Plan, run};
 
 /// Makes the connections, counts, and looks at both ends.
 ///
@@ -99,22 +99,22 @@ impl Run<'_> {
         let Self { options, server, load, watch } = self;
         let ends = ends(server, options, &mut transport);
         let is_here = ends.server.is_ok();
-        let mut watcher = Watcher::new(ends);
+        let mut sampler = Sampler::new(ends);
         let loaded =
-            run(&mut transport, load, |transport, tally| watcher.look(transport, tally, watch))?;
-        if loaded.ended != Ended::Stopped && loaded.tally.answered() == 0 {
+            run(&mut transport, load, |transport, tally| sampler.sample(transport, tally, watch))?;
+        if loaded.ended != EndReason::Stopped && loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
-        watcher.settle(&mut transport);
+        sampler.settle(&mut transport);
         let lost = transport.packets_lost();
         let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
-        let time_wait = watcher.conclude(&mut transport, ignores_resets);
+        let time_wait = sampler.finish(&mut transport, ignores_resets);
         Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
     }
 
     #[cfg(target_os = "linux")]
     fn over_our_own(self) -> Result<LoadReport, LoadError> {
-        use super::{CloseMode, ours::TunTransport};
+        use super::{CloseMode, tun_transport::TunTransport};
         use ackwise_linux::wire::{Changes, Wire};
         use ackwise_tcp::policy::ClosePolicy;
 
@@ -144,7 +144,7 @@ impl Run<'_> {
 }
 
 /// A run without a single answer is no measurement; one that says no is an answer.
-fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> {
+fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadError> {
     let is_answer = |failure| matches!(failure, Failure::Status(_));
     if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
         return Ok(());
@@ -155,7 +155,7 @@ fn check_answered(server: SocketAddr, loaded: &Loaded) -> Result<(), LoadError> 
             let failed = loaded.tally.failed();
             Err(LoadError::NothingAnswered { server, failed, failure })
         }
-        (None, Ended::NoPort) => Err(LoadError::NoPort(server)),
+        (None, EndReason::NoPort) => Err(LoadError::NoPort(server)),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ pub fn milliseconds(cost: f64) -> String {
 }
 
 /// `text` filled to `width` columns, all lines after the first indented by `indent`.
-pub fn hanging(text: &str, indent: usize, width: usize) -> String {
+pub fn hanging_indent(text: &str, indent: usize, width: usize) -> String {
     let indent = " ".repeat(indent);
     fill(text, textwrap::Options::new(width).subsequent_indent(&indent))
 }
@@ -40,11 +40,14 @@ mod tests {
 
     #[test]
     fn a_number_stays_with_its_unit() {
-        assert_eq!(hanging("it takes 127.1 ms at most", 2, 14), "it takes\n  127.1 ms at\n  most");
+        assert_eq!(
+            hanging_indent("it takes 127.1 ms at most", 2, 14),
+            "it takes\n  127.1 ms at\n  most"
+        );
     }
 
     #[test]
     fn a_name_is_not_cut() {
-        assert_eq!(hanging("pass send-buffer", 0, 12), "pass\nsend-buffer");
+        assert_eq!(hanging_indent("pass send-buffer", 0, 12), "pass\nsend-buffer");
     }
 }

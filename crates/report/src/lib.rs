@@ -27,7 +27,8 @@ pub mod words;
 
 pub use escape::controls as printable;
 pub use html::{
-    Block, Cell, Connection, Exchange, Line, Page, Plot, Span, Style, Table, Timeline, Verdict,
+    Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,
+    TimelineExchange, Verdict,
 };
 pub use name::Name;
 pub use target::{Target, TargetError, Unresolved};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ackwise_cause::{Cause, Direction, Moment, RepairedBy, UnderWay, cause};
+use ackwise_cause::{Cause, Direction, InFlight, Moment, RepairedBy, cause};
 use ackwise_tcp::{Instant, SeqNumber, Transmit, congestion::DUPLICATE_THRESHOLD};
 
 use crate::observe::Side;
@@ -33,7 +33,7 @@ struct Sender {
     /// Until then a link is busy with its data, or the data waits for its turn.
     transmitting_until: Instant,
     /// Segments with data, SYN or FIN between the ends.
-    under_way: u32,
+    in_flight: u32,
     /// What was dropped and not yet sent again, as ranges of sequence space.
     lost: Vec<Lost>,
 }
@@ -65,11 +65,11 @@ impl Watched {
         let sender = &self.senders[side(moment.phase.direction()) as usize];
         let free_at = sender.transmitting_until.clamp(since, now);
         if since < free_at {
-            let busy = Moment { under_way: UnderWay::Transmitting, ..moment };
+            let busy = Moment { in_flight: InFlight::Transmitting, ..moment };
             add(cause(&busy), free_at.since(since));
         }
         if free_at < now {
-            let idle = Moment { under_way: sender.under_way(), ..moment };
+            let idle = Moment { in_flight: sender.in_flight(), ..moment };
             add(cause(&idle), now.since(free_at));
         }
     }
@@ -95,7 +95,7 @@ impl Watched {
         self.told[from as usize] = transmit.segment.ack;
         let Some((start, end)) = range(transmit) else { return };
         let sender = &mut self.senders[from as usize];
-        sender.under_way += 1;
+        sender.in_flight += 1;
         sender.transmitting_until = sender.transmitting_until.max(free_at);
         sender.lost.retain(|lost| lost.end <= start || end <= lost.start);
     }
@@ -118,7 +118,7 @@ impl Watched {
     pub(crate) fn received(&mut self, from: Side, transmit: &Transmit) {
         if range(transmit).is_some() {
             let sender = &mut self.senders[from as usize];
-            sender.under_way = sender.under_way.saturating_sub(1);
+            sender.in_flight = sender.in_flight.saturating_sub(1);
         }
     }
 
@@ -130,18 +130,18 @@ impl Watched {
         let announced = later >= u64::from(DUPLICATE_THRESHOLD);
         let by = if announced { RepairedBy::Recovery } else { RepairedBy::Timeout };
         let sender = &mut self.senders[from as usize];
-        sender.under_way = sender.under_way.saturating_sub(1);
+        sender.in_flight = sender.in_flight.saturating_sub(1);
         sender.lost.push(Lost { start, end, by });
     }
 }
 
 impl Sender {
     /// What its data is doing when no link is busy with it.
-    fn under_way(&self) -> UnderWay {
+    fn in_flight(&self) -> InFlight {
         match self.lost.iter().min_by_key(|lost| lost.start) {
-            Some(lost) => UnderWay::Lost(lost.by),
-            None if self.under_way > 0 => UnderWay::Propagating,
-            None => UnderWay::Nothing,
+            Some(lost) => InFlight::Lost(lost.by),
+            None if self.in_flight > 0 => InFlight::Propagating,
+            None => InFlight::Nothing,
         }
     }
 }

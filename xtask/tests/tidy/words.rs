@@ -42,6 +42,13 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("to be had", "available", 3),
     ("but for", "except", 25),
     ("by heart", "from memory", 0),
+    // Identifiers: the field has its own.
+    // The old name, in CHANGELOG.md.
+    ("UnderWay", "InFlight", 1),
+    ("at_once", "immediately, or the size of the batch", 0),
+    ("troubles", "errors, warnings", 0),
+    ("Trouble", "an error, named for what failed", 0),
+    ("Looker", "name what is measured", 0),
 ];
 
 #[test]

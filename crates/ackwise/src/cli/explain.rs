@@ -13,7 +13,7 @@ use std::{
 
 use ackwise_capture::read::Source;
 use ackwise_cause::Cause;
-use ackwise_explain::{End, Explained, Frames, Reading, Shown, html, json, markdown, text};
+use ackwise_explain::{End, Explained, Frames, Reading, ReportOptions, html, json, markdown, text};
 use clap::Args;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -151,13 +151,13 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         saved.finish(explained.not_saved.take())?;
     }
     if explained.packets == 0
-        && let Some(trouble) = explained.troubles.first()
+        && let Some(error) = explained.warnings.first()
     {
-        return Err(Failure::Usage(trouble.clone()));
+        return Err(Failure::Usage(error.clone()));
     }
-    let shown = explain.shown(&explained)?;
+    let options = explain.options(&explained)?;
     if let Some(path) = &explain.html {
-        rows::write(path, html(&explained, &shown, &explain.name()).as_bytes())?;
+        rows::write(path, html(&explained, &options, &explain.name()).as_bytes())?;
     }
     #[cfg(feature = "parquet")]
     if let Some(path) = &explain.parquet {
@@ -165,9 +165,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
     let report = match (explain.json, explain.markdown) {
-        (true, _) => json(&explained, &shown),
-        (_, true) => markdown(&explained, &shown),
-        _ => text(&explained, &shown),
+        (true, _) => json(&explained, &options),
+        (_, true) => markdown(&explained, &options),
+        _ => text(&explained, &options),
     };
     let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
     output::print(&report, if failed { Outcome::Bad } else { Outcome::Good })
@@ -194,26 +194,26 @@ impl Explain {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
         let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
-        let watched = |end: &End, file| end.watch(Source::open([file]));
-        let client = read(watched(&ends[0], files[0]), reading, packets)?;
-        let server = read(watched(&ends[1], files[1]), other, packets)?;
+        let recorded = |end: &End, file| end.record(Source::open([file]));
+        let client = read(recorded(&ends[0], files[0]), reading, packets)?;
+        let server = read(recorded(&ends[1], files[1]), other, packets)?;
         let joined = End::join((&ends[0], client), (&ends[1], server));
         joined.map_err(|error| Failure::Usage(format!("--pair: {error}")))
     }
 
-    fn shown(&self, explained: &Explained) -> Result<Shown, Failure> {
+    fn options(&self, explained: &Explained) -> Result<ReportOptions, Failure> {
         let connections = explained.analysis.connections.len();
         if let Some(id) = self.connection.filter(|&id| id as usize >= connections) {
             return Err(Failure::Usage(format!(
                 "cannot show connection {id}: the capture has {connections}, numbered from 0"
             )));
         }
-        let mut shown = Shown::default();
-        shown.worst = self.worst;
-        shown.connection = self.connection;
-        shown.slower_than = self.slower_than;
-        shown.columns = output::columns().unwrap_or(shown.columns);
-        Ok(shown)
+        let mut options = ReportOptions::default();
+        options.worst = self.worst;
+        options.connection = self.connection;
+        options.slower_than = self.slower_than;
+        options.columns = output::columns().unwrap_or(options.columns);
+        Ok(options)
     }
 }
 
@@ -238,8 +238,8 @@ impl Saved {
         }
     }
 
-    fn finish(self, trouble: Option<io::Error>) -> Result<(), Failure> {
-        let written = match trouble {
+    fn finish(self, error: Option<io::Error>) -> Result<(), Failure> {
+        let written = match error {
             Some(error) => Err(error),
             None if self.unfinished == self.path => Ok(()),
             None => fs::rename(&self.unfinished, &self.path),

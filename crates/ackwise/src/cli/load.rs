@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
             }
         })?
     };
-    let outcome = if report.is_whole() { Outcome::Good } else { Outcome::Bad };
+    let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Bad };
     let document = match arguments.json {
         true => json(&report),
         false => text(&report, output::columns().unwrap_or(WIDE)),

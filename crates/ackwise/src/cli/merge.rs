@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ackwise_lab::{
     measures::{matches, renamed},
     run::{
-        export::{About, Shown},
+        export::{MeasureFilter, PageNotes},
         merge,
     },
 };
@@ -64,8 +64,8 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
             return Err(Failure::Usage(what));
         }
     }
-    let shown = Shown::patterns(arguments.show.clone());
-    arguments.formats.export(&rows, &shown, &About::default())
+    let filter = MeasureFilter::patterns(arguments.show.clone());
+    arguments.formats.export(&rows, &filter, &PageNotes::default())
 }
 
 const EXAMPLES: &str = "\

@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
     if let (Some(path), Some(written)) = (page, written) {
         rows::write(&path, written.as_bytes())?;
     }
-    let outcome = if reproduction.misses() == 0 { Outcome::Good } else { Outcome::Bad };
+    let outcome = if reproduction.outside_limits() == 0 { Outcome::Good } else { Outcome::Bad };
     let document = match (as_json, as_markdown) {
         (true, _) => json(&reproduction),
         (_, true) => markdown(&reproduction),

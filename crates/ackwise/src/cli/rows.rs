@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_lab::run::{
     Row,
-    export::{self, About, Shown, warnings},
+    export::{self, MeasureFilter, PageNotes, warnings},
 };
 use clap::Args;
 
@@ -60,8 +60,8 @@ impl Formats {
     pub(crate) fn export(
         &self,
         rows: &[Row],
-        shown: &Shown,
-        about: &About<'_>,
+        filter: &MeasureFilter,
+        about: &PageNotes<'_>,
     ) -> Result<Outcome, Failure> {
         if let Some(path) = &self.csv {
             write(path, export::csv(rows).as_bytes())?;
@@ -74,14 +74,14 @@ impl Formats {
             )?;
         }
         if let Some(path) = &self.html {
-            write(path, export::html(rows, shown, about).as_bytes())?;
+            write(path, export::html(rows, filter, about).as_bytes())?;
         }
         if !self.json {
             for warning in warnings(rows) {
                 eprintln!("warning: {warning}");
             }
         }
-        let text = if self.json { export::json(rows) } else { export::table(rows, shown) };
+        let text = if self.json { export::json(rows) } else { export::table(rows, filter) };
         output::print(&text, Outcome::Good)
     }
 }

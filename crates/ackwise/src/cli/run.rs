@@ -12,7 +12,7 @@ use ackwise_lab::{
     experiment::{Experiment, LoadError, built_in, built_in_names},
     run::{
         Options, Row, RunAllError, Shard, Step,
-        export::{About, Shown, list_json},
+        export::{MeasureFilter, PageNotes, list_json},
         run_all,
     },
 };
@@ -89,15 +89,15 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
     arguments.check_files()?;
     let journal = arguments.journal();
     let stop = Stop::on_signal()?;
-    let shown = Shown::of(&experiment);
-    let about = About { title: experiment.title().unwrap_or_default(), explained: None };
+    let filter = MeasureFilter::of(&experiment);
+    let about = PageNotes { title: experiment.title().unwrap_or_default(), explained: None };
     if arguments.record.is_wanted() || arguments.is_page_of_one(&experiment) {
         let recorded = arguments.record.run(&experiment, arguments.formats.html(), stop.asked());
         let (row, explained) = recorded.map_err(|error| {
             stop.signal().map_or(error, |signal| Failure::Interrupted { signal })
         })?;
-        let about = About { explained: explained.as_ref(), ..about };
-        return arguments.formats.export(&[row], &shown, &about);
+        let about = PageNotes { explained: explained.as_ref(), ..about };
+        return arguments.formats.export(&[row], &filter, &about);
     }
     let mut options = Options {
         shard: arguments.shard,
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome, Failure> {
         },
         error => error.into(),
     })?;
-    let exported = arguments.formats.export(&rows, &shown, &about);
+    let exported = arguments.formats.export(&rows, &filter, &about);
     let outcome = exported
         .map_err(|error| Failure::NotExported { error: Box::new(error), kept: journal.clone() })?;
     if let (None, Some(path)) = (&arguments.rows, journal) {
@@ -231,7 +231,7 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
             bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
             bar.set_position(bar.position().max(parts(rows.into())));
         }
-        Step::UnderWay(share) => bar.set_position(parts(f64::from(rows) + share)),
+        Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
         _ => {}
     });
     bar.finish_and_clear();

@@ -9,8 +9,8 @@ use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions};
 pub(crate) struct Lab {
     pub client: Host,
     pub server: Host,
-    /// What is between them, if it is no mere cable.
-    _emulator: Option<Emulator>,
+    /// What is between them, if it is not a cable.
+    pub emulator: Option<Emulator>,
 }
 
 /// One of them.
@@ -44,7 +44,7 @@ impl Lab {
         Self {
             client: Host::on_cable(client, Ipv4Addr::new(10, 77, 0, 1)),
             server: Host::on_cable(server, Ipv4Addr::new(10, 77, 0, 2)),
-            _emulator: None,
+            emulator: None,
         }
     }
 
@@ -59,7 +59,7 @@ impl Lab {
         Self {
             client: host(client, link.client_device(), link.client_address()),
             server: host(server, link.server_device(), link.server_address()),
-            _emulator: Some(link),
+            emulator: Some(link),
         }
     }
 }

@@ -17,20 +17,7 @@ pub(crate) struct Score {
     found: Duration,
     exchanges: usize,
     accused: usize,
-    /// Those of them for which a pause of a program is no excuse.
-    slandered: usize,
     table: String,
-}
-
-/// What an attempt shows, from best to worst.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Finding {
-    /// At least 95 % of the time is found, and at most 1 % of the exchanges have a stall too many.
-    Good,
-    /// Time is missing, or a program took some that it was not told to, as on a busy machine.
-    Disturbed,
-    /// Somebody is accused of what no busy machine does.
-    Wrong,
 }
 
 impl Score {
@@ -44,16 +31,14 @@ impl Score {
         let mut score = Self { exchanges: analysis.exchanges.len(), ..Self::default() };
         for (number, exchange) in analysis.exchanges.iter().enumerate() {
             let injected = sums(injected.iter().filter(|it| it.exchange == number));
-            let wrong = |share: &Share| {
+            let wrong = |share: Share| {
                 let blame = (share.cause, share.direction);
                 share.span > Self::ACCUSATION.max(exchange.duration / Self::PART)
                     && is_stall(share.cause)
                     && !granted.contains(&share.cause)
                     && injected.iter().all(|(it, _)| !is_same(*it, blame))
             };
-            let mut wrong = exchange.shares.iter().filter(wrong).peekable();
-            score.accused += usize::from(wrong.peek().is_some());
-            score.slandered += usize::from(wrong.any(|share| !is_pause(share.cause)));
+            score.accused += usize::from(exchange.shares.iter().any(wrong));
             for (blame, span) in &injected {
                 // At a sender's side a message is over when its last byte leaves.
                 let span = exchange.duration.min(*span);
@@ -65,18 +50,12 @@ impl Score {
         score
     }
 
-    pub(crate) fn finding(&self) -> Finding {
-        let most = self.exchanges / 100;
-        if self.slandered > most {
-            Finding::Wrong
-        } else if self.exchanges == 0
-            || self.found * 100 < self.injected * 95
-            || self.accused > most
-        {
-            Finding::Disturbed
-        } else {
-            Finding::Good
-        }
+    /// Whether at least 95 % of the time is found, and at most 1 % of the exchanges have a stall too
+    /// many.
+    pub(crate) fn is_good(&self) -> bool {
+        self.exchanges > 0
+            && self.found * 100 >= self.injected * 95
+            && self.accused <= self.exchanges / 100
     }
 
     fn note(&mut self, number: usize, exchange: &ExchangeResult, injected: &[(Blame, Duration)]) {
@@ -146,11 +125,6 @@ const fn is_stall(cause: Cause) -> bool {
             | Cause::SlowStart
             | Cause::CongestionWindow
     )
-}
-
-/// What it looks like when a program that should run does not.
-const fn is_pause(cause: Cause) -> bool {
-    matches!(cause, Cause::ServerThink | Cause::ApplicationLimited)
 }
 
 fn millis(span: Duration) -> f64 {

@@ -13,18 +13,18 @@ use crate::{
 const CONNECTIONS: u64 = 500;
 
 #[rustfmt::skip]
-const TABLE: [(Server, &str, Held); 6] = [
+const TABLE: [(Server, &str, HeldCount); 6] = [
     // what does not know it        after CLIENT_CLOSE  is in TIME-WAIT
-    (Server::Nginx(Nginx::HeadApart), "half-close",     Held::AtTheClient),
-    (Server::Nginx(Nginx::HeadApart), "plain",          Held::Nowhere),
-    (Server::Apache,                  "half-close",     Held::AtTheClient),
-    (Server::Apache,                  "plain",          Held::Nowhere),
-    (Server::Lighttpd,                "half-close",     Held::AtTheClient),
-    (Server::Lighttpd,                "plain",          Held::Nowhere),
+    (Server::Nginx(Nginx::HeadApart), "half-close",     HeldCount::AtTheClient),
+    (Server::Nginx(Nginx::HeadApart), "plain",          HeldCount::Nowhere),
+    (Server::Apache,                  "half-close",     HeldCount::AtTheClient),
+    (Server::Apache,                  "plain",          HeldCount::Nowhere),
+    (Server::Lighttpd,                "half-close",     HeldCount::AtTheClient),
+    (Server::Lighttpd,                "plain",          HeldCount::Nowhere),
 ];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Held {
+enum HeldCount {
     AtTheClient,
     Nowhere,
 }
@@ -42,7 +42,7 @@ fn row(
     name: &str,
     server: Server,
     drain: &str,
-    expected: Held,
+    expected: HeldCount,
 ) -> Result<(), Missing> {
     let _running = Running::start(server, network, name)?;
     let connections = CONNECTIONS.to_string();
@@ -54,8 +54,8 @@ fn row(
     let loaded = load_loopback(&network.server, &arguments.concat());
     loaded.assert_whole(CONNECTIONS);
     let held = match expected {
-        Held::AtTheClient => [0, CONNECTIONS],
-        Held::Nowhere => [0, 0],
+        HeldCount::AtTheClient => [0, CONNECTIONS],
+        HeldCount::Nowhere => [0, 0],
     };
     assert_eq!(loaded.held(), held, "{server:?}, {drain}: {loaded}");
     Ok(())

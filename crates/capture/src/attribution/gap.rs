@@ -1,6 +1,6 @@
 //! The time between two departures of data, divided.
 
-use ackwise_cause::{Cause, Moment, Phase, RepairedBy, UnderWay, Writer, cause};
+use ackwise_cause::{Cause, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
 use super::{Account, Confidence, Evidence, Verdict, hold::Hold};
@@ -34,37 +34,37 @@ impl Gap {
             let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
             return account.add(self.until, Verdict { cause, direction, evidence, confidence });
         }
-        let mut until = |at: Instant, under_way, ack_wait| {
+        let mut until = |at: Instant, in_flight, ack_wait| {
             let at = at.min(self.until);
             if at <= account.cursor() {
                 return;
             }
-            let moment = self.moment(phase, under_way, ack_wait);
+            let moment = self.moment(phase, in_flight, ack_wait);
             let (evidence, confidence) = (self.evidence, self.hold.confidence);
             let cause = cause(&moment);
             account.add(at, Verdict { cause, direction, evidence, confidence });
         };
         let free_at = if self.same_burst { self.until } else { self.free_at };
-        until(free_at, UnderWay::Transmitting, None);
-        until(self.arrived, self.lost_or(UnderWay::Propagating), None);
+        until(free_at, InFlight::Transmitting, None);
+        until(self.arrived, self.lost_or(InFlight::Propagating), None);
         if let Some(left) = self.delayed_until {
             let since = self.arrived;
             until(
                 left,
-                self.lost_or(UnderWay::Nothing),
+                self.lost_or(InFlight::Nothing),
                 Some(AckWait::Delayed { since, until: left }),
             );
         }
-        until(self.until, self.lost_or(UnderWay::Nothing), None);
+        until(self.until, self.lost_or(InFlight::Nothing), None);
     }
 
-    fn lost_or(&self, otherwise: UnderWay) -> UnderWay {
-        self.hold.lost.map_or(otherwise, UnderWay::Lost)
+    fn lost_or(&self, otherwise: InFlight) -> InFlight {
+        self.hold.lost.map_or(otherwise, InFlight::Lost)
     }
 
-    const fn moment(&self, phase: Phase, under_way: UnderWay, ack_wait: Option<AckWait>) -> Moment {
+    const fn moment(&self, phase: Phase, in_flight: InFlight, ack_wait: Option<AckWait>) -> Moment {
         let Hold { wait, lost: _, writer, cut_by_idle, paced, confidence: _ } = self.hold;
-        Moment { phase, wait, ack_wait, under_way, writer, cut_by_idle, paced }
+        Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
     /// What looks as if the program had not written on was flow control of the protocol above.

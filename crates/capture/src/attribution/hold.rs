@@ -7,7 +7,10 @@
 use ackwise_cause::{RepairedBy, Writer};
 use ackwise_tcp::{Wait, policy::HoldPolicy};
 
-use super::{Confidence, Nanos};
+use super::{
+    Confidence, Nanos,
+    nagle::{NagleHabit, NagleRecord},
+};
 
 /// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Facts {
     pub usable_window: Option<u64>,
     /// What the congestion window was before the latest acknowledgement, at least.
     pub least_window: u64,
+    /// No congestion window is smaller, in bytes; 0 if nothing is known.
+    pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
     pub peak_before_idle: Option<u64>,
     /// The congestion window grows with each acknowledgement.
@@ -42,8 +47,8 @@ pub(crate) struct Facts {
     pub ended: bool,
     /// The path from the sender to the vantage point is long enough to lose segments.
     pub may_miss_losses: bool,
-    /// The sender was seen to send what Nagle's algorithm would hold.
-    pub nagle_is_off: bool,
+    /// What the sender did with small segments before.
+    pub nagle: NagleHabit,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -83,7 +88,8 @@ impl Hold {
 
     /// Decides what the sender of a segment waited for.
     pub(crate) fn from_facts(facts: &Facts) -> Self {
-        let released = facts.is_released() || facts.window_was_closed();
+        let released =
+            facts.is_released() || facts.window_was_closed() || facts.nagle_released_it_late();
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
             Some(Loss::Repaired) if released => {
@@ -118,8 +124,20 @@ impl Hold {
         {
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
         }
-        if facts.is_small() && facts.nagle_holds() && !facts.fills_window() {
-            return Self::new(Wait::Nagle, Confidence::High);
+        if facts.may_be_held_by_nagle() {
+            return match facts.nagle {
+                // Its own pace explains it as well: nobody is accused.
+                NagleHabit::WritesLate => Self::new(Wait::Application, Confidence::Low),
+                NagleHabit::Mixed => Self::new(Wait::Nagle, Confidence::Medium),
+                _ if facts.is_released() => Self::new(Wait::Nagle, Confidence::High),
+                _ => Self::new(Wait::Nagle, Confidence::Medium),
+            };
+        }
+        if facts.waits_for_two_segments_of_window() {
+            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
+        }
+        if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
+            return Self::new(Wait::Application, Confidence::Medium);
         }
         if facts.flight[0] == 0 || (facts.is_constant && facts.flight[0] < 2 * facts.full) {
             // Nothing was outstanding, or less than any send buffer holds: a coincidence.
@@ -175,6 +193,14 @@ impl Facts {
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 
+    /// Linux lets a receive window that has room for one segment wait for room for more
+    /// (`tcp_tso_should_defer`). The congestion window had more room.
+    fn waits_for_two_segments_of_window(&self) -> bool {
+        self.usable_window.is_some_and(|usable_window| usable_window < 2 * self.full)
+            && self.flight[0] > self.full
+            && self.flight[0] + self.bytes <= self.least_window
+    }
+
     /// Perhaps it was sent before, and lost before the vantage point. What follows PSH and fills a
     /// segment was written late, by a program that fills its send buffer and later fills it again.
     const fn may_have_been_lost(&self) -> bool {
@@ -200,8 +226,24 @@ impl Facts {
 
     /// Nagle's algorithm held it: in RFC 896 and BSD until everything is acknowledged, in Minshall's
     /// variant and Linux until the last small segment is.
-    const fn nagle_holds(&self) -> bool {
-        !self.nagle_is_off && self.flight[0] > 0 && (self.flight[1] == 0 || self.small_acknowledged)
+    pub(super) fn may_be_held_by_nagle(&self) -> bool {
+        self.nagle != NagleHabit::Off
+            && self.is_small()
+            && self.flight[0] > 0
+            && (self.flight[1] == 0 || self.small_acknowledged)
+            && !self.fills_window()
+    }
+
+    /// The sender waited for the acknowledgement, by its habit, and then for a busy host: both much
+    /// shorter than what the acknowledgement took.
+    fn nagle_released_it_late(&self) -> bool {
+        /// One coincidence in this many is taken for Nagle's algorithm. Our choice.
+        const COINCIDENCE: u64 = 16;
+        self.nagle == NagleHabit::Holds
+            && self.may_be_held_by_nagle()
+            && self.since_ack.is_some_and(|late| {
+                late <= self.immediate * NagleRecord::LATE && late * COINCIDENCE <= self.since_data
+            })
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     acknowledgement::Arrived,
     gap::Gap,
     hold::{Facts, Hold, Loss},
+    nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
@@ -36,8 +37,7 @@ pub(crate) struct Sender {
     full: u64,
     /// Where the last small segment ended.
     small_end: u64,
-    /// Small segments that left while another was outstanding, which Nagle's algorithm forbids.
-    sent_despite_nagle: u8,
+    nagle: NagleRecord,
     window: CongestionEstimate,
     /// Up to where was sent when the first repair left; until that is acknowledged.
     recover: Option<u64>,
@@ -74,6 +74,8 @@ pub(crate) struct SeenData {
     pub loss: Option<Loss>,
     /// It holds bytes that were not seen before.
     pub new: bool,
+    /// The other end has sent data since the last: this is not the rest of a message.
+    pub answers: bool,
 }
 
 impl SeenData {
@@ -85,8 +87,6 @@ impl SeenData {
 impl Sender {
     /// The most acknowledgements in flight that are kept. Our choice.
     const MAX_ACKS_IN_FLIGHT: usize = 256;
-    /// Observations needed to conclude that Nagle is off: a loss probe looks like one. Our choice.
-    const NAGLE_OFF_AFTER: u8 = 2;
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
@@ -181,7 +181,7 @@ impl Sender {
         if data.loss.is_none() && self.recover.is_some() {
             data.loss = Some(Loss::Repaired);
         }
-        let gap = self.last.as_ref().map(|last| self.gap(last, &data, sent, delays));
+        let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
         self.capture_lost_data = false;
         if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
             self.note_delay(Nanos::between(arrived, until));
@@ -217,7 +217,13 @@ impl Sender {
         }
     }
 
-    fn gap(&self, last: &Departure, data: &SeenData, sent: Instant, delays: &PathDelays) -> Gap {
+    fn gap(
+        &mut self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> Gap {
         let latest = self.latest.as_ref().filter(|it| it.at + delays.immediate >= last.sent);
         let gap = Nanos::between(last.sent, sent);
         let flight = self.flight();
@@ -230,6 +236,7 @@ impl Sender {
             flight: latest.map_or([flight, flight], |it| it.flight),
             usable_window: latest.and_then(|it| it.usable_window),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
+            sure_window: self.window.sure(data.full),
             peak_before_idle: self.window.peak_before_idle,
             slow_start: self.window.slow_start,
             is_constant: self.window.is_constant(),
@@ -237,10 +244,19 @@ impl Sender {
             pushed: last.pushed,
             ended: last.ended,
             may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
-            nagle_is_off: self.sent_despite_nagle >= Self::NAGLE_OFF_AFTER,
+            nagle: self.nagle.habit(),
             loss: data.loss,
         };
         let hold = Hold::from_facts(&facts);
+        if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
+            && last.pushed
+            && facts.may_be_held_by_nagle()
+        {
+            // While the link is busy, no program's delay is seen.
+            let since_link = Nanos::between(self.bottleneck.free_at(), sent);
+            let since = if facts.is_released() { since_ack } else { since_ack.min(since_link) };
+            self.nagle.note_after_ack(since, facts.immediate);
+        }
         let delayed_until = latest
             .filter(|it| it.flight[1] == 0)
             .map(|it| it.left)
@@ -293,7 +309,7 @@ impl Sender {
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
         let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
         if small && ready && unacknowledged && data.loss.is_none() {
-            self.sent_despite_nagle = self.sent_despite_nagle.saturating_add(1);
+            self.nagle.note_despite();
         }
         if small {
             self.small_end = data.bytes.end;

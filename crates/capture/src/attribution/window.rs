@@ -23,6 +23,8 @@ pub(super) struct CongestionEstimate {
     slow: u8,
     /// Something was lost.
     lossy: bool,
+    /// Nothing was acknowledged since an idle time, which may have cut it to one segment.
+    restarted: bool,
     /// The peak at the end of the last round, and so many rounds in which it did not grow.
     plateau: (u64, u8),
 }
@@ -47,6 +49,7 @@ impl Default for CongestionEstimate {
             over: None,
             slow: 0,
             lossy: false,
+            restarted: false,
             plateau: (0, 0),
         }
     }
@@ -102,6 +105,12 @@ impl CongestionEstimate {
         }
     }
 
+    /// What it is in any case. RFC 2581, section 3.1: one segment, and another after the first
+    /// acknowledgement; every stack with SACK that we know begins with two or more.
+    pub(super) const fn sure(&self, full: u64) -> u64 {
+        if self.lossy || self.restarted || self.initial <= full { 0 } else { 2 * full }
+    }
+
     /// A congestion window grows in every round without loss; what does not grow is something else.
     pub(super) const fn is_constant(&self) -> bool {
         /// After a loss the window may grow slowly. Our choice.
@@ -122,6 +131,7 @@ impl CongestionEstimate {
     /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
     /// something is acknowledged that was sent in it.
     pub(super) fn acknowledged(&mut self, newly: u64, full: u64, [acked, highest]: [u64; 2]) {
+        self.restarted &= newly == 0;
         if newly > 0 && self.slow_start {
             self.least += full;
         }
@@ -138,6 +148,7 @@ impl CongestionEstimate {
         self.peak = 0;
         self.plateau = (0, 0);
         self.slow_start = true;
+        self.restarted = true;
         (self.round, self.over, self.slow) = (Round::default(), None, 0);
     }
 }

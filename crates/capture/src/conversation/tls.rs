@@ -4,9 +4,9 @@
 //! tickets (TLS 1.3 has two, as a rule): one that could be is held back until the next record shows
 //! that a response comes after it. If none comes, it was the response.
 
+mod control;
 mod handshake;
 mod hello;
-mod quiet;
 mod records;
 
 use ackwise_cause::Direction;
@@ -223,11 +223,11 @@ impl Tls {
             }
         }
         let is_data = matches!(record.kind, Kind::ApplicationData | Kind::Unknown);
-        let is_quiet = !is_data || self.is_quiet(direction, record);
+        let is_control = !is_data || self.is_control(direction, record);
         if direction == Direction::ToServer {
-            self.pinged = is_quiet && quiet::may_be_ping(record, self.version_13);
+            self.pinged = is_control && control::may_be_ping(record, self.version_13);
         }
-        if is_quiet {
+        if is_control {
             return;
         }
         match direction {
@@ -236,8 +236,8 @@ impl Tls {
         }
     }
 
-    fn is_quiet(&self, direction: Direction, record: &Record) -> bool {
-        let moment = quiet::Moment {
+    fn is_control(&self, direction: Direction, record: &Record) -> bool {
+        let moment = control::Moment {
             direction,
             is_start: !matches!(self.first, First::Data),
             answers_ping: direction == Direction::ToClient && self.pinged,
@@ -254,8 +254,8 @@ impl Tls {
         let may_be_control = self.http2 != Inside::Other;
         let version_13 = self.version_13;
         record.kind == Kind::ApplicationData
-            && ((may_be_control && quiet::is_http2_control(record, version_13, moment))
-                || (version_13 && quiet::is_alert(record)))
+            && ((may_be_control && control::is_http2_control(record, version_13, moment))
+                || (version_13 && control::is_alert(record)))
     }
 
     fn handle_request(&mut self, record: &Record, interrupts: bool, log: &mut Log) {
@@ -306,11 +306,11 @@ impl Tls {
     fn is_settings(&self, record: &Record) -> bool {
         record.kind == Kind::ApplicationData
             && self.http2 != Inside::Other
-            && quiet::is_http2_settings(record, self.version_13)
+            && control::is_http2_settings(record, self.version_13)
     }
 
     fn may_be_ticket(&self, record: &Record) -> bool {
-        record.kind == Kind::ApplicationData && self.version_13 && quiet::may_be_ticket(record)
+        record.kind == Kind::ApplicationData && self.version_13 && control::may_be_ticket(record)
     }
 
     /// Nothing came after what could be a ticket: it was the response.

@@ -21,6 +21,8 @@ pub(crate) struct Ends {
     /// By the direction of their data.
     pub halves: [Half; 2],
     pub distances: Distances,
+    /// Which way the last data went.
+    last_data: Option<Direction>,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -197,8 +199,9 @@ impl Ends {
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
         let new = novelty != Novelty::Again;
+        let answers = self.last_data.replace(direction) != Some(direction);
         let seen_data =
-            SeenData { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new };
+            SeenData { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new, answers };
         let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
         Some(Data { bytes, gap, repairs, new })
     }

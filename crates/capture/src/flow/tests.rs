@@ -45,12 +45,12 @@ impl Wire {
     /// A keep-alive connection on which the body waits 40 ms for the client's delayed ACK. Each
     /// packet is seen at `places`, in this order from the client and in the other from the server.
     fn nagle(mut self, places: &[Place]) -> Analysis {
-        self.talk(places, usize::MAX);
+        self.exchange(places, usize::MAX);
         self.analyser.finish()
     }
 
-    /// The first so many packets of it.
-    fn talk(&mut self, places: &[Place], packets: usize) {
+    /// Carries the first `packets` packets of that exchange.
+    fn exchange(&mut self, places: &[Place], packets: usize) {
         let body = u32::try_from(HEAD.len()).unwrap();
         let all: [Packet; 10] = [
             (0, true, 0, None, Flags::SYN, &b""[..]),
@@ -179,7 +179,7 @@ fn an_exact_reset_after_both_ends_have_closed_hands_time_wait_over() {
             (true, Some(7_000 + 37), Some(Party::Client)),
         ] {
             let mut wire = Wire::new();
-            wire.talk(&[BEFORE_NAT], packets);
+            wire.exchange(&[BEFORE_NAT], packets);
             if let Some(seq) = seq {
                 let segment =
                     Segment { seq: SeqNumber(seq), flags: Flags::RST, ..Segment::default() };
@@ -199,7 +199,7 @@ fn an_exact_reset_after_both_ends_have_closed_hands_time_wait_over() {
 fn a_reset_that_is_not_exact_or_comes_too_early_breaks_off() {
     for (packets, seq) in [(9, 90_000), (7, 90_000 + 7)] {
         let mut wire = Wire::new();
-        wire.talk(&[BEFORE_NAT], packets);
+        wire.exchange(&[BEFORE_NAT], packets);
         let segment = Segment { seq: SeqNumber(seq), flags: Flags::RST, ..Segment::default() };
         wire.see(BEFORE_NAT, false, segment, b"", 41_900);
         let connection = &wire.analyser.finish().connections[0];

@@ -6,8 +6,8 @@
 #[expect(dead_code, reason = "scripts are written there for another test, too")]
 mod script;
 
+mod recording;
 mod secrets;
-mod talk;
 mod verdicts;
 
 use std::io::Cursor;

@@ -1,9 +1,9 @@
 //! Nothing of what was said is in a stripped capture, nor who said it.
 
 use crate::{
+    recording::{CLIENT, GOOD, Path, SERVER, capture},
     script::hex,
     strip,
-    talk::{CLIENT, GOOD, Path, SERVER, capture},
 };
 
 /// Fails if `secret` is in the file, as it is or in any case of letters.

@@ -3,8 +3,9 @@
 use ackwise_capture::analysis::Analysis;
 
 use crate::{
-    analyse, strip,
-    talk::{GOOD, Path, capture},
+    analyse,
+    recording::{GOOD, Path, capture},
+    strip,
 };
 
 const PIPELINED: &str = r#"

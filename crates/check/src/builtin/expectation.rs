@@ -7,7 +7,7 @@ use crate::card::{BuiltIn, Card, FindingId, Verdict};
 ///
 /// The server of 1996 stalls: its small answers wait for our acknowledgement. The fixed one fails
 /// nothing. What was not asked (`--only`) is not expected.
-pub(super) fn surprises(card: &Card) -> Vec<String> {
+pub(super) fn unexpected_findings(card: &Card) -> Vec<String> {
     let verdicts = card.findings.iter().map(|finding| (finding.id, finding.verdict));
     match card.server {
         Some(BuiltIn::Paper1996) => verdicts
@@ -54,8 +54,12 @@ mod tests {
                 Some("the fixed server fails cork-timer (expected no failure)"),
             ),
         ] {
-            let surprises = surprises(&card(server, findings));
-            assert_eq!(surprises.first().map(String::as_str), expected, "{server:?}: {findings:?}");
+            let unexpected = unexpected_findings(&card(server, findings));
+            assert_eq!(
+                unexpected.first().map(String::as_str),
+                expected,
+                "{server:?}: {findings:?}"
+            );
         }
     }
 

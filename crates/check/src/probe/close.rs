@@ -5,24 +5,26 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, Found, facts::unended};
+use super::{Facts, ProbeResult, facts::unknown_end};
 use crate::{
     card::{Close, End, SwapResult, Verdict},
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     stack::Receiver,
 };
 
 /// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
 /// closed its socket answers that with RST, one that reads on does not.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let (mut conversation, exchange) = ask_to_close(client, facts)?;
-    if let Some(reason) = unended(&exchange) {
-        let found = Found::new(Verdict::Unknown, reason, Close::default());
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+    let (mut connection, exchange) = request_close(client, facts)?;
+    if let Some(reason) = unknown_end(&exchange) {
+        let found = ProbeResult::new(Verdict::Unknown, reason, Close::default());
         return Ok(found.shown_by(Some(&exchange)));
     }
-    let closed_first = conversation.closed().is_some();
-    let half_close = match conversation.closed() {
-        Some(closed) if closed.error.is_none() => Some(reads_on(&mut conversation, client, facts)),
+    let closed_first = connection.closed().is_some();
+    let half_close = match connection.closed() {
+        Some(closed) if closed.error.is_none() => {
+            Some(reads_after_close(&mut connection, client, facts))
+        }
         _ => None,
     };
     let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
@@ -37,7 +39,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         swap: swap.result(),
     };
     let summary = summary(closed_first, half_close, swap);
-    Ok(Found::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
+    Ok(ProbeResult::new(Verdict::Pass, summary, values).shown_by(Some(&exchange)))
 }
 
 /// Whether a client could take the server's TIME_WAIT over by a swap (Faber, Touch and Yue 1997): an
@@ -76,38 +78,38 @@ impl Swap {
     }
 }
 
-fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, Trouble> {
+fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, ExchangeError> {
     if !client.capabilities().crafted_segments {
         return Ok(Swap::NotOurs);
     }
-    let (mut conversation, _) = ask_to_close(client, facts)?;
-    conversation.half_close();
-    Ok(match conversation.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+    let (mut connection, _) = request_close(client, facts)?;
+    connection.half_close();
+    Ok(match connection.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
         Some(true) => Swap::Works,
         Some(false) => Swap::Refused,
         None => Swap::NotSeen,
     })
 }
 
-fn ask_to_close(
+fn request_close(
     client: &mut Client,
     facts: &mut Facts,
-) -> Result<(Conversation, Exchange), Trouble> {
-    let ask = client.get(&facts.page, Some(ConnectionOption::Close))?;
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    let exchange = conversation.ask(&ask, &mut client.budget)?;
+) -> Result<(HttpConnection, Exchange), ExchangeError> {
+    let request = client.get(&facts.page, Some(ConnectionOption::Close))?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let exchange = connection.request(&request, &mut client.budget)?;
     facts.note(&exchange);
     let patience = client.now() + CLOSE_WAIT + 2 * facts.rtt;
-    conversation.listen(client.budget.cap(patience));
-    Ok((conversation, exchange))
+    connection.observe_until(client.budget.cap(patience));
+    Ok((connection, exchange))
 }
 
-fn reads_on(conversation: &mut Conversation, client: &Client, facts: &Facts) -> bool {
-    if conversation.transmit(b"\r\n").is_err() {
+fn reads_after_close(connection: &mut HttpConnection, client: &Client, facts: &Facts) -> bool {
+    if connection.transmit(b"\r\n").is_err() {
         return false;
     }
     let patience = client.now() + RESET_WAIT + 2 * facts.rtt;
-    !conversation.is_reset_by(client.budget.cap(patience))
+    !connection.is_reset_by(client.budget.cap(patience))
 }
 
 fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {

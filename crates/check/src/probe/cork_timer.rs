@@ -9,34 +9,34 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, Found, facts::unended, follow, ms};
+use super::{Facts, ProbeResult, facts::unknown_end, follow, ms};
 use crate::{
     card::{CorkTimer, Verdict},
-    conversation::{Client, Exchange, Line, Page, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// One look at each size; where something takes as long as the timer does, more.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let mut line = Line::new(Receiver::ETHERNET);
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let mut sizes = Vec::new();
     for page in facts.sizes() {
-        let first = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
+        let first = look(&page, ConnectionOption::KeepAlive, &mut reused, client)?;
         sizes.push(first.content);
         facts.note(&first);
-        if let Some(reason) = unended(&first) {
+        if let Some(reason) = unknown_end(&first) {
             let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
-            return Ok(Found::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
+            return Ok(ProbeResult::new(Verdict::Unknown, reason, values).shown_by(Some(&first)));
         }
-        if !follow::is_like_the_cork_timer(pause(&first), facts.rtt) {
+        if !follow::may_be_cork_timer(pause(&first), facts.rtt) {
             continue;
         }
         let mut kept = vec![pause(&first)];
         for _ in 1..TRIALS {
-            let again = look(&page, ConnectionOption::KeepAlive, &mut line, client)?;
+            let again = look(&page, ConnectionOption::KeepAlive, &mut reused, client)?;
             kept.push(pause(&again));
         }
-        let mut closing = Line::new(Receiver::ETHERNET);
+        let mut closing = ReusedConnection::new(Receiver::ETHERNET);
         let mut closed = Vec::new();
         for _ in 0..CLOSED_TRIALS {
             closed.push(pause(&look(&page, ConnectionOption::Close, &mut closing, client)?));
@@ -48,17 +48,21 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     }
     let tried = counted(sizes.len() as u64, "size");
     let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
-    Ok(Found::new(Verdict::Pass, format!("no response waits for a timer ({tried} tried)"), values))
+    Ok(ProbeResult::new(
+        Verdict::Pass,
+        format!("no response waits for a timer ({tried} tried)"),
+        values,
+    ))
 }
 
 fn look(
     page: &Page,
     connection: ConnectionOption,
-    line: &mut Line,
+    reused: &mut ReusedConnection,
     client: &mut Client,
-) -> Result<Exchange, Trouble> {
-    let ask = client.get(page, Some(connection))?;
-    line.ask(&ask, Acknowledge::Promptly, client)
+) -> Result<Exchange, ExchangeError> {
+    let request = client.get(page, Some(connection))?;
+    reused.request(&request, Acknowledge::Promptly, client)
 }
 
 /// The longest pause: before the response or inside it.
@@ -78,7 +82,7 @@ enum Judgement {
 }
 
 fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
-    if !kept.iter().all(|pause| follow::is_like_the_cork_timer(*pause, rtt)) {
+    if !kept.iter().all(|pause| follow::may_be_cork_timer(*pause, rtt)) {
         return Judgement::Neither;
     }
     // Load makes a pause longer, never shorter: the shortest one tells.
@@ -88,7 +92,12 @@ fn decide(kept: &[Duration], closed: &[Duration], rtt: Duration) -> Judgement {
     }
 }
 
-fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exchange) -> Found {
+fn report(
+    judgement: Judgement,
+    kept: &[Duration],
+    sizes: Vec<u64>,
+    shown: &Exchange,
+) -> ProbeResult {
     let stall = follow::median(kept.iter().copied()).map(ms);
     let bytes = shown.content;
     if judgement == Judgement::Cork {
@@ -98,7 +107,9 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exch
              the connection closes: TCP_CORK is left set",
             stall.unwrap_or_default()
         );
-        return Found::new(Verdict::Warn, summary, values).costing(stall).shown_by(Some(shown));
+        return ProbeResult::new(Verdict::Warn, summary, values)
+            .costing(stall)
+            .shown_by(Some(shown));
     }
     let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     let summary = format!(
@@ -106,7 +117,7 @@ fn report(judgement: Judgement, kept: &[Duration], sizes: Vec<u64>, shown: &Exch
          also when the connection closes: the application takes that time",
         stall.unwrap_or_default()
     );
-    Found::new(Verdict::Pass, summary, values).shown_by(Some(shown))
+    ProbeResult::new(Verdict::Pass, summary, values).shown_by(Some(shown))
 }
 
 /// Pauses that must all be as long as the timer.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ackwise_cause::Software;
 
-use crate::conversation::{Exchange, Page};
+use crate::http_client::{Exchange, Page};
 
 /// A server, as far as it is known.
 #[derive(Clone, Debug)]
@@ -88,10 +88,10 @@ impl Facts {
 
     /// Why the first answer says nothing about what comes after an answer; `None` if it does.
     #[must_use]
-    pub fn unended(&self) -> Option<&'static str> {
+    pub fn unknown_end(&self) -> Option<&'static str> {
         // A large one has an end, even if it was not read so far.
         let endless = self.first.head.content_length.is_none();
-        unended(&self.first).filter(|_| endless)
+        unknown_end(&self.first).filter(|_| endless)
     }
 
     /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
@@ -105,7 +105,7 @@ impl Facts {
 }
 
 /// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
-pub(super) fn unended(exchange: &Exchange) -> Option<&'static str> {
+pub(super) fn unknown_end(exchange: &Exchange) -> Option<&'static str> {
     if exchange.head.status == SWITCHING_PROTOCOLS {
         return Some("the server switches to another protocol (status 101), so HTTP ends here");
     }

@@ -6,7 +6,7 @@ use ackwise_tcp::Timestamps;
 
 use super::Facts;
 use crate::{
-    conversation::{Arrived, Client, Exchange},
+    http_client::{Arrived, Client, Exchange},
     stack::{Acknowledge, Capabilities, Receiver},
 };
 

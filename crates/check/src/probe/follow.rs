@@ -10,7 +10,7 @@ use std::time::Duration;
 use ackwise_tcp::policy::HoldPolicy;
 
 use crate::{
-    conversation::{Exchange, Stall},
+    http_client::{Exchange, Stall},
     stack::Capabilities,
 };
 
@@ -47,9 +47,9 @@ pub struct Trial {
     pub took: Duration,
 }
 
-/// What one trial says.
+/// What one trial shows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Hint {
+pub enum TrialOutcome {
     /// No pause worth the name.
     Free,
     /// The pause ended before our ACK can have done anything: nobody waited for it.
@@ -62,7 +62,7 @@ pub enum Hint {
     Void,
 }
 
-/// What all trials say together.
+/// What all trials show together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Release {
     /// More trials are needed.
@@ -113,19 +113,19 @@ impl Trial {
 
     /// What this trial says, on a path with that round-trip time.
     #[must_use]
-    pub fn hint(&self, rtt: Duration, trusted: Duration) -> Hint {
+    pub fn outcome(&self, rtt: Duration, trusted: Duration) -> TrialOutcome {
         let Some(stall) = self.stall.filter(|stall| stall.length() >= STALL) else {
-            return Hint::Free;
+            return TrialOutcome::Free;
         };
         let known = stall.acked.filter(|acked| *acked <= stall.from + trusted);
         let lag = known.and_then(|acked| stall.to.checked_duration_since(acked));
         match lag {
-            Some(lag) if lag < soonest(rtt) => Hint::Early,
-            Some(lag) if lag <= latest(rtt) => Hint::Follows,
-            Some(_) => Hint::Late,
+            Some(lag) if lag < soonest(rtt) => TrialOutcome::Early,
+            Some(lag) if lag <= latest(rtt) => TrialOutcome::Follows,
+            Some(_) => TrialOutcome::Late,
             // No ACK can have left before the pause ended.
-            None if stall.length() <= trusted => Hint::Early,
-            None => Hint::Void,
+            None if stall.length() <= trusted => TrialOutcome::Early,
+            None => TrialOutcome::Void,
         }
     }
 
@@ -155,23 +155,25 @@ impl Trial {
 #[must_use]
 pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
     let delayed = trials.iter().filter(|trial| trial.arm != Arm::Prompt);
-    let hints = delayed.map(|trial| (trial, trial.hint(rtt, trusted)));
-    let told: Vec<(&Trial, Hint)> = hints.filter(|(_, hint)| *hint != Hint::Void).collect();
-    let count = |wanted| told.iter().filter(|(_, hint)| *hint == wanted).count();
-    let (free, follows, early) = (count(Hint::Free), count(Hint::Follows), count(Hint::Early));
-    let stalls = told.len() - free;
+    let outcomes = delayed.map(|trial| (trial, trial.outcome(rtt, trusted)));
+    let known: Vec<(&Trial, TrialOutcome)> =
+        outcomes.filter(|(_, outcome)| *outcome != TrialOutcome::Void).collect();
+    let count = |wanted| known.iter().filter(|(_, outcome)| *outcome == wanted).count();
+    let (free, follows, early) =
+        (count(TrialOutcome::Free), count(TrialOutcome::Follows), count(TrialOutcome::Early));
+    let stalls = known.len() - free;
     if follows == 0 && free == 0 && stalls >= FEW {
-        let timer = trials.iter().all(|trial| is_like_the_cork_timer(trial.length(), rtt));
+        let timer = trials.iter().all(|trial| may_be_cork_timer(trial.length(), rtt));
         return if timer { Release::Timer } else { Release::Other };
     }
-    if told.len() < ENOUGH {
+    if known.len() < ENOUGH {
         return Release::Undecided;
     }
-    if free * 4 >= told.len() * 3 {
+    if free * 4 >= known.len() * 3 {
         return Release::NotHeld;
     }
     // Answers without a stall speak neither way: how a server's writes fall into segments is luck.
-    let (follows, grows) = (alike(&told, rtt), grows(trials, &told));
+    let (follows, grows) = (alike(&known, rtt), grows(trials, &known));
     // A path longer than the noise, or one release too early, leaves more room for chance.
     let wanted = if rtt > BUSY || early > 0 { PLENTY } else { ENOUGH };
     let accused = follows >= wanted && follows * 4 >= stalls * 3 && early <= 1;
@@ -183,8 +185,8 @@ pub fn decide(trials: &[Trial], rtt: Duration, trusted: Duration) -> Release {
 }
 
 /// How many releases come after our ACK by about the same time, as those do that it causes.
-fn alike(told: &[(&Trial, Hint)], rtt: Duration) -> usize {
-    let following = told.iter().filter(|(_, hint)| *hint == Hint::Follows);
+fn alike(known: &[(&Trial, TrialOutcome)], rtt: Duration) -> usize {
+    let following = known.iter().filter(|(_, outcome)| *outcome == TrialOutcome::Follows);
     let lags: Vec<Duration> = following.filter_map(|(trial, _)| trial.lag()).collect();
     let usual = median(lags.iter().copied()).unwrap_or_default();
     lags.iter().filter(|lag| lag.abs_diff(usual) <= BUSY + rtt / 10).count()
@@ -193,9 +195,9 @@ fn alike(told: &[(&Trial, Hint)], rtt: Duration) -> usize {
 /// Whether the stall grows with the delay of our ACK by at least half as much, from none to the
 /// longest third and from the shortest third to the longest: one that the server ends by itself does not,
 /// however well its length happens to fit one of them. `None` if the delays are too much alike.
-fn grows(trials: &[Trial], told: &[(&Trial, Hint)]) -> Option<bool> {
+fn grows(trials: &[Trial], known: &[(&Trial, TrialOutcome)]) -> Option<bool> {
     let lengths = |trial: &Trial| Some((trial.stall?.withheld()?, trial.length()));
-    let stalled = told.iter().filter(|(_, hint)| *hint == Hint::Follows);
+    let stalled = known.iter().filter(|(_, outcome)| *outcome == TrialOutcome::Follows);
     let mut by_delay: Vec<(Duration, Duration)> =
         stalled.filter_map(|(trial, _)| lengths(trial)).collect();
     by_delay.sort_unstable();
@@ -223,16 +225,16 @@ fn grows_from(less: &[(Duration, Duration)], more: &[(Duration, Duration)]) -> O
 /// Whether something that was held for `span` may have been a cork's: Linux sends what a cork holds
 /// back when its RTO, at least 200 ms, has passed.
 #[must_use]
-pub fn is_like_the_cork_timer(span: Duration, rtt: Duration) -> bool {
+pub fn may_be_cork_timer(span: Duration, rtt: Duration) -> bool {
     let (early, late) = (Duration::from_millis(5), Duration::from_millis(80));
     (CORK_TIMER - early..=CORK_TIMER + 3 * rtt + late).contains(&span)
 }
 
-/// What a client loses in the trials of `arm`, compared with those of `all` with a prompt ACK: the stall
+/// How much longer the trials of `arm` take than those of `all` with a prompt ACK: the stall
 /// takes longer by so much, for the pause that is left is the application's or the path's; but no more than
 /// the whole answer does, for an application that writes on meanwhile makes up for a part of it.
 #[must_use]
-pub fn lost(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
+pub fn extra_delay(trials: &[Trial], arm: Arm, all: &[Trial]) -> Option<Duration> {
     let usual = |trials: &[Trial], arm, of: fn(&Trial) -> Duration| {
         median(trials.iter().filter(|trial| trial.arm == arm).map(of))
     };
@@ -280,7 +282,7 @@ const FEW: usize = 3;
 /// that accuse, three at each of two delays,
 const ENOUGH: usize = 6;
 
-/// and after which doubts weigh.
+/// and after which trials that contradict it weigh more.
 const PLENTY: usize = 10;
 
 /// How long Linux holds what is corked.
@@ -324,21 +326,21 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             // pause, our ACK after, what it says (milliseconds; round trip 1 ms, trusted to 36 ms)
-            (0.3,  None,        Hint::Free),
-            (9.9,  Some(9.8),   Hint::Free),
-            (26.5, Some(26.0),  Hint::Follows),
-            (32.0, Some(26.0),  Hint::Follows),
-            (33.0, Some(26.0),  Hint::Late),
-            (20.0, Some(26.0),  Hint::Early),
-            (20.0, None,        Hint::Early),
-            (41.0, Some(40.9),  Hint::Void), // The kernel's own timer may have been first.
-            (41.0, None,        Hint::Void),
-            (41.0, Some(12.0),  Hint::Late),
+            (0.3,  None,        TrialOutcome::Free),
+            (9.9,  Some(9.8),   TrialOutcome::Free),
+            (26.5, Some(26.0),  TrialOutcome::Follows),
+            (32.0, Some(26.0),  TrialOutcome::Follows),
+            (33.0, Some(26.0),  TrialOutcome::Late),
+            (20.0, Some(26.0),  TrialOutcome::Early),
+            (20.0, None,        TrialOutcome::Early),
+            (41.0, Some(40.9),  TrialOutcome::Void), // The kernel's own timer may have been first.
+            (41.0, None,        TrialOutcome::Void),
+            (41.0, Some(12.0),  TrialOutcome::Late),
         ];
         for (pause, acked, expected) in table {
             let trial = Trial { arm: Arm::Long, stall: Some(stall(pause, acked)), took: ms(pause) };
-            let hint = trial.hint(ms(1.0), KERNEL.trusted);
-            assert_eq!(hint, expected, "pause {pause} ms, ACK after {acked:?} ms");
+            let outcome = trial.outcome(ms(1.0), KERNEL.trusted);
+            assert_eq!(outcome, expected, "pause {pause} ms, ACK after {acked:?} ms");
         }
     }
 
@@ -414,7 +416,7 @@ mod tests {
         let screenings = [Arm::Long, Arm::Long];
         let rounds = round.into_iter().cycle().take(round.len() * ROUNDS_MAX);
         for (made, arm) in screenings.into_iter().chain(rounds).enumerate() {
-            let free = |trial: &Trial| trial.hint(rtt, delays.trusted) == Hint::Free;
+            let free = |trial: &Trial| trial.outcome(rtt, delays.trusted) == TrialOutcome::Free;
             if made == screenings.len() && trials.iter().all(free) {
                 return Release::NotHeld;
             }

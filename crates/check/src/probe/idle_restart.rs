@@ -9,20 +9,20 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Facts, Found,
+    Facts, ProbeResult,
     flight::{Flight, View},
 };
 use crate::{
     card::{IdleRestart, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: grow the window, count a flight, pause, count a flight.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
     let pause = if facts.thorough { LONG_PAUSE } else { PAUSE } + 4 * facts.rtt;
     let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, IdleRestart::default()));
+        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, IdleRestart::default()));
     let view = match View::of(client, facts) {
         Ok(view) => view,
         Err(reason) => return unknown(reason),
@@ -33,18 +33,18 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
             "needs a response of {LARGE} bytes, the largest known has {bytes}: add a larger page with --paths"
         ));
     }
-    let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    conversation.ask(&ask, &mut client.budget)?;
-    conversation.set_acknowledge(view.acknowledge());
-    let busy = conversation.ask(&ask, &mut client.budget)?;
-    conversation.set_acknowledge(Acknowledge::Promptly);
-    conversation.listen(client.budget.cap(client.now() + pause));
-    if !conversation.takes_more() {
+    let request = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    connection.request(&request, &mut client.budget)?;
+    connection.set_acknowledge(view.acknowledge());
+    let busy = connection.request(&request, &mut client.budget)?;
+    connection.set_acknowledge(Acknowledge::Promptly);
+    connection.observe_until(client.budget.cap(client.now() + pause));
+    if !connection.accepts_requests() {
         return unknown("the server closes the connection during the pause".to_owned());
     }
-    conversation.set_acknowledge(view.acknowledge());
-    let rested = conversation.ask(&ask, &mut client.budget)?;
+    connection.set_acknowledge(view.acknowledge());
+    let rested = connection.request(&request, &mut client.budget)?;
     let flights = view.first_flight(&busy).zip(view.first_flight(&rested));
     let Some((before, after)) = flights else {
         return unknown("the response is empty".to_owned());
@@ -55,7 +55,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     Ok(report(before, after, pause).shown_by(Some(&rested)))
 }
 
-fn report(before: Flight, after: Flight, pause: Duration) -> Found {
+fn report(before: Flight, after: Flight, pause: Duration) -> ProbeResult {
     let values = IdleRestart {
         before: Some(before.segments),
         after: Some(after.segments),
@@ -66,18 +66,18 @@ fn report(before: Flight, after: Flight, pause: Duration) -> Found {
         let summary = format!(
             "after {secs:.1} s idle, the congestion window falls from {from} to {to} segments: the next large response takes more round trips"
         );
-        return Found::new(Verdict::Warn, summary, values);
+        return ProbeResult::new(Verdict::Warn, summary, values);
     }
     if before.is_all {
         let summary = format!(
             "the congestion window is at least {to} segments before and after {secs:.1} s idle"
         );
-        return Found::new(Verdict::Pass, summary, values);
+        return ProbeResult::new(Verdict::Pass, summary, values);
     }
     let summary = format!(
         "the congestion window survives {secs:.1} s idle: {from} segments before, {to} after"
     );
-    Found::new(Verdict::Pass, summary, values)
+    ProbeResult::new(Verdict::Pass, summary, values)
 }
 
 /// Longer than Linux's and BSD's RTO on a short path.

@@ -3,26 +3,26 @@
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, Found, flight::View};
+use super::{Facts, ProbeResult, flight::View};
 use crate::{
     card::{InitialWindow, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::Receiver,
 };
 
 /// A new connection whose first flight is counted.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, InitialWindow::default()));
+        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, InitialWindow::default()));
     let view = match View::of(client, facts) {
         Ok(view) => view,
         Err(reason) => return unknown(reason),
     };
     let (page, _) = facts.largest();
-    let ask = client.get(&page, Some(ConnectionOption::Close))?;
+    let request = client.get(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
-    let mut conversation = client.open(receiver)?;
-    let exchange = conversation.ask_beginning(&ask, BEGINNING, &mut client.budget)?;
+    let mut connection = client.open(receiver)?;
+    let exchange = connection.request_beginning(&request, BEGINNING, &mut client.budget)?;
     facts.note(&exchange);
     let Some(flight) = view.first_flight(&exchange) else {
         return unknown("the response is empty".to_owned());
@@ -40,7 +40,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             "at least {segments}: the server paused after a segment that was not full, so the \
              window may not be the limit"
         );
-        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+        return Ok(ProbeResult::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
     }
     // Bursts that are not told apart look like one.
@@ -50,7 +50,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
             "at least {segments}: the whole response arrived before our first ACK; add a larger \
              page with --paths"
         );
-        return Ok(Found::new(Verdict::Unknown, summary, values(None, Some(segments)))
+        return Ok(ProbeResult::new(Verdict::Unknown, summary, values(None, Some(segments)))
             .shown_by(Some(&exchange)));
     }
     let (verdict, note) = match segments {
@@ -60,7 +60,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     };
     let counted = counted(segments, "segment");
     let summary = format!("{counted} before the first ACK, {note}");
-    Ok(Found::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
+    Ok(ProbeResult::new(verdict, summary, values(Some(segments), None)).shown_by(Some(&exchange)))
 }
 
 /// RFC 6928, section 2: the initial window is at most 10 segments.

@@ -8,32 +8,32 @@ use std::time::Duration;
 use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
-use super::{Facts, Found, Idle, rounded};
+use super::{Facts, Idle, ProbeResult, rounded};
 use crate::{
     card::{KeepAlive, Verdict},
-    conversation::{Ask, Client, Conversation, Exchange, Line, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection, Request, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Uses up what is left of the requests, to see the server's limit.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
-    if let Some(reason) = facts.unended() {
-        let found = Found::new(Verdict::Unknown, reason, KeepAlive::default());
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
+    if let Some(reason) = facts.unknown_end() {
+        let found = ProbeResult::new(Verdict::Unknown, reason, KeepAlive::default());
         return Ok(found.shown_by(Some(&facts.first)));
     }
     let by_default = facts.first.persists();
-    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut line = Line::new(Receiver::ETHERNET);
-    let kept = match line.ask(&ask, Acknowledge::Promptly, client) {
+    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
+    let kept = match reused.request(&request, Acknowledge::Promptly, client) {
         // A slow server has used up the budget; what its first answer said is known all the same.
-        Err(Trouble::OutOf(_)) => None,
+        Err(ExchangeError::LimitReached(_)) => None,
         kept => Some(kept?),
     };
     let announced = [kept.as_ref(), Some(&facts.first)];
     let announced = announced.into_iter().flatten().find_map(|answer| answer.head.keep_alive);
     let (taken, full) = match &kept {
         // It was we who did not read on, so the connection is not full.
-        Some(answer) if answer.complete => count(&mut line, &ask, client)?,
+        Some(answer) if answer.complete => count(&mut reused, &request, client)?,
         _ => (1, false),
     };
     Ok(report(&Seen {
@@ -48,27 +48,31 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     }))
 }
 
-/// How many requests the connection of `line` takes, as far as they are allowed, and whether it is
+/// How many requests the connection of `reused` takes, as far as they are allowed, and whether it is
 /// full then.
-fn count(line: &mut Line, ask: &Ask, client: &mut Client) -> Result<(u32, bool), Trouble> {
+fn count(
+    reused: &mut ReusedConnection,
+    request: &Request,
+    client: &mut Client,
+) -> Result<(u32, bool), ExchangeError> {
     let until = client.budget.cap(client.now() + COUNTING);
     let mut taken = 1;
     while client.budget.requests_left() > 0 && client.now() < until {
-        if !line.current().is_some_and(Conversation::takes_more) {
+        if !reused.current().is_some_and(HttpConnection::accepts_requests) {
             return Ok((taken, true));
         }
-        match line.ask(ask, Acknowledge::Promptly, client) {
-            Err(Trouble::OutOf(_)) => break,
+        match reused.request(request, Acknowledge::Promptly, client) {
+            Err(ExchangeError::LimitReached(_)) => break,
             // The time is over in the middle of it: no word about what the connection takes.
             Ok(answer) if !answer.complete => return Ok((taken, false)),
             answer => answer?,
         };
-        match line.current().map_or(0, Conversation::requests) {
+        match reused.current().map_or(0, HttpConnection::requests) {
             now if now > taken => taken = now,
             _ => return Ok((taken, true)), // Closed without a word; a new one took its place.
         }
     }
-    Ok((taken, !line.current().is_some_and(Conversation::takes_more)))
+    Ok((taken, !reused.current().is_some_and(HttpConnection::accepts_requests)))
 }
 
 /// All that the verdict depends on.
@@ -85,7 +89,7 @@ struct Seen {
     full: bool,
 }
 
-fn report(seen: &Seen) -> Found {
+fn report(seen: &Seen) -> ProbeResult {
     let requests = |number: u32| counted(u64::from(number), "request");
     let tenths = |span: Duration| rounded((span.as_secs_f64() * 10.0).round() / 10.0);
     let closed_after = seen.idle.filter(|idle| idle.closed_by_server).map(|idle| idle.lasted);
@@ -108,7 +112,7 @@ fn report(seen: &Seen) -> Found {
         (false, false) => "each connection takes one request",
     };
     if !persists {
-        return Found::new(
+        return ProbeResult::new(
             Verdict::Warn,
             format!("{kept}: a handshake and slow start for each"),
             values,
@@ -127,7 +131,7 @@ fn report(seen: &Seen) -> Found {
         (_, Some(said)) => format!("; the server announces a limit of {}", requests(said)),
         (_, None) => format!("; more than {} per connection", requests(seen.taken)),
     };
-    Found::new(Verdict::Pass, format!("{kept}{idle}{count}"), values)
+    ProbeResult::new(Verdict::Pass, format!("{kept}{idle}{count}"), values)
 }
 
 /// How long the requests of one connection are counted.
@@ -138,7 +142,7 @@ mod tests {
     use super::*;
     use crate::card::Values;
 
-    fn facts(found: Found) -> KeepAlive {
+    fn facts(found: ProbeResult) -> KeepAlive {
         match found.values {
             Values::KeepAlive(facts) => facts,
             other => panic!("{other:?}"),

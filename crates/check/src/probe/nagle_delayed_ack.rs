@@ -6,28 +6,29 @@ use ackwise_http::ConnectionOption;
 use ackwise_report::words::counted;
 
 use super::{
-    Facts, Found,
-    follow::{self, Arm, Delays, Hint, ROUNDS_MAX, Release, STALL, Trial},
+    Facts, ProbeResult,
+    follow::{self, Arm, Delays, ROUNDS_MAX, Release, STALL, Trial, TrialOutcome},
     ms,
 };
 use crate::{
     card::{NagleDelayedAck, ReleasedBy, TriedSize, Verdict},
-    conversation::{Client, Exchange, Line, Page, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Responses of several sizes: first whether any pauses while our ACK is withheld, then, for those
 /// that do, what ends the pause.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     let Some(delays) = Delays::within(client.capabilities()) else {
         let summary = "this stack cannot withhold ACKs";
-        return Ok(Found::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
+        return Ok(ProbeResult::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
     };
-    let mut bench = Bench { client, facts, delays, line: Line::new(Receiver::ETHERNET) };
+    let mut bench =
+        Bench { client, facts, delays, reused: ReusedConnection::new(Receiver::ETHERNET) };
     let mut sizes: Vec<Size> = Vec::new();
     for page in bench.facts.sizes() {
         let size = match bench.study(page, &sizes) {
-            Err(Trouble::OutOf(_)) if !sizes.is_empty() => break,
+            Err(ExchangeError::LimitReached(_)) if !sizes.is_empty() => break,
             size => size?,
         };
         sizes.push(size);
@@ -73,11 +74,11 @@ struct Bench<'a> {
     client: &'a mut Client,
     facts: &'a mut Facts,
     delays: Delays,
-    line: Line,
+    reused: ReusedConnection,
 }
 
 impl Bench<'_> {
-    fn study(&mut self, page: Page, before: &[Size]) -> Result<Size, Trouble> {
+    fn study(&mut self, page: Page, before: &[Size]) -> Result<Size, ExchangeError> {
         let mut size = Size {
             page,
             content: 0,
@@ -98,17 +99,17 @@ impl Bench<'_> {
             }
             trials.push(trial);
         }
-        if trials.iter().all(|trial| self.hint(trial) == Hint::Free) {
+        if trials.iter().all(|trial| self.outcome(trial) == TrialOutcome::Free) {
             return Ok(size);
         }
         let proven = before.iter().any(Size::stalls);
-        if proven && trials.iter().all(|trial| self.hint(trial) == Hint::Follows) {
+        if proven && trials.iter().all(|trial| self.outcome(trial) == TrialOutcome::Follows) {
             size.release = Release::Ack; // As its sibling, whose trial was long enough.
         } else {
             size.release = self.confirm(&mut size, &mut trials)?;
         }
         let delayed = || trials.iter().filter(|trial| trial.arm != Arm::Prompt);
-        let times = delayed().filter(|trial| self.hint(trial) == Hint::Follows).count();
+        let times = delayed().filter(|trial| self.outcome(trial) == TrialOutcome::Follows).count();
         size.held = Held { times, of: delayed().count() };
         size.stall = stall_of(&trials, Arm::Long);
         if size.release == Release::Ack && !proven {
@@ -118,12 +119,16 @@ impl Bench<'_> {
     }
 
     /// Rounds of trials until it is clear what releases the stall.
-    fn confirm(&mut self, size: &mut Size, trials: &mut Vec<Trial>) -> Result<Release, Trouble> {
+    fn confirm(
+        &mut self,
+        size: &mut Size,
+        trials: &mut Vec<Trial>,
+    ) -> Result<Release, ExchangeError> {
         let round = [Arm::Short, Arm::Prompt, Arm::Long];
         for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
             let (trial, exchange) = self.try_once(&size.page, arm)?;
             trials.push(trial);
-            if self.hint(&trial) == Hint::Follows {
+            if self.outcome(&trial) == TrialOutcome::Follows {
                 size.shown = Some(exchange);
             }
             let release = follow::decide(trials, self.facts.rtt, self.delays.trusted);
@@ -134,15 +139,15 @@ impl Bench<'_> {
         Ok(Release::Undecided)
     }
 
-    fn hint(&self, trial: &Trial) -> Hint {
-        trial.hint(self.facts.rtt, self.delays.trusted)
+    fn outcome(&self, trial: &Trial) -> TrialOutcome {
+        trial.outcome(self.facts.rtt, self.delays.trusted)
     }
 
     /// What the stall costs a receiver that delays its ACKs, where that can be measured.
     fn measure(&mut self, size: &mut Size, trials: &[Trial]) {
-        size.cost_long = follow::lost(trials, Arm::Long, trials);
+        size.cost_long = follow::extra_delay(trials, Arm::Long, trials);
         if self.delays.short == FORTY {
-            size.cost_40 = follow::lost(trials, Arm::Short, trials);
+            size.cost_40 = follow::extra_delay(trials, Arm::Short, trials);
             size.cost_120 = size.cost_long;
             return;
         }
@@ -152,10 +157,10 @@ impl Bench<'_> {
         let forty: Vec<Trial> = answers
             .map(|exchange| Trial::of(Arm::Long, exchange.longest_stall(), &exchange))
             .collect();
-        size.cost_40 = follow::lost(&forty, Arm::Long, trials);
+        size.cost_40 = follow::extra_delay(&forty, Arm::Long, trials);
     }
 
-    fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), Trouble> {
+    fn try_once(&mut self, page: &Page, arm: Arm) -> Result<(Trial, Exchange), ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
             arm => delayed(self.delays.of(arm)),
@@ -164,9 +169,13 @@ impl Bench<'_> {
         Ok((Trial::of(arm, exchange.longest_stall(), &exchange), exchange))
     }
 
-    fn exchange(&mut self, page: &Page, acknowledge: Acknowledge) -> Result<Exchange, Trouble> {
-        let ask = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
-        let exchange = self.line.ask(&ask, acknowledge, self.client)?;
+    fn exchange(
+        &mut self,
+        page: &Page,
+        acknowledge: Acknowledge,
+    ) -> Result<Exchange, ExchangeError> {
+        let request = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
+        let exchange = self.reused.request(&request, acknowledge, self.client)?;
         self.facts.note(&exchange);
         Ok(exchange)
     }
@@ -182,7 +191,7 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     follow::median(of_arm.map(Trial::length))
 }
 
-fn report(sizes: &[Size]) -> Found {
+fn report(sizes: &[Size]) -> ProbeResult {
     let worst = sizes.iter().max_by_key(|size| (weight(size.release), size.cost(), size.stall));
     let release = worst.map_or(Release::Undecided, |worst| worst.release);
     let cost_40 = worst.and_then(|worst| worst.cost_40).map(ms);
@@ -242,7 +251,7 @@ fn report(sizes: &[Size]) -> Found {
             (Verdict::Unknown, None, summary)
         }
     };
-    Found::new(verdict, summary, values)
+    ProbeResult::new(verdict, summary, values)
         .costing(cost)
         .shown_by(worst.and_then(|worst| worst.shown.as_ref()))
 }

@@ -4,43 +4,43 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, Found, facts::unended};
+use super::{Facts, ProbeResult, facts::unknown_end};
 use crate::{
     card::{Pipelining, Verdict},
-    conversation::{Ask, Client, Exchange, Line, Page, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, Request, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
 /// asks once more one by one: a page that is never the same twice cannot be compared.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     let pages = two_pages(facts);
     let distinct = pages[0] != pages[1];
     let option = Some(ConnectionOption::KeepAlive);
-    let asks = [client.get(&pages[0], option)?, client.get(&pages[1], option)?];
-    let mut line = Line::new(Receiver::ETHERNET);
-    let alone = one_by_one(&asks, distinct, &mut line, client)?;
-    if let Some(reason) = alone.iter().find_map(unended) {
-        return Ok(Found::new(Verdict::Unknown, reason, Pipelining { ok: None }));
+    let requests = [client.get(&pages[0], option)?, client.get(&pages[1], option)?];
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
+    let alone = one_by_one(&requests, distinct, &mut reused, client)?;
+    if let Some(reason) = alone.iter().find_map(unknown_end) {
+        return Ok(ProbeResult::new(Verdict::Unknown, reason, Pipelining { ok: None }));
     }
     if !alone[0].persists() {
         let summary = "the server closes after each response, so requests cannot be pipelined";
-        return Ok(Found::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
+        return Ok(ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    let sent = conversation.send(&asks, &mut client.budget)?;
-    let first = conversation.receive(sent, &client.budget)?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let sent = connection.send(&requests, &mut client.budget)?;
+    let first = connection.receive(sent, &client.budget)?;
     facts.note(&first);
     if !first.complete {
         return Ok(unfinished().shown_by(Some(&first)));
     }
     let answered = client.now();
-    let second = match conversation.receive(sent, &client.budget) {
+    let second = match connection.receive(sent, &client.budget) {
         Ok(second) => second,
-        Err(trouble) => {
-            let closed = conversation.closed().is_some() || !first.persists();
+        Err(error) => {
+            let closed = connection.closed().is_some() || !first.persists();
             let waited = client.now().saturating_duration_since(answered);
-            return Ok(first_only(trouble, closed, waited, &alone).shown_by(Some(&first)));
+            return Ok(first_only(error, closed, waited, &alone).shown_by(Some(&first)));
         }
     };
     let together = [first, second];
@@ -49,21 +49,24 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
     } else if alike(&together, &alone) {
         right(distinct)
     } else {
-        let again = one_by_one(&asks, distinct, &mut line, client)?;
+        let again = one_by_one(&requests, distinct, &mut reused, client)?;
         otherwise(&together, &alone, &again)
     };
     Ok(found.shown_by(Some(&together[0])))
 }
 
 fn one_by_one(
-    asks: &[Ask; 2],
+    requests: &[Request; 2],
     distinct: bool,
-    line: &mut Line,
+    reused: &mut ReusedConnection,
     client: &mut Client,
-) -> Result<[Exchange; 2], Trouble> {
-    let first = line.ask(&asks[0], Acknowledge::Promptly, client)?;
-    let second =
-        if distinct { line.ask(&asks[1], Acknowledge::Promptly, client)? } else { first.clone() };
+) -> Result<[Exchange; 2], ExchangeError> {
+    let first = reused.request(&requests[0], Acknowledge::Promptly, client)?;
+    let second = if distinct {
+        reused.request(&requests[1], Acknowledge::Promptly, client)?
+    } else {
+        first.clone()
+    };
     Ok([first, second])
 }
 
@@ -85,24 +88,28 @@ fn alike(these: &[Exchange; 2], those: &[Exchange; 2]) -> bool {
     these.iter().zip(those).all(|(one, other)| same(one, other))
 }
 
-fn right(distinct: bool) -> Found {
+fn right(distinct: bool) -> ProbeResult {
     let order = if distinct {
         "in order"
     } else {
         "(both for the same page, so their order cannot be checked)"
     };
     let summary = format!("two requests in one segment both get correct responses {order}");
-    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
+    ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
-fn unfinished() -> Found {
+fn unfinished() -> ProbeResult {
     let summary =
         "could not be determined: the responses to two requests in one segment did not end in time";
-    Found::new(Verdict::Unknown, summary, Pipelining { ok: None })
+    ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None })
 }
 
 /// Both answers came, and not as they came one by one, neither the first time nor `again`.
-fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange; 2]) -> Found {
+fn otherwise(
+    together: &[Exchange; 2],
+    alone: &[Exchange; 2],
+    again: &[Exchange; 2],
+) -> ProbeResult {
     if alike(alone, again) {
         let swapped = same(&together[0], &alone[1]) && same(&together[1], &alone[0]);
         let what = if swapped {
@@ -111,43 +118,48 @@ fn otherwise(together: &[Exchange; 2], alone: &[Exchange; 2], again: &[Exchange;
             "with other content than when sent one by one"
         };
         let summary = format!("two requests in one segment get responses {what}");
-        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
+        return ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let statuses = |these: &[Exchange; 2]| [these[0].head.status, these[1].head.status];
     if statuses(alone) != statuses(again) {
         let summary = "repeated requests get different statuses";
-        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
+        return ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     if statuses(together) != statuses(alone) {
         let summary = "two requests in one segment get another status than when sent one by one";
-        return Found::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
+        return ProbeResult::new(Verdict::Fail, summary, Pipelining { ok: Some(false) });
     }
     let summary = "two requests in one segment both get the correct status; the page changes each time, so its content was not compared";
-    Found::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
+    ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(true) })
 }
 
-/// Only one answer came, and then `trouble`, after `waited`.
-fn first_only(trouble: Trouble, closed: bool, waited: Duration, alone: &[Exchange; 2]) -> Found {
+/// Only one response came, and then `error`, after `waited`.
+fn first_only(
+    error: ExchangeError,
+    closed: bool,
+    waited: Duration,
+    alone: &[Exchange; 2],
+) -> ProbeResult {
     let only = "only the first of two requests in one segment gets a response";
     let no = Pipelining { ok: Some(false) };
-    if let Trouble::Http { .. } = trouble {
-        let summary = format!("{only} that is correct: {trouble}");
-        return Found::new(Verdict::Fail, summary, no);
+    if let ExchangeError::Http { .. } = error {
+        let summary = format!("{only} that is correct: {error}");
+        return ProbeResult::new(Verdict::Fail, summary, no);
     }
     // RFC 9112, section 9.6: a server may close, and the client asks again on another connection.
     if closed {
-        return Found::new(Verdict::Warn, format!("{only}, then the server closes"), no);
+        return ProbeResult::new(Verdict::Warn, format!("{only}, then the server closes"), no);
     }
     let usual = alone.iter().filter_map(Exchange::duration).max().unwrap_or_default();
     if waited < FOLLOW_UP.max(2 * usual) {
-        let summary = format!("could not be determined: {trouble}");
-        return Found::new(Verdict::Unknown, summary, Pipelining { ok: None });
+        let summary = format!("could not be determined: {error}");
+        return ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None });
     }
     let secs = waited.as_secs_f64();
     let summary = format!(
         "{only}: none to the second within {secs:.1} s, although the connection stays open"
     );
-    Found::new(Verdict::Fail, summary, no)
+    ProbeResult::new(Verdict::Fail, summary, no)
 }
 
 /// A second answer that comes later than this after the first, or than twice what one takes alone, does

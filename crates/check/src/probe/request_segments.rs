@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, Found, follow, ms};
+use super::{Facts, ProbeResult, follow, ms};
 use crate::{
     card::{RequestSegments, Verdict},
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     stack::Receiver,
 };
 
 /// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
 /// request to the first of the answer.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
     let mut shown = None;
-    let mut current: Option<Conversation> = None;
+    let mut current: Option<HttpConnection> = None;
     for trial in 0..TRIALS_MAX {
         for (in_two, times) in [(false, &mut whole), (true, &mut cut)] {
-            let exchange = ask(in_two, &mut current, client, facts)?;
+            let exchange = request(in_two, &mut current, client, facts)?;
             times.extend(exchange.first_byte());
             if in_two {
                 shown = Some(exchange);
@@ -36,34 +36,34 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         let summary = format!(
             "a request in two segments gets its response {cost:.0} ms later than one in a single segment"
         );
-        Found::new(Verdict::Warn, summary, values).costing(Some(cost))
+        ProbeResult::new(Verdict::Warn, summary, values).costing(Some(cost))
     } else {
         let summary = "a request in two segments gets its response as soon as it is complete";
-        Found::new(Verdict::Pass, summary, values)
+        ProbeResult::new(Verdict::Pass, summary, values)
     };
     Ok(found.shown_by(shown.as_ref()))
 }
 
-fn ask(
+fn request(
     in_two: bool,
-    current: &mut Option<Conversation>,
+    current: &mut Option<HttpConnection>,
     client: &mut Client,
     facts: &mut Facts,
-) -> Result<Exchange, Trouble> {
-    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = match current.take().filter(Conversation::takes_more) {
-        Some(conversation) => conversation,
+) -> Result<Exchange, ExchangeError> {
+    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut connection = match current.take().filter(HttpConnection::accepts_requests) {
+        Some(connection) => connection,
         None => client.open(Receiver::ETHERNET)?,
     };
     let sent = if in_two {
-        let middle = ask.bytes().len() / 2;
-        conversation.send_in_two(&ask, middle, PAUSE + facts.rtt, &mut client.budget)?
+        let middle = request.bytes().len() / 2;
+        connection.send_in_two(&request, middle, PAUSE + facts.rtt, &mut client.budget)?
     } else {
-        conversation.send(std::slice::from_ref(&ask), &mut client.budget)?
+        connection.send(std::slice::from_ref(&request), &mut client.budget)?
     };
-    let exchange = conversation.receive(sent, &client.budget)?;
+    let exchange = connection.receive(sent, &client.budget)?;
     facts.note(&exchange);
-    *current = Some(conversation);
+    *current = Some(connection);
     Ok(exchange)
 }
 

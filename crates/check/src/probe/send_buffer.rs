@@ -3,19 +3,19 @@
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Facts, Found,
+    Facts, ProbeResult,
     flight::{Flight, View},
 };
 use crate::{
     card::{Bound, SendBuffer, Verdict},
-    conversation::{Client, Trouble},
+    http_client::{Client, ExchangeError},
     stack::{Acknowledge, Receiver},
 };
 
 /// One connection: the window grows under prompt ACKs, then a flight is counted; twice.
-pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, ExchangeError> {
     let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, SendBuffer::default()));
+        |summary: String| Ok(ProbeResult::new(Verdict::Unknown, summary, SendBuffer::default()));
     let view = match View::of(client, facts) {
         Ok(view @ View::Withholding(_)) => view,
         Ok(View::Bursts(_)) => return unknown("needs --stack ackwise".to_owned()),
@@ -28,17 +28,17 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
              with --paths"
         ));
     }
-    let ask = client.get(&page, Some(ConnectionOption::KeepAlive))?;
-    let mut conversation = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
+    let request = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let mut connection = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;
     for _ in 0..2 {
         for acknowledge in [Acknowledge::Promptly, view.acknowledge()] {
-            if conversation.requests() > 0 && !conversation.takes_more() {
+            if connection.requests() > 0 && !connection.accepts_requests() {
                 return unknown("the server closes the connection".to_owned());
             }
-            conversation.set_acknowledge(acknowledge);
-            shown = Some(conversation.ask(&ask, &mut client.budget)?);
+            connection.set_acknowledge(acknowledge);
+            shown = Some(connection.request(&request, &mut client.budget)?);
         }
         flights.extend(shown.as_ref().and_then(|exchange| view.first_flight(exchange)));
     }
@@ -46,7 +46,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<Found, Trouble
     Ok(report(first, second).shown_by(shown.as_ref()))
 }
 
-fn report(first: Flight, second: Flight) -> Found {
+fn report(first: Flight, second: Flight) -> ProbeResult {
     let bound = bound(first, second);
     let bytes = first.bytes.max(second.bytes);
     let values = SendBuffer { flight_bytes: Some(bytes), bound: Some(bound) };
@@ -59,7 +59,7 @@ fn report(first: Flight, second: Flight) -> Found {
         }
     };
     let summary = format!("a flight of {} KB, limited by {why}", bytes / 1000);
-    Found::new(Verdict::Pass, summary, values)
+    ProbeResult::new(Verdict::Pass, summary, values)
 }
 
 fn bound(first: Flight, second: Flight) -> Bound {

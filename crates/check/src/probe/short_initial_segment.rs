@@ -13,20 +13,21 @@ use ackwise_http::ConnectionOption;
 use ackwise_tcp::Timestamps;
 
 use super::{
-    Facts, Found,
-    follow::{self, Arm, Delays, Hint, ROUNDS_MAX, Release, Trial},
+    Facts, ProbeResult,
+    follow::{self, Arm, Delays, ROUNDS_MAX, Release, Trial, TrialOutcome},
     ms,
 };
 use crate::{
     card::{ShortInitialSegment, Verdict},
-    conversation::{Client, Exchange, Page, Stall, Trouble},
+    http_client::{Client, Exchange, ExchangeError, Page, Stall},
     stack::{Acknowledge, Receiver},
 };
 
 /// New connections with a window of two segments, ACKs withheld for two different times.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
-    let unknown =
-        |summary: String| Ok(Found::new(Verdict::Unknown, summary, ShortInitialSegment::default()));
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+    let unknown = |summary: String| {
+        Ok(ProbeResult::new(Verdict::Unknown, summary, ShortInitialSegment::default()))
+    };
     let capabilities = client.capabilities();
     let Some(delays) = Delays::within(capabilities) else {
         return unknown("this stack cannot withhold ACKs".to_owned());
@@ -58,14 +59,14 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
                 "a response begins with a short segment and then waits for our delayed ACK";
             if let Some(cost) = cost.map(ms) {
                 let summary = format!("{begins}: {cost:.0} ms");
-                Found::new(Verdict::Fail, summary, values).costing(Some(cost))
+                ProbeResult::new(Verdict::Fail, summary, values).costing(Some(cost))
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
                     "{begins} ({stall:.0} ms) if the window is two segments and the receiver counts \
                      bytes, as BSD did; a receiver that acknowledges every second segment avoids it"
                 );
-                Found::new(Verdict::Warn, summary, values)
+                ProbeResult::new(Verdict::Warn, summary, values)
             }
         }
         Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
@@ -77,7 +78,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         Release::NotHeld => {
             let summary = "a response does not wait for our ACK at its start";
-            Found::new(Verdict::Pass, summary, values(Some(0.0)))
+            ProbeResult::new(Verdict::Pass, summary, values(Some(0.0)))
         }
         Release::Undecided => {
             return unknown(
@@ -87,7 +88,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
         }
         Release::Other | Release::Timer => {
             let summary = "a response pauses at its start, but not for our ACK";
-            Found::new(Verdict::Pass, summary, values(None))
+            ProbeResult::new(Verdict::Pass, summary, values(None))
         }
     };
     Ok(found.shown_by(shown.as_ref()))
@@ -96,7 +97,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Tro
 /// What the stall costs, beyond what the application takes in any case, if our ACK ends it and that is
 /// worth the name.
 fn cost((release, trials): &(Release, Vec<Trial>)) -> Option<Duration> {
-    follow::lost(trials, Arm::Long, trials)
+    follow::extra_delay(trials, Arm::Long, trials)
         .filter(|cost| *release == Release::Ack && *cost >= follow::STALL)
 }
 
@@ -113,12 +114,14 @@ impl Bench<'_> {
     fn study(
         &mut self,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<(Release, Vec<Trial>), Trouble> {
+    ) -> Result<(Release, Vec<Trial>), ExchangeError> {
         let mut trials = Vec::new();
         for _ in 0..SCREENINGS {
             trials.push(self.try_once(Arm::Long, acknowledge)?);
         }
-        let free = |trial: &Trial| trial.hint(self.facts.rtt, self.delays.trusted) == Hint::Free;
+        let free = |trial: &Trial| {
+            trial.outcome(self.facts.rtt, self.delays.trusted) == TrialOutcome::Free
+        };
         if trials.iter().all(free) {
             return Ok((Release::NotHeld, trials));
         }
@@ -137,17 +140,18 @@ impl Bench<'_> {
         &mut self,
         arm: Arm,
         acknowledge: fn(Duration) -> Acknowledge,
-    ) -> Result<Trial, Trouble> {
+    ) -> Result<Trial, ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
             arm => acknowledge(self.delays.of(arm)),
         };
         let window = u32::from(self.mss) * 2;
         let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
-        let ask = self.client.get(&self.page, Some(ConnectionOption::Close))?;
-        let mut conversation = self.client.open(receiver)?;
+        let request = self.client.get(&self.page, Some(ConnectionOption::Close))?;
+        let mut connection = self.client.open(receiver)?;
         let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
-        let exchange = conversation.ask_beginning(&ask, beginning, &mut self.client.budget)?;
+        let exchange =
+            connection.request_beginning(&request, beginning, &mut self.client.budget)?;
         self.facts.note(&exchange);
         let stall = initial_stall(&exchange, self.mss);
         let trial = Trial::of(arm, stall, &exchange);

@@ -2,51 +2,51 @@
 
 use ackwise_http::ConnectionOption;
 
-use super::{Facts, Found, follow::Delays};
+use super::{Facts, ProbeResult, follow::Delays};
 use crate::{
     card::{SplitHead, Verdict},
-    conversation::{Client, Line, Trouble},
+    http_client::{Client, ExchangeError, ReusedConnection},
     stack::{Acknowledge, Receiver},
 };
 
 /// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
 /// way, so one sighting proves a split and only several merged reads speak against it.
-pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<Found, Trouble> {
+pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
-    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
-    let mut line = Line::new(Receiver::ETHERNET);
+    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let both = [withheld, Acknowledge::Promptly];
     // Where segments are seen as they are, one more answer, on a used connection, is enough.
     let looks = if client.capabilities().segments { 1 } else { LOOKS };
     for acknowledge in both.into_iter().cycle().take(looks) {
         if facts.split_seen.is_none() {
-            facts.note(&line.ask(&ask, acknowledge, client)?);
+            facts.note(&reused.request(&request, acknowledge, client)?);
         }
     }
     Ok(decide(facts, client.capabilities().segments))
 }
 
-fn decide(facts: &Facts, exact: bool) -> Found {
+fn decide(facts: &Facts, exact: bool) -> ProbeResult {
     let first = &facts.first;
     let head_bytes = first.head.end - first.head.start;
     let values = |split: Option<bool>| SplitHead { split, head_bytes: Some(head_bytes) };
     if first.content == 0 {
         let summary = "the response has no body, so the head cannot be separate";
-        return Found::new(Verdict::Unknown, summary, values(None));
+        return ProbeResult::new(Verdict::Unknown, summary, values(None));
     }
     match &facts.split_seen {
         Some(exchange) => {
             let summary = format!(
                 "the head of {head_bytes} bytes is sent in its own segment: one more packet per response, and Nagle's algorithm can hold the body"
             );
-            Found::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
+            ProbeResult::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
         }
         None => {
             let how = if exact { "" } else { ", as far as socket reads show" };
             let summary = format!("head and body share segments{how}");
-            Found::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
+            ProbeResult::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
         }
     }
 }

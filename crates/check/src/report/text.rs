@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 
 use ackwise_report::{
     Name, escape,
-    layout::{block, hanging, milliseconds},
+    layout::{block, hanging_indent, milliseconds},
 };
 use anstyle::{AnsiColor, Style};
 
@@ -35,10 +35,10 @@ impl Text {
     pub const WIDE: usize = 100;
 
     fn write(self, out: &mut String, report: &Report) -> fmt::Result {
-        writeln!(out, "{}", hanging(&report.conclusion(), 0, self.width))?;
+        writeln!(out, "{}", hanging_indent(&report.conclusion(), 0, self.width))?;
         for surprise in &report.surprises {
             let line = format!("Unexpected: {}", escape::controls(surprise));
-            writeln!(out, "{FAIL}{}{FAIL:#}", hanging(&line, 2, self.width))?;
+            writeln!(out, "{FAIL}{}{FAIL:#}", hanging_indent(&line, 2, self.width))?;
         }
         match &report.cards[..] {
             [left, right] => self.side_by_side(out, left, right)?,
@@ -69,7 +69,7 @@ impl Text {
         let verdict = column(*verdict);
         let cost = cost_ms.map_or_else(|| "-".to_owned(), milliseconds);
         let summary = escape::controls(summary);
-        let summary = hanging(&summary, 0, self.width - SUMMARY_AT);
+        let summary = hanging_indent(&summary, 0, self.width - SUMMARY_AT);
         let mut summary = summary.lines();
         let first = summary.next().unwrap_or_default();
         writeln!(out, "  {verdict}  {id:ID$}  {cost:>COST$}  {first}")?;
@@ -122,7 +122,7 @@ impl Text {
             "Page time over one persistent connection with kernel sockets, median of {} pages (quartiles):",
             first.paper_1996.pages
         );
-        writeln!(out, "\n{}", hanging(&heading, 2, self.width))?;
+        writeln!(out, "\n{}", hanging_indent(&heading, 2, self.width))?;
         for row in &rows {
             let [old, new] = [row.paper_1996, row.fixed].map(pages::median_and_quartiles);
             let ratio = row.ratio();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use ackwise_report::{Target, Unresolved};
 
 use crate::{
-    conversation::Trouble,
+    http_client::ExchangeError,
     stack::{ConnectError, TransportError},
 };
 
@@ -17,20 +17,20 @@ pub enum CheckError {
     #[error(transparent)]
     Unresolved(#[from] Unresolved),
     /// There is no connection, or no answer on it that is HTTP.
-    #[error("{}", unanswered(*server, trouble))]
+    #[error("{}", unanswered(*server, error))]
     Unanswered {
         /// The address.
         server: SocketAddr,
         /// What went wrong.
-        trouble: Trouble,
+        error: ExchangeError,
     },
     /// What answers a request in clear text looks like TLS.
-    #[error("{} (if the server expects TLS, check {url})", unanswered(*server, trouble))]
+    #[error("{} (if the server expects TLS, check {url})", unanswered(*server, error))]
     PerhapsTls {
         /// The address.
         server: SocketAddr,
         /// What went wrong.
-        trouble: Trouble,
+        error: ExchangeError,
         /// What to check instead.
         url: String,
     },
@@ -55,29 +55,29 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    pub(super) fn unanswered(server: SocketAddr, trouble: Trouble, page: &Target) -> Self {
-        match !page.is_secure() && trouble.hints_at_tls() {
-            true => Self::PerhapsTls { server, trouble, url: page.with_other_scheme().to_string() },
-            false => Self::Unanswered { server, trouble },
+    pub(super) fn unanswered(server: SocketAddr, error: ExchangeError, page: &Target) -> Self {
+        match !page.is_secure() && error.hints_at_tls() {
+            true => Self::PerhapsTls { server, error, url: page.with_other_scheme().to_string() },
+            false => Self::Unanswered { server, error },
         }
     }
 
     /// Whether another address of the same name may have a server.
-    pub(super) fn is_about_the_address(&self) -> bool {
-        let Self::Unanswered { trouble, .. } = self else { return false };
+    pub(super) fn may_differ_by_address(&self) -> bool {
+        let Self::Unanswered { error, .. } = self else { return false };
         matches!(
-            trouble,
-            Trouble::Connect(
+            error,
+            ExchangeError::Connect(
                 ConnectError::Refused(_) | ConnectError::TimedOut(..) | ConnectError::System(..)
-            ) | Trouble::Transport(TransportError::TimedOut)
+            ) | ExchangeError::Transport(TransportError::TimedOut)
         )
     }
 }
 
-fn unanswered(server: SocketAddr, trouble: &Trouble) -> String {
-    match trouble {
+fn unanswered(server: SocketAddr, error: &ExchangeError) -> String {
+    match error {
         // It names the address itself.
-        Trouble::Connect(error) => error.to_string(),
-        _ => format!("{server}: {trouble}"),
+        ExchangeError::Connect(error) => error.to_string(),
+        _ => format!("{server}: {error}"),
     }
 }

@@ -6,32 +6,37 @@ use ackwise_http::ConnectionOption;
 
 use super::Options;
 use crate::{
-    conversation::{Client, Conversation, Exchange, Trouble},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection},
     probe::{Facts, Idle},
     stack::Receiver,
 };
 
 /// A connection on which nothing is asked any more.
 pub(super) struct IdleWatch {
-    connection: Conversation,
+    connection: HttpConnection,
     since: Instant,
 }
 
 impl IdleWatch {
-    pub(super) fn new(connection: Conversation) -> Self {
+    pub(super) fn new(connection: HttpConnection) -> Self {
         let since = connection.now();
         Self { connection, since }
     }
 
     /// Takes note if the server has closed it by now.
-    pub(super) fn glance(&mut self) {
+    pub(super) fn poll_close(&mut self) {
         let now = self.connection.now();
-        self.connection.listen(now);
+        self.connection.observe_until(now);
     }
 
     /// Waits for the server to close it: until the server's own announcement makes that needless, or
     /// until [`Options::max_wait`], or as long as the budget allows if a reserve is kept.
-    pub(super) fn watch(&mut self, client: &mut Client, facts: &Facts, options: &Options) -> Idle {
+    pub(super) fn wait_for_close(
+        &mut self,
+        client: &mut Client,
+        facts: &Facts,
+        options: &Options,
+    ) -> Idle {
         let mut announced = announces(&facts.first);
         if !facts.first.persists() {
             // By default it was closed; one that persists on request starts to be idle only now.
@@ -46,9 +51,9 @@ impl IdleWatch {
         if !announced || options.thorough {
             let reserve = client.budget.time_left(client.now()) / RESERVE;
             let latest = client.now() + client.budget.time_left(client.now()) - reserve;
-            self.connection.listen((self.since + options.max_wait).min(latest));
+            self.connection.observe_until((self.since + options.max_wait).min(latest));
         }
-        self.glance();
+        self.poll_close();
         self.outcome()
     }
 
@@ -64,14 +69,14 @@ fn announces(exchange: &Exchange) -> bool {
     exchange.head.keep_alive.is_some_and(|said| said.timeout.is_some())
 }
 
-fn reopen(client: &mut Client, facts: &Facts) -> Result<(Conversation, Exchange), Trouble> {
-    let ask = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+fn reopen(client: &mut Client, facts: &Facts) -> Result<(HttpConnection, Exchange), ExchangeError> {
+    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
-    let exchange = connection.ask(&ask, &mut client.budget)?;
+    let exchange = connection.request(&request, &mut client.budget)?;
     if exchange.persists() {
         Ok((connection, exchange))
     } else {
-        Err(Trouble::ClosedUnanswered(None))
+        Err(ExchangeError::ClosedUnanswered(None))
     }
 }
 

@@ -30,7 +30,7 @@ pub enum Progress {
 }
 
 /// Asks all questions that `options` want, and sorts the answers as the card shows them.
-pub(super) fn carry_out(
+pub(super) fn run_probes(
     reached: Reached,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
@@ -40,10 +40,10 @@ pub(super) fn carry_out(
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
-        if step.needs_idle && facts.idle.is_none() && facts.unended().is_none() {
-            facts.idle = Some(idle.watch(&mut client, &facts, options));
+        if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
+            facts.idle = Some(idle.wait_for_close(&mut client, &facts, options));
         }
-        idle.glance();
+        idle.poll_close();
         let now = client.now();
         let time = client.budget.time_left(now).mul_f64(step.share);
         let all = client.budget.clone();

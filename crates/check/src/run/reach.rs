@@ -7,7 +7,10 @@ use ackwise_report::Target;
 
 use super::{CheckError, Options, idle::IdleWatch};
 use crate::{
-    conversation::{Budget, Client, Conversation, Exchange, Line, Page, TlsSettings, Trouble},
+    http_client::{
+        Budget, Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection,
+        TlsSettings,
+    },
     probe::Facts,
     stack::{Acknowledge, Receiver, Stack},
 };
@@ -39,7 +42,7 @@ pub(super) fn reach(
     let mut chain = vec![page.path().to_owned()];
     let (first, idle) = loop {
         let (first, idle) = first_answer(&mut client, &page)
-            .map_err(|trouble| CheckError::unanswered(server, trouble, &page))?;
+            .map_err(|error| CheckError::unanswered(server, error, &page))?;
         match redirect(&page, &first) {
             None => break (first, idle),
             Some(Err(note)) => {
@@ -60,13 +63,13 @@ pub(super) fn reach(
     notes.extend(remarks(target, &page, &first));
     let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
     let idle = IdleWatch::new(idle);
-    let mut line = Line::new(Receiver::ETHERNET);
+    let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     for path in &options.paths {
         let other = Page::whole(path);
         let answer = client
             .get(&other, Some(ConnectionOption::KeepAlive))
-            .and_then(|ask| line.ask(&ask, Acknowledge::Promptly, &mut client))
-            .map_err(|trouble| CheckError::Unanswered { server, trouble })?;
+            .and_then(|request| reused.request(&request, Acknowledge::Promptly, &mut client))
+            .map_err(|error| CheckError::Unanswered { server, error })?;
         facts.others.push((other, answer.content));
     }
     facts.thorough = options.thorough;
@@ -82,11 +85,14 @@ fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings
         .map_err(CheckError::Options)
 }
 
-fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Conversation), Trouble> {
-    let ask = client.get(&Page::whole(page.path()), None)?;
-    let mut conversation = client.open(Receiver::ETHERNET)?;
-    let exchange = conversation.ask(&ask, &mut client.budget)?;
-    Ok((exchange, conversation))
+fn first_answer(
+    client: &mut Client,
+    page: &Target,
+) -> Result<(Exchange, HttpConnection), ExchangeError> {
+    let request = client.get(&Page::whole(page.path()), None)?;
+    let mut connection = client.open(Receiver::ETHERNET)?;
+    let exchange = connection.request(&request, &mut client.budget)?;
+    Ok((exchange, connection))
 }
 
 /// Where the response leads: to another page of this server, or, with a note, to where we do not go.

@@ -27,7 +27,7 @@ use ackwise_tcp::{
 use stream::InOrder;
 
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Happening, Receiver, Stack,
+    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
     TransportError,
 };
 use crate::card::StackName;
@@ -104,7 +104,7 @@ impl Stack for AckwiseStack {
             acknowledged: 0,
             fin: None,
             over: false,
-            happenings: VecDeque::new(),
+            events: VecDeque::new(),
         }))
     }
 }
@@ -152,7 +152,7 @@ struct AckwiseConnection {
     fin: Option<u64>,
     /// The end of the connection was told.
     over: bool,
-    happenings: VecDeque<Happening>,
+    events: VecDeque<StackEvent>,
 }
 
 impl AckwiseConnection {
@@ -199,7 +199,7 @@ impl AckwiseConnection {
         if len > 0 {
             let fresh = usize::try_from(self.stream.arrive(offset, len)).unwrap_or(usize::MAX);
             let bytes = self.bytes.drain(..fresh.min(self.bytes.len())).collect();
-            self.happenings.push_back(Happening::Arrived(Arrival {
+            self.events.push_back(StackEvent::Arrived(Arrival {
                 at,
                 offset,
                 bytes,
@@ -208,20 +208,20 @@ impl AckwiseConnection {
             }));
         }
         if self.fin.take_if(|end| *end == self.stream.end()).is_some() {
-            self.happenings.push_back(Happening::PeerClosed { at });
+            self.events.push_back(StackEvent::PeerClosed { at });
         }
     }
 
     fn left(&mut self, at: Instant, entry: &Traced) {
         if let Some(up_to) = entry.acknowledges.filter(|up_to| *up_to > self.acknowledged) {
             self.acknowledged = up_to;
-            self.happenings.push_back(Happening::Acknowledged { at, up_to });
+            self.events.push_back(StackEvent::Acknowledged { at, up_to });
         }
     }
 
     fn end(&mut self, at: Instant, error: TransportError) {
         if !std::mem::replace(&mut self.over, true) {
-            self.happenings.push_back(Happening::Broken { at, error });
+            self.events.push_back(StackEvent::Broken { at, error });
         }
     }
 }
@@ -261,11 +261,11 @@ impl Connection for AckwiseConnection {
         }
     }
 
-    fn next(&mut self, deadline: Instant) -> Option<Happening> {
+    fn next(&mut self, deadline: Instant) -> Option<StackEvent> {
         loop {
             self.look();
-            if let Some(happening) = self.happenings.pop_front() {
-                return Some(happening);
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
             }
             if self.over || Instant::now() >= deadline {
                 return None;

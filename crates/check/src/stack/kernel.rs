@@ -4,8 +4,8 @@
 //! SACK out of the offer, withhold an ACK longer than the kernel's own delayed-ACK timer, or make up
 //! segments. [`Capabilities`] says so and the probes draw their conclusions.
 
+mod pending_ack;
 mod receive;
-mod withhold;
 
 use std::{
     collections::VecDeque,
@@ -21,9 +21,9 @@ use nix::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use self::{receive::Receiving, withhold::Withheld};
+use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Happening, Receiver, Stack,
+    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
     TransportError,
 };
 use crate::card::StackName;
@@ -40,7 +40,7 @@ impl Stack for KernelStack {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             segments: false,
-            longest_delay: withhold::LONGEST,
+            longest_delay: pending_ack::LONGEST,
             without_sack: false,
             crafted_segments: false,
         }
@@ -52,7 +52,7 @@ impl Stack for KernelStack {
         receiver: Receiver,
         deadline: Instant,
     ) -> Result<Box<dyn Connection>, ConnectError> {
-        receive::warm_up();
+        receive::enable_timestamps();
         let begun = Instant::now();
         let socket = open(server, receiver, deadline).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => ConnectError::Refused(server),
@@ -61,13 +61,13 @@ impl Stack for KernelStack {
         })?;
         Ok(Box::new(KernelConnection {
             receiving: Receiving::new(&socket),
-            withheld: Withheld::new(receiver.acknowledge, &socket),
+            pending_ack: PendingAck::new(receiver.acknowledge, &socket),
             socket,
             handshake: begun.elapsed(),
             received: 0,
             active: begun,
             half: Half::Open,
-            happenings: VecDeque::new(),
+            events: VecDeque::new(),
         }))
     }
 }
@@ -98,14 +98,14 @@ fn open(server: SocketAddr, receiver: Receiver, deadline: Instant) -> io::Result
 struct KernelConnection {
     socket: Socket,
     receiving: Receiving,
-    withheld: Withheld,
+    pending_ack: PendingAck,
     handshake: Duration,
     received: u64,
     /// When something was last sent or received.
     active: Instant,
     half: Half,
     /// At most a few: one read's worth.
-    happenings: VecDeque<Happening>,
+    events: VecDeque<StackEvent>,
 }
 
 /// The server's direction of the connection.
@@ -125,7 +125,7 @@ impl Connection for KernelConnection {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), TransportError> {
         let deadline = Instant::now() + SEND_LIMIT;
-        self.happenings.extend(self.withheld.carried(self.received, Instant::now()));
+        self.events.extend(self.pending_ack.carried(self.received, Instant::now()));
         while !bytes.is_empty() {
             match self.socket.send(bytes) {
                 Ok(sent) => bytes = &bytes[sent..],
@@ -138,27 +138,27 @@ impl Connection for KernelConnection {
                 Err(error) => return Err(blame(&error)),
             }
         }
-        self.withheld.renew(&self.socket);
+        self.pending_ack.renew(&self.socket);
         self.active = Instant::now();
         Ok(())
     }
 
     fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
         let now = Instant::now();
-        self.happenings.extend(self.withheld.change(acknowledge, &self.socket, self.received, now));
+        self.events.extend(self.pending_ack.change(acknowledge, &self.socket, self.received, now));
     }
 
-    fn next(&mut self, deadline: Instant) -> Option<Happening> {
+    fn next(&mut self, deadline: Instant) -> Option<StackEvent> {
         loop {
-            if let Some(happening) = self.happenings.pop_front() {
-                return Some(happening);
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
             }
             if self.half == Half::Open && self.receive() {
                 continue;
             }
             let now = Instant::now();
-            self.happenings.extend(self.withheld.fire(&self.socket, self.received, now));
-            if !self.happenings.is_empty() {
+            self.events.extend(self.pending_ack.fire(&self.socket, self.received, now));
+            if !self.events.is_empty() {
                 continue;
             }
             if now >= deadline {
@@ -185,21 +185,21 @@ impl KernelConnection {
         match self.receiving.read(&self.socket) {
             Ok((at, [])) => {
                 self.half = Half::Closed;
-                self.happenings.push_back(Happening::PeerClosed { at });
+                self.events.push_back(StackEvent::PeerClosed { at });
             }
             Ok((at, bytes)) => {
                 let (offset, bytes) = (self.received, bytes.to_vec());
                 let len = u32::try_from(bytes.len()).expect("a read is smaller than its buffer");
                 self.received += u64::from(len);
                 self.active = Instant::now();
-                self.happenings.push_back(Happening::Arrived(Arrival {
+                self.events.push_back(StackEvent::Arrived(Arrival {
                     at,
                     offset,
                     bytes,
                     len,
                     retransmission: false,
                 }));
-                self.happenings.extend(self.withheld.arrived(&self.socket, self.received, at));
+                self.events.extend(self.pending_ack.arrived(&self.socket, self.received, at));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -210,7 +210,7 @@ impl KernelConnection {
 
     /// Waits for the socket, the withheld ACK or `deadline`, whichever is first; may return early.
     fn rest(&mut self, deadline: Instant, now: Instant) {
-        let until = self.withheld.due().map_or(deadline, |due| due.min(deadline));
+        let until = self.pending_ack.due().map_or(deadline, |due| due.min(deadline));
         match self.half {
             // Two segments that follow each other closely merge into one read unless the reader is
             // awake when the first one comes.
@@ -233,7 +233,7 @@ impl KernelConnection {
 
     fn break_off(&mut self, error: TransportError) {
         self.half = Half::Gone;
-        self.happenings.push_back(Happening::Broken { at: Instant::now(), error });
+        self.events.push_back(StackEvent::Broken { at: Instant::now(), error });
     }
 }
 

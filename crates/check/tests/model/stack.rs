@@ -11,7 +11,7 @@ use std::{
 use ackwise_check::{
     card::StackName,
     stack::{
-        Acknowledge, Arrival, Capabilities, ConnectError, Connection, Happening, Receiver, Stack,
+        Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
         TransportError,
     },
 };
@@ -86,7 +86,7 @@ impl Stack for ModelStack {
             clock: Rc::clone(&self.clock),
             events: BTreeMap::new(),
             numbered: 0,
-            happenings: VecDeque::new(),
+            received: VecDeque::new(),
             closing: false,
         }))
     }
@@ -113,7 +113,7 @@ struct ModelConnection {
     /// Events of one moment in the order in which they were made.
     events: BTreeMap<(Instant, u64), Event>,
     numbered: u64,
-    happenings: VecDeque<Happening>,
+    received: VecDeque<StackEvent>,
     /// The server closes when everything has been sent, or has done so.
     closing: bool,
 }
@@ -142,10 +142,10 @@ impl Connection for ModelConnection {
         }
     }
 
-    fn next(&mut self, deadline: Instant) -> Option<Happening> {
+    fn next(&mut self, deadline: Instant) -> Option<StackEvent> {
         loop {
-            if let Some(happening) = self.happenings.pop_front() {
-                return Some(happening);
+            if let Some(event) = self.received.pop_front() {
+                return Some(event);
             }
             let event = self.events.first_key_value().map(|((at, _), _)| *at);
             let ack = self.receiving.due();
@@ -180,7 +180,7 @@ impl ModelConnection {
     /// All that has come is acknowledged, by a segment of its own or by one with bytes.
     fn acknowledge(&mut self, now: Instant) -> u64 {
         let up_to = self.receiving.acknowledge();
-        self.happenings.push_back(Happening::Acknowledged { at: now, up_to });
+        self.received.push_back(StackEvent::Acknowledged { at: now, up_to });
         up_to
     }
 
@@ -210,13 +210,13 @@ impl ModelConnection {
                 let len = u32::try_from(bytes.len()).expect("at most an MSS");
                 self.receiving.arrived(len.into(), now);
                 let arrival = Arrival { at: now, offset, bytes, len, retransmission: false };
-                self.happenings.push_back(Happening::Arrived(arrival));
+                self.received.push_back(StackEvent::Arrived(arrival));
                 return;
             }
-            Event::Fin => self.happenings.push_back(Happening::PeerClosed { at: now }),
+            Event::Fin => self.received.push_back(StackEvent::PeerClosed { at: now }),
             Event::Reset => self
-                .happenings
-                .push_back(Happening::Broken { at: now, error: TransportError::Reset }),
+                .received
+                .push_back(StackEvent::Broken { at: now, error: TransportError::Reset }),
             Event::Wake => {}
         }
         self.transmit(now);

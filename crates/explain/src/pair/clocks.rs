@@ -15,7 +15,7 @@ use ackwise_capture::{analysis::Analysis, decode::Seen};
 use ackwise_cause::Direction;
 use ackwise_tcp::{Flags, Instant, SeqNumber, Timestamps};
 
-use super::Apart;
+use super::PairError;
 use crate::joined::{Clocks, Minute};
 
 /// The ends of a connection as the client's capture has them, and as the server's has them.
@@ -98,7 +98,7 @@ pub(super) fn compare(
     client: &Sightings,
     server: &Sightings,
     analysis: &Analysis,
-) -> Result<(Clocks, Names), Apart> {
+) -> Result<(Clocks, Names), PairError> {
     let connections: Connections =
         analysis.connections.iter().map(|it| [it.client, it.server]).collect();
     let mut common = Common::default();
@@ -153,10 +153,10 @@ impl Common {
         self.names.insert(client, server);
     }
 
-    fn clocks(&self) -> Result<Clocks, Apart> {
+    fn clocks(&self) -> Result<Clocks, PairError> {
         match self.packets {
-            [0, _] => return Err(Apart::NothingToServer),
-            [_, 0] => return Err(Apart::NothingToClient),
+            [0, _] => return Err(PairError::NothingToServer),
+            [_, 0] => return Err(PairError::NothingToClient),
             _ => {}
         }
         let minute = |(number, least): (&u64, &[Option<i128>; 2])| {
@@ -167,7 +167,7 @@ impl Common {
         if minutes.is_empty() {
             minutes.extend(self.whole());
         }
-        Clocks::of(minutes, self.packets).ok_or(Apart::Contradiction)
+        Clocks::of(minutes, self.packets).ok_or(PairError::Contradiction)
     }
 
     /// All of it as one minute, if no minute has packets in both directions.
@@ -199,7 +199,10 @@ mod tests {
         sightings
     }
 
-    fn compared(client: &[(u32, bool, u64)], server: &[(u32, bool, u64)]) -> Result<Clocks, Apart> {
+    fn compared(
+        client: &[(u32, bool, u64)],
+        server: &[(u32, bool, u64)],
+    ) -> Result<Clocks, PairError> {
         let analysis = Analyser::default().finish();
         compare(&sightings(client), &sightings(server), &analysis).map(|it| it.0)
     }
@@ -231,9 +234,13 @@ mod tests {
     fn what_cannot_be_is_no_answer() {
         let (there, back) = ((1, true, 1_000), (2, false, 1_020));
         for (client, server, error) in [
-            (vec![there, back], vec![], Apart::NothingToServer),
-            (vec![there, back], vec![(1, true, 1_010)], Apart::NothingToClient),
-            (vec![(1, true, 1_010), (2, false, 1_010)], vec![there, back], Apart::Contradiction),
+            (vec![there, back], vec![], PairError::NothingToServer),
+            (vec![there, back], vec![(1, true, 1_010)], PairError::NothingToClient),
+            (
+                vec![(1, true, 1_010), (2, false, 1_010)],
+                vec![there, back],
+                PairError::Contradiction,
+            ),
         ] {
             assert_eq!(compared(&client, &server).unwrap_err(), error);
         }

@@ -86,8 +86,8 @@ impl<'a> Theirs<'a> {
             let theirs = &server.connections[index];
             let [from, until] =
                 [theirs.first_seen, theirs.last_seen].map(|at| clocks.at_client(at));
-            let slack = clocks.slack() + ours.round_trip;
-            from <= ours.last_seen + slack && ours.first_seen <= until + slack
+            let max_error = clocks.max_error() + ours.round_trip;
+            from <= ours.last_seen + max_error && ours.first_seen <= until + max_error
         })?;
         candidates.remove(place)
     }
@@ -95,7 +95,7 @@ impl<'a> Theirs<'a> {
     /// The same exchange on the connection with this index.
     fn exchange(&mut self, connection: usize, ours: &ExchangeResult) -> Option<&'a ExchangeResult> {
         let round_trip = self.server.connections[connection].round_trip;
-        let near = self.clocks.slack() + round_trip + Self::NEAR;
+        let near = self.clocks.max_error() + round_trip + Self::NEAR;
         let candidates = &mut self.exchanges[connection];
         let begun = |it: &ExchangeResult| self.clocks.at_client(it.start);
         // Both lists are in order: what is too early now stays too early.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::table::Numbers;
 
-/// A sentence of a paper, tried.
+/// A sentence of a paper, tested.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 pub struct Claim {
     /// A short name: the paper's and its own.
@@ -20,7 +20,7 @@ pub struct Claim {
     pub holds: Holds,
     /// What our runs gave.
     pub numbers: Numbers,
-    /// How it was tried, or why it was not.
+    /// How it was tested, or why it was not.
     pub remark: String,
 }
 
@@ -35,7 +35,7 @@ pub enum Holds {
     BySum,
     /// Not as the paper says.
     No,
-    /// It cannot be tried with what is here.
+    /// It cannot be tested with the simulator.
     NotTestable,
 }
 
@@ -94,14 +94,14 @@ impl Serialize for Holds {
 }
 
 /// What a paper says, and where.
-pub(super) struct Said {
+pub(super) struct Statement {
     pub(super) id: &'static str,
     pub(super) place: &'static str,
     pub(super) text: &'static str,
 }
 
-impl Said {
-    pub(super) fn tried(
+impl Statement {
+    pub(super) fn tested(
         self,
         holds: impl Into<Holds>,
         numbers: &[(&str, f64)],
@@ -113,7 +113,7 @@ impl Said {
         Claim { id, place, text, holds: holds.into(), numbers, remark: remark.into() }
     }
 
-    pub(super) fn untried(self, why: impl Into<String>) -> Claim {
-        self.tried(Holds::NotTestable, &[], why)
+    pub(super) fn untested(self, why: impl Into<String>) -> Claim {
+        self.tested(Holds::NotTestable, &[], why)
     }
 }

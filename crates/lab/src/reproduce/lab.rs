@@ -38,7 +38,7 @@ pub struct Outcome<O> {
 impl<O> Outcome<O> {
     /// Whether the case is the one with these names and values.
     #[must_use]
-    pub fn is(&self, labels: &[(&str, &str)]) -> bool {
+    pub fn matches(&self, labels: &[(&str, &str)]) -> bool {
         has(&self.labels, labels)
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{claim::Claim, table::Table};
+use super::{claim::Claim, table::ComparisonTable};
 
 /// A paper, or two versions of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -72,7 +72,7 @@ pub struct PaperResults {
     #[serde(skip)]
     pub paper: Paper,
     /// Its tables and figures, and tables of ours.
-    pub tables: Vec<Table>,
+    pub tables: Vec<ComparisonTable>,
     /// Its sentences.
     pub claims: Vec<Claim>,
 }

@@ -16,7 +16,7 @@ use ackwise_tcp::Instant;
 #[derive(Clone, Debug)]
 pub struct Stalls {
     sender: Side,
-    connections: BTreeMap<ConnectionId, Connection>,
+    connections: BTreeMap<ConnectionId, ConnectionAcks>,
     /// How many, on all connections.
     pub count: u64,
     /// How long they took together, from the last data that arrived to the ACK that left.
@@ -36,7 +36,7 @@ pub struct Stalls {
 
 /// What is known of one connection.
 #[derive(Clone, Copy, Debug, Default)]
-struct Connection {
+struct ConnectionAcks {
     sent: u64,
     received: u64,
     last_data: Option<Instant>,

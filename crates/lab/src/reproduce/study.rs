@@ -9,7 +9,7 @@ use super::{
     inputs::inputs,
     lab::{self, Outcome},
     stalls::Stalls,
-    table::{Case, CaseValue, Row, Table},
+    table::{Case, CaseValue, ComparisonTable, Row},
 };
 use crate::experiment::Labels;
 
@@ -37,7 +37,7 @@ pub struct Studied {
     /// Case by case.
     pub outcomes: Vec<Outcome<Stalls>>,
     /// The same as a table.
-    pub table: Table,
+    pub table: ComparisonTable,
 }
 
 impl Study {
@@ -60,7 +60,7 @@ pub fn table<O>(
     file: File,
     measures: &[Measure<O>],
     outcomes: &[Outcome<O>],
-) -> Table {
+) -> ComparisonTable {
     let rows = outcomes.iter().flat_map(|outcome| {
         measures.iter().map(|(name, measure)| Row {
             case: case(outcome),
@@ -70,7 +70,7 @@ pub fn table<O>(
         })
     });
     let (id, title) = (id.to_owned(), title.to_owned());
-    Table { id, title, notes: inputs(file.text), rows: rows.collect() }
+    ComparisonTable { id, title, notes: inputs(file.text), rows: rows.collect() }
 }
 
 impl Studied {
@@ -84,7 +84,7 @@ impl Studied {
         measure: fn(&Outcome<Stalls>) -> Option<f64>,
         labels: &[(&str, &str)],
     ) -> Result<f64, ReproduceError> {
-        let found = self.outcomes.iter().find(|outcome| outcome.is(labels)).and_then(measure);
+        let found = self.outcomes.iter().find(|outcome| outcome.matches(labels)).and_then(measure);
         found.ok_or_else(|| ReproduceError::NoCase { case: format!("{labels:?}") })
     }
 }

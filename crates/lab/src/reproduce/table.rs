@@ -5,9 +5,10 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-/// A comparison.
+/// Published values, ours and those of the model, side by side.
 #[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
-pub struct Table {
+#[schemars(rename = "Table")]
+pub struct ComparisonTable {
     /// That of the published table, or a name of ours for what nobody has published.
     pub id: String,
     /// What it shows.

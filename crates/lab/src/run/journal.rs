@@ -195,7 +195,7 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
     for (number, line) in text.split_inclusive('\n').enumerate() {
         match serde_json::from_str(line) {
             Ok(row) => {
-                expect_new_names(path, number + 1, &row)?;
+                reject_old_names(path, number + 1, &row)?;
                 rows.push(row);
             }
             Err(_) if !line.ends_with('\n') => {}
@@ -212,7 +212,7 @@ pub(super) fn rows_in(path: &Path, text: &str) -> Result<Vec<Row>, JournalError>
 }
 
 /// Rows with old names do not go together with new ones.
-pub(super) fn expect_new_names(path: &Path, line: usize, row: &Row) -> Result<(), JournalError> {
+pub(super) fn reject_old_names(path: &Path, line: usize, row: &Row) -> Result<(), JournalError> {
     match row.measures.keys().find_map(|name| rename_notice(name)) {
         Some(what) => Err(JournalError::OldName { path: path.to_owned(), line, what }),
         None => Ok(()),

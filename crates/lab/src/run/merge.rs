@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    journal::{JournalError, expect_new_names, rows_in},
+    journal::{JournalError, reject_old_names, rows_in},
     row::Row,
 };
 use crate::experiment::read_text;
@@ -113,7 +113,7 @@ fn read(path: &Path) -> Result<Vec<Row>, MergeError> {
         Ok(document) => {
             let rows = document.rows;
             // A document is not read by lines: its rows are all of one run.
-            rows.first().map_or(Ok(()), |row| expect_new_names(path, 1, row))?;
+            rows.first().map_or(Ok(()), |row| reject_old_names(path, 1, row))?;
             Ok(rows)
         }
         Err(_) => Ok(rows_in(path, &text)?),

@@ -18,13 +18,13 @@
 //! | [`pcap`] | a capture, as tcpdump would take it at one host |
 //! | [`explainer`] | what `explain` says of a run |
 //! | [`series`] | sequence numbers over time |
-//! | `live` | what such observers keep of a connection |
+//! | `open_connections` | what such observers keep of a connection |
 
 pub mod explainer;
 pub mod export;
 mod journal;
-mod live;
 mod merge;
+mod open_connections;
 pub mod pcap;
 pub mod record;
 mod row;

@@ -13,7 +13,7 @@ use ackwise_sim::{
 use ackwise_tcp::Instant;
 
 use self::addresses::{Addresses, Subnet, addresses};
-use super::live::Live;
+use super::open_connections::OpenConnections;
 
 /// Writes what one host sends and receives, as frames with their times; HTTP heads stand where the
 /// applications wrote them, bodies are zeros.
@@ -23,7 +23,7 @@ use super::live::Live;
 pub struct Capture<W> {
     file: SegmentWriter<W>,
     vantage: NodeId,
-    live: Live<Streams>,
+    open_connections: OpenConnections<Streams>,
     addresses: Addresses,
     failure: Option<CaptureError>,
 }
@@ -43,8 +43,8 @@ impl<W: Write> Capture<W> {
     /// If `output` takes nothing.
     pub fn new(output: W, snap_length: u32, vantage: NodeId) -> Result<Self, CaptureError> {
         let file = SegmentWriter::new(PcapWriter::new(output, snap_length)?);
-        let (live, addresses) = (Live::default(), Addresses::default());
-        Ok(Self { file, vantage, live, addresses, failure: None })
+        let (open_connections, addresses) = (OpenConnections::default(), Addresses::default());
+        Ok(Self { file, vantage, open_connections, addresses, failure: None })
     }
 
     /// Flushes, and says how many frames there are.
@@ -70,7 +70,7 @@ impl<W: Write> Capture<W> {
 
     fn try_write(&mut self, sighting: &Sighting<'_>, now: Instant) -> Result<(), CaptureError> {
         let Sighting { connection, from, hosts, transmit, congestion_window: _ } = *sighting;
-        let streams = &self.live.find(connection).notes;
+        let streams = &self.open_connections.find(connection).notes;
         let subnet = streams.client.map_or_else(Subnet::default, |(_, subnet)| subnet);
         let ends = addresses(connection, client_first(from, hosts), subnet);
         let [client, server] = ends.ok_or(CaptureError::TooManyHosts)?;
@@ -86,7 +86,7 @@ impl<W: Write> Observer for Capture<W> {
     fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
         let Sighting { connection, from, hosts, .. } = *sighting;
         let [client, _] = client_first(from, hosts);
-        let streams = &mut self.live.on_sent(sighting).notes;
+        let streams = &mut self.open_connections.on_sent(sighting).notes;
         streams.client.get_or_insert_with(|| (client, self.addresses.take(connection, client)));
         if hosts[0] == self.vantage {
             self.write(sighting, now);
@@ -97,23 +97,23 @@ impl<W: Write> Observer for Capture<W> {
         if sighting.hosts[1] == self.vantage {
             self.write(sighting, now);
         }
-        let conversation = self.live.find(sighting.connection);
-        if let Some(acknowledged) = conversation.acknowledged(sighting) {
+        let connection = self.open_connections.find(sighting.connection);
+        if let Some(acknowledged) = connection.acknowledged(sighting) {
             let receiver = sighting.from.other() as usize;
-            conversation.notes.contents[receiver].acknowledge(acknowledged);
+            connection.notes.contents[receiver].acknowledge(acknowledged);
         }
     }
 
     fn on_over(&mut self, connection: ConnectionId, _now: Instant) {
-        let over = self.live.on_over(connection);
-        if let Some((client, subnet)) = over.and_then(|conversation| conversation.notes.client) {
+        let over = self.open_connections.on_over(connection);
+        if let Some((client, subnet)) = over.and_then(|connection| connection.notes.client) {
             self.addresses.release(connection, client, subnet);
         }
     }
 
     fn on_message(&mut self, message: &Message, _now: Instant) {
         let Message { connection, from, offset, head, body, file } = *message;
-        let contents = &mut self.live.find(connection).notes.contents[from as usize];
+        let contents = &mut self.open_connections.find(connection).notes.contents[from as usize];
         match from {
             Side::Client => contents.insert_request(offset, u64::from(head) + body, file),
             Side::Server => contents.insert_response(offset, head, body),

@@ -12,7 +12,7 @@ use ackwise_sim::{
 };
 use ackwise_tcp::{Instant, Segment};
 
-use super::live::{Conversation, Live};
+use super::open_connections::{OpenConnection, OpenConnections};
 
 /// Writes every sighting of every connection as a line of CSV, see [`TimeSequence::COLUMNS`].
 ///
@@ -21,7 +21,7 @@ use super::live::{Conversation, Live};
 #[derive(Debug)]
 pub struct TimeSequence<W> {
     output: W,
-    live: Live<()>,
+    open_connections: OpenConnections<()>,
     rows: u64,
     failure: Option<io::Error>,
 }
@@ -42,7 +42,7 @@ impl<W: Write> TimeSequence<W> {
     /// If `output` takes nothing.
     pub fn new(mut output: W) -> io::Result<Self> {
         writeln!(output, "{}", Self::COLUMNS)?;
-        Ok(Self { output, live: Live::default(), rows: 0, failure: None })
+        Ok(Self { output, open_connections: OpenConnections::default(), rows: 0, failure: None })
     }
 
     /// Flushes, and says how many rows there are.
@@ -60,7 +60,7 @@ impl<W: Write> TimeSequence<W> {
         if self.failure.is_some() {
             return;
         }
-        let row = Row::new(sighting, self.live.find(sighting.connection));
+        let row = Row::new(sighting, self.open_connections.find(sighting.connection));
         match row.write(&mut self.output, event, sighting, now) {
             Ok(()) => self.rows += 1,
             Err(error) => self.failure = Some(error),
@@ -70,7 +70,7 @@ impl<W: Write> TimeSequence<W> {
 
 impl<W: Write> Observer for TimeSequence<W> {
     fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
-        self.live.on_sent(sighting);
+        self.open_connections.on_sent(sighting);
         self.write("sent", sighting, now);
     }
 
@@ -83,7 +83,7 @@ impl<W: Write> Observer for TimeSequence<W> {
     }
 
     fn on_over(&mut self, connection: ConnectionId, _now: Instant) {
-        self.live.on_over(connection);
+        self.open_connections.on_over(connection);
     }
 
     fn goes_on(&mut self, _now: Instant) -> bool {
@@ -99,13 +99,13 @@ struct Row {
 }
 
 impl Row {
-    fn new(sighting: &Sighting<'_>, conversation: &mut Conversation<()>) -> Self {
+    fn new(sighting: &Sighting<'_>, connection: &mut OpenConnection<()>) -> Self {
         let seq = match sighting.transmit.segment.flags.syn {
             true => Some(0),
-            false => conversation.position(sighting).map(|position| position + 1),
+            false => connection.position(sighting).map(|position| position + 1),
         };
-        let ack = conversation.acknowledged(sighting).map(|position| position + 1);
-        Self { seq, ack, window: conversation.window(sighting) }
+        let ack = connection.acknowledged(sighting).map(|position| position + 1);
+        Self { seq, ack, window: connection.window(sighting) }
     }
 
     fn write(

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    export::{Shown, csv, json, table, warnings},
+    export::{MeasureFilter, csv, json, table, warnings},
     *,
 };
 use crate::experiment::Experiment;
@@ -208,7 +208,7 @@ fn all_measures_are_known_by_name() {
 #[test]
 fn a_table_shows_what_was_asked_for() {
     let rows = all(&sweep(), &Options::default());
-    let text = table(&rows, &Shown::of(&sweep()));
+    let text = table(&rows, &MeasureFilter::of(&sweep()));
     let head = text.lines().next().unwrap_or_default();
     let columns: Vec<_> = head.split_whitespace().collect();
     let expected =
@@ -216,7 +216,7 @@ fn a_table_shows_what_was_asked_for() {
     assert_eq!(columns, expected);
     assert_eq!(text.lines().count(), 1 + 6 + 2, "{text}");
     assert!(text.contains(" ± "), "{text}");
-    let everything = Shown::patterns(vec!["*".to_owned()]);
+    let everything = MeasureFilter::patterns(vec!["*".to_owned()]);
     assert!(table(&rows[..1], &everything).contains("work.events"), "one case: a line each");
 }
 

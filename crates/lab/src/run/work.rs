@@ -62,8 +62,8 @@ pub enum Step<'a> {
     Planned(usize),
     /// A row is there: it was in the journal, or it was run.
     Finished(&'a Row),
-    /// How much is done of the rows under way, in rows: the sum of their shares of virtual time.
-    UnderWay(f64),
+    /// How much of the running rows is done, in rows: the sum of their shares of virtual time.
+    Running(f64),
 }
 
 /// Not all rows could be run. Those that were finished are in the journal, if there is one.
@@ -130,7 +130,7 @@ pub fn run_all(
     let team = Team { experiment, missing, next: AtomicUsize::new(0), stop: &options.stop };
     let failure = team.work(options.threads, &mut |message| {
         match message {
-            Message::UnderWay(share) => on_step(Step::UnderWay(share)),
+            Message::Running(share) => on_step(Step::Running(share)),
             Message::Finished(place, row) => {
                 if let Some(journal) = &mut journal {
                     journal.append(&row)?;
@@ -196,7 +196,7 @@ struct Team<'a> {
 
 /// What the threads tell.
 enum Message {
-    UnderWay(f64),
+    Running(f64),
     Finished(Place, Box<Row>),
 }
 
@@ -208,31 +208,31 @@ impl Team<'_> {
         tell: &mut dyn FnMut(Message) -> Result<(), RunAllError>,
     ) -> Result<(), RunAllError> {
         let threads = threads.get().min(self.missing.len()).min(Options::MOST_THREADS);
-        let given_up = AtomicBool::new(false);
+        let cancelled = AtomicBool::new(false);
         let clocks: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
         // A thread goes on when its last row is taken: what is not in the journal yet stays little.
         let (send, receive) = mpsc::sync_channel(0);
         thread::scope(|scope| {
             for clock in &clocks {
                 let send = send.clone();
-                let given_up = &given_up;
-                scope.spawn(move || self.one_after_the_other(clock, given_up, &send));
+                let cancelled = &cancelled;
+                scope.spawn(move || self.run_rows(clock, cancelled, &send));
             }
             drop(send);
             let outcome = self.listen(receive, &clocks, tell);
-            given_up.store(true, Ordering::Relaxed);
+            cancelled.store(true, Ordering::Relaxed);
             outcome
         })
     }
 
-    fn one_after_the_other(
+    fn run_rows(
         &self,
         clock: &AtomicU64,
-        given_up: &AtomicBool,
+        cancelled: &AtomicBool,
         send: &mpsc::SyncSender<Result<(Place, Box<Row>), RunAllError>>,
     ) {
         while let Some(&place) = self.missing.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let mut watch = Watch { stop: [self.stop, given_up], clock };
+            let mut watch = Watch { stop: [self.stop, cancelled], clock };
             if !watch.goes_on(Instant::EPOCH) {
                 // A run too short to be asked would else go on to the next one.
                 break;
@@ -262,7 +262,7 @@ impl Team<'_> {
                     tell(Message::Finished(place, row))?;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    tell(Message::UnderWay(share(clocks, self.experiment)))?;
+                    tell(Message::Running(share(clocks, self.experiment)))?;
                 }
                 Err(RecvTimeoutError::Disconnected) if finished < self.missing.len() => {
                     return Err(self.stopped());
@@ -288,8 +288,8 @@ impl Team<'_> {
 fn share(clocks: &[AtomicU64], experiment: &Experiment) -> f64 {
     let longest = experiment.cases().iter().map(|case| case.scenario.duration).max();
     let longest = longest.unwrap_or(Duration::MAX).as_secs_f64();
-    let under_way = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
-    under_way.map(|seconds| (seconds / longest).min(1.0)).sum()
+    let simulated = clocks.iter().map(|clock| clock.load(Ordering::Relaxed) as f64 / 1e9);
+    simulated.map(|seconds| (seconds / longest).min(1.0)).sum()
 }
 
 /// How often somebody hears how far the rows under way have come.

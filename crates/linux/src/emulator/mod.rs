@@ -10,11 +10,11 @@
 //! | `options` | what is emulated |
 //! | `setup` | devices, addresses and routes on both sides |
 //! | `relay` | the thread: sleep, take packets, deliver packets |
-//! | `way` | one direction: a device, a link, the other device |
+//! | `forwarder` | a device, a link, the other device |
 //! | `scheduling` | SCHED_RR where that is allowed |
 //! | `unread` | what the kernel dropped because we did not read it in time |
 //! | `report` | what happened, and how late we were |
-//! | `doubt` | what makes a run doubtful |
+//! | `disturbance` | what may make a measurement over the link unreliable |
 //!
 //! Left out: IPv6, which would disturb the count of packets with its own (they are counted, and stay
 //! here), and headers below IP: a packet is as large as its IPv4 header says, without Ethernet's 14 bytes.
@@ -50,18 +50,18 @@ use std::{io, net::Ipv4Addr, sync::Arc, thread::JoinHandle};
 
 use crate::{Namespace, NamespaceError, TunError};
 
-mod doubt;
+mod disturbance;
+mod forwarder;
 mod options;
 mod relay;
 mod report;
 mod scheduling;
 mod setup;
 mod unread;
-mod way;
 
-pub use doubt::Doubt;
+pub use disturbance::Disturbance;
 pub use options::{CUBIC, EmulatorOptions};
-pub use report::{Lateness, Report, WayReport};
+pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 
 use relay::Stop;
@@ -79,9 +79,9 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Bytes that are under way at most in each direction; further packets are dropped, and counted as
-    /// [`WayReport::dropped_memory_full`]. Ours: a second at 537 Mb/s.
-    pub const MAX_BYTES_UNDER_WAY: usize = 64 << 20;
+    /// The most bytes in flight in each direction; further packets are dropped, and counted as
+    /// [`DirectionReport::dropped_memory_full`]. Ours: a second at 537 Mb/s.
+    pub const MAX_BYTES_IN_FLIGHT: usize = 64 << 20;
 
     /// Joins two namespaces by a link.
     ///
@@ -127,7 +127,7 @@ impl Emulator {
         &self.server.device
     }
 
-    /// Ends the link. Packets that are under way are lost, and counted in the report.
+    /// Ends the link. Packets in flight are lost, and counted in the report.
     ///
     /// # Errors
     ///

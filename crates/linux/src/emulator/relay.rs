@@ -15,10 +15,10 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::{
     EmulatorOptions, Report, Scheduling,
+    forwarder::Forwarder,
     report::LatenessRecord,
     setup::{End, Ends},
     unread::Unread,
-    way::Way,
 };
 use crate::{clock::Clock, wake::Wake};
 
@@ -58,8 +58,8 @@ pub(super) fn spawn(
 }
 
 struct Relay {
-    to_server: Way,
-    to_client: Way,
+    to_server: Forwarder,
+    to_client: Forwarder,
     /// What the kernel dropped on the way in, in the same order.
     unread: [Unread; 2],
     lateness: LatenessRecord,
@@ -77,8 +77,8 @@ impl Relay {
         let (client, server) = (Arc::new(client), Arc::new(server));
         let [to_server, to_client] = options.seeded_links();
         Ok(Self {
-            to_server: Way::new(Arc::clone(&client), Arc::clone(&server), to_server),
-            to_client: Way::new(server, client, to_client),
+            to_server: Forwarder::new(Arc::clone(&client), Arc::clone(&server), to_server),
+            to_client: Forwarder::new(server, client, to_client),
             unread: [from_client, from_server],
             lateness: LatenessRecord::new(),
             clock: Clock::new(),
@@ -101,8 +101,8 @@ impl Relay {
     /// What is due goes first: taking packets makes it late.
     fn turn(&mut self) -> io::Result<()> {
         self.deliver();
-        for way in [&mut self.to_server, &mut self.to_client] {
-            way.take(PACKETS_PER_TURN, &mut self.buffer, self.clock)?;
+        for forwarder in [&mut self.to_server, &mut self.to_client] {
+            forwarder.take(PACKETS_PER_TURN, &mut self.buffer, self.clock)?;
         }
         self.deliver();
         Ok(())
@@ -110,14 +110,14 @@ impl Relay {
 
     fn deliver(&mut self) {
         let now = self.clock.now();
-        for way in [&mut self.to_server, &mut self.to_client] {
-            way.deliver(&mut self.lateness, self.clock, now);
+        for forwarder in [&mut self.to_server, &mut self.to_client] {
+            forwarder.deliver(&mut self.lateness, self.clock, now);
         }
     }
 
     fn next_turn(&self) -> time::Instant {
-        let ways = [self.to_server.poll_timeout(), self.to_client.poll_timeout()];
-        let due = ways.into_iter().flatten().min().and_then(|due| self.clock.outside(due));
+        let deadlines = [self.to_server.poll_timeout(), self.to_client.poll_timeout()];
+        let due = deadlines.into_iter().flatten().min().and_then(|due| self.clock.outside(due));
         due.unwrap_or_else(|| time::Instant::now() + IDLE)
     }
 
@@ -136,5 +136,5 @@ impl Relay {
 const PACKETS_PER_TURN: usize = 16;
 /// IPv4's limit, whatever MTU somebody gives a device later: a packet is never cut.
 const LARGEST_PACKET: usize = 65_535;
-/// How long to sleep when nothing is under way; a packet or the bell wakes earlier.
+/// How long to sleep when nothing is in flight; a packet or the bell wakes earlier.
 const IDLE: Duration = Duration::from_secs(1);

@@ -5,16 +5,16 @@ use std::{fmt, time::Duration};
 use ackwise_link::Counters;
 use hdrhistogram::Histogram;
 
-use super::{Doubt, Scheduling};
+use super::{Disturbance, Scheduling};
 
 /// What an emulated link did from its beginning to its end.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
     /// From client to server.
-    pub to_server: WayReport,
+    pub to_server: DirectionReport,
     /// From server to client.
-    pub to_client: WayReport,
+    pub to_client: DirectionReport,
     /// How late packets of both directions were.
     pub lateness: Lateness,
     /// How the kernel scheduled the thread that delivered them.
@@ -26,12 +26,12 @@ pub struct Report {
 impl Report {
     /// Why a measurement over this link may be doubtful; empty if nothing speaks against it.
     #[must_use]
-    pub fn doubts(&self) -> Vec<Doubt> {
+    pub fn disturbances(&self) -> Vec<Disturbance> {
         let Self { to_server, to_client, lateness: Lateness { p99, .. }, scheduling, .. } = self;
         let packets = to_server.dropped_by_accident() + to_client.dropped_by_accident();
-        let dropped = (packets > 0).then_some(Doubt::DroppedByAccident { packets });
-        let late =
-            (*p99 > Doubt::LATE).then(|| Doubt::Late { p99: *p99, scheduling: scheduling.clone() });
+        let dropped = (packets > 0).then_some(Disturbance::DroppedByAccident { packets });
+        let late = (*p99 > Disturbance::LATE)
+            .then(|| Disturbance::Late { p99: *p99, scheduling: scheduling.clone() });
         dropped.into_iter().chain(late).collect()
     }
 }
@@ -39,16 +39,16 @@ impl Report {
 /// One direction of a link, in packets unless it says bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct WayReport {
+pub struct DirectionReport {
     /// What the model did, with drops by reason.
     pub link: Counters,
     /// Handed to the kernel, duplicates included.
     pub delivered: u64,
     /// Bytes of these, IP headers included.
     pub bytes_delivered: u64,
-    /// Still under way when the link ended.
-    pub under_way: u64,
-    /// Dropped at [`Emulator::MAX_BYTES_UNDER_WAY`](super::Emulator::MAX_BYTES_UNDER_WAY), before the
+    /// Still in flight when the link ended.
+    pub in_flight: u64,
+    /// Dropped at [`Emulator::MAX_BYTES_IN_FLIGHT`](super::Emulator::MAX_BYTES_IN_FLIGHT), before the
     /// model saw them.
     pub dropped_memory_full: u64,
     /// Dropped by the kernel before we saw them, because its queue for us was full.
@@ -59,7 +59,7 @@ pub struct WayReport {
     pub not_ipv4: u64,
 }
 
-impl WayReport {
+impl DirectionReport {
     /// Dropped for whatever reason, asked for or not.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
@@ -122,11 +122,13 @@ impl fmt::Display for Report {
         writeln!(f, "client to server: {}", self.to_server)?;
         writeln!(f, "server to client: {}", self.to_client)?;
         write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)?;
-        self.doubts().iter().try_for_each(|doubt| write!(f, "\ndoubtful: {doubt}"))
+        self.disturbances()
+            .iter()
+            .try_for_each(|disturbance| write!(f, "\ndoubtful: {disturbance}"))
     }
 }
 
-impl fmt::Display for WayReport {
+impl fmt::Display for DirectionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets ({} bytes) delivered", self.delivered, self.bytes_delivered)?;
         let (link, also) = (self.link, |count, what| (count > 0).then_some((count, what)));
@@ -137,7 +139,7 @@ impl fmt::Display for WayReport {
             also(link.dropped_in_flight_full, "dropped because too many were under way"),
             also(link.duplicated, "duplicated"),
             also(link.reordered, "late on purpose"),
-            also(self.under_way, "still under way"),
+            also(self.in_flight, "still under way"),
             also(self.dropped_memory_full, "DROPPED BECAUSE MEMORY WAS FULL"),
             also(self.unread, "DROPPED BY THE KERNEL BEFORE THE LINK"),
             also(self.refused, "REFUSED BY THE KERNEL BEHIND THE LINK"),
@@ -165,19 +167,19 @@ mod tests {
     #[test]
     fn accidents_and_lateness_are_doubtful_and_losses_on_purpose_are_not() {
         let mut report = Report {
-            to_server: WayReport::default(),
-            to_client: WayReport::default(),
-            lateness: Lateness { p99: Doubt::LATE, ..Lateness::default() },
+            to_server: DirectionReport::default(),
+            to_client: DirectionReport::default(),
+            lateness: Lateness { p99: Disturbance::LATE, ..Lateness::default() },
             scheduling: Scheduling::RoundRobin,
             ran: Duration::ZERO,
         };
         report.to_server.link.dropped_loss = 1;
-        assert_eq!(report.doubts(), []);
+        assert_eq!(report.disturbances(), []);
         report.to_client.unread = 2;
         report.to_server.refused = 1;
-        assert_eq!(report.doubts(), [Doubt::DroppedByAccident { packets: 3 }]);
+        assert_eq!(report.disturbances(), [Disturbance::DroppedByAccident { packets: 3 }]);
         report.lateness.p99 = Duration::from_micros(1_001);
-        assert!(matches!(report.doubts()[..], [_, Doubt::Late { .. }]));
+        assert!(matches!(report.disturbances()[..], [_, Disturbance::Late { .. }]));
         assert!(
             report.to_string().contains("doubtful: the emulator dropped 3 packets"),
             "{report}"

@@ -22,8 +22,9 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// Asks for the calling thread.
-    pub(super) fn prefer_round_robin() -> Self {
+    /// Asks for the calling thread: the emulator's own, or a program that is measured over a link and
+    /// must not wait for other programs.
+    pub fn prefer_round_robin() -> Self {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         match set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy) {
             Ok(()) => Self::RoundRobin,

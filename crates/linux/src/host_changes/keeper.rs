@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{HostChangeError, rules::Table};
+use super::{HostChangeError, rules::NftTable};
 
 /// The process, and our end of the pipe.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Adds `table`; the kernel removes it when this process ends.
-    pub(super) fn of_table(table: &Table) -> Result<Self, HostChangeError> {
+    pub(super) fn of_table(table: &NftTable) -> Result<Self, HostChangeError> {
         let mut command = Command::new("nft");
         command.arg("--interactive").stdout(Stdio::null()).stderr(Stdio::piped());
         let mut keeper = Self::start("nft", command)?;
@@ -84,7 +84,7 @@ impl Drop for Keeper {
     }
 }
 
-fn is_there(table: &Table) -> io::Result<bool> {
+fn is_there(table: &NftTable) -> io::Result<bool> {
     let list = Command::new("nft").args(["list", "table", "ip", &table.name]).output();
     list.map(|Output { status, .. }| status.success())
 }

@@ -172,7 +172,11 @@ impl<A: FnMut(&Change)> Making<A> {
         switch.set()
     }
 
-    fn rules(&mut self, table: &rules::Table, device: &TunDevice) -> Result<(), HostChangeError> {
+    fn rules(
+        &mut self,
+        table: &rules::NftTable,
+        device: &TunDevice,
+    ) -> Result<(), HostChangeError> {
         (self.announce)(&Change::Table { rules: table.rules.clone() });
         debug_assert!(table.name.ends_with(device.name()));
         self.keepers.push(Keeper::of_table(table)?);

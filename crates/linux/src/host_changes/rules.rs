@@ -6,13 +6,13 @@ use crate::TunDevice;
 
 /// A table of the family `ip`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Table {
+pub(super) struct NftTable {
     pub(super) name: String,
     pub(super) rules: String,
 }
 
 /// What arrives at the host's end of `device` goes to the loopback interface.
-pub(super) fn to_loopback(device: &TunDevice, port: u16) -> Table {
+pub(super) fn to_loopback(device: &TunDevice, port: u16) -> NftTable {
     let (interface, host) = (device.name(), device.v4().host);
     table(
         interface,
@@ -24,7 +24,7 @@ pub(super) fn to_loopback(device: &TunDevice, port: u16) -> Table {
 }
 
 /// What `device` sends to `target` leaves with the host's own address.
-pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> Table {
+pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> NftTable {
     let (ip, port) = (target.ip(), target.port());
     let ours = device.v4().ours;
     table(
@@ -35,10 +35,10 @@ pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> Table {
 }
 
 /// `flags owner`: the kernel removes the table with the process that made it.
-fn table(interface: &str, hook: &str, rule: &str) -> Table {
+fn table(interface: &str, hook: &str, rule: &str) -> NftTable {
     let name = format!("ackwise_{interface}");
     let rules = format!(
         "table ip {name} {{ flags owner; chain nat {{ type nat hook {hook}; {rule}; }}; }}"
     );
-    Table { name, rules }
+    NftTable { name, rules }
 }

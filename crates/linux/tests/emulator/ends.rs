@@ -96,8 +96,8 @@ fn a_link_whose_device_is_removed_says_so() {
 }
 
 #[test]
-fn what_is_under_way_at_the_end_is_lost_and_counted() {
-    let name = "what_is_under_way_at_the_end_is_lost_and_counted";
+fn packets_in_flight_at_the_end_are_lost_and_counted() {
+    let name = "packets_in_flight_at_the_end_are_lost_and_counted";
     let far = LinkConfig { delay: Duration::MAX, ..LinkConfig::IDEAL };
     Cable::with(name, EmulatorOptions::symmetric(far), |cable| {
         let (_listener, address) = cable.listen();
@@ -106,7 +106,7 @@ fn what_is_under_way_at_the_end_is_lost_and_counted() {
         let start = Instant::now();
         let report = cable.emulator.stop().unwrap();
         assert!(start.elapsed() < Duration::from_secs(1), "it does not wait for what is under way");
-        assert_eq!((report.to_server.under_way, report.to_server.delivered), (1, 0), "{report}");
+        assert_eq!((report.to_server.in_flight, report.to_server.delivered), (1, 0), "{report}");
     });
 }
 

@@ -140,10 +140,10 @@ fn the_kernel_s_own_ipv6_messages_are_not_packets_of_the_link() {
 }
 
 #[test]
-fn what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender() {
-    let name = "what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender";
+fn bytes_in_flight_are_bounded_however_far_the_link_and_fast_the_sender() {
+    let name = "bytes_in_flight_are_bounded_however_far_the_link_and_fast_the_sender";
     const SIZE: usize = 1500;
-    let most = Emulator::MAX_BYTES_UNDER_WAY / SIZE;
+    let most = Emulator::MAX_BYTES_IN_FLIGHT / SIZE;
     let far = LinkConfig { delay: Duration::from_secs(3600), ..LinkConfig::IDEAL };
     Cable::with(name, EmulatorOptions::symmetric(far), |cable| {
         let client_address = (cable.emulator.client_address(), 0);
@@ -154,8 +154,8 @@ fn what_is_under_way_is_bounded_however_far_the_link_and_fast_the_sender() {
         }
         thread::sleep(Duration::from_millis(200));
         let report = cable.emulator.stop().unwrap();
-        let way = report.to_server;
-        assert!(usize::try_from(way.under_way).unwrap() <= most, "{report}");
-        assert!(way.dropped_memory_full > 0 && !report.doubts().is_empty(), "{report}");
+        let to_server = report.to_server;
+        assert!(usize::try_from(to_server.in_flight).unwrap() <= most, "{report}");
+        assert!(to_server.dropped_memory_full > 0 && !report.disturbances().is_empty(), "{report}");
     });
 }

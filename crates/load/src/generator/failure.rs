@@ -2,7 +2,7 @@
 
 use ackwise_http::{ResponseError, ResponseErrorKind};
 
-use super::Broken;
+use super::ConnectionError;
 
 /// Why a request has no response. The server is at fault, or the way there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -10,7 +10,7 @@ use super::Broken;
 pub enum Failure {
     /// The connection broke.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Connection(#[from] ConnectionError),
     /// There was no response, or no connection, within our own time-out.
     #[error("no response in time")]
     TimedOut,
@@ -36,11 +36,11 @@ impl Failure {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Broken(Broken::Refused) => "refused",
-            Self::Broken(Broken::Reset) => "reset",
-            Self::Broken(Broken::TimedOut) | Self::TimedOut => "timed-out",
-            Self::Broken(Broken::Unreachable) => "unreachable",
-            Self::Broken(Broken::System(_)) => "system",
+            Self::Connection(ConnectionError::Refused) => "refused",
+            Self::Connection(ConnectionError::Reset) => "reset",
+            Self::Connection(ConnectionError::TimedOut) | Self::TimedOut => "timed-out",
+            Self::Connection(ConnectionError::Unreachable) => "unreachable",
+            Self::Connection(ConnectionError::System(_)) => "system",
             Self::Closed => "closed",
             Self::ShortBody(_) => "short-body",
             Self::Malformed(_) | Self::Unasked => "malformed",

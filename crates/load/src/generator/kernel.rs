@@ -10,15 +10,15 @@ use mio::{Events, Interest, Poll, Token, net::TcpStream};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::{
-    Broken, ConnectError, Follows, Read, Slot, Sources, Transport,
-    sources::{Starts, local_ports},
+    AfterWrite, ConnectError, ConnectionError, Read, Slot, Sources, Transport,
+    sources::{SourcePorts, local_ports},
 };
 
 /// Connections of the kernel's TCP to one server.
 #[derive(Debug)]
 pub struct KernelTransport {
     server: SocketAddr,
-    starts: Starts,
+    starts: SourcePorts,
     poll: Poll,
     events: Events,
     streams: Vec<Option<TcpStream>>,
@@ -36,9 +36,9 @@ impl KernelTransport {
         allow_descriptors(slots)?;
         Ok(Self {
             server,
-            starts: Starts::new(sources, local_ports(), process_number()),
+            starts: SourcePorts::new(sources, local_ports(), process_number()),
             poll: Poll::new()?,
-            events: Events::with_capacity(EVENTS_AT_ONCE),
+            events: Events::with_capacity(EVENTS_PER_POLL),
             streams: std::iter::repeat_with(|| None).take(slots).collect(),
             began: Instant::now(),
         })
@@ -49,7 +49,7 @@ impl KernelTransport {
         for _ in 0..self.starts.count().min(TRIES_LIMIT) {
             let start = self.starts.next();
             match open(self.server, start) {
-                Err(error) if is_about_the_port(&error) => {}
+                Err(error) if is_port_in_use(&error) => {}
                 Err(error) => return Err(connect_error(error)),
                 Ok(socket) => return Ok(socket),
             }
@@ -57,8 +57,8 @@ impl KernelTransport {
         Err(ConnectError::NoPort)
     }
 
-    fn stream(&mut self, slot: Slot) -> Result<&mut TcpStream, Broken> {
-        self.streams[slot.0].as_mut().ok_or(Broken::Reset)
+    fn stream(&mut self, slot: Slot) -> Result<&mut TcpStream, ConnectionError> {
+        self.streams[slot.0].as_mut().ok_or(ConnectionError::Reset)
     }
 }
 
@@ -76,7 +76,12 @@ impl Transport for KernelTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken> {
+    fn write(
+        &mut self,
+        slot: Slot,
+        bytes: &[u8],
+        follows: AfterWrite,
+    ) -> Result<usize, ConnectionError> {
         loop {
             return match write(self.stream(slot)?, bytes, follows) {
                 Ok(written) => Ok(written),
@@ -89,7 +94,7 @@ impl Transport for KernelTransport {
         }
     }
 
-    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken> {
+    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
         loop {
             return match self.stream(slot)?.read(buffer) {
                 Ok(0) => Ok(Read::End),
@@ -134,15 +139,15 @@ impl Transport for KernelTransport {
 
 /// The kernel holds what a close follows, and sends it with the FIN.
 #[cfg(target_os = "linux")]
-fn write(stream: &mut TcpStream, bytes: &[u8], follows: Follows) -> io::Result<usize> {
+fn write(stream: &mut TcpStream, bytes: &[u8], follows: AfterWrite) -> io::Result<usize> {
     match follows {
-        Follows::Nothing => stream.write(bytes),
-        Follows::Close => SockRef::from(&*stream).send_with_flags(bytes, nix::libc::MSG_MORE),
+        AfterWrite::Nothing => stream.write(bytes),
+        AfterWrite::Close => SockRef::from(&*stream).send_with_flags(bytes, nix::libc::MSG_MORE),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn write(stream: &mut TcpStream, bytes: &[u8], _follows: Follows) -> io::Result<usize> {
+fn write(stream: &mut TcpStream, bytes: &[u8], _follows: AfterWrite) -> io::Result<usize> {
     stream.write(bytes)
 }
 
@@ -168,7 +173,7 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
 }
 
 /// Whether `error` means that the local port is in use, if only in TIME-WAIT: another one may do.
-pub(crate) fn is_about_the_port(error: &io::Error) -> bool {
+pub(crate) fn is_port_in_use(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
 
@@ -185,9 +190,9 @@ fn is_under_way(error: &io::Error) -> bool {
 
 /// A refusal may come at once; what is about our own system would come again and again.
 fn connect_error(error: io::Error) -> ConnectError {
-    match Broken::from(error.kind()) {
-        Broken::System(_) => ConnectError::System(error),
-        broken => ConnectError::Broken(broken),
+    match ConnectionError::from(error.kind()) {
+        ConnectionError::System(_) => ConnectError::System(error),
+        broken => ConnectError::Failed(broken),
     }
 }
 
@@ -208,7 +213,7 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
 }
 
 /// What is handled between two looks at the clock and the schedule.
-const EVENTS_AT_ONCE: usize = 1024;
+const EVENTS_PER_POLL: usize = 1024;
 /// Ports that are tried for one connection: those of two addresses. It takes a fraction of a second.
 const TRIES_LIMIT: usize = 65_536;
 /// A prime, which spreads process numbers that follow each other over the ports.

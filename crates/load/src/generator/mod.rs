@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
 //! | `plan` | what each connection says, encoded once |
-//! | `conversation` | one connection's client, without I/O |
+//! | `client_connection` | one connection's client, without I/O |
 //! | `failure` | why a request has no response |
 //! | `transport` | whose TCP carries it: a small trait, polled |
 //! | `kernel`, `sources` | the kernel's sockets, and the addresses they start from |
@@ -16,7 +16,7 @@
 //!
 //! use ackwise_http::Behaviour;
 //! use ackwise_load::generator::{
-//!     Close, KernelTransport, Load, Pace, Plan, Schedule, Sources, Watch, run,
+//!     Close, KernelTransport, Load, NextCall, Pace, Plan, Schedule, Sources, run,
 //! };
 //! use ackwise_serve::{Config, Server};
 //!
@@ -26,7 +26,7 @@
 //! let load = Load { plan, schedule, timeout: Duration::from_secs(5) };
 //! let mut transport = KernelTransport::new(server.local_addr(), Sources::Any, 4)?;
 //!
-//! let result = run(&mut transport, load, |_, _| Watch::Never)?;
+//! let result = run(&mut transport, load, |_, _| NextCall::Never)?;
 //! assert_eq!((result.tally.answered(), result.tally.failed()), (20, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,7 +34,7 @@
 //! Not here: who waits in TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a body is
 //! counted, not kept.
 
-mod conversation;
+mod client_connection;
 mod failure;
 mod kernel;
 mod plan;
@@ -47,10 +47,10 @@ mod transport;
 pub use failure::Failure;
 pub use kernel::KernelTransport;
 #[cfg(target_os = "linux")]
-pub(crate) use kernel::is_about_the_port;
+pub(crate) use kernel::is_port_in_use;
 pub use plan::{Close, Drain, Plan};
-pub use run::{Ended, Load, Loaded, RunError, Watch, run};
+pub use run::{EndReason, Load, LoadResult, NextCall, RunError, run};
 pub use schedule::{Pace, Schedule};
 pub use sources::{Sources, local_ports};
 pub use tally::{Quantiles, Tally};
-pub use transport::{Broken, ConnectError, Follows, Read, Slot, Transport};
+pub use transport::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};

@@ -1,14 +1,14 @@
-//! Drives the conversations of a run over a transport.
+//! Drives the connections of a run over a transport.
 //!
 //! Every wait has its bound: a request, and the close after the last one, by [`Load::timeout`]; the open
 //! connections by the schedule's slots; what one connection may read before others have their turn by
-//! [`READS_AT_ONCE`].
+//! [`READS_PER_EVENT`].
 
 use std::{io, time::Duration};
 
 use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
-    conversation::{Answer, Conversation, Step},
+    client_connection::{Answer, ClientConnection, Step},
     schedule::Next,
 };
 
@@ -26,7 +26,7 @@ pub struct Load {
 /// When the one who watches a run wants to be called again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Watch {
+pub enum NextCall {
     /// After that time.
     After(Duration),
     /// Not before the end.
@@ -38,13 +38,13 @@ pub enum Watch {
 /// A run that has come to an end.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadResult {
     /// What came of it.
     pub tally: Tally,
     /// From the first start to the last end.
     pub elapsed: Duration,
     /// Why no more connections were started.
-    pub ended: Ended,
+    pub ended: EndReason,
     /// Connections that were due in an open loop and were not started.
     pub missed: u64,
 }
@@ -52,7 +52,7 @@ pub struct Loaded {
 /// Why a run came to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum EndReason {
     /// The schedule has come to its end.
     AsPlanned,
     /// Whoever watched stopped it.
@@ -86,21 +86,21 @@ pub enum RunError {
 pub fn run<T: Transport>(
     transport: &mut T,
     load: Load,
-    mut watch: impl FnMut(&mut T, &Tally) -> Watch,
-) -> Result<Loaded, RunError> {
+    mut watch: impl FnMut(&mut T, &Tally) -> NextCall,
+) -> Result<LoadResult, RunError> {
     let mut run = Run::new(transport, load);
     let mut ready = Vec::new();
     let mut due = Some(run.now());
     loop {
         if due.is_some_and(|due| due <= run.now()) {
             due = match watch(run.transport, &run.tally) {
-                Watch::After(span) => Some(run.now() + span),
-                Watch::Never => None,
-                Watch::Stop => return Ok(run.stop(Ended::Stopped)),
+                NextCall::After(span) => Some(run.now() + span),
+                NextCall::Never => None,
+                NextCall::Stop => return Ok(run.stop(EndReason::Stopped)),
             };
         }
         let wake = match run.start_due()? {
-            Due::Ended(ended) if run.open == 0 || ended == Ended::NothingAnswered => {
+            Due::Ended(ended) if run.open == 0 || ended == EndReason::NothingAnswered => {
                 return Ok(run.stop(ended));
             }
             Due::Ended(_) | Due::WhenOneEnds => run.now() + SWEEP_INTERVAL,
@@ -131,7 +131,7 @@ struct Run<'t, T> {
 
 /// A connection.
 struct Active {
-    conversation: Conversation,
+    connection: ClientConnection,
     /// When the request that is open was due.
     intended: Duration,
     /// Since when something is waited for.
@@ -142,7 +142,7 @@ struct Active {
 enum Due {
     At(Duration),
     WhenOneEnds,
-    Ended(Ended),
+    Ended(EndReason),
 }
 
 /// What came of a turn.
@@ -181,16 +181,16 @@ impl<'t, T: Transport> Run<'t, T> {
     fn start_due(&mut self) -> Result<Due, RunError> {
         loop {
             if self.is_hopeless() {
-                return Ok(Due::Ended(Ended::NothingAnswered));
+                return Ok(Due::Ended(EndReason::NothingAnswered));
             }
             if self.without_port {
-                return Ok(Due::Ended(Ended::NoPort));
+                return Ok(Due::Ended(EndReason::NoPort));
             }
             match self.load.schedule.next(self.now()) {
                 Next::Start(intended) => self.start(intended)?,
                 Next::At(at) => return Ok(Due::At(at)),
                 Next::WhenOneEnds => return Ok(Due::WhenOneEnds),
-                Next::Over => return Ok(Due::Ended(Ended::AsPlanned)),
+                Next::Over => return Ok(Due::Ended(EndReason::AsPlanned)),
             }
         }
     }
@@ -199,7 +199,7 @@ impl<'t, T: Transport> Run<'t, T> {
         let slot = self.free.pop().expect("the schedule has as many slots");
         match self.transport.connect(slot) {
             Ok(()) => self.open(slot, intended),
-            Err(ConnectError::Broken(broken)) => {
+            Err(ConnectError::Failed(broken)) => {
                 self.tally.count_connection(Duration::ZERO);
                 self.tally.count_failure(broken.into());
                 self.give_back(slot);
@@ -216,8 +216,8 @@ impl<'t, T: Transport> Run<'t, T> {
     fn open(&mut self, slot: Slot, intended: Duration) {
         let now = self.now();
         self.tally.count_connection(now.saturating_sub(intended));
-        let conversation = Conversation::new(&self.load.plan);
-        self.active[slot.0] = Some(Active { conversation, intended, since: now });
+        let connection = ClientConnection::new(&self.load.plan);
+        self.active[slot.0] = Some(Active { connection, intended, since: now });
         self.open += 1;
         self.serve(slot);
     }
@@ -252,20 +252,20 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
-        for _ in 0..READS_AT_ONCE {
-            match active.conversation.step(&self.load.plan) {
+        for _ in 0..READS_PER_EVENT {
+            match active.connection.step(&self.load.plan) {
                 Step::Write(bytes, follows) => match self.transport.write(slot, bytes, follows)? {
                     0 => return Ok(Turn::Waits),
-                    written => active.conversation.handle_written(written, &self.load.plan),
+                    written => active.connection.handle_written(written, &self.load.plan),
                 },
                 Step::Read => {
                     let answer = match self.transport.read(slot, &mut self.buffer)? {
                         Read::Nothing => return Ok(Turn::Waits),
-                        Read::End => active.conversation.handle_end(&self.load.plan)?,
+                        Read::End => active.connection.handle_end(&self.load.plan)?,
                         Read::ByteCount(bytes) => {
                             self.tally.count_bytes(bytes);
                             let bytes = &self.buffer[..bytes];
-                            active.conversation.handle_bytes(bytes, &self.load.plan)?
+                            active.connection.handle_bytes(bytes, &self.load.plan)?
                         }
                     };
                     if let Some(answer) = answer {
@@ -274,7 +274,7 @@ impl<'t, T: Transport> Run<'t, T> {
                 }
                 Step::HalfClose => {
                     self.transport.half_close(slot);
-                    active.conversation.handle_half_closed();
+                    active.connection.handle_half_closed();
                 }
                 Step::Close => return Ok(Turn::Gone),
             }
@@ -291,12 +291,12 @@ impl<'t, T: Transport> Run<'t, T> {
         (active.intended, active.since) = (now, now);
     }
 
-    /// The conversation is over.
+    /// The connection is over.
     fn end(&mut self, slot: Slot, active: &Active) {
-        if active.conversation.was_cut_short() {
+        if active.connection.was_cut_short() {
             self.tally.count_cut_short();
         }
-        if active.conversation.was_forestalled() {
+        if active.connection.was_forestalled() {
             self.tally.count_forestalled();
         }
         self.transport.close(slot);
@@ -304,7 +304,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn fail(&mut self, slot: Slot, active: &Active, failure: Failure) {
-        if active.conversation.is_asking() {
+        if active.connection.is_asking() {
             self.tally.count_failure(failure);
         } else {
             self.tally.count_unclean();
@@ -348,10 +348,10 @@ impl<'t, T: Transport> Run<'t, T> {
         let enough = 2 * self.active.len() as u64;
         let silent = self.now() >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS);
         let enough = if silent { enough } else { enough.max(HOPELESS_AT_LEAST) };
-        !self.tally.was_heard() && self.tally.failed() >= enough
+        !self.tally.has_response() && self.tally.failed() >= enough
     }
 
-    fn stop(mut self, ended: Ended) -> Loaded {
+    fn stop(mut self, ended: EndReason) -> LoadResult {
         for at in 0..self.active.len() {
             if self.active[at].take().is_some() {
                 self.tally.count_unfinished();
@@ -359,13 +359,13 @@ impl<'t, T: Transport> Run<'t, T> {
                 self.last_end = self.now();
             }
         }
-        let missed = if ended == Ended::AsPlanned { self.load.schedule.missed() } else { 0 };
-        Loaded { tally: self.tally, elapsed: self.last_end, ended, missed }
+        let missed = if ended == EndReason::AsPlanned { self.load.schedule.missed() } else { 0 };
+        LoadResult { tally: self.tally, elapsed: self.last_end, ended, missed }
     }
 }
 
 /// Reads and writes of one connection before the others have their turn.
-const READS_AT_ONCE: usize = 64;
+const READS_PER_EVENT: usize = 64;
 /// A read takes at most so many bytes.
 const READ_SIZE: usize = 64 * 1024;
 /// How often it is looked for what has waited too long, and so by how much it may wait longer.

@@ -56,7 +56,7 @@ impl Transport for Fake {
         self.connected += 1;
         match does {
             Does::HasNoPort => return Err(ConnectError::NoPort),
-            Does::Refuses => return Err(ConnectError::Broken(Broken::Refused)),
+            Does::Refuses => return Err(ConnectError::Failed(ConnectionError::Refused)),
             _ => {}
         }
         let taken = self.open.insert(slot, Open { does, asked: None, read: false });
@@ -64,13 +64,18 @@ impl Transport for Fake {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, bytes: &[u8], _follows: Follows) -> Result<usize, Broken> {
+    fn write(
+        &mut self,
+        slot: Slot,
+        bytes: &[u8],
+        _follows: AfterWrite,
+    ) -> Result<usize, ConnectionError> {
         let open = self.open.get_mut(&slot).expect("it is open");
         open.asked.get_or_insert(self.now);
         Ok(bytes.len())
     }
 
-    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken> {
+    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
         const RESPONSE: &[u8] =
             b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         let open = self.open.get_mut(&slot).expect("it is open");
@@ -90,7 +95,7 @@ impl Transport for Fake {
                 buffer[..NOT_FOUND.len()].copy_from_slice(NOT_FOUND);
                 Ok(Read::ByteCount(NOT_FOUND.len()))
             }
-            Does::Resets => Err(Broken::Reset),
+            Does::Resets => Err(ConnectionError::Reset),
             _ => Ok(Read::Nothing),
         }
     }
@@ -124,9 +129,9 @@ fn load(schedule: Schedule) -> Load {
     Load { plan: Plan::new("h", "/", Close::Server).unwrap(), schedule, timeout: ms(1000) }
 }
 
-fn run_all(schedule: Schedule, behaves: Behaves) -> (Loaded, Fake) {
+fn run_all(schedule: Schedule, behaves: Behaves) -> (LoadResult, Fake) {
     let mut fake = Fake::new(behaves);
-    let loaded = run(&mut fake, load(schedule), |_, _| Watch::Never).unwrap();
+    let loaded = run(&mut fake, load(schedule), |_, _| NextCall::Never).unwrap();
     assert!(fake.open.is_empty(), "every connection has come to an end");
     (loaded, fake)
 }
@@ -141,7 +146,7 @@ fn a_closed_loop_is_as_fast_as_the_server() {
     let schedule = Schedule::new(Pace::Closed, 4).connections(40);
     let (loaded, _) = run_all(schedule, |_| Does::Answers(ms(5)));
     assert_eq!((loaded.tally.answered(), loaded.tally.failed()), (40, 0));
-    assert_eq!((loaded.elapsed, loaded.ended), (ms(50), Ended::AsPlanned));
+    assert_eq!((loaded.elapsed, loaded.ended), (ms(50), EndReason::AsPlanned));
     close_to(loaded.tally.latency().unwrap().max, ms(5));
 }
 
@@ -191,21 +196,21 @@ fn a_failure_is_counted_by_its_reason_and_does_not_end_the_run() {
 fn a_run_in_which_nothing_is_answered_is_given_up() {
     let schedule = Schedule::new(Pace::Closed, 8).connections(1_000_000);
     let (loaded, _) = run_all(schedule, |_| Does::Refuses);
-    assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::NothingAnswered, 100));
+    assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::NothingAnswered, 100));
 }
 
 #[test]
 fn a_run_of_which_nothing_is_heard_is_given_up_after_some_time_outs() {
     let schedule = Schedule::new(Pace::Closed, 1).connections(1_000_000);
     let (loaded, _) = run_all(schedule, |_| Does::Hangs);
-    assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::NothingAnswered, 3));
+    assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::NothingAnswered, 3));
 }
 
 #[test]
 fn a_server_that_says_no_is_heard() {
     let schedule = Schedule::new(Pace::Closed, 1).connections(300);
     let (loaded, fake) = run_all(schedule, |_| Does::HasNoPage);
-    assert_eq!((loaded.ended, loaded.tally.failed()), (Ended::AsPlanned, 300));
+    assert_eq!((loaded.ended, loaded.tally.failed()), (EndReason::AsPlanned, 300));
     assert_eq!(fake.aborted, 0);
 }
 
@@ -223,7 +228,7 @@ fn without_a_port_what_is_open_goes_on_to_its_end() {
         0..20 => Does::Answers(ms(5)),
         _ => Does::HasNoPort,
     });
-    assert_eq!((loaded.ended, loaded.tally.answered()), (Ended::NoPort, 20));
+    assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::NoPort, 20));
     assert_eq!((loaded.tally.connections(), fake.aborted), (20, 0));
 }
 
@@ -232,13 +237,13 @@ fn whoever_watches_may_stop_it() {
     let mut fake = Fake::new(|number| Does::Answers(ms(if number == 0 { 500 } else { 5 })));
     let schedule = Schedule::new(Pace::Closed, 2);
     let loaded = run(&mut fake, load(schedule), |fake, tally| match tally.answered() {
-        0..10 => Watch::After(ms(1)),
+        0..10 => NextCall::After(ms(1)),
         _ => {
             assert!(fake.now() < ms(100));
-            Watch::Stop
+            NextCall::Stop
         }
     })
     .unwrap();
-    assert_eq!((loaded.ended, loaded.tally.unfinished()), (Ended::Stopped, 1));
+    assert_eq!((loaded.ended, loaded.tally.unfinished()), (EndReason::Stopped, 1));
     assert!(fake.open.is_empty());
 }

@@ -37,13 +37,13 @@ fn parse_range(text: &str) -> Option<RangeInclusive<u16>> {
 
 /// Goes through the ports of each source.
 #[derive(Clone, Debug)]
-pub(super) struct Starts {
+pub(super) struct SourcePorts {
     sources: Sources,
     ports: RangeInclusive<u16>,
     taken: usize,
 }
 
-impl Starts {
+impl SourcePorts {
     /// Begins at the port number `skip`, so that two runs in a row begin at different ones.
     pub(super) const fn new(sources: Sources, ports: RangeInclusive<u16>, skip: usize) -> Self {
         Self { sources, taken: skip, ports }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn each_port_of_each_address_comes_once() {
         let (one, two) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
-        let mut starts = Starts::new(Sources::These(vec![one, two]), 7..=9, 1);
+        let mut starts = SourcePorts::new(Sources::These(vec![one, two]), 7..=9, 1);
         assert_eq!(starts.count(), 6);
         let seven: Vec<_> = std::iter::from_fn(|| starts.next()).take(7).collect();
         let expected = [(one, 8), (one, 9), (two, 7), (two, 8), (two, 9), (one, 7), (one, 8)];
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn the_kernel_picks_where_nothing_is_given() {
         for sources in [Sources::Any, Sources::These(Vec::new())] {
-            let mut starts = Starts::new(sources, DEFAULT_PORTS, 5);
+            let mut starts = SourcePorts::new(sources, DEFAULT_PORTS, 5);
             assert_eq!((starts.next(), starts.count()), (None, 1));
         }
     }
 
     #[test]
     fn loopback_has_many_addresses() {
-        let mut starts = Starts::new(Sources::Loopback, 7..=7, 0);
+        let mut starts = SourcePorts::new(Sources::Loopback, 7..=7, 0);
         assert_eq!(starts.next(), Some(([127, 0, 0, 1], 7).into()));
         assert_eq!(starts.next(), Some(([127, 0, 0, 2], 7).into()));
     }

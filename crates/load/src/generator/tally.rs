@@ -64,7 +64,7 @@ impl Tally {
     }
 
     /// Whether any response came, be it that the request failed.
-    pub(super) fn was_heard(&self) -> bool {
+    pub(super) fn has_response(&self) -> bool {
         let is_status = |failed: &Failed| matches!(failed.first, Failure::Status(_));
         self.answered() > 0 || self.failures.values().any(is_status)
     }

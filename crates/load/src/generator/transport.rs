@@ -1,4 +1,4 @@
-//! Whose TCP carries the conversations: a trait that is polled, so that one thread drives them all.
+//! Whose TCP carries the connections: a trait that is polled, so that one thread drives them all.
 
 use std::{io, time::Duration};
 
@@ -26,14 +26,19 @@ pub trait Transport {
     /// # Errors
     ///
     /// If the connection is broken, or never came to be.
-    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken>;
+    fn write(
+        &mut self,
+        slot: Slot,
+        bytes: &[u8],
+        follows: AfterWrite,
+    ) -> Result<usize, ConnectionError>;
 
     /// Reads what has arrived.
     ///
     /// # Errors
     ///
     /// If the connection is broken, or never came to be.
-    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken>;
+    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError>;
 
     /// Sends a FIN after what was written; reading goes on.
     fn half_close(&mut self, slot: Slot);
@@ -54,7 +59,7 @@ pub trait Transport {
 
 /// What follows the bytes of a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Follows {
+pub enum AfterWrite {
     /// Who knows.
     Nothing,
     /// Our FIN, at once: it may travel with them, so that the server cannot be faster with its own.
@@ -75,7 +80,7 @@ pub enum Read {
 /// How a connection ended that should not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Broken {
+pub enum ConnectionError {
     /// Nobody listens.
     #[error("connection refused")]
     Refused,
@@ -93,7 +98,7 @@ pub enum Broken {
     System(io::ErrorKind),
 }
 
-impl From<io::ErrorKind> for Broken {
+impl From<io::ErrorKind> for ConnectionError {
     fn from(kind: io::ErrorKind) -> Self {
         use io::ErrorKind;
         match kind {
@@ -120,5 +125,5 @@ pub enum ConnectError {
     System(io::Error),
     /// It failed at once.
     #[error(transparent)]
-    Broken(Broken),
+    Failed(ConnectionError),
 }

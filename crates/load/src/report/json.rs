@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LoadReport;
-use crate::{Held, Sample};
+use crate::{HeldCount, Sample};
 
 /// One JSON object: a [`Document`].
 #[must_use]
@@ -149,10 +149,10 @@ impl From<&Sample> for Point {
     }
 }
 
-fn why(held: &Held) -> Option<&str> {
+fn why(held: &HeldCount) -> Option<&str> {
     match held {
-        Held::Known(_) => None,
-        Held::Unknown(why) => Some(why),
+        HeldCount::Known(_) => None,
+        HeldCount::Unknown(why) => Some(why),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     CloseMode, LoadOptions, StackMode, TimeWait,
     explain::{Facts, explain},
 };
-use crate::generator::{Drain, Ended, Failure, Loaded, Quantiles, Tally};
+use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally};
 
 pub use json::{Document, json};
 pub use text::text;
@@ -48,7 +48,7 @@ pub struct LoadReport {
     /// Both ends.
     pub time_wait: TimeWait,
     /// Why it came to its end.
-    pub ended: Ended,
+    pub ended: EndReason,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// Connections that the server said it closes, where the client was to.
@@ -79,11 +79,11 @@ impl LoadReport {
         options: &LoadOptions,
         stack: StackMode,
         server: SocketAddr,
-        loaded: &Loaded,
+        loaded: &LoadResult,
         time_wait: TimeWait,
         lost: u64,
     ) -> Self {
-        let Loaded { tally, elapsed, ended, .. } = loaded;
+        let LoadResult { tally, elapsed, ended, .. } = loaded;
         let failures = tally.failures().map(|(reason, count, first)| FailureCount {
             reason,
             count,
@@ -144,9 +144,9 @@ impl LoadReport {
 
     /// Whether every connection that was due was made, every request answered, and all closed in time.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let left = self.failed + self.missed + self.not_closed;
-        left == 0 && self.ended == Ended::AsPlanned
+        left == 0 && self.ended == EndReason::AsPlanned
     }
 }
 
@@ -158,10 +158,10 @@ fn broken(tally: &Tally) -> u64 {
 
 #[cfg(test)]
 mod sample {
-    use crate::generator::Ended;
+    use crate::generator::EndReason;
 
     use super::*;
-    use crate::{Held, Sample};
+    use crate::{HeldCount, Sample};
 
     /// A run in which something went wrong, at a server that is elsewhere.
     pub(super) fn report() -> LoadReport {
@@ -192,13 +192,13 @@ mod sample {
                 max: ms(700),
             }),
             time_wait: TimeWait {
-                server: Held::Unknown("10.0.0.1 is not an address of this host".to_owned()),
-                client: Held::Known(1198),
+                server: HeldCount::Unknown("10.0.0.1 is not an address of this host".to_owned()),
+                client: HeldCount::Known(1198),
                 series: vec![Sample { at: ms(250), server: None, client: Some(150) }],
                 server_ignores_resets: None,
                 reasons: Vec::new(),
             },
-            ended: Ended::AsPlanned,
+            ended: EndReason::AsPlanned,
             notes: vec!["could not determine TIME-WAIT at the server".to_owned()],
             forestalled: 0,
             missed: 3,

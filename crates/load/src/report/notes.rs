@@ -6,11 +6,15 @@ use ackwise_report::words::{counted, grouped};
 
 use super::LoadReport;
 use crate::{
-    CloseMode, Held, LoadOptions, StackMode, TimeWait,
-    generator::{Ended, Loaded, local_ports},
+    CloseMode, HeldCount, LoadOptions, StackMode, TimeWait,
+    generator::{EndReason, LoadResult, local_ports},
 };
 
-pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded) -> Vec<String> {
+pub(super) fn notes(
+    report: &LoadReport,
+    options: &LoadOptions,
+    loaded: &LoadResult,
+) -> Vec<String> {
     let tally = &loaded.tally;
     let mut notes = Vec::new();
     notes.extend(ended(report));
@@ -42,7 +46,7 @@ pub(super) fn notes(report: &LoadReport, options: &LoadOptions, loaded: &Loaded)
 
 fn ended(report: &LoadReport) -> Option<String> {
     match report.ended {
-        Ended::NoPort => {
+        EndReason::NoPort => {
             let advice = match report.stack {
                 StackMode::Kernel => {
                     "use more addresses (--source), more requests per connection, or fewer \
@@ -59,16 +63,18 @@ fn ended(report: &LoadReport) -> Option<String> {
                 report.server
             ))
         }
-        Ended::Stopped => Some("interrupted: the report covers the run so far".to_owned()),
-        Ended::NothingAnswered => Some("stopped early: no request succeeded".to_owned()),
+        EndReason::Stopped => Some("interrupted: the report covers the run so far".to_owned()),
+        EndReason::NothingAnswered => Some("stopped early: no request succeeded".to_owned()),
         _ => None,
     }
 }
 
-fn unknown(end: &str, held: &Held) -> Option<String> {
+fn unknown(end: &str, held: &HeldCount) -> Option<String> {
     match held {
-        Held::Known(_) => None,
-        Held::Unknown(why) => Some(format!("could not determine TIME-WAIT at the {end}: {why}")),
+        HeldCount::Known(_) => None,
+        HeldCount::Unknown(why) => {
+            Some(format!("could not determine TIME-WAIT at the {end}: {why}"))
+        }
     }
 }
 
@@ -118,7 +124,7 @@ fn reuse(report: &LoadReport) -> Option<String> {
 }
 
 /// An open loop that was not kept up: by whom is not known.
-fn lateness(options: &LoadOptions, loaded: &Loaded) -> Option<String> {
+fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     let (late, missed) = (loaded.tally.latest_start(), loaded.missed);
     if options.rate.is_none() || (late <= LATE && missed == 0) {
         return None;

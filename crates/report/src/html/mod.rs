@@ -14,9 +14,9 @@
 //! | `bundle` | the scripts and styles, and the policy that allows these only |
 //!
 //! ```
-//! use ackwise_report::{Block, Cell, Page, Table};
+//! use ackwise_report::{Block, Cell, HtmlTable, Page};
 //!
-//! let mut table = Table::new("Totals", ["cause", "ms"]);
+//! let mut table = HtmlTable::new("Totals", ["cause", "ms"]);
 //! table.add([Cell::text("server-think"), Cell::number("12.5")]);
 //! let mut page = Page::new("explain: capture.pcap");
 //! page.add_section("Where the time went", [Block::Table(table)]);
@@ -33,5 +33,5 @@ mod timeline;
 
 pub use page::{Block, Page};
 pub use plot::{Line, Plot, Style};
-pub use table::{Cell, Table, Verdict};
-pub use timeline::{Connection, Exchange, Span, Timeline};
+pub use table::{Cell, HtmlTable, Verdict};
+pub use timeline::{Span, Timeline, TimelineConnection, TimelineExchange};

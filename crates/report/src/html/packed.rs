@@ -10,7 +10,7 @@ use ackwise_cause::{Cause, Direction, Party};
 use ackwise_tcp::Instant;
 use serde::Serialize;
 
-use super::timeline::{Connection, Exchange, Timeline};
+use super::timeline::{Timeline, TimelineConnection, TimelineExchange};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Packed<'a> {
@@ -55,7 +55,8 @@ impl Timeline {
         for (number, place) in labels.values_mut().enumerate() {
             *place = number;
         }
-        let exchange = |it: &Exchange| pack_exchange(it, self.first, labels[it.label.as_str()]);
+        let exchange =
+            |it: &TimelineExchange| pack_exchange(it, self.first, labels[it.label.as_str()]);
         let connection = |it| pack_connection(it, self.first);
         Packed {
             causes: Cause::ALL.map(|cause| (cause.name(), parties(cause))).to_vec(),
@@ -82,7 +83,7 @@ fn kind(cause: Cause, direction: Direction) -> i64 {
     number(place as u64) * 2 + direction as i64
 }
 
-fn pack_exchange(it: &Exchange, first: Instant, label: usize) -> PackedExchange {
+fn pack_exchange(it: &TimelineExchange, first: Instant, label: usize) -> PackedExchange {
     let mut shares = Vec::with_capacity(it.shares.len() * 2);
     for &(cause, direction, span) in &it.shares {
         shares.extend([kind(cause, direction), micros(span.as_nanos())]);
@@ -99,7 +100,7 @@ fn pack_exchange(it: &Exchange, first: Instant, label: usize) -> PackedExchange 
     PackedExchange(it.connection, start, duration, label, it.packet, shares, spans)
 }
 
-fn pack_connection(it: &Connection, first: Instant) -> PackedConnection<'_> {
+fn pack_connection(it: &TimelineConnection, first: Instant) -> PackedConnection<'_> {
     let series = it.series.as_deref();
     let mut packer = Packer { first, ..Packer::default() };
     let points = series.map_or(&[][..], Series::points);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Plot, Table, Timeline, bundle,
+    HtmlTable, Plot, Timeline, bundle,
     markup::{Escaped, data_element},
 };
 
@@ -33,7 +33,7 @@ pub enum Block {
     /// Remarks, one below the other.
     Notes(Vec<String>),
     /// Figures in rows.
-    Table(Table),
+    Table(HtmlTable),
     /// Lines over an axis.
     Plot(Plot),
     /// Exchanges and packets over time.

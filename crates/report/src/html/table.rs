@@ -8,7 +8,7 @@ use super::markup::Escaped;
 
 /// A table; the first row says what the columns are.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct HtmlTable {
     caption: String,
     columns: Vec<String>,
     rows: Vec<Vec<Cell>>,
@@ -105,7 +105,7 @@ fn bar(share: f64, cause: Cause, width: u32) -> String {
     )
 }
 
-impl Table {
+impl HtmlTable {
     /// A table without rows.
     #[must_use]
     pub fn new<C: Into<String>>(

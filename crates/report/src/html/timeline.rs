@@ -12,14 +12,14 @@ pub struct Timeline {
     /// When it begins: all times in the page are since then.
     pub first: Instant,
     /// Exchanges name theirs by its place here.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<TimelineConnection>,
     /// In any order.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<TimelineExchange>,
 }
 
 /// A connection to draw.
 #[derive(Clone, Debug, Default)]
-pub struct Connection {
+pub struct TimelineConnection {
     /// `10.0.0.2:49152 > 10.0.0.1:80`.
     pub name: String,
     /// Its segments; `None` if nothing was kept.
@@ -28,7 +28,7 @@ pub struct Connection {
 
 /// An exchange to draw.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct TimelineExchange {
     /// Its connection's place.
     pub connection: usize,
     /// `GET /path 200`.

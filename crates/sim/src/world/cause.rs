@@ -3,7 +3,7 @@
 //! Each moment of a connection on which something is asked for counts once, for its oldest exchange:
 //! what waits behind that one is not counted again.
 
-use ackwise_cause::{Moment, Phase, UnderWay, Writer};
+use ackwise_cause::{InFlight, Moment, Phase, Writer};
 use ackwise_tcp::{Instant, State, Transmit, Wait};
 
 use super::World;
@@ -86,7 +86,7 @@ fn moment(connection: &Connection, exchange: &Exchange) -> Moment {
         phase,
         wait,
         ack_wait: ack_wait.filter(|_| !opens),
-        under_way: UnderWay::Nothing,
+        in_flight: InFlight::Nothing,
         writer: writer(connection, exchange, phase),
         cut_by_idle: false,
         paced: false,

@@ -50,7 +50,7 @@ impl Arguments {
             format!("{packets} packets in {past} of {all} s; Ctrl-C prints the report")
         })?;
         if explained.drops.packets() > 0 {
-            explained.troubles.push(MISSED.to_owned());
+            explained.warnings.push(MISSED.to_owned());
         }
         Ok(explained)
     }

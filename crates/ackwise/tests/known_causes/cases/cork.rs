@@ -5,16 +5,16 @@ use std::io::Write;
 use ackwise_cause::{Cause, Direction};
 use socket2::SockRef;
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head},
-    talk::Talk,
+    scenario::Scenario,
 };
 
 #[test]
 fn a_server_that_never_takes_its_cork_out() {
     let blame = (Cause::CorkTimer, Direction::ToClient);
-    let talk = Talk {
+    let scenario = Scenario {
         exchanges: 6,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
@@ -27,7 +27,7 @@ fn a_server_that_never_takes_its_cork_out() {
             // What fills segments goes at once.
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_cable("a_server_that_never_takes_its_cork_out", &talk);
+    judge_on_ideal_link("a_server_that_never_takes_its_cork_out", &scenario);
 }

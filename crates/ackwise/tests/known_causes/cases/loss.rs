@@ -7,7 +7,7 @@ use ackwise_link::{Faults, LinkConfig, Pick};
 use ackwise_linux::emulator::EmulatorOptions;
 
 use super::judge_on_link;
-use crate::talk::{Talk, ask, respond};
+use crate::scenario::{Scenario, ask, respond};
 
 #[test]
 fn a_loss_in_the_middle() {
@@ -23,7 +23,7 @@ fn a_loss_at_the_tail() {
 fn judge_loss(name: &str, lost: u64, cause: Cause) {
     /// Before the response the server sends the SYN and an acknowledgement of the request.
     const BEFORE: u64 = 2;
-    let talk = Talk {
+    let scenario = Scenario {
         client: Box::new(move |stream, exchange, truth| {
             let begun = Instant::now();
             ask(stream);
@@ -31,7 +31,7 @@ fn judge_loss(name: &str, lost: u64, cause: Cause) {
             truth.tell(exchange, (cause, Direction::ToClient), late);
         }),
         server: respond(1_448 * 8 + 500),
-        ..Talk::default()
+        ..Scenario::default()
     };
     let way = LinkConfig { delay: WAY, ..LinkConfig::IDEAL };
     let faults = Faults { loss: Pick::Nth(vec![BEFORE + lost]), ..Faults::NONE };
@@ -39,7 +39,7 @@ fn judge_loss(name: &str, lost: u64, cause: Cause) {
         to_client: LinkConfig { faults, ..way.clone() },
         ..EmulatorOptions::symmetric(way)
     };
-    judge_on_link(name, &talk, &[], &options);
+    judge_on_link(name, &scenario, &[], &options);
 }
 
 /// Of the response.

@@ -12,81 +12,84 @@ mod window;
 use std::sync::{Mutex, PoisonError};
 
 use ackwise_cause::Cause;
-use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
+use ackwise_link::LinkConfig;
+use ackwise_linux::{
+    emulator::{Disturbance, EmulatorOptions},
+    testing::skip,
+};
 
 use super::{
     lab::{self, Lab},
-    score::{Finding, Score},
-    talk::{Talk, Watched},
+    scenario::{Observation, Recorded, Scenario},
+    score::Score,
     truth::Truth,
 };
 
-/// Talks on a cable, and holds the verdicts at both ends to what was injected.
-fn judge_on_cable(name: &str, talk: &Talk) {
-    judge_talk(name, talk, &[], Lab::with_cable);
+/// Runs the scenario over a link that costs nothing, and compares the verdicts at both ends with what
+/// was injected.
+fn judge_on_ideal_link(name: &str, scenario: &Scenario) {
+    judge_on_link(name, scenario, &[], &EmulatorOptions::symmetric(LinkConfig::IDEAL));
 }
 
-/// As that, on an emulated link. What it `granted` costs in any case accuses nobody.
-fn judge_on_link(name: &str, talk: &Talk, granted: &[Cause], options: &EmulatorOptions) {
-    judge_talk(name, talk, granted, || Lab::with_link(options));
+/// As that, on another link. What it `granted` costs in any case accuses nobody.
+fn judge_on_link(name: &str, scenario: &Scenario, granted: &[Cause], options: &EmulatorOptions) {
+    judge_scenario(name, scenario, granted, || Lab::with_link(options));
 }
 
-fn judge_talk(name: &str, talk: &Talk, granted: &[Cause], lab: impl Fn() -> Lab) {
-    judge(name, talk.all_exchanges(), granted, lab, |lab, truth| talk.hold(lab, truth));
+fn judge_scenario(name: &str, scenario: &Scenario, granted: &[Cause], lab: impl Fn() -> Lab) {
+    judge(name, scenario.total_exchanges(), granted, lab, |lab, truth| scenario.run(lab, truth));
 }
 
-/// Lets `act` make so many exchanges, until the verdicts are good or have been wrong too often.
+/// Lets `act` make so many exchanges. The verdicts must be right in the first run that the link does
+/// not doubt; a cable disturbances none.
 fn judge(
     name: &str,
     exchanges: usize,
     granted: &[Cause],
     lab: impl Fn() -> Lab,
-    act: impl Fn(&Lab, &Truth),
+    act: impl Fn(&Lab, &Truth) + Sync,
 ) {
-    /// Other programs may have had the processors. Ours.
-    const ATTEMPTS: u32 = 5;
-    /// So often a verdict may be wrong in a way that a busy machine hardly explains. Ours.
-    const MAX_WRONG: u32 = 2;
+    /// A run that the emulator disturbances is repeated at most so often: our choice.
+    const MAX_REPEATS: u32 = 3;
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(missing) = lab::missing() {
         return skip(name, missing);
     }
-    let mut wrong = 0;
-    for number in 1..=ATTEMPTS {
-        let lab = lab();
-        let watched = Watched::watch(name, &lab, |truth| act(&lab, truth));
-        let (finding, table) = compare(name, &watched, exchanges, granted);
-        println!("{name}: attempt {number}: {finding:?}, {wrong} wrong before\n{table}");
-        match finding {
-            Finding::Good => return,
-            Finding::Disturbed => {}
-            Finding::Wrong => wrong += 1,
+    for run in 0..=MAX_REPEATS {
+        let mut lab = lab();
+        let recorded = Recorded::record(name, &lab, |truth| act(&lab, truth));
+        // Before any verdict is computed: a run is not called disturbed because its verdict is wrong.
+        let link = lab.emulator.take().map(|link| link.stop().expect("nobody removed its devices"));
+        let disturbances = link.map(|report| report.disturbances()).unwrap_or_default();
+        if !disturbances.is_empty() {
+            println!("{name}: run {run} was disturbed: {}", in_lines(&disturbances));
+            continue;
         }
-        assert!(wrong <= MAX_WRONG, "{name}: wrong {wrong} times of {number}");
+        let wrong = compare(name, &recorded.analyse(), exchanges, granted);
+        assert!(wrong.is_empty(), "{name}: run {run}:\n{wrong}");
+        return;
     }
-    panic!("{name}: never good, {wrong} times wrong");
+    panic!("{name}: every run was disturbed: the machine is too busy");
 }
 
-/// The worse of what both ends saw, and what that was.
-fn compare(
-    name: &str,
-    watched: &Watched,
-    exchanges: usize,
-    granted: &[Cause],
-) -> (Finding, String) {
-    let mut worst = Finding::Good;
-    let mut table = String::new();
+fn in_lines(disturbances: &[Disturbance]) -> String {
+    disturbances.iter().map(|it| format!("\n  {it}")).collect()
+}
+
+/// What is wrong with what either end saw; empty if nothing is.
+fn compare(name: &str, watched: &Observation, exchanges: usize, granted: &[Cause]) -> String {
+    let mut wrong = String::new();
     for (at, analysis) in &watched.seen {
         let score = Score::of(analysis, &watched.injected, granted);
-        let finding =
-            if analysis.exchanges.len() == exchanges { score.finding() } else { Finding::Wrong };
-        table += &format!("{name}, seen by the {}: {}\n", at.name(), score.summary());
-        if finding != Finding::Good {
-            table += score.table();
+        let at = at.name();
+        println!("{name}, seen by the {at}: {}", score.summary());
+        if analysis.exchanges.len() != exchanges || !score.is_good() {
+            let seen = analysis.exchanges.len();
+            wrong += &format!("seen by the {at}: {seen} of {exchanges} exchanges, ");
+            wrong += &format!("{}\n{}", score.summary(), score.table());
         }
-        worst = worst.max(finding);
     }
-    (worst, table)
+    wrong
 }

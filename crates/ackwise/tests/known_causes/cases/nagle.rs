@@ -4,16 +4,16 @@ use std::io::Write;
 
 use ackwise_cause::{Cause, Direction};
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{GET, body, read_body, read_head, read_message, response_head, upload_head},
-    talk::Talk,
+    scenario::Scenario,
 };
 
 #[test]
 fn a_server_that_writes_head_and_body_apart() {
     let blame = (Cause::NagleDelayedAck, Direction::ToClient);
-    let talk = Talk {
+    let scenario = Scenario {
         exchanges: 20,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
@@ -25,15 +25,15 @@ fn a_server_that_writes_head_and_body_apart() {
             let len = read_head(stream).unwrap();
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_cable("a_server_that_writes_head_and_body_apart", &talk);
+    judge_on_ideal_link("a_server_that_writes_head_and_body_apart", &scenario);
 }
 
 #[test]
 fn a_client_that_writes_head_and_body_apart() {
     let blame = (Cause::NagleDelayedAck, Direction::ToServer);
-    let talk = Talk {
+    let scenario = Scenario {
         exchanges: 20,
         client: Box::new(|stream, _, _| {
             stream.write_all(&upload_head(300)).unwrap();
@@ -45,9 +45,9 @@ fn a_client_that_writes_head_and_body_apart() {
             truth.measure(exchange, blame, || read_body(stream, len)).unwrap();
             stream.write_all(&[response_head(10), body(10)].concat()).unwrap();
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_cable("a_client_that_writes_head_and_body_apart", &talk);
+    judge_on_ideal_link("a_client_that_writes_head_and_body_apart", &scenario);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_server_that_copies_in_blocks() {
     /// What fills two segments and a part of a third; the rest of the body then waits.
     const BLOCK: usize = 4_096;
     let blame = (Cause::NagleDelayedAck, Direction::ToClient);
-    let talk = Talk {
+    let scenario = Scenario {
         exchanges: 20,
         server: Box::new(|stream, _, _| {
             read_message(stream).unwrap();
@@ -67,11 +67,11 @@ fn a_server_that_copies_in_blocks() {
         client: Box::new(move |stream, exchange, truth| {
             stream.write_all(GET).unwrap();
             let len = read_head(stream).unwrap();
-            let at_once = BLOCK - response_head(len).len();
-            read_body(stream, at_once).unwrap();
-            truth.measure(exchange, blame, || read_body(stream, len - at_once)).unwrap();
+            let in_first_block = BLOCK - response_head(len).len();
+            read_body(stream, in_first_block).unwrap();
+            truth.measure(exchange, blame, || read_body(stream, len - in_first_block)).unwrap();
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_cable("a_server_that_copies_in_blocks", &talk);
+    judge_on_ideal_link("a_server_that_copies_in_blocks", &scenario);
 }

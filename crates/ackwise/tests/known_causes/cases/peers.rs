@@ -15,7 +15,7 @@ use crate::{
     http::{body, read_message, response_head},
     lab::{self, Lab},
     peer::{Peer, curl},
-    talk::think,
+    scenario::think,
     truth::Truth,
 };
 
@@ -36,7 +36,7 @@ fn apache_that_serves_files() {
 }
 
 /// curl asks twice for each of some files, large and small, on one connection.
-fn serve_files(name: &str, peer: impl Fn(&Lab) -> Peer) {
+fn serve_files(name: &str, peer: impl Fn(&Lab) -> Peer + Sync) {
     let paths = ["200", "6651", "3883", "1866", "65536", "300"].repeat(2);
     if_installed(name, || {
         judge(name, paths.len(), &[], Lab::with_cable, |lab, _| {

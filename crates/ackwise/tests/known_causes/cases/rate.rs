@@ -9,26 +9,26 @@ use ackwise_linux::emulator::EmulatorOptions;
 use super::judge_on_link;
 use crate::{
     http::{body, read_message, response_head, upload_head},
-    talk::{Talk, ask, respond},
+    scenario::{Scenario, ask, respond},
 };
 
 #[test]
 fn a_large_response_through_a_bottleneck() {
-    let talk = Talk {
+    let scenario = Scenario {
         client: Box::new(|stream, exchange, truth| {
             ask(stream);
             truth.tell(exchange, (Cause::Transmission, Direction::ToClient), on_link(BODY));
         }),
         server: respond(BODY),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_link("a_large_response_through_a_bottleneck", &talk, &[], &bottleneck());
+    judge_on_link("a_large_response_through_a_bottleneck", &scenario, &[], &bottleneck());
 }
 
 #[test]
 fn a_large_request_through_a_bottleneck() {
     let request = [upload_head(UPLOAD), body(UPLOAD)].concat();
-    let talk = Talk {
+    let scenario = Scenario {
         client: Box::new(move |stream, exchange, truth| {
             stream.write_all(&request).unwrap();
             read_message(stream).unwrap();
@@ -38,9 +38,9 @@ fn a_large_request_through_a_bottleneck() {
             read_message(stream).unwrap();
             stream.write_all(&[response_head(10), body(10)].concat()).unwrap();
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_link("a_large_request_through_a_bottleneck", &talk, &[], &bottleneck());
+    judge_on_link("a_large_request_through_a_bottleneck", &scenario, &[], &bottleneck());
 }
 
 /// How long the link is busy with so many bytes, in full segments with 52 bytes of headers.

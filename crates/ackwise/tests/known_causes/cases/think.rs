@@ -4,17 +4,17 @@ use std::{io::Write, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use super::judge_on_cable;
+use super::judge_on_ideal_link;
 use crate::{
     http::{body, read_message, response_head},
-    talk::{Talk, ask, think, without_nagle},
+    scenario::{Scenario, ask, think, without_nagle},
 };
 
 #[test]
 fn a_server_that_thinks_before_it_answers() {
     for millis in [5, 40, 45, 200] {
         let blame = (Cause::ServerThink, Direction::ToClient);
-        let talk = Talk {
+        let scenario = Scenario {
             exchanges: 12,
             server: Box::new(move |stream, exchange, truth| {
                 read_message(stream).unwrap();
@@ -22,9 +22,12 @@ fn a_server_that_thinks_before_it_answers() {
                 stream.write_all(&[response_head(500), body(500)].concat()).unwrap();
             }),
             client: Box::new(|stream, _, _| ask(stream)),
-            ..Talk::default()
+            ..Scenario::default()
         };
-        judge_on_cable(&format!("a_server_that_thinks_before_it_answers {millis} ms"), &talk);
+        judge_on_ideal_link(
+            &format!("a_server_that_thinks_before_it_answers {millis} ms"),
+            &scenario,
+        );
     }
 }
 
@@ -32,7 +35,7 @@ fn a_server_that_thinks_before_it_answers() {
 fn a_server_that_thinks_between_head_and_body() {
     for millis in [5, 40, 45, 200] {
         let blame = (Cause::ApplicationLimited, Direction::ToClient);
-        let talk = Talk {
+        let scenario = Scenario {
             exchanges: 12,
             listen: without_nagle,
             server: Box::new(move |stream, exchange, truth| {
@@ -42,8 +45,11 @@ fn a_server_that_thinks_between_head_and_body() {
                 stream.write_all(&body(500)).unwrap();
             }),
             client: Box::new(|stream, _, _| ask(stream)),
-            ..Talk::default()
+            ..Scenario::default()
         };
-        judge_on_cable(&format!("a_server_that_thinks_between_head_and_body {millis} ms"), &talk);
+        judge_on_ideal_link(
+            &format!("a_server_that_thinks_between_head_and_body {millis} ms"),
+            &scenario,
+        );
     }
 }

@@ -12,19 +12,19 @@ use ackwise_linux::emulator::EmulatorOptions;
 
 use super::judge_on_link;
 use crate::{
-    talk::{Talk, ask, respond},
+    scenario::{Scenario, ask, respond},
     truth::{Blame, Truth},
 };
 
 #[test]
 fn a_large_response_on_a_fresh_connection() {
-    let talk = Talk {
+    let scenario = Scenario {
         connections: 3,
         client: Box::new(|stream, exchange, truth| time(stream, exchange, SLOW_START, truth)),
         server: respond(BODY),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_link("a_large_response_on_a_fresh_connection", &talk, &[], &long_way());
+    judge_on_link("a_large_response_on_a_fresh_connection", &scenario, &[], &long_way());
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_large_response_after_an_idle_time() {
     const IDLE: Duration = Duration::from_secs(2);
     // The first opens the window further than the later ones need it.
     let (first, later) = (respond(90_000), respond(BODY));
-    let talk = Talk {
+    let scenario = Scenario {
         exchanges: 3,
         client: Box::new(|stream, exchange, truth| {
             if exchange == 0 {
@@ -46,9 +46,9 @@ fn a_large_response_after_an_idle_time() {
             let answer = if exchange == 0 { &first } else { &later };
             answer(stream, exchange, truth);
         }),
-        ..Talk::default()
+        ..Scenario::default()
     };
-    judge_on_link("a_large_response_after_an_idle_time", &talk, &[], &long_way());
+    judge_on_link("a_large_response_after_an_idle_time", &scenario, &[], &long_way());
 }
 
 /// What takes longer than the way there and back was caused by the window.

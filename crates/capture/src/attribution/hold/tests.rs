@@ -12,6 +12,7 @@ const LATE: Facts = Facts {
     flight: [FULL, 0],
     usable_window: Some(60_000),
     least_window: 10 * FULL,
+    sure_window: 0,
     peak_before_idle: None,
     slow_start: true,
     is_constant: false,
@@ -19,7 +20,7 @@ const LATE: Facts = Facts {
     pushed: false,
     ended: false,
     may_miss_losses: true,
-    nagle_is_off: false,
+    nagle: NagleHabit::Unknown,
     loss: None,
 };
 
@@ -92,6 +93,62 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
 }
 
 #[test]
+fn what_the_sender_did_before_says_whether_an_acknowledgement_released_a_small_segment() {
+    let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
+    let late = Facts { since_ack: micros(1_001), ..habit(NagleHabit::Holds) };
+    check(&[
+        ("it always waited", habit(NagleHabit::Holds), Wait::Nagle, High),
+        ("it waited as often as not", habit(NagleHabit::Mixed), Wait::Nagle, Medium),
+        ("its program writes late", habit(NagleHabit::WritesLate), Wait::Application, Low),
+        ("it always waited, and its host was busy", late, Wait::Nagle, Medium),
+        (
+            "up to four times as busy",
+            Facts { since_ack: micros(4_000), ..late },
+            Wait::Nagle,
+            Medium,
+        ),
+        ("no busier", Facts { since_ack: micros(4_001), ..late }, Wait::Application, High),
+        (
+            "no more than a sixteenth of the time",
+            Facts { since_data: Nanos::from_millis(16), ..late },
+            Wait::Application,
+            High,
+        ),
+        (
+            "a habit is needed for that",
+            Facts { nagle: NagleHabit::Unknown, ..late },
+            Wait::Application,
+            High,
+        ),
+    ]);
+}
+
+#[test]
+fn linux_waits_for_room_for_two_segments() {
+    let held = Facts { usable_window: Some(FULL), flight: [5 * FULL, 4 * FULL], ..BULK };
+    let edge = Facts { flight: [9 * FULL, 8 * FULL], ..held };
+    check(&[
+        ("room for one", held, RECEIVE_WINDOW, Medium),
+        ("room for two", Facts { usable_window: Some(2 * FULL), ..held }, Wait::SlowStart, High),
+        ("a full congestion window, but for one", edge, RECEIVE_WINDOW, Medium),
+        ("a full congestion window", Facts { bytes: FULL + 1, ..edge }, Wait::SlowStart, High),
+        ("one segment outstanding", Facts { flight: [FULL, 0], ..held }, Wait::SlowStart, High),
+    ]);
+}
+
+#[test]
+fn no_congestion_window_holds_two_small_segments() {
+    let small = Facts { nagle: NagleHabit::Off, sure_window: 2 * FULL, ..SMALL };
+    let full = Facts { bytes: FULL, flight: [FULL, 0], ..small };
+    check(&[
+        ("they fit any window", small, Wait::Application, Medium),
+        ("two full ones, too", full, Wait::Application, Medium),
+        ("one byte too many", Facts { flight: [FULL + 1, 0], ..full }, Wait::SlowStart, High),
+        ("nobody knows the window", Facts { sure_window: 0, ..small }, Wait::SlowStart, High),
+    ]);
+}
+
+#[test]
 fn nagle_is_told_from_a_full_congestion_window() {
     let held = Facts { flight: [2_000, 0], least_window: 2_500, ..SMALL };
     let of_full_segments = Facts { bytes: 2 * FULL, flight: [FULL, 0], ..SMALL };
@@ -117,7 +174,12 @@ fn nagle_is_told_from_a_full_congestion_window() {
             Wait::SlowStart,
             High,
         ),
-        ("its sender has no Nagle", Facts { nagle_is_off: true, ..SMALL }, Wait::SlowStart, High),
+        (
+            "its sender has no Nagle",
+            Facts { nagle: NagleHabit::Off, ..SMALL },
+            Wait::SlowStart,
+            High,
+        ),
         ("nothing was outstanding", Facts { flight: [0, 0], ..SMALL }, Wait::Application, Medium),
         (
             "more is outstanding: not by RFC 896",
@@ -136,26 +198,26 @@ fn nagle_is_told_from_a_full_congestion_window() {
 
 #[test]
 fn a_cork_timer_is_told_from_think_time() {
-    let quiet = |since| Facts { since_ack: micros(since), ..CORKED };
+    let acked = |since| Facts { since_ack: micros(since), ..CORKED };
     check(&[
         ("after 200 ms", CORKED, Wait::Cork, Medium),
-        ("the earliest", quiet(195_000), Wait::Cork, Medium),
-        ("earlier", quiet(194_999), Wait::Application, High),
+        ("the earliest", acked(195_000), Wait::Cork, Medium),
+        ("earlier", acked(194_999), Wait::Application, High),
         (
             "the latest",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_000) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_000) },
             Wait::Cork,
             Medium,
         ),
         (
             "later",
-            Facts { since_data: Nanos::from_millis(300), ..quiet(240_001) },
+            Facts { since_data: Nanos::from_millis(300), ..acked(240_001) },
             Wait::Application,
             High,
         ),
         (
             "the timer runs since the data",
-            Facts { since_data: Nanos::from_millis(200), ..quiet(300_000) },
+            Facts { since_data: Nanos::from_millis(200), ..acked(300_000) },
             Wait::Cork,
             Medium,
         ),
@@ -358,7 +420,7 @@ fn pacing_is_told_from_what_is_written_late() {
 
 #[test]
 fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
-    let small = Facts { is_constant: true, nagle_is_off: true, ..SMALL };
+    let small = Facts { is_constant: true, nagle: NagleHabit::Off, ..SMALL };
     let full = Facts { flight: [3 * FULL, FULL], ..small };
     for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
         let hold = Hold::from_facts(&facts);

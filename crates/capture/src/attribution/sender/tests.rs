@@ -2,7 +2,7 @@
 
 use ackwise_cause::Writer;
 
-use super::*;
+use super::{super::Confidence, *};
 
 const FULL: u64 = 1_000;
 
@@ -31,6 +31,7 @@ impl Wire {
             pushed: false,
             loss: None,
             new: true,
+            answers: false,
         }
     }
 
@@ -45,6 +46,12 @@ impl Wire {
 
     fn push(&mut self, millis: f64, bytes: Range<u64>) -> Option<Gap> {
         let data = SeenData { pushed: true, ..self.seen(millis, bytes) };
+        self.send(data)
+    }
+
+    /// The first data after a request.
+    fn answer(&mut self, millis: f64, bytes: Range<u64>) -> Option<Gap> {
+        let data = SeenData { pushed: true, answers: true, ..self.seen(millis, bytes) };
         self.send(data)
     }
 
@@ -68,7 +75,7 @@ fn at(millis: f64) -> Instant {
 
 #[test]
 fn a_sender_that_was_seen_twice_without_nagle_has_none() {
-    for (small, wait) in [(0, Wait::Nagle), (1, Wait::Nagle), (2, Wait::SlowStart)] {
+    for (small, wait) in [(0, Wait::Nagle), (1, Wait::Nagle), (2, Wait::Application)] {
         let mut wire = Wire::new();
         wire.sender.set_initial_window(10_000);
         wire.push(0.0, 0..100);
@@ -78,11 +85,37 @@ fn a_sender_that_was_seen_twice_without_nagle_has_none() {
             end += 100;
         }
         wire.ack(40.0, end);
-        wire.push(100.0, end..end + 100);
+        wire.answer(100.0, end..end + 100);
         wire.ack(140.0, end + 100);
         let gap = wire.push(140.1, end + 100..end + 200).unwrap();
         assert_eq!(gap.hold.wait, wait, "{small}");
     }
+}
+
+#[test]
+fn a_program_that_wrote_late_before_is_not_accused_of_nagle_for_one_coincidence() {
+    let think = |spans: &[f64]| {
+        let mut wire = Wire::new();
+        wire.sender.set_initial_window(10_000);
+        let (mut time, mut end) = (0.0, 0);
+        let mut waits = Vec::new();
+        for span in spans {
+            wire.answer(time, end..end + 100);
+            wire.ack(time + 40.0, end + 100);
+            let gap = wire.push(time + 40.0 + span, end + 100..end + 200).unwrap();
+            waits.push((gap.hold.wait, gap.hold.confidence));
+            wire.ack(time + 100.0, end + 200);
+            (time, end) = (time + 150.0, end + 200);
+        }
+        waits
+    };
+    let nagle = (Wait::Nagle, Confidence::High);
+    assert_eq!(think(&[0.1, 0.1, 0.1]), [nagle; 3]);
+    let coincidence = (Wait::Application, Confidence::Low);
+    assert_eq!(think(&[5.0, 3.0, 0.1])[2], coincidence);
+    // A held segment of a busy host, and one that its program wrote later.
+    assert_eq!(think(&[0.1, 0.1, 0.8])[2], (Wait::Nagle, Confidence::Medium));
+    assert_eq!(think(&[0.1, 0.1, 5.0])[2], (Wait::Application, Confidence::High));
 }
 
 #[test]
@@ -102,7 +135,7 @@ fn small_segments_show_nothing_of_nagle_when_they_were_allowed() {
             wire.push(time, end..end + length);
             end += length;
         }
-        assert_eq!(wire.sender.sent_despite_nagle, 0, "{full_between}");
+        assert_eq!(wire.sender.nagle.despite(), 0, "{full_between}");
     }
 }
 

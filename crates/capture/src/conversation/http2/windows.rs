@@ -46,12 +46,12 @@ pub(super) struct Credit {
     pub(super) position: u64,
 }
 
-/// Credit on its way: it counts for the sender of DATA when it is there, not when it passes the
-/// vantage point. A receiver gives it back before a window is used up, so that at its end windows
-/// would never be.
+/// Credit in flight: it counts for the sender of DATA when it arrives, not when it passes the
+/// vantage point. A receiver returns credit before a window is used up, so that in a capture at the
+/// receiver no window would ever look empty.
 #[derive(Clone, Debug)]
 pub(super) struct Credits {
-    coming: VecDeque<Credit>,
+    in_flight: VecDeque<Credit>,
 }
 
 impl Credits {
@@ -59,19 +59,20 @@ impl Credits {
     const MOST: usize = 1024;
 
     pub(super) const fn new() -> Self {
-        Self { coming: VecDeque::new() }
+        Self { in_flight: VecDeque::new() }
     }
 
-    /// Takes credit that passes; what counts as there because there is too much.
+    /// Takes credit that passes. Returns the credit that counts as arrived because the queue is full.
     pub(super) fn push(&mut self, credit: Credit) -> Option<Credit> {
-        let there = if self.coming.len() < Self::MOST { None } else { self.coming.pop_front() };
-        self.coming.push_back(credit);
-        there
+        let arrived =
+            if self.in_flight.len() < Self::MOST { None } else { self.in_flight.pop_front() };
+        self.in_flight.push_back(credit);
+        arrived
     }
 
-    /// The next that is there when all bytes before `position` are.
+    /// The next that has arrived when all bytes before `position` have.
     pub(super) fn pop(&mut self, position: u64) -> Option<Credit> {
-        self.coming.pop_front_if(|credit| credit.position <= position)
+        self.in_flight.pop_front_if(|credit| credit.position <= position)
     }
 }
 
@@ -111,8 +112,8 @@ mod tests {
         let credit = |position| Credit { stream: 1, bytes: 1, position };
         let mut credits = Credits::new();
         assert_eq!((credits.push(credit(10)), credits.push(credit(20))), (None, None));
-        let there = [9, 10, 19, 90, 90].map(|position| credits.pop(position));
-        assert_eq!(there, [None, Some(credit(10)), None, Some(credit(20)), None]);
+        let arrived = [9, 10, 19, 90, 90].map(|position| credits.pop(position));
+        assert_eq!(arrived, [None, Some(credit(10)), None, Some(credit(20)), None]);
         for position in 0..1024 {
             assert_eq!(credits.push(credit(position)), None);
         }

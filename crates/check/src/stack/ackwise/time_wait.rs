@@ -26,12 +26,12 @@ pub(super) fn exact_reset_ends_it(
     let endpoint = tun.detach(id)?;
     let (next, expected) = (endpoint.next_sequence(), endpoint.next_expected());
     let question = segment(next - FAR, Some(expected), Flags::NONE);
-    if ask(tun, id, &question, deadline)? == Answer::Unknown {
+    if send_probe(tun, id, &question, deadline)? == Answer::Unknown {
         return None;
     }
     pause(tun, Instant::now() + ANSWER_INTERVAL);
     tun.send_crafted(id, &segment(next, None, Flags::RST), &[]).ok()?;
-    Some(ask(tun, id, &question, deadline)? == Answer::Unknown)
+    Some(send_probe(tun, id, &question, deadline)? == Answer::Unknown)
 }
 
 /// The server closed first, so our end is done when our FIN is acknowledged.
@@ -46,7 +46,7 @@ fn wait_until_closed(tun: &mut TunStack, id: ConnectionId, deadline: Instant) ->
 }
 
 /// Puts `question` on the wire and waits for the first answer.
-fn ask(
+fn send_probe(
     tun: &mut TunStack,
     id: ConnectionId,
     question: &Segment,

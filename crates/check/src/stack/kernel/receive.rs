@@ -89,7 +89,7 @@ fn on_monotonic_clock(stamp: SystemTime, wall: SystemTime, now: Instant) -> Opti
 /// Linux stamps nothing while no socket of the system asks for it, and begins some time after one
 /// does: too late for the first answers of a server nearby. So one socket of this process asks early
 /// and is kept.
-pub(super) fn warm_up() {
+pub(super) fn enable_timestamps() {
     static KEPT: LazyLock<Option<Socket>> = LazyLock::new(|| {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok()?;
         ask_for_stamps(&socket);

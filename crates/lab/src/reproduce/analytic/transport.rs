@@ -89,9 +89,11 @@ fn parallel(page: &[Exchange], path: Path, start: Start, connections: NonZeroU32
     let alone = |exchange: &Exchange| {
         path.setup() + exchange.least_time(path) + stalled(exchange, path, start)
     };
-    let at_once = connections.get().min(u32::try_from(inlines.len()).unwrap_or(u32::MAX)).max(1);
-    let dealt = |turn: u32| inlines.iter().skip(turn as usize).step_by(at_once as usize);
-    let ends = (0..at_once).map(|turn| dealt(turn).map(alone).sum::<f64>());
+    let parallel_connections =
+        connections.get().min(u32::try_from(inlines.len()).unwrap_or(u32::MAX)).max(1);
+    let dealt =
+        |turn: u32| inlines.iter().skip(turn as usize).step_by(parallel_connections as usize);
+    let ends = (0..parallel_connections).map(|turn| dealt(turn).map(alone).sum::<f64>());
     let carried = together(inlines).map_or(0.0, |all| path.setup() + all.least_time(path));
     alone(primary) + ends.fold(carried, f64::max)
 }

@@ -4,16 +4,16 @@ use ackwise_report::{Block, Plot};
 
 use crate::reproduce::{
     figure::{Figure, compared},
-    table::Table,
+    table::ComparisonTable,
 };
 
 /// Table 1: what entries in TIME-WAIT cost.
-pub(in crate::reproduce) fn figures(tables: &[Table]) -> Vec<Figure> {
+pub(in crate::reproduce) fn figures(tables: &[ComparisonTable]) -> Vec<Figure> {
     let table = tables.iter().find(|table| table.id == "faber1997_table_1");
     table.map(time_wait).into_iter().collect()
 }
 
-fn time_wait(table: &Table) -> Figure {
+fn time_wait(table: &ComparisonTable) -> Figure {
     let mut plot = Plot::new("Throughput of each transfer", AXES);
     for (hue, (name, measure)) in SERVERS.into_iter().enumerate() {
         let rows = table.rows.iter().filter(|row| row.measure == measure);

@@ -12,7 +12,7 @@ use crate::{
         file::File,
         lab::{self, Outcome},
         study::{self, Measure},
-        table::Table,
+        table::ComparisonTable,
     },
 };
 
@@ -27,7 +27,7 @@ struct Study {
 /// What a study gave.
 pub(super) struct Studied {
     outcomes: Vec<Outcome<Nobody>>,
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
 }
 
 /// All of them.
@@ -48,7 +48,7 @@ impl Studies {
         })
     }
 
-    pub(super) fn into_tables(self) -> [Table; 4] {
+    pub(super) fn into_tables(self) -> [ComparisonTable; 4] {
         let Self { findings, small, limit, share } = self;
         [findings, small, limit, share].map(|studied| studied.table)
     }

@@ -11,13 +11,13 @@ use crate::{
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What the table's experiment gave.
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// Mb/s of each transfer, by row.
     pub(super) throughput: Vec<f64>,
 }
@@ -27,7 +27,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     let published = Published::named("faber1997_table_1")?;
     let outcomes = lab::run(FILE, |_| Nobody)?;
     let mut results = Results {
-        table: Table {
+        table: ComparisonTable {
             id: published.id.to_owned(),
             title: published.title.to_owned(),
             notes: inputs(FILE.text),
@@ -39,7 +39,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     let unloaded = outcomes.first().and_then(throughput);
     for row in 0..published.rows.len() {
         let entries = published.cell(row, KEY).unwrap_or_default();
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[(KEY, entries)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[(KEY, entries)]));
         let outcome =
             outcome.ok_or_else(|| ReproduceError::NoCase { case: format!("{entries} {KEY}") })?;
         results.throughput.push(throughput(outcome).unwrap_or_default());

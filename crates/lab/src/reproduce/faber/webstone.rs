@@ -11,13 +11,13 @@ use crate::{
         inputs::inputs,
         lab::{self, Outcome},
         published::Published,
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What a table's experiment gave, by [`SYSTEMS`].
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// Connections a second.
     pub(super) rates: [f64; 3],
     /// KiB of records at the server.
@@ -75,7 +75,7 @@ fn run(
     limit: fn(&str, usize) -> Option<Limit>,
 ) -> Result<Results, ReproduceError> {
     let outcomes = lab::run(file, |_| Nobody)?;
-    let table = Table {
+    let table = ComparisonTable {
         id: published.id.to_owned(),
         title: published.title.to_owned(),
         notes: inputs(file.text),
@@ -83,7 +83,7 @@ fn run(
     };
     let mut results = Results { table, rates: [0.0; 3], memory: [0.0; 3], refused: [0.0; 3] };
     for (system, name) in SYSTEMS.into_iter().enumerate() {
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[("system", name)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("system", name)]));
         let outcome = outcome.ok_or_else(|| ReproduceError::NoCase { case: name.to_owned() })?;
         results.rates[system] = connection_rate(outcome).unwrap_or_default();
         results.memory[system] = server_memory(outcome).unwrap_or_default();

@@ -10,11 +10,11 @@ use crate::reproduce::{
     ReproduceError,
     inputs::inputs,
     published::Published,
-    table::{Case, CaseValue, Limit, Row, Table},
+    table::{Case, CaseValue, ComparisonTable, Limit, Row},
 };
 
 /// One line for each table and plan, and what has to be reached.
-pub(super) fn table(usual: &Sweep, larger: &[Sweep; 2]) -> Result<Table, ReproduceError> {
+pub(super) fn table(usual: &Sweep, larger: &[Sweep; 2]) -> Result<ComparisonTable, ReproduceError> {
     let mut rows = Vec::new();
     for (plan, limit) in Plan::PRINTED.into_iter().zip([4.0, 8.0, 4.0, 5.0]) {
         let published = Published::named(tables::id(plan))?;
@@ -42,7 +42,7 @@ pub(super) fn table(usual: &Sweep, larger: &[Sweep; 2]) -> Result<Table, Reprodu
     let mut notes = inputs(TABLES.text);
     notes.extend(NOTES.map(str::to_owned));
     notes.push(format!("{}, experiment {}.", TABLES.name, usual.experiment));
-    Ok(Table {
+    Ok(ComparisonTable {
         id: "gurkan1998_medians".to_owned(),
         title: "Median absolute errors over the rows with 8, 16, 32 web and 0 to 3 FTP clients"
             .to_owned(),

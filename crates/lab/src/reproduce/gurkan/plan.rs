@@ -53,7 +53,7 @@ impl Plan {
     }
 
     /// As the thesis calls it.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Serial => "serial HTTP/1.0",
             Self::Parallel => "parallel HTTP/1.0",

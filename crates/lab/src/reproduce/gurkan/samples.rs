@@ -14,22 +14,22 @@ use crate::{
         file::File,
         lab::{self, Outcome},
         published::Published,
-        table::{Case, CaseValue, Row, Table},
+        table::{Case, CaseValue, ComparisonTable, Row},
     },
 };
 
 /// The four tables, each beside a run of ours.
-pub(super) fn tables() -> Result<Vec<Table>, ReproduceError> {
+pub(super) fn tables() -> Result<Vec<ComparisonTable>, ReproduceError> {
     let outcomes = lab::run(FILE, |_| Requests::default())?;
     Plan::PRINTED.into_iter().map(|plan| table(plan, &outcomes)).collect()
 }
 
-fn table(plan: Plan, outcomes: &[Outcome<Requests>]) -> Result<Table, ReproduceError> {
+fn table(plan: Plan, outcomes: &[Outcome<Requests>]) -> Result<ComparisonTable, ReproduceError> {
     let published = Published::named(id(plan))?;
-    let outcome = outcomes.iter().find(|outcome| outcome.is(&[("plan", plan.name())]));
+    let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("plan", plan.name())]));
     let outcome = outcome.ok_or_else(|| ReproduceError::NoCase { case: plan.name().to_owned() })?;
     let rows = (0..published.rows.len()).flat_map(|place| rows(&published, place, &outcome.seen));
-    Ok(Table {
+    Ok(ComparisonTable {
         id: published.id.to_owned(),
         title: published.title.to_owned(),
         rows: rows.collect(),

@@ -7,7 +7,7 @@ use super::{
 use crate::reproduce::{
     ReproduceError,
     published::Published,
-    table::{Case, CaseValue, Row, Table},
+    table::{Case, CaseValue, ComparisonTable, Row},
 };
 
 /// The id of a plan's table.
@@ -21,7 +21,7 @@ pub(super) const fn id(plan: Plan) -> &'static str {
 }
 
 /// A plan's table, beside ours.
-pub(super) fn printed(plan: Plan, sweep: &Sweep) -> Result<Table, ReproduceError> {
+pub(super) fn printed(plan: Plan, sweep: &Sweep) -> Result<ComparisonTable, ReproduceError> {
     let published = Published::named(id(plan))?;
     let rows = (0..published.rows.len()).flat_map(|row| {
         let load = load(&published, row);
@@ -42,7 +42,12 @@ pub(super) fn printed(plan: Plan, sweep: &Sweep) -> Result<Table, ReproduceError
     });
     let rows = rows.collect();
     let notes = vec![SPREAD.to_owned()];
-    Ok(Table { id: published.id.to_owned(), title: published.title.to_owned(), notes, rows })
+    Ok(ComparisonTable {
+        id: published.id.to_owned(),
+        title: published.title.to_owned(),
+        notes,
+        rows,
+    })
 }
 
 /// The number in a row of a published table that a quantity is compared with.
@@ -58,7 +63,7 @@ pub(super) fn published_value(
 }
 
 /// All plans at all loads: more than the thesis has.
-pub(super) fn ours(sweep: &Sweep) -> Result<Table, ReproduceError> {
+pub(super) fn ours(sweep: &Sweep) -> Result<ComparisonTable, ReproduceError> {
     let mut rows = Vec::new();
     for plan in Plan::ALL {
         for load in Load::all() {
@@ -78,7 +83,7 @@ pub(super) fn ours(sweep: &Sweep) -> Result<Table, ReproduceError> {
             }
         }
     }
-    Ok(Table {
+    Ok(ComparisonTable {
         id: "gurkan1998_plans".to_owned(),
         title: "Plans of the thesis and of ours, initial window of one segment".to_owned(),
         notes: PLANS.map(str::to_owned).to_vec(),

@@ -9,7 +9,7 @@ use super::{
 use crate::reproduce::{
     ReproduceError,
     published::Published,
-    table::{Case, CaseValue, Row, Table},
+    table::{Case, CaseValue, ComparisonTable, Row},
 };
 
 /// The table that has a plan.
@@ -32,14 +32,21 @@ pub(super) fn published_value(
 }
 
 /// Both tables, beside ours.
-pub(super) fn printed(usual: &Sweep, larger: &[Sweep; 2]) -> Result<[Table; 2], ReproduceError> {
+pub(super) fn printed(
+    usual: &Sweep,
+    larger: &[Sweep; 2],
+) -> Result<[ComparisonTable; 2], ReproduceError> {
     Ok([
         one([Plan::Parallel, Plan::Serial], usual, larger)?,
         one([Plan::Pipelined, Plan::SegmentFilled], usual, larger)?,
     ])
 }
 
-fn one(plans: [Plan; 2], usual: &Sweep, larger: &[Sweep; 2]) -> Result<Table, ReproduceError> {
+fn one(
+    plans: [Plan; 2],
+    usual: &Sweep,
+    larger: &[Sweep; 2],
+) -> Result<ComparisonTable, ReproduceError> {
     let published = Published::named(id(plans[0]))?;
     let sweeps = [usual, &larger[0], &larger[1]];
     let mut rows = Vec::new();
@@ -58,11 +65,16 @@ fn one(plans: [Plan; 2], usual: &Sweep, larger: &[Sweep; 2]) -> Result<Table, Re
         }
     }
     let notes = vec![REPEATED.to_owned()];
-    Ok(Table { id: published.id.to_owned(), title: published.title.to_owned(), notes, rows })
+    Ok(ComparisonTable {
+        id: published.id.to_owned(),
+        title: published.title.to_owned(),
+        notes,
+        rows,
+    })
 }
 
 /// Initial windows of 1 to 10 segments, at a few loads.
-pub(super) fn largest(runs: &Runs) -> Result<Table, ReproduceError> {
+pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
     let mut rows = Vec::new();
     for plan in Plan::PRINTED {
         for sweep in runs.windows() {
@@ -84,7 +96,7 @@ pub(super) fn largest(runs: &Runs) -> Result<Table, ReproduceError> {
             }
         }
     }
-    Ok(Table {
+    Ok(ComparisonTable {
         id: "gurkan1998_initial_windows".to_owned(),
         title: "Initial windows of 1 to 10 segments".to_owned(),
         notes: Vec::new(),

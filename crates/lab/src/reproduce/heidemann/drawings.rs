@@ -12,7 +12,7 @@ use crate::reproduce::{
     file::File,
     lab,
     paper::PaperResults,
-    table::{Row, Table},
+    table::{ComparisonTable, Row},
 };
 
 /// All four.
@@ -66,7 +66,7 @@ fn sequence(title: &str, packets: &[Packet], file: File) -> Result<Figure, Repro
 /// A packet's values, printed and ours, by the names of the published columns.
 type Packet<'a> = BTreeMap<&'a str, &'a Row>;
 
-fn packets(table: &Table) -> Vec<Packet<'_>> {
+fn packets(table: &ComparisonTable) -> Vec<Packet<'_>> {
     let packets = table.rows.chunk_by(|one, next| one.case == next.case);
     packets.map(|rows| rows.iter().map(|row| (row.measure.as_str(), row)).collect()).collect()
 }
@@ -108,9 +108,9 @@ fn beside(packets: &[Packet]) -> Plot {
 }
 
 /// As tcpdump prints them, side by side.
-fn listing(packets: &[Packet]) -> ackwise_report::Table {
+fn listing(packets: &[Packet]) -> ackwise_report::HtmlTable {
     let columns = ["printed", "ours", "later by"];
-    let mut table = ackwise_report::Table::new("As tcpdump prints them", columns);
+    let mut table = ackwise_report::HtmlTable::new("As tcpdump prints them", columns);
     for packet in packets {
         let line = |whose| Cell::Code(line(packet, whose));
         table.add([line(Whose::Printed), line(Whose::Ours), later(packet)]);

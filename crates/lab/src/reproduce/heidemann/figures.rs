@@ -12,7 +12,7 @@ use crate::{
         lab,
         packets::{Packet, Packets},
         published::Published,
-        table::{Case, CaseValue, Limit, Row, Table},
+        table::{Case, CaseValue, ComparisonTable, Limit, Row},
     },
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Figures {
 
 /// One figure.
 pub(super) struct Figure {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// Packets whose sender, data, acknowledgement and flags are those of the packet in the same
     /// place.
     pub(super) same: usize,
@@ -55,8 +55,12 @@ fn figure(
     let ours = &sent[sent.iter().position(begins).unwrap_or(sent.len())..];
     let mut notes = inputs(file.text);
     notes.extend(NOTES.map(str::to_owned));
-    let mut table =
-        Table { id: id.to_owned(), title: published.title.to_owned(), notes, rows: Vec::new() };
+    let mut table = ComparisonTable {
+        id: id.to_owned(),
+        title: published.title.to_owned(),
+        notes,
+        rows: Vec::new(),
+    };
     let shift = Shift::between(&published, ours);
     let (mut same, mut gaps) = (0, vec![]);
     for (number, packet) in (0..published.rows.len()).zip(ours) {

@@ -12,7 +12,7 @@ use crate::{
             Measure, Studied, Study, application, mean, nagle_delayed_ack_ms, page_ms,
             short_initial_segment_ms, stalls_per_page, times_ms,
         },
-        table::Table,
+        table::ComparisonTable,
     },
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Studies {
 }
 
 impl Studies {
-    pub(super) fn into_tables(self) -> impl Iterator<Item = Table> {
+    pub(super) fn into_tables(self) -> impl Iterator<Item = ComparisonTable> {
         let Self { readings, receivers, pipelining, ftp, buffers, sharing, restart } = self;
         [readings, receivers, pipelining, ftp, buffers, sharing, restart]
             .into_iter()

@@ -16,13 +16,13 @@ use crate::{
             mean, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page,
             times_ms,
         },
-        table::{Case, Limit, Row, Table},
+        table::{Case, ComparisonTable, Limit, Row},
     },
 };
 
 /// What the table's experiment gave.
 pub(super) struct Results {
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// By row.
     pub(super) page_ms: [f64; 4],
     /// By row.
@@ -44,7 +44,7 @@ pub(super) const BOTH_FIXES: usize = 3;
 pub(super) fn run() -> Result<Results, ReproduceError> {
     let published = Published::named("heidemann1997_table_1")?;
     let outcomes = lab::run(FILE, |_| Stalls::of(Side::Server))?;
-    let mut table = Table {
+    let mut table = ComparisonTable {
         id: published.id.to_owned(),
         title: published.title.to_owned(),
         notes: inputs(FILE.text),
@@ -62,7 +62,7 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     for (row, limit) in LIMITS.into_iter().enumerate() {
         let case = published.case(row, &["protocol", "fixes"]);
         let name = case.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(" ");
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[("row", &name)]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("row", &name)]));
         let outcome = outcome.ok_or(ReproduceError::NoCase { case: name })?;
         results.page_ms[row] = page_ms(outcome).unwrap_or_default();
         results.stalls[row] = stalls_per_page(outcome).unwrap_or_default();

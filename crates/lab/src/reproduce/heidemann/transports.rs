@@ -4,17 +4,17 @@ use std::num::NonZeroU32;
 
 use crate::reproduce::{
     analytic::{Acks, Confidence, Exchange, Network, Start, Transport, Workload, page_time},
-    table::{Case, CaseValue, Row, Table},
+    table::{Case, CaseValue, ComparisonTable, Row},
 };
 
 /// Nothing is run for it.
-pub(super) fn table() -> Table {
+pub(super) fn table() -> ComparisonTable {
     let cases = Network::ALL
         .into_iter()
         .flat_map(|network| Workload::ALL.into_iter().map(move |workload| (network, workload)));
     let usual = Network::ALL.iter().filter(|network| network.confidence == Confidence::Usual);
     let usual = usual.map(|network| network.name).collect::<Vec<_>>().join(", ");
-    Table {
+    ComparisonTable {
         id: "heidemann1997_transports".to_owned(),
         title: "The analytic model: a page by every transport, in milliseconds".to_owned(),
         notes: vec![

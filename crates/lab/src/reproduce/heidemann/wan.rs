@@ -10,16 +10,16 @@ use crate::{
         lab::Outcome,
         stalls::Stalls,
         study::{Studied, Study, case, page_ms, stalls_per_page},
-        table::{Row, Table},
+        table::{ComparisonTable, Row},
     },
 };
 
 /// What came out.
 pub(super) struct Results {
     pub(super) studied: Studied,
-    pub(super) table: Table,
+    pub(super) table: ComparisonTable,
     /// The model against the simulator, where it applies.
-    pub(super) model: Table,
+    pub(super) model: ComparisonTable,
     pub(super) fit: Fit,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Fit {
 
 pub(super) fn run() -> Result<Results, ReproduceError> {
     let studied = STUDY.run()?;
-    let mut model = Table {
+    let mut model = ComparisonTable {
         id: "heidemann1997_model".to_owned(),
         title: "The analytic model beside the simulator, over wide-area paths".to_owned(),
         notes: WHY.map(str::to_owned).to_vec(),
@@ -62,11 +62,11 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
 
 /// The model has no stalls, so it is for rows without any.
 fn is_modelled(outcome: &Outcome<Stalls>) -> bool {
-    is_http(outcome) || outcome.is(&[("row", "p-http both")])
+    is_http(outcome) || outcome.matches(&[("row", "p-http both")])
 }
 
 fn is_http(outcome: &Outcome<Stalls>) -> bool {
-    outcome.is(&[("row", "http none")])
+    outcome.matches(&[("row", "http none")])
 }
 
 fn modelled(outcome: &Outcome<Stalls>) -> [Row; 3] {

@@ -12,7 +12,7 @@ use crate::reproduce::{
     figure::Figure,
     figures,
     paper::PaperResults,
-    table::{Row, Table},
+    table::{ComparisonTable, Row},
 };
 
 /// The whole page: the verdict, the figures, each table beside ours, each claim.
@@ -67,9 +67,9 @@ fn add(page: &mut Page, results: &PaperResults, figures: Vec<Figure>) {
     }
 }
 
-fn blocks(table: &Table) -> Vec<Block> {
+fn blocks(table: &ComparisonTable) -> Vec<Block> {
     let Grid { header, lines, keys } = Grid::of(table);
-    let mut shown = ackwise_report::Table::new(&table.title, header);
+    let mut shown = ackwise_report::HtmlTable::new(&table.title, header);
     for line in lines {
         let cells = line.into_iter().enumerate();
         shown.add(cells.map(|(column, entry)| cell(entry, column < keys)));
@@ -105,9 +105,9 @@ fn verdict(row: &Row) -> Option<Verdict> {
     })
 }
 
-fn claims_table(claims: &[Claim]) -> ackwise_report::Table {
+fn claims_table(claims: &[Claim]) -> ackwise_report::HtmlTable {
     let columns = ["claim", "holds", "numbers", "how it was tested, or why not"];
-    let mut table = ackwise_report::Table::new("Claims of the paper", columns);
+    let mut table = ackwise_report::HtmlTable::new("Claims of the paper", columns);
     for Claim { id, place, text, holds, numbers, remark } in claims {
         let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
         table.add([

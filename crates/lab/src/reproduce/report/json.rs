@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Reproduction;
-use crate::reproduce::{claim::Claim, table::Table};
+use crate::reproduce::{claim::Claim, table::ComparisonTable};
 
 /// One JSON object, with a line feed at its end: a [`Document`].
 #[must_use]
@@ -24,7 +24,7 @@ pub struct Document<'a> {
     /// The version of the program.
     ackwise: &'static str,
     /// The papers' tables and figures, and tables of ours.
-    tables: Vec<&'a Table>,
+    tables: Vec<&'a ComparisonTable>,
     /// The papers' claims.
     claims: Vec<&'a Claim>,
 }

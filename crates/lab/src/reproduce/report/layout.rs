@@ -1,6 +1,6 @@
 //! A table's rows as a grid of cells: a line for each case, a column for each measure.
 
-use crate::reproduce::table::{Row, Table};
+use crate::reproduce::table::{ComparisonTable, Row};
 
 /// A grid of words.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ pub(crate) const LEGEND: &str = "published → ours (error); = if they are equal
                                  from ours)";
 
 impl<'a> Grid<'a> {
-    pub(crate) fn of(table: &'a Table) -> Self {
+    pub(crate) fn of(table: &'a ComparisonTable) -> Self {
         let mut keys: Vec<&str> = Vec::new();
         let mut measures: Vec<&str> = Vec::new();
         for row in &table.rows {
@@ -54,7 +54,7 @@ impl<'a> Grid<'a> {
 
 impl Grid<'_> {
     /// The lines without the header.
-    pub(crate) fn words(&self) -> Vec<Vec<String>> {
+    pub(crate) fn cells(&self) -> Vec<Vec<String>> {
         let words = |line: &Vec<Entry<'_>>| line.iter().map(|it| it.text.clone()).collect();
         self.lines.iter().map(words).collect()
     }
@@ -139,10 +139,10 @@ mod tests {
             row("b", "mean_ms", None, Some(26.25)),
             row("a", "stalls", Some(3.0), Some(3.0)),
         ];
-        let table = Table { rows, ..Table::default() };
+        let table = ComparisonTable { rows, ..ComparisonTable::default() };
         let grid = Grid::of(&table);
         assert_eq!(grid.header, ["case", "mean_ms", "stalls"]);
-        let lines = grid.words();
+        let lines = grid.cells();
         assert_eq!(lines, [["a", "605 → 600 (−0.8 %)", "3 ="], ["b", "26.25", ""]]);
     }
 

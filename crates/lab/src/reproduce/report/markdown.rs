@@ -6,7 +6,7 @@ use super::{
     Reproduction, conclusion,
     layout::{Grid, LEGEND, number},
 };
-use crate::reproduce::{claim::Claim, paper::PaperResults, table::Table};
+use crate::reproduce::{claim::Claim, paper::PaperResults, table::ComparisonTable};
 
 /// The whole document, with a line feed at its end.
 #[must_use]
@@ -38,10 +38,10 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
     claims.iter().try_for_each(|claim| write_claim(out, claim))
 }
 
-fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
     writeln!(out, "\n### {}\n\n`{}`\n", table.title, table.id)?;
     let grid = Grid::of(table);
-    let (header, lines, keys) = (&grid.header, grid.words(), grid.keys);
+    let (header, lines, keys) = (&grid.header, grid.cells(), grid.keys);
     writeln!(out, "{}", line(header))?;
     let rule = (0..header.len()).map(|column| if column < keys { "---" } else { "---:" });
     writeln!(out, "{}", line(&rule.map(str::to_owned).collect::<Vec<_>>()))?;

@@ -30,23 +30,23 @@ pub struct Reproduction {
 impl Reproduction {
     /// Values that are further from the published ones than they must be: table, row.
     #[must_use]
-    pub fn misses(&self) -> usize {
-        self.judged().filter(|within| !within).count()
+    pub fn outside_limits(&self) -> usize {
+        self.within_limits().filter(|within| !within).count()
     }
 
     /// The same in a sentence.
     fn verdict(&self) -> String {
-        let all = self.judged().count();
-        match self.misses() {
+        let all = self.within_limits().count();
+        match self.outside_limits() {
             0 => format!("All {all} values that have a limit are within their limits."),
-            misses => {
-                format!("Outside their limits: {misses} of {all} values.")
+            outside => {
+                format!("Outside their limits: {outside} of {all} values.")
             }
         }
     }
 
     /// Of each value that has a limit: whether it is within it.
-    fn judged(&self) -> impl Iterator<Item = bool> {
+    fn within_limits(&self) -> impl Iterator<Item = bool> {
         let tables = self.papers.iter().flat_map(|results| &results.tables);
         tables.flat_map(|table| &table.rows).filter_map(Row::is_within)
     }

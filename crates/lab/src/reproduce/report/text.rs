@@ -6,7 +6,7 @@ use super::{
     Reproduction,
     layout::{Grid, LEGEND, number},
 };
-use crate::reproduce::{claim::Claim, paper::PaperResults, table::Table};
+use crate::reproduce::{claim::Claim, paper::PaperResults, table::ComparisonTable};
 
 /// The whole document, with a line feed at its end.
 #[must_use]
@@ -27,10 +27,10 @@ fn write(out: &mut String, reproduction: &Reproduction) -> fmt::Result {
     Ok(())
 }
 
-fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
     writeln!(out, "{}: {}", table.id, table.title)?;
     let grid = Grid::of(table);
-    let (header, lines) = (&grid.header, grid.words());
+    let (header, lines) = (&grid.header, grid.cells());
     let all = || std::iter::once(header).chain(&lines);
     let width = |column: usize| all().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..header.len()).map(width).collect();

@@ -10,7 +10,7 @@ mod table;
 mod warnings;
 
 pub use csv::csv;
-pub use html::{About, html};
+pub use html::{PageNotes, html};
 pub use json::{Document, List, json, list_json};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
@@ -25,13 +25,13 @@ use crate::measures::matches;
 
 /// Which measures a table shows.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Shown {
+pub struct MeasureFilter {
     patterns: Vec<String>,
     /// Beginnings of names that are left out unless a pattern names them.
     hidden: Vec<String>,
 }
 
-impl Shown {
+impl MeasureFilter {
     /// What an experiment says, or all but the hosts and links that are many of one kind.
     #[must_use]
     pub fn of(experiment: &Experiment) -> Self {
@@ -53,17 +53,17 @@ impl Shown {
             let hidden = |name: &str| self.hidden.iter().any(|start| name.starts_with(start));
             return known.into_iter().filter(|name| !hidden(name)).map(str::to_owned).collect();
         }
-        let mut shown: Vec<String> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for pattern in &self.patterns {
             let found = known.iter().filter(|name| matches(pattern, name));
             let asked = Some(pattern.as_str()).filter(|pattern| !pattern.contains('*'));
             for name in found.copied().chain(asked) {
-                if !shown.iter().any(|other| other == name) {
-                    shown.push(name.to_owned());
+                if !names.iter().any(|other| other == name) {
+                    names.push(name.to_owned());
                 }
             }
         }
-        shown
+        names
     }
 }
 

@@ -5,15 +5,15 @@ use super::{
         row::Row,
         summary::{Estimate, Summary, summaries},
     },
-    Shown, labels,
+    MeasureFilter, labels,
 };
 
 /// The means over seeds of the measures to show, with half of the 95 % confidence interval where there
 /// are several seeds.
 #[must_use]
-pub fn table(rows: &[Row], shown: &Shown) -> String {
+pub fn table(rows: &[Row], filter: &MeasureFilter) -> String {
     let summaries = summaries(rows);
-    let measures = shown.measures(rows);
+    let measures = filter.measures(rows);
     let labels: Vec<&str> = labels(rows);
     let lines = match summaries.as_slice() {
         [] => return "no rows\n".to_owned(),

@@ -1,6 +1,6 @@
 //! What the paper argues, and what does not fit together in it.
 
-use super::{Claim, ReproduceError, Runs, Said};
+use super::{Claim, ReproduceError, Runs, Statement};
 use crate::reproduce::faber::{
     measures::{client_time_wait, connection_rate, file_rate, refused, server_memory},
     studies::Studies,
@@ -23,13 +23,13 @@ fn discrepancies(runs: &Runs, studies: &Studies) -> Result<Vec<Claim>, Reproduce
     let off = (charged / PRINTED_SMALL_TCP - 1.0) * 100.0;
     let gain = (freed / slope - 1.0) * 100.0;
     Ok(vec![
-        Said {
+        Statement {
             id: "faber.one-cost-for-both-tables",
             place: "Tables 2 and 3",
             text: "The performance of our TCP modification will also be limited by how \
                    efficiently hosts process RST packets",
         }
-        .tried(
+        .tested(
             off.abs() <= 10.0,
             &[("rate_small_rst_charged", charged), ("rate_small_rst_free", runs.small.rates[TCP])],
             "To explain the difference between TCP and HTTP in Table 2, each RST would have to \
@@ -39,12 +39,12 @@ fn discrepancies(runs: &Runs, studies: &Studies) -> Result<Vec<Claim>, Reproduce
              second, close to the 60 that one can hold in TIME-WAIT: if the clients are the \
              bottleneck, the server's cost cannot be seen. The paper does not say.)",
         ),
-        Said {
+        Statement {
             id: "faber.look-ups-explain-table-2",
             place: "TIME_WAIT state and its effects; Table 2",
             text: "This process can be slowed when the TCB list is full of TIME_WAIT TCBs",
         }
-        .tried(
+        .tested(
             (gain - PRINTED_HTTP_GAIN).abs() <= 8.0,
             &[("gain_pct", gain), ("rate_unmodified", slope), ("rate_without_time_wait", freed)],
             "Table 1's cost per entry, applied to Table 2's server. A connection in use is newer \
@@ -74,37 +74,37 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
     let swapped = files("16 files a connection, TCP modification")?;
     let at = [limit("550")?, limit("600")?, limit("650")?];
     Ok(vec![
-        Said {
+        Statement {
             id: "faber.60-connections-a-second",
             place: "TIME_WAIT state and its effects",
             text: "A SPARCStation 20/71 under SunOS 4.1.3 on a 640 Mb/sec Myrinet cannot support \
                    more than 60 connections/sec",
         }
-        .tried(
+        .tested(
             at[0] == 0.0 && at[2] > 0.0,
             &[("refused_at_55", at[0]), ("refused_at_60", at[1]), ("refused_at_65", at[2])],
             "The memory pool was derived from this sentence, so this shows that the simulated \
              server has this limit, not that SunOS had it.",
         ),
-        Said {
+        Statement {
             id: "faber.other-lists-still-collapse",
             place: "Other Proposed Solutions",
             text: "These approaches improve system response until the server collapses due to lack \
                    of free mbufs",
         }
-        .tried(
+        .tested(
             lists.iter().all(|&it| it > 0.0),
             &[("refused_time_wait_last", lists[0]), ("refused_hash", lists[1])],
             "TIME-WAIT at the end of the list, and a hash table, with the same memory.",
         ),
-        Said {
+        Statement {
             id: "faber.rst-or-another-queue",
             place: "Conclusions",
             text: "Most other solutions, such as ending connections with an RST or moving TIME_WAIT \
                    TCBs to other internal queues at the server, either break transport behavior, \
                    or do not address the memory load problem directly",
         }
-        .tried(
+        .tested(
             reset[0] == 0.0 && reset[1] < 0.1 * held && lists[0] > 0.0,
             &[
                 ("kib", held),
@@ -117,14 +117,14 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
              docs/time-wait.md shows it, with old data delivered in a tenth of the cases without \
              TIME-WAIT.",
         ),
-        Said {
+        Statement {
             id: "faber.more-memory-only-raises-the-limit",
             place: "Other Proposed Solutions",
             text: "Allocating more memory to system mbufs or reducing the amount of data cached per \
                    connection allows servers to function under a higher load before collapsing. \
                    The servers' performance will continue to degrade",
         }
-        .tried(
+        .tested(
             more[1] < plain && smaller < plain && served[0] < served[1],
             &[
                 ("refused", plain),
@@ -137,14 +137,14 @@ fn memory(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
             "With four times the memory and a list that skips TIME-WAIT, the same clients get \
              more files per second: the difference is the degradation.",
         ),
-        Said {
+        Statement {
             id: "faber.persistent-is-like-more-memory",
             place: "Other Proposed Solutions",
             text: "the use of persistent connections is similar to adding more memory to servers: \
                    servers can support a larger load before the effect becomes noticeable ... and \
                    will benefit from our modifications",
         }
-        .tried(
+        .tested(
             kept[1] < kept[0].max(plain) && swapped >= kept_files[0],
             &[
                 ("refused_1_file", plain),
@@ -167,13 +167,13 @@ fn deployment(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
     let hosts = [rate("100 %, 2 hosts")?, rate("100 %, 40 hosts")?];
     let each = [waits("100 %, 2 hosts")?, waits("100 %, 40 hosts")?, waits("100 %, 200 hosts")?];
     Ok(vec![
-        Said {
+        Statement {
             id: "faber.incremental-deployment",
             place: "Our Proposed Solutions",
             text: "The TCP modifications require only client side changes, and can be deployed \
                    incrementally",
         }
-        .tried(
+        .tested(
             shares.is_sorted_by(|more, less| more >= less),
             &[
                 ("kib_0_pct", shares[0]),
@@ -184,14 +184,14 @@ fn deployment(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
             ],
             "The server's memory falls with each modified client.",
         ),
-        Said {
+        Statement {
             id: "faber.clients-suffer",
             place: "Initial Implementation",
             text: "the TCB load of the server host is spread across only two client hosts rather \
                    than the hundreds that would share the load in a real system. The clients \
                    suffer some performance degradation due to the accumulating TCBs",
         }
-        .tried(
+        .tested(
             hosts[1] > 1.01 * hosts[0],
             &[
                 ("rate_2_hosts", hosts[0]),
@@ -208,21 +208,21 @@ fn deployment(studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
 
 fn not_here() -> [Claim; 2] {
     [
-        Said {
+        Statement {
             id: "faber.rst-lost",
             place: "Transport Level (TCP) Solution",
             text: "If the client RST is lost, both server and client remain in TIME_WAIT state, \
                    which also ensures correct behavior",
         }
-        .untried("A scripted test of the TCP shows it: docs/time-wait.md."),
-        Said {
+        .untested("A scripted test of the TCP shows it: docs/time-wait.md."),
+        Statement {
             id: "faber.unaware-server",
             place: "Application Level Solution for HTTP",
             text: "A server that does not understand CLIENT_CLOSE will see a conventional HTTP \
                    exchange, followed by a request that it does not implement, and a closed \
                    connection",
         }
-        .untried("This is about real servers, not the simulated network: docs/time-wait.md."),
+        .untested("This is about real servers, not the simulated network: docs/time-wait.md."),
     ]
 }
 

@@ -6,7 +6,7 @@ mod tables;
 use super::Runs;
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
 };
 
 /// All claims: those about the tables, and, if its studies were run, the paper's arguments.

@@ -1,6 +1,6 @@
 //! What the paper says of its three tables.
 
-use super::{Claim, Runs, Said};
+use super::{Claim, Runs, Statement};
 use crate::reproduce::{
     claim::Holds,
     faber::webstone::{HTTP, TCP, UNMODIFIED},
@@ -19,18 +19,22 @@ fn worst_case(runs: &Runs) -> Vec<Claim> {
     let lost = (1.0 - ends[1] / ends[0]) * 100.0;
     let numbers = [("mbps_0", ends[0]), ("mbps_2500", ends[1]), ("lost_pct", lost)];
     vec![
-        Said {
+        Statement {
             id: "faber.half-in-the-worst-case",
             place: "Initial Implementation, Table 1",
             text: "under worst case conditions, TCB load can reduce throughput by as much as 50%",
         }
-        .tried(lost >= 50.0, &numbers, "The paper's own numbers, 66.8 and 30.5, are 54 %."),
-        Said {
+        .tested(
+            lost >= 50.0,
+            &numbers,
+            "The paper's own numbers, 66.8 and 30.5, are 54 %.",
+        ),
+        Statement {
             id: "faber.modification-helps-in-the-worst-case",
             place: "Initial Implementation, Table 1",
             text: "our TCP modifications improve performance under those conditions",
         }
-        .tried(
+        .tested(
             ends[0] > ends[1],
             &numbers,
             "The RSTs leave no TIME-WAIT at the server, so the modified server equals the row of \
@@ -49,36 +53,36 @@ fn large_files(runs: &Runs) -> Vec<Claim> {
         ("kib_http", large.memory[HTTP]),
     ];
     vec![
-        Said {
+        Statement {
             id: "faber.gains",
             place: "Initial Implementation, Table 2",
             text: "TCP modifications increase connection rate by 25% and HTTP modifications \
                    increase connection rate by 50%",
         }
-        .tried(
+        .tested(
             Holds::NotTestable,
             &gains,
             "The server's costs are fitted to these rates (Table 2 says 26 and 52 %), so the \
              agreement shows nothing.",
         ),
-        Said {
+        Statement {
             id: "faber.negligible-memory",
             place: "Our Proposed Solutions, Table 2",
             text: "both systems reduce the memory usage of web servers due to TIME_WAIT states to \
                    negligible levels",
         }
-        .tried(
+        .tested(
             large.memory[TCP].max(large.memory[HTTP]) < 0.05 * large.memory[UNMODIFIED],
             &memory,
             "Less than a twentieth remains, all of it for open connections and other programs.",
         ),
-        Said {
+        Statement {
             id: "faber.one-packet-exchange-more",
             place: "Initial Implementation, Table 2",
             text: "We believe the TCP modification is less effective than the HTTP modification \
                    because it adds another packet exchange",
         }
-        .tried(
+        .tested(
             Holds::NotTestable,
             &gains,
             "A server that takes 2.74 ms per RST reproduces Table 2, but not Table 3, which has \
@@ -96,26 +100,26 @@ fn small_files(runs: &Runs) -> Vec<Claim> {
     ];
     let rates = [("rate_tcp", small.rates[TCP]), ("rate_http", small.rates[HTTP])];
     vec![
-        Said {
+        Statement {
             id: "faber.unmodified-runs-out-of-memory",
             place: "Initial Implementation, Table 3",
             text: "When more clients request smaller files, unmodified systems fail completely \
                    because they run out of memory; systems using our modifications can support \
                    much higher connection rates",
         }
-        .tried(
+        .tested(
             small.refused[UNMODIFIED] > 0.0 && small.refused[TCP] + small.refused[HTTP] == 0.0,
             &refused,
             "Connections refused for lack of memory. Fewer clients than in Table 2 suffice (8, \
              not 40), because the files are small.",
         ),
-        Said {
+        Statement {
             id: "faber.tcp-gains-less-with-small-files",
             place: "Comparison of Methods",
             text: "This may be one reason that the TCP solution shows less improvement than the \
                    HTTP solution in the small file experiment",
         }
-        .tried(
+        .tested(
             false,
             &rates,
             "It does not: Table 3 prints 223.8 for TCP and 222.4 for HTTP. The sentence fits \

@@ -3,7 +3,7 @@
 use super::{count, drops, gains, load, rates};
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
     gurkan::{
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
@@ -30,46 +30,46 @@ fn serial(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     }
     let crowded = drops(sweep, Plan::Serial, load(64, 0))?;
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.serial-bound",
             place: "section 4.3.1",
             text: "effective web page retrieval rate for serial connections stay upper-bounded by \
                    approximately 10 kbytes/sec",
         }
-        .tried(
+        .tested(
             highest.map(|rate| rate <= 11_000.0),
             &[("highest_rate_mean", highest[0]), ("highest_rate_sum", highest[1])],
             "To 10 %.",
         ),
-        Said {
+        Statement {
             id: "gurkan.serial-utilization",
             place: "section 4.3.1",
             text: "the link utilization stays at approximately 10% for the case where there are 8 \
                    web clients and no FTP client",
         }
-        .tried(
+        .tested(
             (7.0..=13.0).contains(&light),
             &[("utilization_pct", light)],
             "To 3 points.",
         ),
-        Said {
+        Statement {
             id: "gurkan.serial-no-drops",
             place: "section 4.3.1",
             text: "Packet drop does not occur for the cases of 8 and 16 web clients with 0 and 1 \
                    FTP client and for the case of 32 web clients with no FTP client",
         }
-        .tried(
+        .tested(
             most_drops < 0.005,
             &[("largest_drop_pct", most_drops)],
             "Below 0.005 %, which the thesis prints as NONE.",
         ),
-        Said {
+        Statement {
             id: "gurkan.serial-64-drops",
             place: "section 4.3.1",
             text: "With the 64-web-clients case, link utilization reaches its maximum and, not \
                    surprisingly, packet drops occur",
         }
-        .tried(
+        .tested(
             crowded > 0.005,
             &[("drop_pct", crowded)],
             "Without FTP clients: the fewest.",
@@ -87,24 +87,24 @@ fn parallel(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let few = sweep.mean(Plan::Parallel, load(8, 0), Quantity::MostOpen)?;
     let many = sweep.mean(Plan::Parallel, load(64, 0), Quantity::MostOpen)?;
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.parallel-half-faster",
             place: "section 4.4.1",
             text: "a 50% performance improvement in terms of effective web page retrieval rate \
                    when no FTP traffic was present when compared with serial case of 8-web-clients",
         }
-        .tried(
+        .tested(
             light.map(|gain| (40.0..=60.0).contains(&gain)),
             &[("gain_pct_by_mean", light[0]), ("gain_pct_by_sum", light[1])],
             "To 10 points.",
         ),
-        Said {
+        Statement {
             id: "gurkan.parallel-fails-when-dense",
             place: "section 4.4.1",
             text: "parallel transmission demands extra capacity and fails to show the same \
                    performance when background traffic is denser",
         }
-        .tried(
+        .tested(
             [0, 1].map(|rate| dense[rate] < light[rate] - 5.0),
             &[
                 ("gain_without_ftp_pct_by_mean", light[0]),
@@ -115,24 +115,24 @@ fn parallel(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
             "Over serial, 8 web clients, less by 5 points or more; the printed gains are 51 and \
              40 %.",
         ),
-        Said {
+        Statement {
             id: "gurkan.parallel-utilization",
             place: "section 4.4.1",
             text: "if there exists background FTP traffic, link becomes already utilized to at \
                    least 90%",
         }
-        .tried(
+        .tested(
             least >= 90.0,
             &[("least_utilization_pct", least)],
             "The thesis' own 16/1 has 88 %.",
         ),
-        Said {
+        Statement {
             id: "gurkan.parallel-connections",
             place: "section 4.4.1",
             text: "Although we have 8 web clients, 24 connections are opened ... The \
                    64-web-clients case has the potential of opening 192 connections",
         }
-        .tried(
+        .tested(
             few <= 32.0 && many <= 256.0,
             &[("most_with_8_clients", few), ("most_with_64_clients", many)],
             "The maximum at once, summed over the servers. The primary file's connection may \
@@ -155,24 +155,24 @@ fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
             < sweep.mean(Plan::Serial, load, quantity)?)
     })?;
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.serial-below-3-kb",
             place: "section 4.3.1",
             text: "For large number of web clients the effective retrieval rate reduces to less \
                    than 3 kbytes/sec",
         }
-        .tried(
+        .tested(
             serial.map(|rate| rate < 3_000.0),
             &[("rate_mean", serial[0]), ("rate_sum", serial[1])],
             "64 web and 4 FTP clients.",
         ),
-        Said {
+        Statement {
             id: "gurkan.parallel-quarter-less",
             place: "section 4.4.1",
             text: "The lowest web page retrieval rate is near 2.2 kbytes/sec which is \
                    approximately 25% less than the case for serial connection",
         }
-        .tried(
+        .tested(
             less.map(|less| (15.0..=35.0).contains(&less)),
             &[
                 ("less_pct_by_mean", less[0]),
@@ -183,21 +183,21 @@ fn crowded(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
             "64 web and 4 FTP clients, to 10 points. The few pages that wait 6 s have little \
              weight in the mean.",
         ),
-        Said {
+        Statement {
             id: "gurkan.parallel-slower-at-64",
             place: "section 4.4.1",
             text: "highly utilized link experiments end up with less performance than serial case. \
                    This is most easily seen when we compare the 64-web-clients simulation results",
         }
-        .tried(slower.is_all(), &slower.numbers(), "64 web clients."),
-        Said {
+        .tested(slower.is_all(), &slower.numbers(), "64 web clients."),
+        Statement {
             id: "gurkan.parallel-64-third",
             place: "section 4.4.1",
             text: "The web page retrieval rate could not reach any larger than 3.8 kbytes/sec for \
                    the 64-web-clients case. This rate is nearly 1/3 of the retrieval rate in \
                    serial connection",
         }
-        .tried(
+        .tested(
             share.map(|share| (0.30..=0.45).contains(&share)),
             &[
                 ("share_by_mean", share[0]),

@@ -3,7 +3,7 @@
 use super::{count, drops, gains, load, rates, tally};
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
     gurkan::{
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
@@ -38,52 +38,52 @@ fn pipelined(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let [parallel, pipelined] = connections;
     let (parallel, pipelined) = (parallel?, pipelined?);
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.pipelined-beats-serial",
             place: "section 4.5.1",
             text: "Pipelined transfer resulted in better performance than HTTP/1.0 serial \
                    connection, because the restart of TCP connections is avoided",
         }
-        .tried(
+        .tested(
             over_serial.is_all(),
             &over_serial.numbers(),
             "All loads of the tables. Serial also wins at 64/0 to 64/2 in the printed tables.",
         ),
-        Said {
+        Statement {
             id: "gurkan.pipelined-beats-parallel",
             place: "section 4.5.1",
             text: "Pipelined transfer is slightly better than the parallel connection HTTP/1.0 for \
                    the cases where parallel connection was more successful than serial connection",
         }
-        .tried(
+        .tested(
             over_parallel.is_all(),
             &over_parallel.numbers(),
             "Loads at which pipelined or serial beats parallel. Parallel also wins at 8/0, 8/1 \
              and 16/0 in the printed tables.",
         ),
-        Said {
+        Statement {
             id: "gurkan.pipelined-drops-more",
             place: "section 4.5.1",
             text: "The drop rates are worse than parallel connection case",
         }
-        .tried(drop_more.is_all(), &drop_more.numbers(), "All loads of the tables."),
-        Said {
+        .tested(drop_more.is_all(), &drop_more.numbers(), "All loads of the tables."),
+        Statement {
             id: "gurkan.pipelined-lowest",
             place: "section 4.5.1",
             text: "The lowest web page retrieval rate is increased to 3.5 kbytes/sec",
         }
-        .tried(
+        .tested(
             lowest.map(|rate| rate >= 3_500.0 * 0.9),
             &[("rate_mean", lowest[0]), ("rate_sum", lowest[1])],
             "64 web and 4 FTP clients, to 10 % or more.",
         ),
-        Said {
+        Statement {
             id: "gurkan.fewer-connections",
             place: "section 4.5.1",
             text: "pipelining requires only one connection although parallel connection requires 4 \
                    connections for a document with 3 inlines",
         }
-        .tried(
+        .tested(
             (parallel / pipelined - 4.0).abs() < 0.2,
             &[("parallel_per_page", parallel), ("pipelined_per_page", pipelined)],
             "Connections of pages that the end of the run cuts off are counted.",
@@ -104,43 +104,43 @@ fn segment_filled(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     let both = [Plan::SegmentFilled, Plan::Pipelined];
     let (without, with) = (gains(sweep, both, load(8, 0))?, gains(sweep, both, load(8, 3))?);
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.filled-21-kb",
             place: "section 4.6.1",
             text: "Segment filled pipelining increased the effective web page retrieval rate of \
                    8-web-clients to approximately 21 kbytes/sec",
         }
-        .tried(
+        .tested(
             light.map(|rate| (rate / 21_000.0 - 1.0).abs() < 0.1),
             &[("rate_mean", light[0]), ("rate_sum", light[1])],
             "To 10 %.",
         ),
-        Said {
+        Statement {
             id: "gurkan.filled-more-full-segments",
             place: "section 4.6.1",
             text: "more filled segments of TCP are transmitted through the congested link than the \
                    true pipelined case",
         }
-        .tried(
+        .tested(
             segment_filled > pipelined,
             &[("pipelined_filled_pct", pipelined), ("segment_filled_pct", segment_filled)],
             "8 web clients, no FTP.",
         ),
-        Said {
+        Statement {
             id: "gurkan.filled-drops-more",
             place: "section 4.6.1",
             text: "the congestion effects become severer as the number of web clients is increased \
                    to 64",
         }
-        .tried(severer.is_all(), &severer.numbers(), "Drop rates against pipelined."),
-        Said {
+        .tested(severer.is_all(), &severer.numbers(), "Drop rates against pipelined."),
+        Statement {
             id: "gurkan.filled-much-better-alone",
             place: "section 4.7",
             text: "The segment filled pipelining has much better performance than the pipelined \
                    transmission when there is no background traffic ... but with a background \
                    traffic ... resembles true pipelining",
         }
-        .tried(
+        .tested(
             [0, 1].map(|rate| without[rate] > 20.0 && with[rate] < without[rate] - 5.0),
             &[
                 ("gain_without_ftp_pct_by_mean", without[0]),
@@ -181,31 +181,31 @@ fn compared(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
     };
     let ftp = sweep.mean(Plan::Serial, load(8, 1), Quantity::Ftp)? * 8.0 / 1.5e6 * 100.0;
     Ok(vec![
-        Said {
+        Statement {
             id: "gurkan.persistent-performs-better",
             place: "abstract",
             text: "segment-filled and pipelined connections performed better in terms of effective \
                    web page retrieval rate",
         }
-        .tried(
+        .tested(
             everywhere.is_all(),
             &everywhere.numbers(),
             "Both better than serial and parallel, all loads. In the printed tables parallel beats \
              pipelined at 8/0, 8/1 and 16/0, and serial beats all at 64/0 to 64/2.",
         ),
-        Said {
+        Statement {
             id: "gurkan.persistent-outperforms",
             place: "section 4.7, Figures 4.8 and 4.9",
             text: "Both pipelined methods outperformed the parallel and serial connection HTTP/1.0",
         }
-        .tried(shown.is_all(), &shown.numbers(), "16 and 32 web clients."),
-        Said {
+        .tested(shown.is_all(), &shown.numbers(), "16 and 32 web clients."),
+        Statement {
             id: "gurkan.parallel-beats-serial-at-16",
             place: "section 4.7",
             text: "Parallel connection HTTP/1.0 has little better web page retrieval rate in the \
                    16-web-clients case ... In the 32-web-clients simulation this is not the case",
         }
-        .tried(
+        .tested(
             better_at_16,
             &[
                 ("rows_at_16_by_mean", at_16[0].1),
@@ -215,14 +215,14 @@ fn compared(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
             ],
             "Rows of five in which parallel beats serial; five and two in the printed tables.",
         ),
-        Said {
+        Statement {
             id: "gurkan.approach-each-other",
             place: "section 4.7",
             text: "For the case of 3 or 4-FTP-clients, segment filled and pipelined methods \
                    approach each other. For the same cases, parallel and serial connection \
                    performances also approach each other",
         }
-        .tried(
+        .tested(
             [approach(0), approach(1)],
             &[
                 ("filled_over_pipelined_pct_by_mean", persistent_0[0]),
@@ -236,12 +236,12 @@ fn compared(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
             ],
             "16 web clients, without and with 4 FTP clients.",
         ),
-        Said {
+        Statement {
             id: "gurkan.one-ftp-ninety-percent",
             place: "section 4.7",
             text: "only one of the FTP clients alone can utilize the link by almost 90%",
         }
-        .tried(
+        .tested(
             (75.0..=95.0).contains(&ftp),
             &[("ftp_goodput_pct", ftp)],
             "The FTP client's goodput beside 8 serial web clients, without headers.",

@@ -3,7 +3,7 @@
 use super::{Count, count, load};
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
     gurkan::{
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
@@ -25,13 +25,13 @@ fn get_web(sweep: &Sweep) -> Result<Claim, ReproduceError> {
     let better = faster(sweep, Plan::GetWeb, Plan::SegmentFilled)?;
     let light = |plan| sweep.mean(plan, load(8, 0), Quantity::RateMean);
     let [mean, sum, of] = better.numbers();
-    Ok(Said {
+    Ok(Statement {
         id: "gurkan.get-web",
         place: "chapter 5",
         text: "There can be a method called GETWEB ... And TCP will work efficiently throughout \
                the transmission",
     }
-    .tried(
+    .tested(
         better.is_all(),
         &[
             mean,
@@ -50,13 +50,13 @@ fn shared_segments(sweep: &Sweep) -> Result<Claim, ReproduceError> {
     let each = value(Plan::TruePipelined, Quantity::RateMean)?;
     let nagle = value(Plan::SharedByNagle, Quantity::RateMean)?;
     let writer = value(Plan::SharedByWriter, Quantity::RateMean)?;
-    Ok(Said {
+    Ok(Statement {
         id: "gurkan.shared-segments",
         place: "section 4.6, Figure 4.6",
         text: "TCP can be configured such that it can wait for its window to be filled until some \
                timeout ... This was implemented with the Nagle algorithm",
     }
-    .tried(
+    .tested(
         nagle > each,
         &[
             ("pipelined_rate", each),
@@ -75,13 +75,13 @@ fn truly_pipelined(sweep: &Sweep) -> Result<Claim, ReproduceError> {
     let better = faster(sweep, Plan::TruePipelined, Plan::Pipelined)?;
     let light = |plan| sweep.mean(plan, load(8, 0), Quantity::RateMean);
     let [mean, sum, of] = better.numbers();
-    Ok(Said {
+    Ok(Statement {
         id: "gurkan.all-at-once",
         place: "chapter 5",
         text: "Retrieving the files of the web document all at once and retrieving them through \
                the same connection gave favorable results for the pipelining",
     }
-    .tried(
+    .tested(
         better.is_all(),
         &[
             mean,
@@ -96,12 +96,12 @@ fn truly_pipelined(sweep: &Sweep) -> Result<Claim, ReproduceError> {
 }
 
 fn caches() -> Claim {
-    Said {
+    Statement {
         id: "gurkan.get-web-caches",
         place: "chapter 5",
         text: "One drawback of this new method may arise in cache processing on the client side",
     }
-    .untried(
+    .untested(
         "get-web has a parameter for what is cached (`cached`, `parse`); the thesis gives no \
          shares to test it with.",
     )

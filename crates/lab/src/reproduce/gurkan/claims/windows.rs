@@ -3,7 +3,7 @@
 use super::{Count, RATES, drops, load};
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
     gurkan::{
         Runs,
         plan::{Load, Plan},
@@ -35,38 +35,38 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     })?;
     let [(_, dropping), _, (_, rows)] = drop_more.numbers();
     let mut claims = vec![
-        Said {
+        Statement {
             id: "gurkan.initial-window-increases",
             place: "abstract",
             text: "Changing initial window size from 1 to 2 and 3 has increased the performance of \
                    each connection case individually",
         }
-        .tried(increased.is_all(), &increased.numbers(), "All four plans and 12 loads."),
-        Said {
+        .tested(increased.is_all(), &increased.numbers(), "All four plans and 12 loads."),
+        Statement {
             id: "gurkan.initial-window-less-from-2-to-3",
             place: "section 4.8.1",
             text: "the increase in the web page retrieval rate is less as initial window size is \
                    increased from 2 to 3 than the increase seen from 1 to 2",
         }
-        .tried(less.is_all(), &less.numbers(), "All four plans and 12 loads."),
-        Said {
+        .tested(less.is_all(), &less.numbers(), "All four plans and 12 loads."),
+        Statement {
             id: "gurkan.initial-window-drops",
             place: "section 4.8.1",
             text: "This adds the risk of obtaining large drop rates because of congestion effects \
                    in the network",
         }
-        .tried(
+        .tested(
             drop_more.is_all(),
             &[("rows_so", dropping), ("rows", rows)],
             "Drop rates at 3 segments against 1.",
         ),
-        Said {
+        Statement {
             id: "gurkan.initial-window-3-degrades-pipelined",
             place: "section 4.8.1",
             text: "In the pipelined connection cases the initial window increases resulted in \
                    performance degradation in the IW = 3 case",
         }
-        .tried(
+        .tested(
             degraded.so.map(|so| so > 0),
             &degraded.numbers(),
             "Rows of pipelined and segment-filled in which 3 segments give less than 2.",
@@ -106,13 +106,13 @@ fn further(runs: &Runs) -> Result<Claim, ReproduceError> {
     let light = best(runs, load(8, 0), Quantity::RateMean)?;
     let heavy = best(runs, load(32, 3), Quantity::RateMean)?;
     let heavy_sum = best(runs, load(32, 3), Quantity::RateSum)?;
-    Ok(Said {
+    Ok(Statement {
         id: "gurkan.initial-window-further",
         place: "section 3.2.1",
         text: "As the window size increases further, congestion effects overcome the persistent \
                transfer, and the performance degrades",
     }
-    .tried(
+    .tested(
         [heavy[1] > 5.0, heavy_sum[1] > 5.0],
         &[
             ("best_window_8_0_by_mean", light[0]),

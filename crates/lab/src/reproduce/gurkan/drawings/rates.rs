@@ -5,11 +5,11 @@ use ackwise_report::{Block, Line, Plot};
 use crate::reproduce::{
     figure::{Figure, compared},
     gurkan::{plan::Plan, tables, windows},
-    table::Table,
+    table::ComparisonTable,
 };
 
 /// What the tables have of them.
-pub(super) fn figures(tables: &[Table]) -> Vec<Figure> {
+pub(super) fn figures(tables: &[ComparisonTable]) -> Vec<Figure> {
     let by_plan = [("4.8", 16), ("4.9", 32)].map(|(number, web)| {
         let title = format!("Figure {number}: retrieval rate by FTP clients, {web} web clients");
         Figure::new(title, [Block::Plot(plans(tables, web)), Block::Text(RINGS.to_owned())])
@@ -18,7 +18,7 @@ pub(super) fn figures(tables: &[Table]) -> Vec<Figure> {
         let plots = [8, 16].map(|web| Block::Plot(initial_windows(tables, plan, web)));
         let title = format!(
             "Figure 4.{number}: retrieval rate by FTP clients and initial window, {}",
-            plan.words()
+            plan.title()
         );
         Figure::new(title, plots.into_iter().chain([Block::Text(RINGS.to_owned())]))
     });
@@ -26,18 +26,18 @@ pub(super) fn figures(tables: &[Table]) -> Vec<Figure> {
 }
 
 /// A line for each plan.
-fn plans(tables: &[Table], web: u32) -> Plot {
+fn plans(tables: &[ComparisonTable], web: u32) -> Plot {
     let mut plot = Plot::new(format!("{web} web clients"), AXES);
     for (hue, plan) in Plan::PRINTED.into_iter().enumerate() {
         let table = find(tables, tables::id(plan));
-        plot.lines.extend(both(table, web, "rate_mean", plan.words(), hue));
+        plot.lines.extend(both(table, web, "rate_mean", plan.title(), hue));
     }
     plot
 }
 
 /// A line for each initial window.
-fn initial_windows(tables: &[Table], plan: Plan, web: u32) -> Plot {
-    let mut plot = Plot::new(format!("{}, {web} web clients", plan.words()), AXES);
+fn initial_windows(tables: &[ComparisonTable], plan: Plan, web: u32) -> Plot {
+    let mut plot = Plot::new(format!("{}, {web} web clients", plan.title()), AXES);
     let table = find(tables, windows::id(plan));
     for (hue, window) in (1..=3).enumerate() {
         let measure = format!("{}_iw{window}_rate_mean", plan.name());
@@ -47,12 +47,18 @@ fn initial_windows(tables: &[Table], plan: Plan, web: u32) -> Plot {
     plot
 }
 
-fn find<'a>(tables: &'a [Table], id: &str) -> Option<&'a Table> {
+fn find<'a>(tables: &'a [ComparisonTable], id: &str) -> Option<&'a ComparisonTable> {
     tables.iter().find(|table| table.id == id)
 }
 
 /// Ours and the thesis', of a measure with so many web clients.
-fn both(table: Option<&Table>, web: u32, measure: &str, name: &str, hue: usize) -> [Line; 2] {
+fn both(
+    table: Option<&ComparisonTable>,
+    web: u32,
+    measure: &str,
+    name: &str,
+    hue: usize,
+) -> [Line; 2] {
     let rows = table
         .into_iter()
         .flat_map(|table| &table.rows)

@@ -15,11 +15,11 @@ use crate::reproduce::{
 pub(super) fn figures() -> Result<[Figure; 4], ReproduceError> {
     let outcomes = lab::run(samples::FILE, |_| Transfers::default())?;
     let figure = |plan: Plan, number: &str| {
-        let outcome = outcomes.iter().find(|outcome| outcome.is(&[("plan", plan.name())]));
+        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("plan", plan.name())]));
         let case = || ReproduceError::NoCase { case: plan.name().to_owned() };
         let transfers: Vec<_> = outcome.ok_or_else(case)?.seen.of_pages().collect();
         let title =
-            format!("Figure {number}: {} transfer, one web and one FTP client", plan.words());
+            format!("Figure {number}: {} transfer, one web and one FTP client", plan.title());
         let blocks = [Block::Plot(sequence(plan, &transfers)?), Block::Text(DRAWS.to_owned())];
         Ok::<_, ReproduceError>(Figure::new(title, blocks))
     };
@@ -35,7 +35,7 @@ pub(super) fn figures() -> Result<[Figure; 4], ReproduceError> {
 /// Connections as lines; what the thesis prints of the requests as rings.
 fn sequence(plan: Plan, transfers: &[&Transfer]) -> Result<Plot, ReproduceError> {
     let axes = ["time (sec)", "sequence number (bytes)"];
-    let mut plot = Plot::new(format!("Connections of the web client, {}", plan.words()), axes);
+    let mut plot = Plot::new(format!("Connections of the web client, {}", plan.title()), axes);
     for (hue, lane) in lanes(transfers).into_iter().enumerate() {
         let name = match hue {
             0 => "connections, one after the other".to_owned(),

@@ -9,7 +9,7 @@ mod restart;
 use super::Runs;
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Said},
+    claim::{Claim, Statement},
 };
 
 /// All claims, in the order of the papers.

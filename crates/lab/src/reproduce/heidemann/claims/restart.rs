@@ -1,6 +1,6 @@
 //! Section 2.4: the slow-start re-start problem.
 
-use super::{Claim, ReproduceError, Runs, Said};
+use super::{Claim, ReproduceError, Runs, Statement};
 use crate::reproduce::{
     claim::Holds,
     heidemann::studies::{drops, later_page_ms, longest_burst},
@@ -27,35 +27,35 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
         ("restart_after_idle_receive_ms", receive),
     ];
     Ok(vec![
-        Said {
+        Statement {
             id: "heidemann.restart-mid-stream",
             place: "section 2.4",
             text: "P-HTTP will nearly always slow-start when the user follows a link",
         }
-        .tried(
+        .tested(
             send > 1.5 * keep,
             &numbers,
             "True if idle time counts from the last data sent, as the papers say. The code that \
              they cite counts from the last segment received, and the request is one.",
         ),
-        Said {
+        Statement {
             id: "heidemann.4.4bsd-restarts",
             place: "section 2.4",
             text: "4.4BSD, FreeBSD 2.1, and Linux 2.0 will reset the congestion window",
         }
-        .tried(
+        .tested(
             receive > 1.5 * keep,
             &numbers,
             "4.4BSD's t_idle is cleared by each segment that arrives, so a request that fits into \
              one prevents the restart (draft-ietf-tcpimpl-restart says so, too). The papers: \
              \"not yet experimentally verified\".",
         ),
-        Said {
+        Statement {
             id: "heidemann.sunos-keeps",
             place: "section 2.4",
             text: "SunOS 4.x does not reduce the congestion window except due to packet loss",
         }
-        .tried(
+        .tested(
             Holds::NotTestable,
             &numbers[..2],
             "An input: the preset keeps the window. The numbers show its effect on a page of 14 \
@@ -75,24 +75,24 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     let [decay, restart] = [later("2", "decay")?, later("2", "since-send")?];
     let [decay_long, restart_long] = [later("10", "decay")?, later("10", "since-send")?];
     Ok(vec![
-        Said {
+        Statement {
             id: "heidemann.keeping-bursts",
             place: "section 2.4",
             text: "This approach ... will send a burst of up to a full window of packets. In an \
                    internetwork, bursty traffic can result in packet loss",
         }
-        .tried(
+        .tested(
             burst >= 28.0 && kept > 0.0 && restarted == 0.0,
             &[("longest_burst", burst), ("drops_kept", kept), ("drops_restarted", restarted)],
             "Pages of 28 segments; the drops are those of a queue of 10 packets.",
         ),
-        Said {
+        Statement {
             id: "heidemann.decay",
             place: "section 2.4",
             text: "decay the congestion window over time rather than reset it to one. This \
                    approach improves P-HTTP performance",
         }
-        .tried(
+        .tested(
             decay < restart,
             &[
                 ("decay_after_2_s_ms", decay),
@@ -108,32 +108,32 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
 
 fn not_here() -> [Claim; 3] {
     [
-        Said {
+        Statement {
             id: "heidemann.rate-based-pacing",
             place: "section 2.4",
             text: "keep the window open but to pace outgoing packets ... provides a good balance",
         }
-        .untried(
+        .untested(
             "The endpoint has no pacing yet. The papers print n/t seconds between packets when n \
              packets take t; it must be t/n.",
         ),
-        Said {
+        Statement {
             id: "heidemann.close-idle-connections",
             place: "section 2.4",
             text: "application-level protocols could implement this algorithm by closing \
                    connections ... This approach also limits the performance advantage of \
                    persistent connections",
         }
-        .untried(
+        .untested(
             "This is an argument; none of our behaviours closes after one retransmission timeout.",
         ),
-        Said {
+        Statement {
             id: "heidemann.stevens-says-rtt",
             place: "section 2.4",
             text: "Stevens ... states that the idle time is one round-trip time rather than the \
                    retransmission time-out",
         }
-        .untried("This is about a book. 4.4BSD's code compares with t_rxtcur, the timeout."),
+        .untested("This is about a book. 4.4BSD's code compares with t_rxtcur, the timeout."),
     ]
 }
 
@@ -148,7 +148,7 @@ fn sharing(runs: &Runs) -> Result<Claim, ReproduceError> {
         ("parallel_alone_ms", of("parallel", "off")?),
         ("parallel_ensemble_ms", of("parallel", "ensemble")?),
     ];
-    let said = Said {
+    let said = Statement {
         id: "heidemann.sharing",
         place: "section 2.4",
         text: "the question of how to initialize or reset TCP status information over time and \
@@ -156,7 +156,7 @@ fn sharing(runs: &Runs) -> Result<Claim, ReproduceError> {
                connections in parallel or serial",
     };
     let arises = numbers[1].1 < 0.9 * numbers[0].1 && numbers[3].1 < numbers[2].1;
-    Ok(said.tried(
+    Ok(said.tested(
         arises,
         &numbers,
         "The state that a new connection inherits from the last one (serial) or from its \

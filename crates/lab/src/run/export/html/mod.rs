@@ -4,7 +4,7 @@
 mod variable;
 
 use ackwise_explain::{Explained, sentence, totals_table};
-use ackwise_report::{Block, Cell, Line, Page, Plot, Table};
+use ackwise_report::{Block, Cell, HtmlTable, Line, Page, Plot};
 use variable::Variable;
 
 use super::{
@@ -12,14 +12,14 @@ use super::{
         row::Row,
         summary::{Summary, summaries},
     },
-    Shown, labels,
+    MeasureFilter, labels,
     table::cell,
     warnings::warnings,
 };
 
 /// What a page says beside the rows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct About<'a> {
+pub struct PageNotes<'a> {
     /// What the experiment is about.
     pub title: &'a str,
     /// The packets of the only row.
@@ -35,7 +35,7 @@ pub struct About<'a> {
 /// assert!(html(&[], &Shown::default(), &about).contains("0 cases"));
 /// ```
 #[must_use]
-pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
+pub fn html(rows: &[Row], filter: &MeasureFilter, about: &PageNotes<'_>) -> String {
     let name = rows.first().map_or("", |row| row.experiment.as_str());
     let mut page = Page::new(format!("ackwise run {name}"));
     if !about.title.is_empty() {
@@ -43,7 +43,7 @@ pub fn html(rows: &[Row], shown: &Shown, about: &About<'_>) -> String {
     }
     let summaries = summaries(rows);
     page.add_lead(size(rows, &summaries));
-    let measures = shown.measures(rows);
+    let measures = filter.measures(rows);
     let labels = labels(rows);
     if let Some(variable) = Variable::first_of(&labels, &summaries) {
         let plots = measures.iter().filter_map(|measure| plot(measure, &variable, &summaries));
@@ -106,7 +106,7 @@ fn plot(measure: &str, variable: &Variable<'_>, summaries: &[Summary]) -> Option
 fn table(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Block> {
     let columns = &measures[..measures.len().min(MAX_COLUMNS)];
     let header = labels.iter().copied().chain(columns.iter().map(String::as_str));
-    let mut table = Table::new("Means over the seeds; ± is half of a 95 % interval", header);
+    let mut table = HtmlTable::new("Means over the seeds; ± is half of a 95 % interval", header);
     for summary in summaries.iter().take(MAX_LINES) {
         let case = summary.case.iter().map(|(_, value)| Cell::text(value.to_string()));
         table.add(case.chain(columns.iter().map(|name| Cell::number(cell(summary, name)))));

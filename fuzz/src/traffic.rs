@@ -9,7 +9,7 @@ use crate::piece::Piece;
 
 /// A whole input.
 #[derive(Arbitrary, Clone, Debug)]
-pub struct Talk {
+pub struct Traffic {
     steps: Vec<Step>,
 }
 
@@ -67,7 +67,7 @@ pub struct Packet {
     pub identification: u16,
 }
 
-impl Talk {
+impl Traffic {
     /// What the capture has. Of the steps only the first 400 count.
     pub fn packets(&self) -> Vec<Packet> {
         let mut hosts = Hosts::default();

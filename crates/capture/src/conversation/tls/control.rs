@@ -1,4 +1,4 @@
-//! Encrypted records that begin no exchange, told by nothing but their lengths.
+//! Encrypted control records, which begin no exchange: alerts, session tickets, and frames of HTTP/2. Only their lengths show what they are.
 
 use ackwise_cause::Direction;
 

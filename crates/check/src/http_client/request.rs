@@ -36,12 +36,12 @@ impl Page {
 
 /// One request without content.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct Request {
     method: Method,
     bytes: Vec<u8>,
 }
 
-impl Ask {
+impl Request {
     pub(super) fn get(
         host: &str,
         page: &Page,

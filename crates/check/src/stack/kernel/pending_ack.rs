@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use socket2::Socket;
 
-use crate::stack::{Acknowledge, Happening};
+use crate::stack::{Acknowledge, StackEvent};
 
 /// What of the server's stream is unacknowledged, and until when.
-pub(super) struct Withheld {
+pub(super) struct PendingAck {
     acknowledge: Acknowledge,
     /// Everything before this offset is acknowledged.
     acknowledged: u64,
     due: Option<Instant>,
 }
 
-impl Withheld {
+impl PendingAck {
     pub(super) fn new(acknowledge: Acknowledge, socket: &Socket) -> Self {
         let withheld = Self { acknowledge, acknowledged: 0, due: None };
         withheld.renew(socket);
@@ -41,7 +41,7 @@ impl Withheld {
         socket: &Socket,
         received: u64,
         at: Instant,
-    ) -> Option<Happening> {
+    ) -> Option<StackEvent> {
         self.renew(socket);
         match self.acknowledge {
             Acknowledge::Promptly => self.left(received, Instant::now()),
@@ -58,7 +58,7 @@ impl Withheld {
         socket: &Socket,
         received: u64,
         now: Instant,
-    ) -> Option<Happening> {
+    ) -> Option<StackEvent> {
         self.due.filter(|due| *due <= now)?;
         quick_ack(socket, true);
         self.renew(socket);
@@ -66,7 +66,7 @@ impl Withheld {
     }
 
     /// What is sent carries the ACK.
-    pub(super) fn carried(&mut self, received: u64, now: Instant) -> Option<Happening> {
+    pub(super) fn carried(&mut self, received: u64, now: Instant) -> Option<StackEvent> {
         self.left(received, now)
     }
 
@@ -76,7 +76,7 @@ impl Withheld {
         socket: &Socket,
         received: u64,
         now: Instant,
-    ) -> Option<Happening> {
+    ) -> Option<StackEvent> {
         self.acknowledge = acknowledge;
         self.renew(socket);
         match acknowledge {
@@ -85,11 +85,11 @@ impl Withheld {
         }
     }
 
-    fn left(&mut self, received: u64, at: Instant) -> Option<Happening> {
+    fn left(&mut self, received: u64, at: Instant) -> Option<StackEvent> {
         self.due = None;
         let news = received > self.acknowledged;
         self.acknowledged = received;
-        news.then_some(Happening::Acknowledged { at, up_to: received })
+        news.then_some(StackEvent::Acknowledged { at, up_to: received })
     }
 }
 

@@ -8,38 +8,38 @@ use std::{
 use ackwise_tcp::TimeWaitReason;
 
 use super::{
-    Held, Progress, Sample, TimeWait,
+    HeldCount, Progress, Sample, TimeWait,
     clients::Clients,
-    held::Series,
-    look::{Counts, Ends, Looker},
+    socket_counter::{Counts, Ends, SocketCounter},
+    time_wait::Series,
 };
-use crate::generator::{Tally, Watch};
+use crate::generator::{NextCall, Tally};
 
 /// What has been seen of a run.
-pub(super) struct Watcher {
-    looker: Looker,
+pub(super) struct Sampler {
+    counter: SocketCounter,
     series: Series,
     began: Instant,
-    last: Option<(Held, Held)>,
+    last: Option<(HeldCount, HeldCount)>,
 }
 
-impl Watcher {
+impl Sampler {
     pub(super) fn new(ends: Ends) -> Self {
-        let looker = Looker::new(ends);
-        Self { looker, series: Series::new(), began: Instant::now(), last: None }
+        let counter = SocketCounter::new(ends);
+        Self { counter, series: Series::new(), began: Instant::now(), last: None }
     }
 
     /// Looks if it is time to, and tells the one who wants to know.
-    pub(super) fn look<T: Clients>(
+    pub(super) fn sample<T: Clients>(
         &mut self,
         transport: &mut T,
         tally: &Tally,
         tell: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Watch {
-        if let Some(counts) = self.looker.poll() {
-            self.note(counts, transport);
+    ) -> NextCall {
+        if let Some(counts) = self.counter.poll() {
+            self.record(counts, transport);
         } else if self.series.is_due(self.began.elapsed()) {
-            self.looker.ask();
+            self.counter.start();
         }
         let nothing = Sample { at: Duration::ZERO, server: None, client: None };
         let progress = Progress::Loading {
@@ -49,8 +49,8 @@ impl Watcher {
             held: self.series.last().copied().unwrap_or(nothing),
         };
         match tell(progress) {
-            ControlFlow::Break(()) => Watch::Stop,
-            ControlFlow::Continue(()) => Watch::After(LOOK_INTERVAL),
+            ControlFlow::Break(()) => NextCall::Stop,
+            ControlFlow::Continue(()) => NextCall::After(POLL_INTERVAL),
         }
     }
 
@@ -60,8 +60,8 @@ impl Watcher {
         while Instant::now() < deadline {
             let before = self.last.take();
             idle(transport);
-            if let Some(counts) = self.looker.wait(SETTLE_LIMIT) {
-                self.note(counts, transport);
+            if let Some(counts) = self.counter.wait(SETTLE_LIMIT) {
+                self.record(counts, transport);
             }
             // A count that was asked for earlier may have come first: two that agree are late enough.
             if before.is_some() && before == self.last && !transport.is_closing() {
@@ -70,12 +70,13 @@ impl Watcher {
         }
     }
 
-    pub(super) fn conclude<T: Clients>(
+    pub(super) fn finish<T: Clients>(
         self,
         transport: &mut T,
         server_ignores_resets: Option<bool>,
     ) -> TimeWait {
-        let unknown = || Held::Unknown("listing the kernel's sockets took too long".to_owned());
+        let unknown =
+            || HeldCount::Unknown("listing the kernel's sockets took too long".to_owned());
         let (server, client) = self.last.unwrap_or_else(|| (unknown(), unknown()));
         TimeWait {
             server,
@@ -86,12 +87,13 @@ impl Watcher {
         }
     }
 
-    fn note<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
-        let held = |count: Result<u64, String>| count.map_or_else(Held::Unknown, Held::Known);
+    fn record<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
+        let held =
+            |count: Result<u64, String>| count.map_or_else(HeldCount::Unknown, HeldCount::Known);
         let server = held(counts.server);
         let client = match (counts.clients, transport.time_wait_reasons()) {
             (Some(count), _) => held(count),
-            (None, reasons) => Held::Known(reasons.as_deref().map_or(0, total)),
+            (None, reasons) => HeldCount::Known(reasons.as_deref().map_or(0, total)),
         };
         let at = counts.at.saturating_duration_since(self.began);
         let sample = Sample { at, server: server.known(), client: client.known() };
@@ -117,7 +119,7 @@ fn total(reasons: &[(TimeWaitReason, u64)]) -> u64 {
 }
 
 /// How often whoever watches may stop a run, and how late a count may be noticed.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 /// A lost FIN comes again within a second.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);

@@ -14,11 +14,11 @@ use ackwise_http::{
     Method, Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
 };
 
-use super::{Close, Drain, Failure, Follows, Plan, plan::Message};
+use super::{AfterWrite, Close, Drain, Failure, Plan, plan::Message};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Conversation {
+pub(super) struct ClientConnection {
     side: ClientSide,
     parser: ResponseParser,
     phase: Phase,
@@ -48,11 +48,11 @@ enum Phase {
 /// What the driver is to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step<'p> {
-    /// Write, and tell [`Conversation::handle_written`].
-    Write(&'p [u8], Follows),
-    /// Read, and tell [`Conversation::handle_bytes`] or [`Conversation::handle_end`].
+    /// Write, and tell [`ClientConnection::handle_written`].
+    Write(&'p [u8], AfterWrite),
+    /// Read, and tell [`ClientConnection::handle_bytes`] or [`ClientConnection::handle_end`].
     Read,
-    /// Close our half, and tell [`Conversation::handle_half_closed`].
+    /// Close our half, and tell [`ClientConnection::handle_half_closed`].
     HalfClose,
     /// Close: it is over.
     Close,
@@ -64,10 +64,10 @@ pub(super) struct Answer {
     pub(super) status: u16,
 }
 
-impl Conversation {
+impl ClientConnection {
     /// A connection that is being opened, with its first request to be written.
     pub(super) fn new(plan: &Plan) -> Self {
-        let mut conversation = Self {
+        let mut connection = Self {
             side: ClientSide::NEW,
             parser: ResponseParser::new(),
             phase: Phase::Asking,
@@ -77,15 +77,17 @@ impl Conversation {
             cut_short: false,
             forestalled: false,
         };
-        conversation.ask_or_close(plan);
-        conversation
+        connection.ask_or_close(plan);
+        connection
     }
 
     /// What to do now.
     pub(super) fn step<'p>(&self, plan: &'p Plan) -> Step<'p> {
         match self.phase {
-            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), Follows::Nothing),
-            Phase::SayingClose if self.side.sending => Step::Write(self.rest(plan), Follows::Close),
+            Phase::Asking if self.side.sending => Step::Write(self.rest(plan), AfterWrite::Nothing),
+            Phase::SayingClose if self.side.sending => {
+                Step::Write(self.rest(plan), AfterWrite::Close)
+            }
             Phase::Asking | Phase::AwaitingClose | Phase::Draining => Step::Read,
             Phase::HalfClosing => Step::HalfClose,
             Phase::SayingClose | Phase::Over => Step::Close,
@@ -235,35 +237,35 @@ mod tests {
     /// A driver with all its arguments at hand, which writes a few bytes at a time.
     struct Driver {
         plan: Plan,
-        conversation: Conversation,
+        connection: ClientConnection,
     }
 
     impl Driver {
         fn new(close: Close, requests: u32) -> Self {
             let plan = plan(close, requests);
-            let conversation = Conversation::new(&plan);
-            Self { plan, conversation }
+            let connection = ClientConnection::new(&plan);
+            Self { plan, connection }
         }
 
         /// What the client says until it has something else to do, and that.
         fn said(&mut self) -> (String, Step<'_>) {
             let mut said = Vec::new();
-            while let Step::Write(bytes, _) = self.conversation.step(&self.plan) {
+            while let Step::Write(bytes, _) = self.connection.step(&self.plan) {
                 let piece = bytes.len().min(7);
                 said.extend(&bytes[..piece]);
-                self.conversation.handle_written(piece, &self.plan);
+                self.connection.handle_written(piece, &self.plan);
             }
             let line = String::from_utf8(said).unwrap().replace("\r\nHost: h\r\n", "|");
-            (line.trim_end().to_owned(), self.conversation.step(&self.plan))
+            (line.trim_end().to_owned(), self.connection.step(&self.plan))
         }
 
         fn hears(&mut self, bytes: &[u8]) -> Result<Option<u16>, Failure> {
-            let answer = self.conversation.handle_bytes(bytes, &self.plan);
+            let answer = self.connection.handle_bytes(bytes, &self.plan);
             answer.map(|answer| answer.map(|answer| answer.status))
         }
 
         fn hears_the_end(&mut self) -> Result<Option<u16>, Failure> {
-            let answer = self.conversation.handle_end(&self.plan);
+            let answer = self.connection.handle_end(&self.plan);
             answer.map(|answer| answer.map(|answer| answer.status))
         }
     }
@@ -280,11 +282,11 @@ mod tests {
         assert_eq!(client.hears(&KEPT[20..]), Ok(Some(200)));
         assert_eq!(client.said(), said("GET / HTTP/1.1|Connection: close", Step::Read));
         assert_eq!(client.hears(LAST), Ok(Some(200)));
-        assert!(!client.conversation.is_asking());
+        assert!(!client.connection.is_asking());
         assert_eq!(client.said(), said("", Step::Read), "its FIN is awaited");
         assert_eq!(client.hears_the_end(), Ok(None));
         assert_eq!(client.said(), said("", Step::Close));
-        assert!(!client.conversation.was_cut_short());
+        assert!(!client.connection.was_cut_short());
     }
 
     #[test]
@@ -301,7 +303,7 @@ mod tests {
         client.said();
         assert_eq!(client.hears(KEPT), Ok(Some(200)));
         assert_eq!(client.said(), said("CLIENT_CLOSE * HTTP/1.1|", Step::HalfClose));
-        client.conversation.handle_half_closed();
+        client.connection.handle_half_closed();
         assert_eq!(client.said(), said("", Step::Read));
         assert_eq!(client.hears(b"HTTP/1.1 501 what? or no HTTP at all"), Ok(None));
         assert_eq!(client.hears_the_end(), Ok(None));
@@ -314,7 +316,7 @@ mod tests {
         client.said();
         client.hears(KEPT).unwrap();
         client.said();
-        client.conversation.handle_half_closed();
+        client.connection.handle_half_closed();
         let page = [0; 4096];
         let pages = (0..1000).take_while(|_| {
             client.hears(&page).unwrap();
@@ -328,8 +330,8 @@ mod tests {
         let mut client = Driver::new(Close::ClientClose(Drain::Plain), 1);
         client.said();
         client.hears(KEPT).unwrap();
-        let Step::Write(_, follows) = client.conversation.step(&client.plan) else { panic!() };
-        assert_eq!(follows, Follows::Close);
+        let Step::Write(_, follows) = client.connection.step(&client.plan) else { panic!() };
+        assert_eq!(follows, AfterWrite::Close);
         assert_eq!(client.said(), said("CLIENT_CLOSE * HTTP/1.1|", Step::Close));
     }
 
@@ -341,7 +343,7 @@ mod tests {
             client.hears(response).unwrap();
             assert_eq!(client.said(), said("", Step::Read));
             client.hears_the_end().unwrap();
-            assert!(client.conversation.was_forestalled());
+            assert!(client.connection.was_forestalled());
             assert_eq!(client.said(), said("", Step::Close));
         }
     }
@@ -351,7 +353,7 @@ mod tests {
         let mut client = Driver::new(Close::Client, 5);
         client.said();
         assert_eq!(client.hears(LAST), Ok(Some(200)));
-        assert!(client.conversation.was_cut_short() && !client.conversation.is_asking());
+        assert!(client.connection.was_cut_short() && !client.connection.is_asking());
     }
 
     #[test]
@@ -368,7 +370,7 @@ mod tests {
             let mut client = Driver::new(Close::Server, 1);
             client.said();
             assert_eq!(hear(&mut client).map_err(Failure::as_str), Err(name));
-            assert!(client.conversation.is_asking(), "{name}: a request has failed");
+            assert!(client.connection.is_asking(), "{name}: a request has failed");
         }
         let mut client = Driver::new(Close::Server, 1);
         client.said();

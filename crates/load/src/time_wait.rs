@@ -6,14 +6,14 @@ use ackwise_tcp::TimeWaitReason;
 
 /// How many connections of this run an end holds in TIME-WAIT.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Held {
+pub enum HeldCount {
     /// So many.
     Known(u64),
     /// It cannot be seen from here, and why.
     Unknown(String),
 }
 
-impl Held {
+impl HeldCount {
     /// The number, where it is known.
     #[must_use]
     pub const fn known(&self) -> Option<u64> {
@@ -39,9 +39,9 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeWait {
     /// At the server, at the end.
-    pub server: Held,
+    pub server: HeldCount,
     /// At the clients, at the end.
-    pub client: Held,
+    pub client: HeldCount,
     /// Oldest first.
     pub series: Vec<Sample>,
     /// `net.ipv4.tcp_rfc1337` where the server is: whether it ignores an RST in TIME-WAIT.

@@ -5,22 +5,22 @@ use std::{io, sync::Arc};
 use ackwise_link::{Link, LinkConfig};
 use ackwise_tcp::{ByteCount, Instant};
 
-use super::{Emulator, WayReport, report::LatenessRecord};
+use super::{DirectionReport, Emulator, report::LatenessRecord};
 use crate::{TunDevice, clock::Clock};
 
-pub(super) struct Way {
+pub(super) struct Forwarder {
     input: Arc<TunDevice>,
     output: Arc<TunDevice>,
     link: Link<Box<[u8]>>,
-    bytes_under_way: usize,
+    bytes_in_flight: usize,
     /// What the link does not count.
-    report: WayReport,
+    report: DirectionReport,
 }
 
-impl Way {
+impl Forwarder {
     pub(super) fn new(input: Arc<TunDevice>, output: Arc<TunDevice>, config: LinkConfig) -> Self {
-        let (link, report) = (Link::new(config), WayReport::default());
-        Self { input, output, link, bytes_under_way: 0, report }
+        let (link, report) = (Link::new(config), DirectionReport::default());
+        Self { input, output, link, bytes_in_flight: 0, report }
     }
 
     /// When the next packet arrives.
@@ -46,7 +46,7 @@ impl Way {
     pub(super) fn deliver(&mut self, lateness: &mut LatenessRecord, clock: Clock, now: Instant) {
         while let Some(due) = self.link.poll_timeout().filter(|due| *due <= now) {
             let Some(packet) = self.link.poll(now) else { break };
-            self.bytes_under_way -= packet.len();
+            self.bytes_in_flight -= packet.len();
             lateness.record(clock.now().since(due));
             match self.output.send(&packet) {
                 Ok(()) => {
@@ -59,10 +59,10 @@ impl Way {
     }
 
     /// What happened, but for what only the kernel knows.
-    pub(super) fn report(&self) -> WayReport {
-        WayReport {
+    pub(super) fn report(&self) -> DirectionReport {
+        DirectionReport {
             link: self.link.counters(),
-            under_way: self.link.in_flight() as u64,
+            in_flight: self.link.in_flight() as u64,
             ..self.report
         }
     }
@@ -73,12 +73,12 @@ impl Way {
             return;
         }
         // Twice: the link may duplicate it.
-        if self.bytes_under_way + 2 * packet.len() > Emulator::MAX_BYTES_UNDER_WAY {
+        if self.bytes_in_flight + 2 * packet.len() > Emulator::MAX_BYTES_IN_FLIGHT {
             self.report.dropped_memory_full += 1;
             return;
         }
         let before = self.link.in_flight();
         let _verdict = self.link.push(packet.into(), ByteCount(packet.len() as u64), now);
-        self.bytes_under_way += (self.link.in_flight() - before) * packet.len();
+        self.bytes_in_flight += (self.link.in_flight() - before) * packet.len();
     }
 }

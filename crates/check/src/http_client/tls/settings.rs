@@ -12,7 +12,7 @@ use rustls::{
     },
 };
 
-use super::{Trouble, listed::Listed, trouble};
+use super::{ExchangeError, file_verifier::FileVerifier, tls_error};
 
 /// What all sessions with one server share.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ impl TlsSettings {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
         } else if let Some(file) = ca_file {
             let problem = |what: String| format!("--ca-file {}: {what}", file.display());
-            let listed = certificates(file).and_then(|all| Listed::new(all, provider));
-            let listed = listed.map_err(problem)?;
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(listed))
+            let file_verifier = certificates(file).and_then(|all| FileVerifier::new(all, provider));
+            let file_verifier = file_verifier.map_err(problem)?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(file_verifier))
         } else {
             builder.with_root_certificates(system_roots())
         }
@@ -50,9 +50,9 @@ impl TlsSettings {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    pub(super) fn session(&self) -> Result<ClientConnection, Trouble> {
+    pub(super) fn session(&self) -> Result<ClientConnection, ExchangeError> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
-            .map_err(|error| trouble(&error))
+            .map_err(|error| tls_error(&error))
     }
 }
 

@@ -1,19 +1,19 @@
-//! What keeps a conversation from going on, with who is to blame.
+//! Why an exchange failed, and which end is at fault.
 
 use std::time::Duration;
 
 use ackwise_http::{EncodeError, ResponseError};
 
-use super::OutOf;
+use super::LimitReached;
 use crate::stack::{ConnectError, TransportError};
 
 /// Why there is no exchange.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Trouble {
-    /// We may not go on.
+pub enum ExchangeError {
+    /// The budget is used up.
     #[error(transparent)]
-    OutOf(#[from] OutOf),
+    LimitReached(#[from] LimitReached),
     /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -60,7 +60,7 @@ pub enum Trouble {
     Request(String),
 }
 
-impl Trouble {
+impl ExchangeError {
     /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,
     /// section 6), or with no answer.
     pub(crate) fn hints_at_tls(&self) -> bool {
@@ -75,7 +75,7 @@ impl Trouble {
 /// Content type and major version of a TLS record with an alert, escaped as in a sample.
 const ALERT: &str = "\\x15\\x03";
 
-impl From<EncodeError> for Trouble {
+impl From<EncodeError> for ExchangeError {
     fn from(error: EncodeError) -> Self {
         Self::Request(error.to_string())
     }

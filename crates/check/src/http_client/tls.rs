@@ -1,7 +1,7 @@
 //! TLS between TCP's bytes and HTTP's. It is fed record by record, because a record is readable only
 //! when its last byte has come: that is what a stall inside it delays.
 
-mod listed;
+mod file_verifier;
 mod settings;
 
 pub use settings::TlsSettings;
@@ -13,8 +13,8 @@ use std::{
 
 use rustls::{CertificateError, ClientConnection, OtherError};
 
-use super::{Trouble, plain::Plain};
-use crate::stack::{Connection, Happening, TransportError};
+use super::{ExchangeError, plain::Plain};
+use crate::stack::{Connection, StackEvent, TransportError};
 
 /// One TLS session over one connection.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Tls {
         settings: &TlsSettings,
         connection: &mut dyn Connection,
         deadline: Instant,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, ExchangeError> {
         let session = settings.session()?;
         let mut tls = Self { session, record: Vec::new(), record_start: 0, plain: 0 };
         let began = connection.now();
@@ -46,12 +46,12 @@ impl Tls {
             if !tls.session.is_handshaking() {
                 return Ok(tls);
             }
-            let Some(happening) = connection.next(deadline) else {
+            let Some(event) = connection.next(deadline) else {
                 let waited = connection.now().saturating_duration_since(began);
-                return Err(Trouble::EndlessHandshake(waited));
+                return Err(ExchangeError::EndlessHandshake(waited));
             };
-            match happening {
-                Happening::Arrived(arrival) => {
+            match event {
+                StackEvent::Arrived(arrival) => {
                     let taken = tls.open(arrival.offset, &arrival.bytes, |_| ());
                     if taken.is_err() {
                         // The alert that says why; whether it arrives does not matter any more.
@@ -59,17 +59,17 @@ impl Tls {
                     }
                     taken?;
                 }
-                Happening::Acknowledged { .. } => {}
-                Happening::PeerClosed { .. } => return Err(closed()),
-                Happening::Broken { error: TransportError::Closed, .. } => return Err(closed()),
-                Happening::Broken { error, .. } => return Err(error.into()),
+                StackEvent::Acknowledged { .. } => {}
+                StackEvent::PeerClosed { .. } => return Err(closed()),
+                StackEvent::Broken { error: TransportError::Closed, .. } => return Err(closed()),
+                StackEvent::Broken { error, .. } => return Err(error.into()),
             }
         }
     }
 
     /// The records to send for `bytes`.
-    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Trouble> {
-        self.session.writer().write_all(bytes).map_err(|error| trouble(&error))?;
+    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, ExchangeError> {
+        self.session.writer().write_all(bytes).map_err(|error| tls_error(&error))?;
         self.outgoing()
     }
 
@@ -79,7 +79,7 @@ impl Tls {
         offset: u64,
         bytes: &[u8],
         mut feed: impl FnMut(Plain),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ExchangeError> {
         if self.record.is_empty() {
             self.record_start = offset;
         }
@@ -98,10 +98,10 @@ impl Tls {
         Ok(())
     }
 
-    fn read_record(&mut self, record: &[u8]) -> Result<Vec<u8>, Trouble> {
+    fn read_record(&mut self, record: &[u8]) -> Result<Vec<u8>, ExchangeError> {
         let mut unread = record;
         while !unread.is_empty() {
-            let taken = self.session.read_tls(&mut unread).map_err(|error| trouble(&error))?;
+            let taken = self.session.read_tls(&mut unread).map_err(|error| tls_error(&error))?;
             if taken == 0 {
                 break; // After close_notify nothing counts.
             }
@@ -113,26 +113,26 @@ impl Tls {
             Err(error)
                 if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::UnexpectedEof) =>
             {
-                Err(trouble(&error))
+                Err(tls_error(&error))
             }
             _ => Ok(bytes),
         }
     }
 
-    fn outgoing(&mut self) -> Result<Vec<u8>, Trouble> {
+    fn outgoing(&mut self) -> Result<Vec<u8>, ExchangeError> {
         let mut wire = Vec::new();
         while self.session.wants_write() {
-            self.session.write_tls(&mut wire).map_err(|error| trouble(&error))?;
+            self.session.write_tls(&mut wire).map_err(|error| tls_error(&error))?;
         }
         Ok(wire)
     }
 }
 
 /// The size of the record that `bytes` begin with, once all of it is there (RFC 8446, section 5.1).
-fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
+fn record_size(bytes: &[u8]) -> Result<Option<usize>, ExchangeError> {
     if bytes.first().is_some_and(|kind| !CONTENT_TYPES.contains(kind)) {
         let sample = bytes[..bytes.len().min(SAMPLE)].escape_ascii();
-        return Err(Trouble::Tls(format!(
+        return Err(ExchangeError::Tls(format!(
             "not a TLS record: the response begins with \"{sample}\" (if the server has no TLS, \
              use \
              http://)"
@@ -141,7 +141,7 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
     let &[_, _, _, high, low, ..] = bytes else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     if length > RECORD_LIMIT {
-        return Err(Trouble::Tls(format!(
+        return Err(ExchangeError::Tls(format!(
             "record too long: {length} bytes (expected at most {RECORD_LIMIT})"
         )));
     }
@@ -150,14 +150,14 @@ fn record_size(bytes: &[u8]) -> Result<Option<usize>, Trouble> {
 }
 
 /// Why the session cannot go on, and what the user can do about it.
-fn refusal(error: &rustls::Error) -> Trouble {
+fn refusal(error: &rustls::Error) -> ExchangeError {
     match error {
-        rustls::Error::InvalidCertificate(reason) => Trouble::Tls(format!(
+        rustls::Error::InvalidCertificate(reason) => ExchangeError::Tls(format!(
             "cannot verify the server's certificate: {} (--ca-file FILE trusts the certificates in \
              FILE, --insecure accepts any)",
             in_words(reason)
         )),
-        _ => trouble(error),
+        _ => tls_error(error),
     }
 }
 
@@ -186,12 +186,12 @@ fn bare(name: &str) -> &str {
     inner.unwrap_or(name).trim_matches('"')
 }
 
-fn trouble(error: &dyn ToString) -> Trouble {
-    Trouble::Tls(error.to_string())
+fn tls_error(error: &dyn ToString) -> ExchangeError {
+    ExchangeError::Tls(error.to_string())
 }
 
-fn closed() -> Trouble {
-    Trouble::Tls("the server closed the connection during the handshake".to_owned())
+fn closed() -> ExchangeError {
+    ExchangeError::Tls("the server closed the connection during the handshake".to_owned())
 }
 
 /// change_cipher_spec, alert, handshake, application_data.

@@ -1,8 +1,8 @@
 //! What lies between TCP's bytes and HTTP's: nothing, or TLS.
 
-use super::{Trouble, plain::Plain, tls::Tls};
+use super::{ExchangeError, plain::Plain, tls::Tls};
 
-/// The layer of one conversation.
+/// The layer of one connection.
 #[derive(Debug)]
 pub(super) enum Layer {
     /// `http://`
@@ -20,7 +20,7 @@ impl Layer {
     }
 
     /// The bytes to send for `bytes`.
-    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Trouble> {
+    pub(super) fn seal(&mut self, bytes: &[u8]) -> Result<Vec<u8>, ExchangeError> {
         match self {
             Self::Clear { .. } => Ok(bytes.to_vec()),
             Self::Tls(tls) => tls.seal(bytes),
@@ -33,7 +33,7 @@ impl Layer {
         offset: u64,
         bytes: Vec<u8>,
         mut feed: impl FnMut(Plain),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ExchangeError> {
         match self {
             Self::Clear { plain } => {
                 let len = bytes.len() as u64;

@@ -15,9 +15,9 @@ pub struct Budget {
     time_share: Option<Duration>,
 }
 
-/// What was used up.
+/// Which limit is reached.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum OutOf {
+pub enum LimitReached {
     /// All requests have been sent.
     #[error("{}", requests_sent(*.share, *.of))]
     Requests {
@@ -75,9 +75,9 @@ impl Budget {
     /// # Errors
     ///
     /// If nothing is left.
-    pub fn spend_request(&mut self, now: Instant) -> Result<(), OutOf> {
+    pub fn spend_request(&mut self, now: Instant) -> Result<(), LimitReached> {
         self.check_time(now)?;
-        let out = OutOf::Requests { share: self.requests_share, of: self.requests };
+        let out = LimitReached::Requests { share: self.requests_share, of: self.requests };
         self.requests_left = self.requests_left.checked_sub(1).ok_or(out)?;
         Ok(())
     }
@@ -87,8 +87,8 @@ impl Budget {
     /// # Errors
     ///
     /// If there is none.
-    pub fn check_time(&self, now: Instant) -> Result<(), OutOf> {
-        let out = OutOf::Time { share: self.time_share, of: self.time };
+    pub fn check_time(&self, now: Instant) -> Result<(), LimitReached> {
+        let out = LimitReached::Time { share: self.time_share, of: self.time };
         if now < self.deadline { Ok(()) } else { Err(out) }
     }
 
@@ -145,8 +145,8 @@ mod tests {
         let mut budget = Budget::new(1, 2 * second, 5 * second, now);
         assert_eq!(budget.answer_by(now), now + 2 * second, "the budget ends every wait");
         assert_eq!(budget.spend_request(now), Ok(()));
-        assert_eq!(budget.spend_request(now), Err(OutOf::Requests { share: None, of: 1 }));
-        let over = OutOf::Time { share: None, of: 2 * second };
+        assert_eq!(budget.spend_request(now), Err(LimitReached::Requests { share: None, of: 1 }));
+        let over = LimitReached::Time { share: None, of: 2 * second };
         assert_eq!(budget.spend_request(now + 2 * second), Err(over));
     }
 
@@ -170,7 +170,7 @@ mod tests {
             everything.check_time(now + ms(15_000)).unwrap_err().to_string(),
             "the time limit of 15 s (--timeout) is reached"
         );
-        let one = OutOf::Requests { share: None, of: 1 };
+        let one = LimitReached::Requests { share: None, of: 1 };
         assert_eq!(one.to_string(), "the limit of 1 request (--max-requests) is reached");
     }
 }

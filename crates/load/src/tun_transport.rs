@@ -18,7 +18,7 @@ use ackwise_tcp::{
 };
 
 use super::clients::Clients;
-use crate::generator::{Broken, ConnectError, Follows, Read, Slot, Transport};
+use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
 
 /// Connections of our own TCP to one server.
 pub(super) struct TunTransport {
@@ -39,7 +39,7 @@ struct Ours {
     id: ConnectionId,
     connected: bool,
     peer_closed: bool,
-    broken: Option<Broken>,
+    broken: Option<ConnectionError>,
 }
 
 impl TunTransport {
@@ -81,9 +81,9 @@ impl TunTransport {
             match event {
                 Event::Connected => ours.connected = true,
                 Event::PeerClosed => ours.peer_closed = true,
-                Event::Reset if ours.connected => ours.broken = Some(Broken::Reset),
-                Event::Reset => ours.broken = Some(Broken::Refused),
-                Event::TimedOut(_) => ours.broken = Some(Broken::TimedOut),
+                Event::Reset if ours.connected => ours.broken = Some(ConnectionError::Reset),
+                Event::Reset => ours.broken = Some(ConnectionError::Refused),
+                Event::TimedOut(_) => ours.broken = Some(ConnectionError::TimedOut),
                 _ => {}
             }
             if ready.last() != Some(slot) {
@@ -136,14 +136,19 @@ impl Transport for TunTransport {
         Ok(())
     }
 
-    fn write(&mut self, slot: Slot, bytes: &[u8], follows: Follows) -> Result<usize, Broken> {
-        let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
+    fn write(
+        &mut self,
+        slot: Slot,
+        bytes: &[u8],
+        follows: AfterWrite,
+    ) -> Result<usize, ConnectionError> {
+        let ours = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
         match ours.broken {
             Some(broken) => Err(broken),
             // What is written during the handshake would wait in the send buffer, and look as if sent.
             None if !ours.connected => Ok(0),
             None => {
-                if follows == Follows::Close {
+                if follows == AfterWrite::Close {
                     self.tun.set_hold(ours.id, UNTIL_THE_FIN);
                 }
                 Ok(self.tun.write(ours.id, bytes))
@@ -151,8 +156,8 @@ impl Transport for TunTransport {
         }
     }
 
-    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, Broken> {
-        let ours = self.slots[slot.0].ok_or(Broken::Reset)?;
+    fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
+        let ours = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
         match (self.tun.read(ours.id, buffer), ours.broken) {
             (0, Some(broken)) => Err(broken),
             (0, None) if ours.peer_closed => Ok(Read::End),

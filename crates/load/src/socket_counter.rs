@@ -26,13 +26,13 @@ pub(super) struct Counts {
 }
 
 /// Asks for a count, and hears of it later. The thread ends with it.
-pub(super) struct Looker {
+pub(super) struct SocketCounter {
     ask: Sender<()>,
     counts: Receiver<Counts>,
     asked: bool,
 }
 
-impl Looker {
+impl SocketCounter {
     pub(super) fn new(mut ends: Ends) -> Self {
         let (ask, asked) = channel();
         let (tell, counts) = channel();
@@ -41,7 +41,7 @@ impl Looker {
     }
 
     /// Asks, unless an answer is awaited already.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn start(&mut self) {
         self.asked = self.asked || self.ask.send(()).is_ok();
     }
 
@@ -58,7 +58,7 @@ impl Looker {
 
     /// The answer, which may take so long.
     pub(super) fn wait(&mut self, limit: Duration) -> Option<Counts> {
-        self.ask();
+        self.start();
         match self.counts.recv_timeout(limit) {
             Ok(counts) => {
                 self.asked = false;

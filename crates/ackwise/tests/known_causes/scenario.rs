@@ -1,10 +1,10 @@
-//! A client and a server that talk as a case wants it, watched at both ends.
+//! What the client and the server of a case do, captured at both ends.
 
 use std::{
     fmt,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use ackwise_capture::{
     read::Source,
 };
 use ackwise_cause::Party;
+use ackwise_linux::emulator::Scheduling;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{
@@ -27,10 +28,11 @@ use super::{
 /// What one end does in one exchange.
 pub(crate) type Part = Box<dyn Fn(&mut TcpStream, usize, &Truth) + Sync>;
 
-/// A client and a server with a habit.
-pub(crate) struct Talk {
-    /// So many connections, one after the other, with so many exchanges on each.
+/// What a client and a server do, and on how many connections.
+pub(crate) struct Scenario {
+    /// One after the other.
     pub connections: usize,
+    /// On each connection.
     pub exchanges: usize,
     /// Prepares the server's socket: accepted ones inherit what is set on it.
     pub listen: fn(SockRef<'_>),
@@ -40,16 +42,23 @@ pub(crate) struct Talk {
     pub server: Part,
 }
 
-/// What was measured, and what was seen.
+/// What was measured, and where the captures of both ends are.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct Recorded {
+    injected: Vec<Injected>,
+    captures: [(Party, PathBuf); 2],
+}
+
+/// What the programs measured, and what the captures show.
+#[derive(Debug)]
+pub(crate) struct Observation {
     pub injected: Vec<Injected>,
     pub seen: Vec<(Party, Analysis)>,
 }
 
-impl Watched {
-    /// Watches at both ends while something is done. The captures stay until the next time.
-    pub(crate) fn watch(name: &str, lab: &Lab, act: impl FnOnce(&Truth)) -> Self {
+impl Recorded {
+    /// Captures at both ends while something is done. The captures stay until the next time.
+    pub(crate) fn record(name: &str, lab: &Lab, act: impl FnOnce(&Truth) + Send) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let taps =
             [(Party::Client, &lab.client), (Party::Server, &lab.server)].map(|(at, host)| {
@@ -57,15 +66,27 @@ impl Watched {
                 (at, Tap::at(host, &folder.join(file)))
             });
         let truth = Truth::default();
-        act(&truth);
-        let seen = taps.map(|(at, tap)| (at, analyse(&tap.stop())));
-        Self { injected: truth.into_inner(), seen: seen.into() }
+        // In a thread of its own: programs that it starts inherit how it is scheduled, tcpdump does not.
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                run_before_others();
+                act(&truth);
+            });
+        });
+        let captures = taps.map(|(at, tap)| (at, tap.stop()));
+        Self { injected: truth.into_inner(), captures }
+    }
+
+    /// Explains both captures.
+    pub(crate) fn analyse(self) -> Observation {
+        let seen = self.captures.map(|(at, capture)| (at, analyse(&capture)));
+        Observation { injected: self.injected, seen: seen.into() }
     }
 }
 
-impl Talk {
-    /// Talks once.
-    pub(crate) fn hold(&self, lab: &Lab, truth: &Truth) {
+impl Scenario {
+    /// Runs both programs once.
+    pub(crate) fn run(&self, lab: &Lab, truth: &Truth) {
         let address = SocketAddr::from((lab.server.address, 80));
         let listener =
             lab.server.inside(|| TcpListener::bind(address)).expect("nobody has port 80");
@@ -107,7 +128,7 @@ impl Talk {
     }
 
     /// Exchanges on all its connections.
-    pub(crate) const fn all_exchanges(&self) -> usize {
+    pub(crate) const fn total_exchanges(&self) -> usize {
         self.connections * self.exchanges
     }
 }
@@ -124,7 +145,7 @@ fn analyse(file: &Path) -> Analysis {
 }
 
 /// Programs that do nothing, to begin with.
-impl Default for Talk {
+impl Default for Scenario {
     fn default() -> Self {
         Self {
             connections: 1,
@@ -137,15 +158,24 @@ impl Default for Talk {
     }
 }
 
-impl fmt::Debug for Talk {
+impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Talk").field("exchanges", &self.exchanges).finish_non_exhaustive()
+        f.debug_struct("Scenario").field("exchanges", &self.exchanges).finish_non_exhaustive()
     }
 }
 
 /// What is written goes at once.
 pub(crate) fn without_nagle(socket: SockRef<'_>) {
     socket.set_tcp_nodelay(true).expect("a TCP socket takes that");
+}
+
+/// A program that cannot run because others do pauses, and the analyser rightly reports pauses that
+/// nobody injected.
+fn run_before_others() {
+    let scheduling = Scheduling::prefer_round_robin();
+    if let Scheduling::Normal { .. } = scheduling {
+        println!("client and server may pause: {scheduling}");
+    }
 }
 
 /// Works, as far as anybody else sees.

@@ -1,37 +1,37 @@
-//! HTTP over a [`Connection`]: asks, and notes when each byte of the answer came.
+//! HTTP over a [`Connection`]: sends requests, and records when each byte of the response arrived.
 //!
 //! Offsets are those of the server's TCP stream, also under TLS, because that is where stalls live.
 //! Nothing here judges; the probes do.
 
-mod ask;
 mod budget;
 mod client;
+mod error;
 mod exchange;
 mod layer;
-mod line;
 mod plain;
 mod reader;
+mod request;
+mod reused_connection;
 mod tls;
-mod trouble;
 
 use std::time::{Duration, Instant};
 
-pub use ask::{Ask, ByteRange, Page};
-pub use budget::{Budget, OutOf};
+pub use budget::{Budget, LimitReached};
 pub use client::Client;
+pub use error::ExchangeError;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
-pub use line::Line;
+pub use request::{ByteRange, Page, Request};
+pub use reused_connection::ReusedConnection;
 pub use tls::TlsSettings;
-pub use trouble::Trouble;
 
 use self::{
     layer::Layer,
-    reader::{Draft, Reader},
+    reader::{PartialResponse, Reader},
 };
-use super::stack::{Acknowledge, Connection, Happening, TransportError};
+use super::stack::{Acknowledge, Connection, StackEvent, TransportError};
 
-/// One connection and what has been said on it.
-pub struct Conversation {
+/// HTTP on one connection, with or without TLS.
+pub struct HttpConnection {
     connection: Box<dyn Connection>,
     layer: Layer,
     reader: Reader,
@@ -44,7 +44,7 @@ pub struct Conversation {
     persists: bool,
 }
 
-impl Conversation {
+impl HttpConnection {
     fn new(connection: Box<dyn Connection>, layer: Layer) -> Self {
         Self {
             connection,
@@ -78,7 +78,7 @@ impl Conversation {
 
     /// Whether another request may be sent, as far as the server has said.
     #[must_use]
-    pub fn takes_more(&self) -> bool {
+    pub fn accepts_requests(&self) -> bool {
         self.persists && self.closed.is_none()
     }
 
@@ -98,8 +98,12 @@ impl Conversation {
     /// # Errors
     ///
     /// If the budget is used up, or there is no answer that can be understood in time.
-    pub fn ask(&mut self, ask: &Ask, budget: &mut Budget) -> Result<Exchange, Trouble> {
-        let sent = self.send(std::slice::from_ref(ask), budget)?;
+    pub fn request(
+        &mut self,
+        request: &Request,
+        budget: &mut Budget,
+    ) -> Result<Exchange, ExchangeError> {
+        let sent = self.send(std::slice::from_ref(request), budget)?;
         self.receive(sent, budget)
     }
 
@@ -108,13 +112,17 @@ impl Conversation {
     /// # Errors
     ///
     /// If the budget is used up or the connection is gone.
-    pub fn send(&mut self, asks: &[Ask], budget: &mut Budget) -> Result<Instant, Trouble> {
-        for ask in asks {
+    pub fn send(
+        &mut self,
+        requests: &[Request],
+        budget: &mut Budget,
+    ) -> Result<Instant, ExchangeError> {
+        for request in requests {
             budget.spend_request(self.now())?;
-            self.reader.expect(ask.method());
+            self.reader.expect(request.method());
             self.requests += 1;
         }
-        let bytes: Vec<u8> = asks.iter().flat_map(Ask::bytes).copied().collect();
+        let bytes: Vec<u8> = requests.iter().flat_map(Request::bytes).copied().collect();
         let sent = self.now();
         self.transmit(&bytes)?;
         Ok(sent)
@@ -128,17 +136,17 @@ impl Conversation {
     /// If the budget is used up or the connection is gone.
     pub fn send_in_two(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         cut: usize,
         pause: Duration,
         budget: &mut Budget,
-    ) -> Result<Instant, Trouble> {
+    ) -> Result<Instant, ExchangeError> {
         budget.spend_request(self.now())?;
-        self.reader.expect(ask.method());
+        self.reader.expect(request.method());
         self.requests += 1;
-        let (first, second) = ask.bytes().split_at(cut);
+        let (first, second) = request.bytes().split_at(cut);
         self.transmit(first)?;
-        self.listen(budget.cap(self.now() + pause));
+        self.observe_until(budget.cap(self.now() + pause));
         let sent = self.now();
         self.transmit(second)?;
         Ok(sent)
@@ -149,7 +157,7 @@ impl Conversation {
     /// # Errors
     ///
     /// If the connection is gone.
-    pub fn transmit(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub fn transmit(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
         let wire = self.layer.seal(bytes)?;
         Ok(self.connection.send(&wire)?)
     }
@@ -158,14 +166,14 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// As [`ask`](Self::ask).
-    pub fn ask_beginning(
+    /// As [`request`](Self::request).
+    pub fn request_beginning(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         content: u64,
         budget: &mut Budget,
-    ) -> Result<Exchange, Trouble> {
-        let sent = self.send(std::slice::from_ref(ask), budget)?;
+    ) -> Result<Exchange, ExchangeError> {
+        let sent = self.send(std::slice::from_ref(request), budget)?;
         self.read(sent, content, budget)
     }
 
@@ -177,13 +185,18 @@ impl Conversation {
     /// # Errors
     ///
     /// If not even the head of a response comes in time, or it cannot be understood.
-    pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, Trouble> {
+    pub fn receive(&mut self, sent: Instant, budget: &Budget) -> Result<Exchange, ExchangeError> {
         self.read(sent, CONTENT_LIMIT, budget)
     }
 
-    fn read(&mut self, sent: Instant, content: u64, budget: &Budget) -> Result<Exchange, Trouble> {
+    fn read(
+        &mut self,
+        sent: Instant,
+        content: u64,
+        budget: &Budget,
+    ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
-        let mut draft = Draft::default();
+        let mut draft = PartialResponse::default();
         loop {
             if self.reader.advance(&mut draft)? {
                 return self.finish(draft, sent);
@@ -191,7 +204,7 @@ impl Conversation {
             if let Some(closed) = self.closed {
                 return match self.reader.close(&mut draft)? {
                     true => self.finish(draft, sent),
-                    false => Err(Trouble::ClosedUnanswered(closed.error)),
+                    false => Err(ExchangeError::ClosedUnanswered(closed.error)),
                 };
             }
             if draft.content() > content || !self.advance(deadline)? {
@@ -209,14 +222,14 @@ impl Conversation {
 
     /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
     /// server closes.
-    pub fn listen(&mut self, deadline: Instant) {
+    pub fn observe_until(&mut self, deadline: Instant) {
         while self.closed.is_none() && matches!(self.advance(deadline), Ok(true)) {}
     }
 
     /// Whether an RST comes by `deadline`, after the server has closed its direction.
     pub fn is_reset_by(&mut self, deadline: Instant) -> bool {
-        while let Some(happening) = self.connection.next(deadline) {
-            if let Happening::Broken { error, .. } = happening {
+        while let Some(event) = self.connection.next(deadline) {
+            if let StackEvent::Broken { error, .. } = event {
                 return error == TransportError::Reset;
             }
         }
@@ -235,21 +248,21 @@ impl Conversation {
     }
 
     /// Takes the next happening; false if there is none by `deadline`.
-    fn advance(&mut self, deadline: Instant) -> Result<bool, Trouble> {
-        let Some(happening) = self.connection.next(deadline) else { return Ok(false) };
-        match happening {
-            Happening::Arrived(arrival) if arrival.bytes.is_empty() => {}
-            Happening::Arrived(arrival) => {
+    fn advance(&mut self, deadline: Instant) -> Result<bool, ExchangeError> {
+        let Some(event) = self.connection.next(deadline) else { return Ok(false) };
+        match event {
+            StackEvent::Arrived(arrival) if arrival.bytes.is_empty() => {}
+            StackEvent::Arrived(arrival) => {
                 let (at, offset) = (arrival.at, arrival.offset);
                 self.arrivals.push(Arrived { at, offset, len: arrival.bytes.len() as u64 });
                 self.layer.open(offset, arrival.bytes, |plain| self.reader.feed(plain))?;
                 if self.reader.is_full() || self.arrivals.len() > ARRIVALS_LIMIT {
-                    return Err(Trouble::TooMuch);
+                    return Err(ExchangeError::TooMuch);
                 }
             }
-            Happening::Acknowledged { at, up_to } => self.acks.push(Acked { at, up_to }),
-            Happening::PeerClosed { at } => self.closed = Some(Closed { at, error: None }),
-            Happening::Broken { at, error } => {
+            StackEvent::Acknowledged { at, up_to } => self.acks.push(Acked { at, up_to }),
+            StackEvent::PeerClosed { at } => self.closed = Some(Closed { at, error: None }),
+            StackEvent::Broken { at, error } => {
                 self.closed = Some(Closed { at, error: Some(error) });
             }
         }
@@ -257,7 +270,7 @@ impl Conversation {
     }
 
     /// Turns what was read into an exchange, and keeps what already belongs to the next response.
-    fn finish(&mut self, draft: Draft, sent: Instant) -> Result<Exchange, Trouble> {
+    fn finish(&mut self, draft: PartialResponse, sent: Instant) -> Result<Exchange, ExchangeError> {
         let arrivals = std::mem::take(&mut self.arrivals);
         let acks = std::mem::take(&mut self.acks);
         let end = draft.end().unwrap_or_else(|| arrivals.last().map_or(0, Arrived::end));

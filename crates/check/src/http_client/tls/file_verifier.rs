@@ -20,12 +20,12 @@ use rustls::{
 /// Whoever names that very certificate trusts it, so for one that stands in the file, byte for byte,
 /// only its name and its dates still matter.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct FileVerifier {
     issued: Arc<WebPkiServerVerifier>,
     certificates: Vec<CertificateDer<'static>>,
 }
 
-impl Listed {
+impl FileVerifier {
     pub(super) fn new(
         certificates: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
@@ -41,7 +41,7 @@ impl Listed {
     }
 }
 
-impl ServerCertVerifier for Listed {
+impl ServerCertVerifier for FileVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use ackwise_http::ConnectionOption;
 
-use super::{Ask, Budget, Conversation, Page, TlsSettings, Trouble, layer::Layer, tls::Tls};
+use super::{
+    Budget, ExchangeError, HttpConnection, Page, Request, TlsSettings, layer::Layer, tls::Tls,
+};
 use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
 /// A client of one server.
@@ -49,8 +51,12 @@ impl Client {
     /// # Errors
     ///
     /// If the path cannot stand in a request.
-    pub fn get(&self, page: &Page, connection: Option<ConnectionOption>) -> Result<Ask, Trouble> {
-        Ok(Ask::get(&self.host, page, connection)?)
+    pub fn get(
+        &self,
+        page: &Page,
+        connection: Option<ConnectionOption>,
+    ) -> Result<Request, ExchangeError> {
+        Ok(Request::get(&self.host, page, connection)?)
     }
 
     /// Opens a connection.
@@ -58,7 +64,7 @@ impl Client {
     /// # Errors
     ///
     /// If there is none in time.
-    pub fn open(&mut self, receiver: Receiver) -> Result<Conversation, Trouble> {
+    pub fn open(&mut self, receiver: Receiver) -> Result<HttpConnection, ExchangeError> {
         let now = self.stack.now();
         self.budget.check_time(now)?;
         let deadline = self.budget.answer_by(now);
@@ -69,7 +75,7 @@ impl Client {
                 Layer::Tls(Box::new(Tls::establish(settings, connection.as_mut(), deadline)?))
             }
         };
-        Ok(Conversation::new(connection, layer))
+        Ok(HttpConnection::new(connection, layer))
     }
 }
 

@@ -1,15 +1,15 @@
 //! A connection that is used again as long as the server allows, and replaced when it does not.
 
-use super::{Ask, Client, Conversation, Exchange, Trouble};
+use super::{Client, Exchange, ExchangeError, HttpConnection, Request};
 use crate::stack::{Acknowledge, Receiver};
 
 /// Exchanges one after the other, on one connection if possible.
-pub struct Line {
+pub struct ReusedConnection {
     receiver: Receiver,
-    current: Option<Conversation>,
+    current: Option<HttpConnection>,
 }
 
-impl Line {
+impl ReusedConnection {
     /// A line whose connections are opened as `receiver` says.
     #[must_use]
     pub fn new(receiver: Receiver) -> Self {
@@ -18,7 +18,7 @@ impl Line {
 
     /// The connection in use.
     #[must_use]
-    pub fn current(&self) -> Option<&Conversation> {
+    pub fn current(&self) -> Option<&HttpConnection> {
         self.current.as_ref()
     }
 
@@ -28,26 +28,26 @@ impl Line {
     ///
     /// If there is no answer; also not on a new connection, where a used one was closed instead of
     /// answering (RFC 9112, section 9.3.1, tells clients to retry then).
-    pub fn ask(
+    pub fn request(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         acknowledge: Acknowledge,
         client: &mut Client,
-    ) -> Result<Exchange, Trouble> {
-        let used = self.current.take_if(|conversation| conversation.takes_more());
-        if let Some(mut conversation) = used {
-            conversation.set_acknowledge(acknowledge);
-            match conversation.ask(ask, &mut client.budget) {
-                Err(Trouble::ClosedUnanswered(_) | Trouble::Transport(_)) => {}
+    ) -> Result<Exchange, ExchangeError> {
+        let used = self.current.take_if(|connection| connection.accepts_requests());
+        if let Some(mut connection) = used {
+            connection.set_acknowledge(acknowledge);
+            match connection.request(request, &mut client.budget) {
+                Err(ExchangeError::ClosedUnanswered(_) | ExchangeError::Transport(_)) => {}
                 answer => {
-                    self.current = Some(conversation);
+                    self.current = Some(connection);
                     return answer;
                 }
             }
         }
-        let mut conversation = client.open(Receiver { acknowledge, ..self.receiver })?;
-        let answer = conversation.ask(ask, &mut client.budget);
-        self.current = Some(conversation);
+        let mut connection = client.open(Receiver { acknowledge, ..self.receiver })?;
+        let answer = connection.request(request, &mut client.budget);
+        self.current = Some(connection);
         answer
     }
 }

@@ -7,13 +7,13 @@ use super::Scheduling;
 /// Why what was measured over a link may not be what the link was to be like.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum Disturbance {
     /// Packets were dropped that the model would have delivered.
     DroppedByAccident {
         /// How many, in both directions.
         packets: u64,
     },
-    /// One packet of a hundred was later than [`Doubt::LATE`].
+    /// One packet of a hundred was later than [`Disturbance::LATE`].
     Late {
         /// How late 99 % of them were at most.
         p99: Duration,
@@ -22,14 +22,14 @@ pub enum Doubt {
     },
 }
 
-impl Doubt {
+impl Disturbance {
     /// What counts as late. Ours: a fortieth of the shortest delayed-ACK timer of Linux, 40 ms, so it
     /// cannot make one cause of waiting look like another.
     pub const LATE: Duration = Duration::from_millis(1);
 }
 
 /// One sentence, with what to do.
-impl fmt::Display for Doubt {
+impl fmt::Display for Disturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DroppedByAccident { packets } => write!(

@@ -26,8 +26,8 @@ pub(crate) const GOOD: Path = Path { mss: 1448, snap: WHOLE_FRAMES, loses: 0, mi
 pub(crate) const CLIENT: &str = "203.0.113.77:49152";
 pub(crate) const SERVER: &str = "198.51.100.99:80";
 
-/// What is sent, in the order of time.
-struct Talk {
+/// The segments sent so far, and what the next one needs.
+struct Recording {
     path: Path,
     now: Instant,
     next: [u32; 2],
@@ -37,30 +37,30 @@ struct Talk {
 
 /// The capture of a script's connection, at the client.
 pub(crate) fn capture(text: &str, path: Path) -> Vec<u8> {
-    let mut talk = Talk {
+    let mut recording = Recording {
         path,
         now: Instant::from_nanos(1_700_000_000_000_000_000),
         next: [1_000, 2_000_000_000],
         segments: Vec::new(),
         sent: 0,
     };
-    talk.open();
+    recording.open();
     for line in script(text) {
         match line {
             Line::Data(direction, bytes) | Line::Early(direction, bytes) => {
-                talk.send(direction, &bytes);
+                recording.send(direction, &bytes);
             }
             Line::Gap(direction, length) => {
-                talk.next[direction as usize] += u32::try_from(length).unwrap();
+                recording.next[direction as usize] += u32::try_from(length).unwrap();
             }
-            Line::End(direction) => talk.end(direction),
-            Line::Abort => talk.header(Direction::ToServer, Flags::RST, Options::NONE),
+            Line::End(direction) => recording.end(direction),
+            Line::Abort => recording.header(Direction::ToServer, Flags::RST, Options::NONE),
         }
     }
-    talk.write()
+    recording.write()
 }
 
-impl Talk {
+impl Recording {
     fn open(&mut self) {
         let options =
             Options { mss: Some(1460), window_scale: Some(WindowShift::new(7)), ..Options::NONE };

@@ -6,33 +6,33 @@ use super::{CheckError, Options, Progress, StackChoice};
 use crate::stack::{Stack, kernel::KernelStack};
 
 /// A stack that can reach a server, and what a reader of the card should know about the choice.
-pub(super) struct Chosen {
+pub(super) struct SelectedStack {
     pub(super) stack: Box<dyn Stack>,
     pub(super) note: Option<String>,
 }
 
-impl Chosen {
-    pub(super) fn simply(stack: impl Stack + 'static) -> Self {
+impl SelectedStack {
+    pub(super) fn without_note(stack: impl Stack + 'static) -> Self {
         Self { stack: Box::new(stack), note: None }
     }
 }
 
 /// Ours where it needs no change to the host, else the kernel's; or what the caller insists on.
-pub(super) fn choose(
+pub(super) fn select_stack(
     server: SocketAddr,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Chosen, CheckError> {
+) -> Result<SelectedStack, CheckError> {
     let ours = match options.stack {
-        StackChoice::Kernel => return Ok(Chosen::simply(KernelStack)),
+        StackChoice::Kernel => return Ok(SelectedStack::without_note(KernelStack)),
         StackChoice::Auto | StackChoice::Ackwise => open_ours(server, options, progress),
     };
     match ours {
         Ok(chosen) => Ok(chosen),
         Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
-        Err(reason) => Ok(Chosen {
+        Err(reason) => Ok(SelectedStack {
             note: Some(format!("used the kernel's TCP: {reason}")),
-            ..Chosen::simply(KernelStack)
+            ..SelectedStack::without_note(KernelStack)
         }),
     }
 }
@@ -42,7 +42,7 @@ fn open_ours(
     server: SocketAddr,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Chosen, String> {
+) -> Result<SelectedStack, String> {
     use crate::stack::ackwise::{AckwiseStack, Changes};
 
     let mut announce = |change: &ackwise_linux::host_changes::Change| {
@@ -52,7 +52,7 @@ fn open_ours(
         true => Changes::Announced(&mut announce),
         false => Changes::Forbidden,
     };
-    AckwiseStack::open(server, changes).map(Chosen::simply).map_err(|error| {
+    AckwiseStack::open(server, changes).map(SelectedStack::without_note).map_err(|error| {
         // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
         let insists = options.stack == StackChoice::Ackwise;
         let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
@@ -65,7 +65,7 @@ fn open_ours(
     _server: SocketAddr,
     _options: &Options,
     _progress: &mut dyn FnMut(Progress),
-) -> Result<Chosen, String> {
+) -> Result<SelectedStack, String> {
     Err("cannot use the ackwise stack: it needs Linux".to_owned())
 }
 

@@ -8,9 +8,9 @@ use std::{
 
 use ackwise_http::{Method, ResponseEvent, ResponseHead, ResponseParser};
 
-use super::{Acked, Arrived, Exchange, Trouble, exchange::HeadEnd, plain::Plain};
+use super::{Acked, Arrived, Exchange, ExchangeError, exchange::HeadEnd, plain::Plain};
 
-/// The responses of one conversation.
+/// The responses of one connection.
 pub(super) struct Reader {
     parser: ResponseParser,
     /// What the parser has not read. It is emptied before anything more is fed, except while
@@ -22,7 +22,7 @@ pub(super) struct Reader {
 
 /// What has been read of one response.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct PartialResponse {
     start: Option<u64>,
     head: Option<(ResponseHead, HeadEnd)>,
     content: u64,
@@ -51,7 +51,7 @@ impl Reader {
     }
 
     /// Reads on; whether the response has ended.
-    pub(super) fn advance(&mut self, draft: &mut Draft) -> Result<bool, Trouble> {
+    pub(super) fn advance(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
         while let Some(plain) = self.unread.pop_front() {
             let skip = usize::try_from(self.parser.offset().saturating_sub(plain.offset))
                 .map_or(plain.bytes.len(), |skip| skip.min(plain.bytes.len()));
@@ -64,7 +64,7 @@ impl Reader {
             self.sample.extend_from_slice(&rest[..shown]);
             loop {
                 match self.parser.advance(&mut rest) {
-                    Err(error) => return Err(Trouble::Http { error, sample: self.sample() }),
+                    Err(error) => return Err(ExchangeError::Http { error, sample: self.sample() }),
                     Ok(None) => break,
                     Ok(Some(event)) => draft.note(event, &plain),
                 }
@@ -80,23 +80,23 @@ impl Reader {
     }
 
     /// The server has closed: whether that ended the response.
-    pub(super) fn close(&mut self, draft: &mut Draft) -> Result<bool, Trouble> {
+    pub(super) fn close(&mut self, draft: &mut PartialResponse) -> Result<bool, ExchangeError> {
         match self.parser.handle_close() {
             Ok(ended) => {
                 draft.complete = ended.is_some();
                 Ok(draft.complete)
             }
-            Err(error) => Err(Trouble::Http { error, sample: self.sample() }),
+            Err(error) => Err(ExchangeError::Http { error, sample: self.sample() }),
         }
     }
 
-    /// The trouble of a response whose head has not ended after `waited`.
-    pub(super) fn unanswered(&self, waited: Duration) -> Trouble {
+    /// The error of a response whose head has not ended after `waited`.
+    pub(super) fn unanswered(&self, waited: Duration) -> ExchangeError {
         if self.parser.is_within_response() {
             let (bytes, sample) = (self.parser.offset(), self.sample());
-            Trouble::EndlessHead { bytes, waited, sample }
+            ExchangeError::EndlessHead { bytes, waited, sample }
         } else {
-            Trouble::Silent(waited)
+            ExchangeError::Silent(waited)
         }
     }
 
@@ -105,7 +105,7 @@ impl Reader {
     }
 }
 
-impl Draft {
+impl PartialResponse {
     pub(super) fn content(&self) -> u64 {
         self.content
     }
@@ -125,9 +125,9 @@ impl Draft {
         arrivals: Vec<Arrived>,
         acks: Vec<Acked>,
         end: u64,
-    ) -> Result<Exchange, Trouble> {
+    ) -> Result<Exchange, ExchangeError> {
         let Some((head, head_end)) = self.head else {
-            return Err(Trouble::ClosedUnanswered(None));
+            return Err(ExchangeError::ClosedUnanswered(None));
         };
         Ok(Exchange {
             sent,

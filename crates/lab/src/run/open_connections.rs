@@ -6,40 +6,40 @@ use ackwise_capture::Positions;
 use ackwise_sim::observe::{ConnectionId, Side, Sighting};
 use ackwise_tcp::WindowShift;
 
-/// The connections that are alive, each with an observer's own notes. There are as many as the
+/// The open connections, each with an observer's own notes. There are as many as the
 /// scenario allows at once.
 #[derive(Debug, Default)]
-pub(super) struct Live<T> {
-    connections: BTreeMap<ConnectionId, Conversation<T>>,
+pub(super) struct OpenConnections<T> {
+    connections: BTreeMap<ConnectionId, OpenConnection<T>>,
 }
 
-impl<T: Default> Live<T> {
-    /// A connection that is alive, or about to be.
-    pub(super) fn find(&mut self, connection: ConnectionId) -> &mut Conversation<T> {
+impl<T: Default> OpenConnections<T> {
+    /// A connection that is open, or about to be.
+    pub(super) fn find(&mut self, connection: ConnectionId) -> &mut OpenConnection<T> {
         self.connections.entry(connection).or_default()
     }
 
     /// The connection of a segment that has just been sent: what its SYN says is known by then.
-    pub(super) fn on_sent(&mut self, sighting: &Sighting<'_>) -> &mut Conversation<T> {
-        let conversation = self.find(sighting.connection);
+    pub(super) fn on_sent(&mut self, sighting: &Sighting<'_>) -> &mut OpenConnection<T> {
+        let connection = self.find(sighting.connection);
         let segment = &sighting.transmit.segment;
         if segment.flags.syn {
-            let end = conversation.end(sighting.from);
+            let end = connection.end(sighting.from);
             end.positions.get_or_insert_with(|| Positions::after_syn(segment.seq));
             end.window_scale = segment.options.window_scale;
         }
-        conversation
+        connection
     }
 
     /// Forgets a connection that is over.
-    pub(super) fn on_over(&mut self, connection: ConnectionId) -> Option<Conversation<T>> {
+    pub(super) fn on_over(&mut self, connection: ConnectionId) -> Option<OpenConnection<T>> {
         self.connections.remove(&connection)
     }
 }
 
-/// What both ends have said so far.
+/// What was seen of both ends so far.
 #[derive(Debug, Default)]
-pub(super) struct Conversation<T> {
+pub(super) struct OpenConnection<T> {
     /// The observer's own.
     pub(super) notes: T,
     ends: [End; 2],
@@ -53,7 +53,7 @@ struct End {
     window_scale: Option<WindowShift>,
 }
 
-impl<T> Conversation<T> {
+impl<T> OpenConnection<T> {
     /// Where a segment begins in its sender's stream; `None` for a SYN.
     pub(super) fn position(&mut self, sighting: &Sighting<'_>) -> Option<u64> {
         let positions = self.end(sighting.from).positions.as_mut()?;
