@@ -120,6 +120,22 @@ fn a_table_is_the_default() {
 }
 
 #[test]
+fn what_a_run_could_not_measure_is_a_warning() {
+    let directory = Directory::new();
+    let late = ["run", "sweep.toml", "--set", "application.web.start=9s", "--seeds", "1"];
+    let output = directory.run(&late);
+    let warnings = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), warnings.lines().count()), (Some(0), 4), "{warnings}");
+    for line in warnings.lines() {
+        assert!(line.starts_with("warning: link.wire.delay = "), "{line}");
+        assert!(line.contains("application \"web\": 1 of 1 users start after the end"), "{line}");
+    }
+    let json = directory.prints(&[&late[..], &["--json"]].concat());
+    let document = schema::keeping_to("run", json);
+    assert_eq!(document["rows"][0]["warnings"][0]["kind"], "never-started");
+}
+
+#[test]
 fn the_list_has_all_cases_and_runs_none() {
     let directory = Directory::new();
     let list = directory.prints(&["run", "sweep.toml", "--list"]);

@@ -4,10 +4,10 @@
 //! step says, carries it out, and tells of responses and closes:
 //!
 //! ```
-//! use ackwise_http::page::{FirstConnection, Page, PageFetch, Pause, Step, Transfer};
+//! use ackwise_http::page::{Connections, Page, PageFetch, Pause, Step, Transfer};
 //!
 //! let page = Page { primary: 6651, inlines: vec![3883, 1866] };
-//! let mut fetch = PageFetch::new(Transfer::Persistent, &page, FirstConnection::New, |_| false);
+//! let mut fetch = PageFetch::new(Transfer::Persistent, &page, Connections::OfThePage, |_| false);
 //! let mut requests = 0;
 //! while !fetch.is_complete() {
 //!     match fetch.poll() {
@@ -45,9 +45,12 @@ pub struct Page {
 /// All plans ask for the primary first and know the inlines when its response is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Transfer {
-    /// A new connection for each file, one after the other (HTTP/1.0).
+    /// A new connection for each file, one after the other (HTTP/1.0). With [`Connections::Kept`] the
+    /// next file takes the connection of the last one.
     Serial,
-    /// The primary on one connection; then each inline on a new connection of its own.
+    /// The primary on one connection; then each inline on a new connection of its own. With
+    /// [`Connections::Kept`] an inline takes a connection that is free, as in today's browsers, and a
+    /// new one only if none is.
     Parallel {
         /// How many inlines travel at once.
         connections: NonZeroU16,
@@ -71,9 +74,8 @@ pub enum Transfer {
 }
 
 impl Transfer {
-    /// Whether each file has a connection of its own, which the server closes after its response.
-    #[must_use]
-    pub const fn closes_after_response(self) -> bool {
+    /// Whether each file has a connection of its own, unless connections are kept.
+    const fn has_a_connection_for_each_file(self) -> bool {
         match self {
             Self::Serial | Self::Parallel { .. } => true,
             Self::Persistent | Self::Pipelined | Self::SegmentFilled { .. } | Self::GetWeb => false,
@@ -90,11 +92,15 @@ impl Transfer {
     }
 }
 
-/// What the first request of a page travels on.
+/// Which connections a page may use beside those that it opens, and what becomes of them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FirstConnection {
-    /// A new connection.
-    New,
-    /// One that an earlier page has left open: it is connection 0 and needs no opening.
-    Kept,
+pub enum Connections {
+    /// None. [`Transfer::Serial`] and [`Transfer::Parallel`] have each one closed after its response.
+    OfThePage,
+    /// Those that earlier pages have left open, and no request has a connection closed.
+    Kept {
+        /// How many are open: they are connections 0, 1 and so on, the one that was used last at the
+        /// end, and need no opening.
+        open: u32,
+    },
 }

@@ -107,6 +107,7 @@ const APPLICATION: &[&str] = &[
     "page_time_p99_ms",
     "connections_opened",
     "connections_failed",
+    "requests_repeated",
 ];
 const DIRECTION: &[&str] = &["offered", "dropped", "bytes", "utilization_pct", "drop_pct"];
 const HOST: &[&str] = &["connections_opened", "most_open", "most_time_wait"];
@@ -136,6 +137,8 @@ impl Flat {
             times: _,
             connections_opened,
             connections_failed,
+            requests_repeated,
+            missing: _,
         } = measures;
         let prefix = format!("{name}.");
         let time = |fraction| measures.percentile(fraction).map(millis);
@@ -151,6 +154,7 @@ impl Flat {
         self.put(&prefix, "page_time_p99_ms", time(0.99));
         self.put(&prefix, "connections_opened", count(*connections_opened));
         self.put(&prefix, "connections_failed", count(*connections_failed));
+        self.put(&prefix, "requests_repeated", count(*requests_repeated));
     }
 
     fn direction(&mut self, prefix: &str, measures: &DirectionMeasures) {

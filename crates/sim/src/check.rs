@@ -4,6 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use ackwise_http::workload::{Span, Unusable};
 
+use ackwise_tcp::ByteCount;
+
 use crate::{
     error::RunError,
     scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Scenario, Web},
@@ -12,6 +14,9 @@ use crate::{
 impl Scenario {
     /// A run lasts at most this long: all sums of times stay far from overflowing.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// A file has at most as many bytes: all sums of offsets stay far from overflowing.
+    pub const LARGEST: ByteCount = ByteCount(1 << 50);
 
     /// Whether the scenario can be run.
     ///
@@ -51,6 +56,11 @@ impl Scenario {
                 problem: problem.to_string(),
             })
         };
+        let fits = |size: ByteCount| {
+            let problem =
+                || format!("a file of {} B (expected at most {})", size.0, Self::LARGEST.0);
+            require(size <= Self::LARGEST, what, problem)
+        };
         usable(start.check())?;
         match kind {
             ApplicationKind::Web(web) => {
@@ -62,9 +72,13 @@ impl Scenario {
                 require(web.request.0 > 0, what, || "a request has no bytes".to_owned())?;
                 usable(workload.check())
             }
-            ApplicationKind::Bulk(Bulk { pause, .. }) => usable(pause.check()),
-            ApplicationKind::Arrivals(Arrivals { interarrival, hold, .. }) => {
-                [interarrival, hold].map(Span::check).into_iter().try_for_each(usable)
+            ApplicationKind::Bulk(Bulk { pause, file, .. }) => {
+                usable(pause.check())?;
+                fits(file.unwrap_or(ByteCount(0)))
+            }
+            ApplicationKind::Arrivals(Arrivals { interarrival, hold, response, .. }) => {
+                [interarrival, hold].map(Span::check).into_iter().try_for_each(usable)?;
+                fits(*response)
             }
         }
     }

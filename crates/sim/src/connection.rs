@@ -33,6 +33,8 @@ pub(crate) struct Exchange {
     pub(crate) first_file: u32,
     /// What the server needs before it can answer, beside its think time.
     pub(crate) parse: Duration,
+    /// The response says that the server closes the connection behind it.
+    pub(crate) closes: bool,
 }
 
 impl Exchange {
@@ -104,6 +106,8 @@ pub(crate) struct Client {
     pub(crate) requests_end: u64,
     /// Where the last response will end in the server's stream.
     pub(crate) responses_end: u64,
+    /// When the last response was whole; [`Instant::FAR_FUTURE`] before the first one.
+    pub(crate) answered: Instant,
     /// The owner has let go of it, so it need not be told of anything.
     pub(crate) abandoned: bool,
 }
@@ -119,6 +123,7 @@ impl Client {
             closes: false,
             requests_end: 0,
             responses_end: 0,
+            answered: Instant::FAR_FUTURE,
             abandoned: false,
         }
     }
@@ -137,8 +142,13 @@ pub(crate) struct Server {
     pub(crate) blocked: u64,
     /// The next write, after the time for which the server thinks.
     pub(crate) thought: Option<Thought>,
-    /// It has begun to answer at least one request.
-    pub(crate) has_answered: bool,
+    /// Requests that it has begun to answer, and where the last of them ends in the client's stream.
+    pub(crate) answers: u32,
+    pub(crate) answered_to: u64,
+    /// When it closes a connection without a request; [`Instant::FAR_FUTURE`] while it has one.
+    pub(crate) idle_until: Instant,
+    /// When the event queue will look whether it has idled; a connection has one event that counts.
+    pub(crate) idle_armed: Instant,
     /// It has not been without work since it began its last answer.
     pub(crate) goes_on: bool,
     pub(crate) closing: Closing,
@@ -151,7 +161,10 @@ impl Server {
         extra: Duration::ZERO,
         blocked: 0,
         thought: None,
-        has_answered: false,
+        answers: 0,
+        answered_to: 0,
+        idle_until: Instant::FAR_FUTURE,
+        idle_armed: Instant::FAR_FUTURE,
         goes_on: false,
         closing: Closing::No,
     };
@@ -167,6 +180,18 @@ pub(crate) enum Closing {
     AfterAnswer,
     /// The client has closed: when all is answered.
     PeerGone,
+    /// When it has written the response under way, which says so; what was asked behind it is lost.
+    Announced,
+    /// It has, because the connection idled; a request that crosses its FIN is lost.
+    Idled,
+}
+
+impl Closing {
+    /// Whether the server answers no further request. RFC 9112, section 9.6: it "MUST NOT process any
+    /// further requests received on that connection". It reads them, so that none is answered by an RST.
+    pub(crate) const fn is_deaf(self) -> bool {
+        matches!(self, Self::Announced | Self::Idled)
+    }
 }
 
 /// A write that waits for the server to have thought.

@@ -30,6 +30,17 @@ pub enum RunError {
         /// How far it came.
         since_start: Duration,
     },
+    /// Virtual time does not pass.
+    #[error(
+        "virtual time stands still after {since_start:?}: more than {limit} steps at one moment \
+         (expected something that takes time: a link's rate or delay, or a pause)"
+    )]
+    TimeStandsStill {
+        /// How many steps a moment may have with so many users.
+        limit: u64,
+        /// When.
+        since_start: Duration,
+    },
     /// More connections than the scenario allows.
     #[error("more than {limit} connections at once after {since_start:?} of virtual time")]
     TooManyConnections {

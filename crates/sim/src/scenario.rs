@@ -151,7 +151,7 @@ pub struct Web {
     pub behaviour: Behaviour,
     /// GETWEB: how long the server parses a document to find its files.
     pub parse: Span,
-    /// GETWEB: how likely a file is in the client's cache, in millionths.
+    /// How likely a file is in the client's cache, in millionths.
     pub cached_per_million: u32,
     /// Who closes a connection that the transfer plan leaves open, when it is not kept.
     pub closer: Closer,

@@ -18,7 +18,8 @@ pub struct TableModel {
     pub order: TableOrder,
     /// What one connection holds; it is rounded up to whole mbufs of [`TableModel::MBUF`].
     pub record: ByteCount,
-    /// What all may hold; without room for another one, a SYN is not answered. `None` has no end.
+    /// What all may hold; without room for another one, a SYN is not answered, and a program cannot
+    /// connect. `None` has no end.
     pub memory: Option<ByteCount>,
     /// Connections of other programs: older than all, always there.
     pub others: u32,
@@ -86,7 +87,7 @@ pub struct TableMeasures {
     pub lookups: u64,
     /// Entries that they examined.
     pub examined: u64,
-    /// SYNs that found no memory, from the beginning of the run.
+    /// SYNs and connects that found no memory, from the beginning of the run.
     pub refused: u64,
     /// Bytes that entries held, the mean over the measured time.
     pub mean_memory: u64,

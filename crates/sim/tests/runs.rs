@@ -189,6 +189,18 @@ fn a_busy_processor_makes_its_segments_wait() {
     assert!(after >= before + Duration::from_micros(3 * 5_300), "{before:?}, {after:?}");
 }
 
+/// A segment that costs nothing itself waits too.
+#[test]
+fn nothing_overtakes_a_busy_processor() {
+    let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+    web(&mut scenario).users = NonZeroU32::new(4).unwrap();
+    web(&mut scenario).closer = Closer::ClientByReset;
+    let before = measured(&scenario).applications["web"].mean_time().unwrap();
+    scenario.nodes[1].cost.per_reset = Duration::from_millis(20);
+    let after = measured(&scenario).applications["web"].mean_time().unwrap();
+    assert!(after > before + Duration::from_millis(20), "{before:?}, {after:?}");
+}
+
 #[test]
 fn an_uploader_starts_with_one_segment_and_a_downloader_with_two() {
     // Heidemann 1997, section 3: FTP's sender opens the connection, so its first window is one segment.

@@ -64,6 +64,22 @@ fn without_memory_a_server_refuses_until_time_wait_is_over() {
     assert_eq!(table.most_memory, 25_600);
 }
 
+/// A client in whose TIME-WAIT ten connections fit: the eleventh cannot be opened before the first one
+/// has left, 60 s later.
+#[test]
+fn without_memory_a_client_cannot_connect_until_time_wait_is_over() {
+    let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+    scenario.nodes[0].table = Some(TableModel { memory: Some(ByteCount(2_560)), ..TABLE });
+    let measures = run(&scenario, &mut Nobody).unwrap();
+    let table = measures.hosts["client"].table.unwrap();
+    assert_eq!(table.most_memory, 2_560);
+    let web = &measures.applications["web"];
+    assert_eq!((web.documents, web.connections_opened), (100, 100), "{web:?}");
+    assert_eq!(table.refused, web.connections_failed, "a try a second");
+    assert!((9 * 50..9 * 70).contains(&table.refused), "nine times a minute: {table:?}");
+    assert!(web.percentile(1.0) > Some(Duration::from_secs(50)), "{web:?}");
+}
+
 #[test]
 fn dummies_make_each_look_up_dearer_until_they_expire() {
     let dummies = Dummies { entries: 1_000, at: Duration::ZERO, every: Duration::ZERO };

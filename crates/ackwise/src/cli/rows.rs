@@ -8,7 +8,7 @@ use std::{
 
 use ackwise_lab::run::{
     Row,
-    export::{self, MeasureFilter, PageNotes},
+    export::{self, MeasureFilter, PageNotes, warnings},
 };
 use clap::Args;
 
@@ -75,6 +75,11 @@ impl Formats {
         }
         if let Some(path) = &self.html {
             write(path, export::html(rows, filter, about).as_bytes())?;
+        }
+        if !self.json {
+            for warning in warnings(rows) {
+                eprintln!("warning: {warning}");
+            }
         }
         let text = if self.json { export::json(rows) } else { export::table(rows, filter) };
         output::print(&text, Outcome::Good)

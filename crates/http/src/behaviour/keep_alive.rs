@@ -50,6 +50,17 @@ impl KeepAlivePolicy {
         }
     }
 
+    /// How many requests a connection takes; `None` for any number.
+    #[must_use]
+    pub const fn max_requests(self) -> Option<NonZeroU32> {
+        match self {
+            Self::Never => Some(NonZeroU32::MIN),
+            Self::Announced { max_requests, .. } | Self::Silent { max_requests, .. } => {
+                max_requests
+            }
+        }
+    }
+
     /// The version to answer a request of version `asked` in.
     ///
     /// RFC 9110, section 2.5: "A server SHOULD send a response version equal to the highest version
@@ -70,18 +81,17 @@ impl KeepAlivePolicy {
     #[must_use]
     pub fn after(self, version: Version, options: ConnectionOptions, nth: u32) -> Outlook {
         let wants_more = !options.close && (version == Version::Http11 || options.keep_alive);
-        let (idle, max_requests, announced) = match self {
-            Self::Never => return Outlook::Closes,
-            Self::Announced { idle, max_requests } => (idle, max_requests, true),
-            Self::Silent { idle, max_requests } => (idle, max_requests, false),
-        };
-        let left = max_requests.map(|max| max.get().saturating_sub(nth));
+        let left = self.max_requests().map(|max| max.get().saturating_sub(nth));
         if !wants_more || left == Some(0) {
             return Outlook::Closes;
         }
+        let announced = match self {
+            Self::Announced { idle, .. } => Some(KeepAlive { timeout: Some(idle), max: left }),
+            Self::Never | Self::Silent { .. } => None,
+        };
         Outlook::Persists {
-            say_keep_alive: announced || version == Version::Http10,
-            keep_alive: announced.then_some(KeepAlive { timeout: Some(idle), max: left }),
+            say_keep_alive: announced.is_some() || version == Version::Http10,
+            keep_alive: announced,
         }
     }
 }

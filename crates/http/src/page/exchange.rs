@@ -13,11 +13,21 @@ pub(super) struct Exchange {
     pub(super) progress: Progress,
 }
 
+impl Exchange {
+    /// Whether it is asked on `connection`, and not answered.
+    pub(super) fn is_asked_on(&self, connection: u32) -> bool {
+        matches!(self.progress, Progress::AskedOn { connection: on, .. } if on == connection)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Progress {
     Planned,
-    /// On this connection.
-    AskedOn(u32),
+    AskedOn {
+        connection: u32,
+        /// The connection has carried a response before.
+        proven: bool,
+    },
     Answered,
 }
 

@@ -3,10 +3,10 @@
 //! A plan is two things: a list of exchanges, and how many of them may be unanswered at once. The
 //! rest is the same for all plans.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 
 use super::{
-    FirstConnection, Page, Pause, Step, Transfer,
+    Connections, Page, Pause, Step, Transfer,
     exchange::{Exchange, Progress, exchanges},
 };
 use crate::ConnectionOption;
@@ -14,23 +14,33 @@ use crate::ConnectionOption;
 /// One page on its way.
 #[derive(Clone, Debug)]
 pub struct PageFetch {
-    transfer: Transfer,
     exchanges: Box<[Exchange]>,
+    /// The connections that the next requests are for, the one that was used last at the end.
+    free: Vec<Free>,
+    transfer: Transfer,
     /// All exchanges before this one are answered.
-    answered: usize,
+    answered: u32,
     /// No exchange before this one is yet to be asked.
-    asked: usize,
+    next: u32,
+    /// No exchange from this one on has been asked.
+    asked: u32,
     /// How many are asked and not answered.
     unanswered: u32,
-    /// How many connections there have been, a kept one included.
+    /// How many connections there have been, kept ones included.
     connections: u32,
-    /// The connection that the next request is for.
-    next_on: Option<u32>,
-    /// The connection that carried a response last.
-    proven: Option<u32>,
+    /// Each connection is closed after its response.
+    closes: bool,
     /// What comes before the next step.
     pause: Pause,
     failed: bool,
+}
+
+/// A connection that a request may be sent on.
+#[derive(Clone, Copy, Debug)]
+struct Free {
+    connection: u32,
+    /// It has carried a response before.
+    proven: bool,
 }
 
 impl PageFetch {
@@ -39,22 +49,23 @@ impl PageFetch {
     pub fn new(
         transfer: Transfer,
         page: &Page,
-        first: FirstConnection,
+        connections: Connections,
         cached: impl FnMut(usize) -> bool,
     ) -> Self {
-        let (connections, kept) = match first {
-            FirstConnection::New => (0, None),
-            FirstConnection::Kept => (1, Some(0)),
+        let (open, kept) = match connections {
+            Connections::OfThePage => (0, false),
+            Connections::Kept { open } => (open, true),
         };
         Self {
-            transfer,
             exchanges: exchanges(transfer, page, cached),
+            free: (0..open).map(|connection| Free { connection, proven: true }).collect(),
+            transfer,
             answered: 0,
+            next: 0,
             asked: 0,
             unanswered: 0,
-            connections,
-            next_on: kept,
-            proven: kept,
+            connections: open,
+            closes: transfer.has_a_connection_for_each_file() && !kept,
             pause: Pause::Document,
             failed: false,
         }
@@ -66,33 +77,40 @@ impl PageFetch {
         if self.failed || self.unanswered >= self.unanswered_at_once() {
             return None;
         }
-        while self.exchanges.get(self.asked)?.progress != Progress::Planned {
-            self.asked += 1;
+        while self.exchanges.get(self.next as usize)?.progress != Progress::Planned {
+            self.next += 1;
         }
         let pause = core::mem::replace(&mut self.pause, Pause::None);
-        Some(match self.next_on {
+        Some(match self.free.last() {
             None => self.open(pause),
-            Some(connection) => self.request(connection, pause),
+            // Nothing is opened.
+            Some(&free) if pause == Pause::OpenGap => self.request(free, Pause::None),
+            Some(&free) => self.request(free, pause),
         })
     }
 
     /// A response is complete: of those awaited on `connection`, the one asked for first.
     pub fn on_response(&mut self, connection: u32) {
-        let awaited = &mut self.exchanges[self.answered..self.asked];
-        let progress = Progress::AskedOn(connection);
-        let Some(exchange) = awaited.iter_mut().find(|exchange| exchange.progress == progress)
-        else {
+        let mut awaited = self.awaited().filter(|exchange| exchange.is_asked_on(connection));
+        let Some(exchange) = awaited.next() else {
             return; // Nobody asked for it.
         };
         exchange.progress = Progress::Answered;
-        let leading = awaited.iter().take_while(|exchange| exchange.progress == Progress::Answered);
-        self.answered += leading.count();
+        for other in awaited {
+            other.progress = Progress::AskedOn { connection, proven: true };
+        }
+        let leading = self.awaited().take_while(|it| it.progress == Progress::Answered).count();
+        self.answered += u32::try_from(leading).unwrap_or(u32::MAX);
         self.unanswered -= 1;
-        self.proven = Some(connection);
         self.pause = Pause::File;
+        if !self.closes {
+            self.free.retain(|free| free.connection != connection);
+            self.free.push(Free { connection, proven: true });
+        }
     }
 
-    /// The server has closed or reset `connection`; what it owes is asked for on another one.
+    /// The server has closed or reset `connection`, or has said that it will; what it owes is asked for
+    /// on another one.
     ///
     /// RFC 9112, section 9.3.1: "When an inbound connection is closed prematurely, a client MAY open
     /// a new connection and automatically retransmit an aborted sequence of requests if all of those
@@ -100,16 +118,16 @@ impl PageFetch {
     /// so each response is worth one connection more at most, and a server that closes every
     /// connection unanswered makes the page [fail](Self::has_failed).
     pub fn on_close(&mut self, connection: u32) {
-        if self.next_on == Some(connection) {
-            self.next_on = None;
-        }
-        let progress = Progress::AskedOn(connection);
-        for at in (self.answered..self.asked).rev() {
-            if self.exchanges[at].progress == progress {
-                self.exchanges[at].progress = Progress::Planned;
-                self.asked = at;
+        self.free.retain(|free| free.connection != connection);
+        for at in self.answered..self.asked {
+            let exchange = &mut self.exchanges[at as usize];
+            if let Progress::AskedOn { connection: on, proven } = exchange.progress
+                && on == connection
+            {
+                exchange.progress = Progress::Planned;
+                self.next = self.next.min(at);
                 self.unanswered -= 1;
-                self.failed |= self.proven != Some(connection);
+                self.failed |= !proven;
             }
         }
     }
@@ -117,13 +135,18 @@ impl PageFetch {
     /// Whether every response is complete.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.answered == self.exchanges.len()
+        self.answered as usize == self.exchanges.len()
     }
 
     /// Whether the page cannot be completed, so that there are no more steps.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         self.failed
+    }
+
+    /// The exchanges from the first that is not answered to the last that is asked.
+    fn awaited(&mut self) -> impl Iterator<Item = &mut Exchange> {
+        self.exchanges[self.answered as usize..self.asked as usize].iter_mut()
     }
 
     /// The inlines are known when the primary is there.
@@ -137,22 +160,24 @@ impl PageFetch {
     fn open(&mut self, pause: Pause) -> Step {
         let connection = self.connections;
         self.connections += 1;
-        self.next_on = Some(connection);
+        self.free.push(Free { connection, proven: false });
         Step::Open { connection, pause }
     }
 
-    fn request(&mut self, connection: u32, pause: Pause) -> Step {
-        let exchange = &mut self.exchanges[self.asked];
-        exchange.progress = Progress::AskedOn(connection);
-        self.asked += 1;
+    fn request(&mut self, Free { connection, proven }: Free, pause: Pause) -> Step {
+        let exchange = &mut self.exchanges[self.next as usize];
+        exchange.progress = Progress::AskedOn { connection, proven };
+        self.next += 1;
+        self.asked = self.asked.max(self.next);
         self.unanswered += 1;
-        let option = if self.transfer.closes_after_response() {
-            self.next_on = None;
+        if self.transfer != Transfer::Pipelined {
+            self.free.pop();
+        }
+        if self.transfer.has_a_connection_for_each_file() && !proven {
             self.pause = Pause::OpenGap;
-            ConnectionOption::Close
-        } else {
-            ConnectionOption::KeepAlive
-        };
+        }
+        let option =
+            if self.closes { ConnectionOption::Close } else { ConnectionOption::KeepAlive };
         let (files, response) = (exchange.files.clone(), exchange.response);
         Step::Request { connection, files, response, option, pause }
     }

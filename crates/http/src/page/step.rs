@@ -39,6 +39,6 @@ pub enum Pause {
     Document,
     /// A response has just been completed, and a further file is turned to.
     File,
-    /// Another connection is opened right after the one before.
+    /// Another connection is opened right after a request on a new one.
     OpenGap,
 }

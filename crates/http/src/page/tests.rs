@@ -69,7 +69,7 @@ fn plans_take_these_steps() {
         ("GETWEB", Transfer::GetWeb, "[document] open 0; ask 0: 0..4 of 9300, keep; had 0;"),
     ];
     for (name, transfer, expected) in table {
-        let fetch = PageFetch::new(*transfer, &three_inlines(), FirstConnection::New, |_| false);
+        let fetch = PageFetch::new(*transfer, &three_inlines(), Connections::OfThePage, |_| false);
         assert_eq!(steps(fetch), words(expected), "{name}");
     }
 }
@@ -85,18 +85,70 @@ fn a_kept_connection_needs_no_opening() {
              had 0; had 0; had 0;",
         ),
     ] {
-        let fetch = PageFetch::new(transfer, &three_inlines(), FirstConnection::Kept, |_| false);
+        let fetch = PageFetch::new(transfer, &three_inlines(), ONE_KEPT, |_| false);
         assert_eq!(steps(fetch), words(expected), "{transfer:?}");
     }
+}
+
+/// As in a browser: an inline takes the free connection that was used last, and a new one only if none
+/// is free; no request has a connection closed.
+#[test]
+fn serial_and_parallel_transfers_take_kept_connections() {
+    let serial = "[document] ask 0: 0..1 of 5000, keep; had 0;
+        [file] ask 0: 1..2 of 300, keep; had 0;
+        [file] ask 0: 2..3 of 0, keep; had 0;
+        [file] ask 0: 3..4 of 4000, keep; had 0;";
+    let none = "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
+        [file] ask 0: 1..2 of 300, keep; open 1; ask 1: 2..3 of 0, keep;
+        [gap] open 2; ask 2: 3..4 of 4000, keep; had 0; had 1; had 2;";
+    let two = "[document] ask 1: 0..1 of 5000, keep; had 1;
+        [file] ask 1: 1..2 of 300, keep; ask 0: 2..3 of 0, keep;
+        open 2; ask 2: 3..4 of 4000, keep; had 1; had 0; had 2;";
+    let limited = "[document] ask 1: 0..1 of 5000, keep; had 1;
+        [file] ask 1: 1..2 of 300, keep; ask 0: 2..3 of 0, keep; had 1;
+        [file] ask 1: 3..4 of 4000, keep; had 0; had 1;";
+    for (transfer, open, expected) in [
+        (Transfer::Serial, 1, serial),
+        (parallel(3), 0, none),
+        (parallel(3), 2, two),
+        (parallel(2), 2, limited),
+    ] {
+        let fetch =
+            PageFetch::new(transfer, &three_inlines(), Connections::Kept { open }, |_| false);
+        assert_eq!(steps(fetch), words(expected), "{transfer:?}, {open} open");
+    }
+}
+
+#[test]
+fn each_kept_connection_may_close_and_the_page_still_arrives() {
+    let kept = Connections::Kept { open: 3 };
+    let mut fetch = PageFetch::new(parallel(3), &three_inlines(), kept, |_| false);
+    let mut log = String::new();
+    take(&mut fetch, &mut log);
+    fetch.on_close(2);
+    take(&mut fetch, &mut log);
+    fetch.on_response(1);
+    take(&mut fetch, &mut log);
+    fetch.on_close(1);
+    fetch.on_close(0);
+    take(&mut fetch, &mut log);
+    let expected = "[document] ask 2: 0..1 of 5000, keep; ask 1: 0..1 of 5000, keep;
+        [file] ask 1: 1..2 of 300, keep; ask 0: 2..3 of 0, keep; open 3; ask 3: 3..4 of 4000, keep;
+        [gap] open 4; ask 4: 1..2 of 300, keep; [gap] open 5; ask 5: 2..3 of 0, keep;";
+    assert_eq!(words(&log), words(expected));
+    for connection in [5, 3, 4] {
+        fetch.on_response(connection);
+    }
+    assert!(fetch.is_complete() && !fetch.has_failed());
 }
 
 #[test]
 fn a_page_without_inlines_is_its_primary() {
     let page = Page { primary: 2000, inlines: vec![] };
     for transfer in ALL {
-        let says = if transfer.closes_after_response() { "close" } else { "keep" };
+        let says = if transfer.has_a_connection_for_each_file() { "close" } else { "keep" };
         let bytes = if transfer == segment_filled(1460) { 1460 } else { 2000 };
-        let fetch = PageFetch::new(transfer, &page, FirstConnection::New, |_| false);
+        let fetch = PageFetch::new(transfer, &page, Connections::OfThePage, |_| false);
         let expected = format!("[document] open 0; ask 0: 0..1 of {bytes}, {says}; had 0;");
         assert_eq!(steps(fetch), words(&expected), "{transfer:?}");
     }
@@ -121,11 +173,11 @@ fn cached_files_are_not_asked_for() {
     ];
     for (cached, transfer, expected) in table {
         let cached = |file| cached.contains(&file);
-        let fetch = PageFetch::new(*transfer, &three_inlines(), FirstConnection::New, cached);
+        let fetch = PageFetch::new(*transfer, &three_inlines(), Connections::OfThePage, cached);
         assert_eq!(steps(fetch), words(expected), "{transfer:?}");
     }
     for transfer in ALL {
-        let fetch = PageFetch::new(transfer, &three_inlines(), FirstConnection::New, |_| true);
+        let fetch = PageFetch::new(transfer, &three_inlines(), Connections::OfThePage, |_| true);
         assert!(fetch.is_complete(), "{transfer:?}: there is nothing to fetch");
         assert_eq!(steps(fetch), words(""));
     }
@@ -134,7 +186,7 @@ fn cached_files_are_not_asked_for() {
 #[test]
 fn parallel_responses_complete_in_any_order() {
     let page = three_inlines();
-    let mut fetch = PageFetch::new(parallel(3), &page, FirstConnection::New, |_| false);
+    let mut fetch = PageFetch::new(parallel(3), &page, Connections::OfThePage, |_| false);
     let mut log = String::new();
     take(&mut fetch, &mut log);
     fetch.on_response(0);
@@ -150,7 +202,7 @@ fn parallel_responses_complete_in_any_order() {
 #[test]
 fn what_a_proven_connection_owes_is_asked_for_on_another() {
     let page = three_inlines();
-    let mut fetch = PageFetch::new(Transfer::Pipelined, &page, FirstConnection::Kept, |_| false);
+    let mut fetch = PageFetch::new(Transfer::Pipelined, &page, ONE_KEPT, |_| false);
     let mut log = String::new();
     fetch.on_close(0); // It has idled too long.
     take(&mut fetch, &mut log);
@@ -173,7 +225,7 @@ fn what_a_proven_connection_owes_is_asked_for_on_another() {
 fn a_connection_that_closes_after_its_response_changes_nothing() {
     for transfer in [Transfer::Serial, parallel(2)] {
         let page = three_inlines();
-        let mut fetch = PageFetch::new(transfer, &page, FirstConnection::New, |_| false);
+        let mut fetch = PageFetch::new(transfer, &page, Connections::OfThePage, |_| false);
         let mut log = String::new();
         for connection in 0..4 {
             take(&mut fetch, &mut log);
@@ -187,7 +239,7 @@ fn a_connection_that_closes_after_its_response_changes_nothing() {
 #[test]
 fn a_server_that_closes_unanswered_fails_the_page() {
     for transfer in ALL {
-        for first in [FirstConnection::New, FirstConnection::Kept] {
+        for first in [Connections::OfThePage, ONE_KEPT] {
             let mut fetch = PageFetch::new(transfer, &three_inlines(), first, |_| false);
             let mut log = String::new();
             for connection in 0..2 {
@@ -205,14 +257,14 @@ proptest! {
     #[test]
     fn whatever_a_server_does_a_fetch_ends(
         transfer in prop::sample::select(&ALL[..]),
-        kept: bool,
+        kept in prop::option::of(0..7_u32),
         inlines in prop::collection::vec(0..10_u64, 0..8),
         cached: [bool; 9],
         happenings in prop::collection::vec((any::<bool>(), 0..12_u32), 0..40),
     ) {
         let files = 1 + inlines.len();
         let page = Page { primary: 1, inlines };
-        let first = if kept { FirstConnection::Kept } else { FirstConnection::New };
+        let first = kept.map_or(Connections::OfThePage, |open| Connections::Kept { open });
         let mut fetch = PageFetch::new(transfer, &page, first, |file| cached[file]);
         let mut log = String::new();
         let mut asked = take(&mut fetch, &mut log).len();
@@ -220,13 +272,15 @@ proptest! {
             if response { fetch.on_response(connection) } else { fetch.on_close(connection) }
             asked += take(&mut fetch, &mut log).len();
         }
-        while let (false, Some(open)) = (fetch.has_failed(), (0..20).find(|&it| owes(&fetch, it))) {
+        while let (false, Some(open)) = (fetch.has_failed(), (0..30).find(|&it| owes(&fetch, it))) {
             fetch.on_response(open);
             take(&mut fetch, &mut log);
         }
         prop_assert!(fetch.is_complete() != fetch.has_failed(), "{fetch:?}");
-        prop_assert!(log.matches("open").count() <= files + 1, "{log}");
-        prop_assert!(asked <= files * (files + 1), "{log}");
+        // A new connection answers something, or it fails the page with those that are under way.
+        prop_assert!(log.matches("open").count() <= files + MOST_AT_ONCE, "{log}");
+        let kept = kept.unwrap_or(0) as usize;
+        prop_assert!(asked <= files * (files + MOST_AT_ONCE + kept), "{log}");
     }
 }
 
@@ -237,6 +291,9 @@ fn owes(fetch: &PageFetch, connection: u32) -> bool {
     fetch.on_response(connection);
     format!("{fetch:?}") != before
 }
+
+/// Connections that carry a request each at once.
+const MOST_AT_ONCE: usize = 4;
 
 const ALL: [Transfer; 6] = [
     Transfer::Serial,
@@ -250,6 +307,8 @@ const ALL: [Transfer; 6] = [
 fn three_inlines() -> Page {
     Page { primary: 5000, inlines: vec![300, 0, 4000] }
 }
+
+const ONE_KEPT: Connections = Connections::Kept { open: 1 };
 
 const fn parallel(connections: u16) -> Transfer {
     Transfer::Parallel { connections: NonZeroU16::new(connections).unwrap() }

@@ -51,7 +51,7 @@ fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
 
 fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
     const EXPECTED: &str =
-        "packets such as \"25 packets\", a size such as \"64 KB\", or { red = … }";
+        "packets such as \"25 packets\", a size such as \"64 KB\", or { red = { … } }";
     if let Value::Text(text) = &field.item.value {
         let packets = parse(text).map(|Packets(limit)| Queue::DropTail(Limit::Packets(limit)));
         let bytes = || parse::<ByteCount>(text).filter(|limit| limit.0 > 0);
@@ -59,6 +59,12 @@ fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {
         return queue.ok_or_else(|| field.wrong(EXPECTED));
     }
     let mut reader = field.table(EXPECTED)?;
+    if let Value::Table(Table { entries }) = &field.item.value
+        && let Some(other) = entries.iter().find(|entry| entry.key != "red")
+    {
+        let what = format!("unknown queue {:?} (expected {EXPECTED})", other.key);
+        return Err(ExperimentError::contradiction(&other.place, &field.path, what));
+    }
     let red = reader.required("red", "{ limit, … }")?;
     reader.finish()?;
     red_queue(red.table("{ limit, … }")?).map(Queue::Red)

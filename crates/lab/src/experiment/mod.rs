@@ -55,6 +55,7 @@ pub use place::Place;
 
 use ackwise_link::Seed;
 use document::{Item, Table, Value};
+use path::Path;
 use reader::Field;
 
 use crate::measures::{matches, names, rename_notice};
@@ -156,15 +157,14 @@ impl Experiment {
         let show = reader.optional("show");
         let mut cases = Vec::new();
         let mut counted = Vec::new();
-        for combination in grid::combinations(grid.as_ref())? {
-            let mut own = document.clone();
-            let Value::Table(table) = &mut own.value else { return Err(whole.wrong("a table")) };
-            for (path, item) in combination.set {
-                path.set(table, item)?;
-            }
-            let scenario = scenario::scenario(&own)?;
+        let combinations = grid::combinations(grid.as_ref())?;
+        for combination in &combinations {
+            let scenario = scenario::scenario(&with(&document, &combination.set)?)?;
             counted = scenario.counted;
-            cases.push(Case { labels: combination.labels, scenario: scenario.scenario });
+            cases.push(Case { labels: combination.labels.clone(), scenario: scenario.scenario });
+        }
+        if let Some(first) = combinations.first() {
+            check_overridden(&document, &first.set)?;
         }
         let show = show.as_ref().map(|field| shown(field, &cases)).transpose()?;
         let show = show.unwrap_or_default();
@@ -216,6 +216,36 @@ impl Experiment {
     pub fn hash(&self) -> &str {
         &self.hash
     }
+}
+
+/// A document with some values set.
+fn with(document: &Item, values: &[(Path, Item)]) -> Result<Item, ExperimentError> {
+    let mut own = document.clone();
+    if let Value::Table(table) = &mut own.value {
+        for (path, item) in values {
+            path.set(table, item.clone())?;
+        }
+    }
+    Ok(own)
+}
+
+/// Whether each value of the file that every case replaces is one that could stand there. That it
+/// contradicts values of a case, or needs others, is no mistake: it is never used with them.
+fn check_overridden(document: &Item, values: &[(Path, Item)]) -> Result<(), ExperimentError> {
+    let Value::Table(table) = &document.value else { return Ok(()) };
+    for (path, _) in values {
+        let Some(base) = path.find(table) else { continue };
+        let mut values = values.to_vec();
+        values.push((path.clone(), base.clone()));
+        let error = scenario::scenario(&with(document, &values)?).err();
+        let wrong = error.filter(|error| {
+            matches!(error.problem(), Problem::Wrong { .. } | Problem::Unknown { .. })
+        });
+        if let Some(error) = wrong {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 fn hash(document: &Item) -> String {

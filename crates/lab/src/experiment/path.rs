@@ -67,6 +67,17 @@ impl Path {
         Ok(())
     }
 
+    /// What stands here in `document`, if anything does.
+    pub(crate) fn find<'a>(&self, document: &'a Table) -> Option<&'a Item> {
+        let (last, way) = self.keys.split_last().expect("a path has a key");
+        let mut table = document;
+        for key in way {
+            let Some(Item { value: Value::Table(inner), .. }) = table.get(key) else { return None };
+            table = inner;
+        }
+        table.get(last)
+    }
+
     /// The table under the key of this depth.
     fn step<'a>(
         &self,

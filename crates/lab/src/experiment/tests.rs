@@ -253,6 +253,25 @@ clients = {{ values = [8, 16], "application.web.users" = [2, 4], "tcp.hold" = ["
     assert_eq!(experiment.with_set("grid.clients.values=[1, 2]").unwrap().cases().len(), 4);
 }
 
+/// It is never used: what it lacks or contradicts is no mistake.
+#[test]
+fn a_replaced_value_need_not_fit_the_cases() {
+    let text = SMALL.replace(
+        "\"25 packets\"",
+        "{ red = { limit = \"9 packets\", min_threshold = \"4 packets\" } }",
+    );
+    let cases = r#"
+[grid.queue]
+values = ["small", "large"]
+"link.wire.queue.red.min_threshold" = ["1 packet", "50 packets"]
+"link.wire.queue.red.max_threshold" = ["3 packets", "90 packets"]
+"application.web.workload" = ["heidemann", "mah"]
+"#;
+    assert_eq!(parse(&format!("{text}{cases}")).unwrap().cases().len(), 2);
+    let without = text.replace("workload = \"heidemann\"\n", "");
+    assert_eq!(parse(&format!("{without}{cases}")).unwrap().cases().len(), 2);
+}
+
 #[test]
 fn the_hash_is_of_what_is_said() {
     let hash = |text: &str| parse(text).unwrap().hash().to_owned();
@@ -346,6 +365,12 @@ const BROKEN: &[(&str, &str, &str)] = &[
          \"heidemann\"\ntransfer = \"persistent\"\n",
         "[application]\n",
     ),
+    (
+        "a value that every case replaces",
+        "transfer = \"persistent\"\n",
+        "transfer = \"persistant\"\n[grid]\n\"application.web.transfer\" = [\"serial\"]\n",
+    ),
+    ("a queue that there is not", "\"25 packets\"", "{ codel = { limit = \"60 packets\" } }"),
     ("a crowd", "transfer =", "users = 4_000_001\ntransfer ="),
     ("a date", "duration", "title = 1996-05-01\nduration"),
 ];

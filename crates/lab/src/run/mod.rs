@@ -11,6 +11,7 @@
 //! | `shard` | a part of the rows, for one machine of several |
 //! | `journal` | finished rows in a file, so that nothing is run twice |
 //! | `merge` | the rows of several machines |
+//! | `warning` | what a run's measures do not say |
 //! | `summary` | means over seeds, and how far they can be trusted |
 //! | [`export`] | tables, CSV, JSON, Parquet, a page |
 //! | [`record`] | files that one run leaves behind: which, and where |
@@ -32,6 +33,7 @@ mod shard;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod warning;
 mod work;
 
 pub use journal::JournalError;
@@ -39,4 +41,5 @@ pub use merge::{MergeError, merge};
 pub use row::Row;
 pub use shard::{Shard, ShardError};
 pub use summary::{Estimate, Summary, summaries};
+pub use warning::{Warning, WarningKind};
 pub use work::{Options, RunAllError, Step, run_all, run_one};

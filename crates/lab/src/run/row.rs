@@ -6,6 +6,7 @@ use ackwise_sim::Measures;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::warning::{self, Warning};
 use crate::experiment::{Experiment, Labels};
 use crate::measures::flatten;
 
@@ -32,6 +33,9 @@ pub struct Row {
     pub trace: String,
     /// By name.
     pub measures: BTreeMap<String, f64>,
+    /// Why some of them are missing, or say less than they seem to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 impl Row {
@@ -47,6 +51,7 @@ impl Row {
             seed: experiment.seeds()[place.seed],
             trace: format!("{:016x}", measures.work.trace_hash),
             measures: flatten(measures),
+            warnings: warning::of(measures),
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    export::{MeasureFilter, csv, json, table},
+    export::{MeasureFilter, csv, json, table, warnings},
     *,
 };
 use crate::experiment::Experiment;
@@ -238,4 +238,74 @@ fn a_run_that_gets_nowhere_says_which() {
     let error = rows.unwrap_err().to_string();
     assert!(error.starts_with("sweep.toml: application.web.transfer = serial, "), "{error}");
     assert!(error.contains("more than 10 events"), "{error}");
+}
+
+/// What the sweep's rows are warned of, with these settings.
+fn warned<const N: usize>(settings: [&str; N]) -> (Vec<Row>, Vec<String>) {
+    let rows = all(&sweep().with_all_set(settings).unwrap(), &Options::default());
+    let lines = warnings(&rows);
+    (rows, lines)
+}
+
+#[test]
+fn a_run_with_nothing_to_measure_says_why() {
+    const ONE_CASE: &str = r#"grid={ "link.wire.delay" = ["50 ms"] }"#;
+    let (rows, lines) = warned([ONE_CASE]);
+    assert!(rows[0].warnings.is_empty() && lines.is_empty(), "{lines:?}");
+    let case = "link.wire.delay = 50 ms: application \"web\": ";
+    for (settings, kind, line) in [
+        (
+            ["seeds=1", "application.web.start=6s"],
+            WarningKind::NeverStarted,
+            "2 of 2 users start after the end of the run \
+             (expected an earlier start or a longer duration)",
+        ),
+        (
+            ["link.wire.rate=1 kb/s", "seeds=2"],
+            WarningKind::NoDocument,
+            "2 of 2 users finish no document (expected a longer duration or less to transfer), \
+             with 2 of 2 seeds",
+        ),
+        (
+            ["warm_up=4999ms", "application.web.pages=2"],
+            WarningKind::NoneMeasured,
+            "4 of 4 documents end during the warm-up (expected some after it), with 2 of 2 seeds",
+        ),
+    ] {
+        let (rows, lines) = warned([ONE_CASE, settings[0], settings[1]]);
+        assert_eq!(rows[0].measure("web.page_time_mean_ms"), None);
+        assert_eq!(rows[0].warnings.iter().map(|it| it.kind).collect::<Vec<_>>(), [kind]);
+        assert_eq!(lines, [format!("{case}{line}")]);
+        let document: serde_json::Value = serde_json::from_str(&json(&rows)).unwrap();
+        assert_eq!(document["rows"][0]["warnings"][0]["application"], "web");
+        let read: Row = serde_json::from_value(document["rows"][0].clone()).unwrap();
+        assert_eq!(read, rows[0]);
+    }
+}
+
+#[test]
+fn files_without_an_end_and_arrivals_are_warned_of_too() {
+    let kind = |text: &str| {
+        let application =
+            format!("application.other={{ client = \"client\", server = \"server\", {text} }}");
+        let (rows, _) =
+            warned(["seeds=1", r#"grid={ "link.wire.delay" = ["50 ms"] }"#, &application]);
+        rows[0].warnings.iter().map(|it| it.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kind("kind = \"bulk\""), [], "it is not meant to end");
+    assert_eq!(kind("kind = \"bulk\", start = \"6 s\""), [WarningKind::NeverStarted]);
+    assert_eq!(kind("kind = \"bulk\", file = \"10 MB\""), [WarningKind::NoDocument]);
+    let arrivals = "kind = \"arrivals\", interarrival = \"1 s\", response =";
+    assert_eq!(kind(&format!("{arrivals} \"1 KB\"")), []);
+    assert_eq!(kind(&format!("{arrivals} \"10 MB\"")), [WarningKind::NoDocument]);
+    assert_eq!(kind(&format!("{arrivals} \"1 KB\", start = \"6 s\"")), [WarningKind::NeverStarted]);
+}
+
+#[test]
+fn many_warnings_are_cut_short() {
+    let delays: Vec<String> = (1..=30).map(|ms| format!("\"{ms} ms\"")).collect();
+    let grid = format!("grid={{ \"link.wire.delay\" = [{}] }}", delays.join(", "));
+    let (rows, lines) = warned([&grid, "application.web.start=6s", "seeds=1"]);
+    assert_eq!((rows.len(), lines.len()), (30, 21));
+    assert_eq!(lines[20], "10 more warnings (--json has all of them)");
 }

@@ -6,7 +6,7 @@ use ackwise_cause::Cause;
 use ackwise_link::{Counters, LinkConfig};
 use ackwise_tcp::{Instant, Segment};
 
-use super::{ApplicationMeasures, DirectionMeasures, HostMeasures, Measures};
+use super::{ApplicationMeasures, DirectionMeasures, HostMeasures, Measures, Missing};
 use crate::{
     connection::Connection,
     observe::Side,
@@ -20,6 +20,15 @@ pub(crate) struct Document {
     pub(crate) bytes: u64,
     /// Retrieval time: what the user waited, not what it thought.
     pub(crate) time: Duration,
+}
+
+/// How far a user or client has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Progress {
+    NotStarted,
+    /// It has finished no document, and should have.
+    NoDocument,
+    Documents,
 }
 
 /// One application's numbers, before the rates are computed.
@@ -83,6 +92,14 @@ impl Collector {
         }
     }
 
+    /// Requests that a connection has lost are sent again.
+    pub(crate) fn repeated(&mut self, application: u32, requests: u32) {
+        if self.warm {
+            let measures = &mut self.tallies[application as usize].measures;
+            measures.requests_repeated += u64::from(requests);
+        }
+    }
+
     /// An application has read `bytes`.
     pub(crate) fn received(&mut self, connection: &Connection, side: Side, bytes: u32) {
         let tally = &mut self.tallies[connection.application as usize];
@@ -108,10 +125,11 @@ impl Collector {
 
     #[expect(clippy::cast_precision_loss, reason = "documents have fewer than 2^53 bytes")]
     pub(crate) fn document(&mut self, application: u32, document: Document) {
+        let tally = &mut self.tallies[application as usize];
         if !self.warm {
+            tally.measures.missing.documents_before += 1;
             return;
         }
-        let tally = &mut self.tallies[application as usize];
         if !document.time.is_zero() {
             tally.sum_of_rates += document.bytes as f64 / document.time.as_secs_f64();
         }
@@ -119,6 +137,17 @@ impl Collector {
         tally.measures.files += u64::from(document.files);
         tally.measures.bytes += document.bytes;
         tally.measures.times.push(document.time);
+    }
+
+    /// The run is over for a user or client.
+    pub(crate) fn came(&mut self, application: u32, progress: Progress) {
+        let missing = &mut self.tallies[application as usize].measures.missing;
+        missing.users += 1;
+        match progress {
+            Progress::NotStarted => missing.never_started += 1,
+            Progress::NoDocument => missing.without_document += 1,
+            Progress::Documents => {}
+        }
     }
 
     /// Computes what follows from the counts.
@@ -182,6 +211,8 @@ impl Tally {
             times,
             connections_opened,
             connections_failed,
+            requests_repeated,
+            missing: Missing { users, never_started, without_document, documents_before },
         } = other.measures;
         self.received += other.received;
         self.sum_of_rates += other.sum_of_rates;
@@ -191,6 +222,12 @@ impl Tally {
         self.measures.times.extend(times);
         self.measures.connections_opened += connections_opened;
         self.measures.connections_failed += connections_failed;
+        self.measures.requests_repeated += requests_repeated;
+        let missing = &mut self.measures.missing;
+        missing.users += users;
+        missing.never_started += never_started;
+        missing.without_document += without_document;
+        missing.documents_before += documents_before;
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a run moves fewer than 2^53 bytes")]

@@ -4,7 +4,7 @@
 
 mod collect;
 
-pub(crate) use collect::{Collector, Document};
+pub(crate) use collect::{Collector, Document, Progress};
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -51,8 +51,12 @@ pub struct ApplicationMeasures {
     pub times: Vec<Duration>,
     /// Connections that were opened.
     pub connections_opened: u64,
-    /// Connections that failed: reset, refused or given up.
+    /// Connections that failed with a request under way: reset, refused or given up.
     pub connections_failed: u64,
+    /// Requests that were sent again, because their connection was closed or failed.
+    pub requests_repeated: u64,
+    /// What of all this may be missing, and why.
+    pub missing: Missing,
 }
 
 impl ApplicationMeasures {
@@ -78,6 +82,19 @@ impl ApplicationMeasures {
         let count = u32::try_from(self.times.len()).ok().filter(|&count| count > 0)?;
         Some(sum / count)
     }
+}
+
+/// What an application did not do in the whole run, warm-up included.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Missing {
+    /// Its users or clients; a source of arrivals is one.
+    pub users: u32,
+    /// Those that would have started after the end of the run.
+    pub never_started: u32,
+    /// Those that started and finished no document; not those whose file is endless.
+    pub without_document: u32,
+    /// Documents that were finished before the warm-up was over, and are not measured.
+    pub documents_before: u64,
 }
 
 /// What one direction of a link carried.

@@ -7,7 +7,7 @@ use ackwise_link::Stream;
 use super::{Event, START, World, client::Ask};
 use crate::{
     connection::{Exchange, Owner},
-    measure::Document,
+    measure::{Document, Progress},
     observe::Observer,
     scenario::{Application, ApplicationKind, Arrivals},
 };
@@ -17,7 +17,15 @@ use crate::{
 pub(crate) struct Source {
     application: u32,
     left: Option<u32>,
+    progress: Progress,
     stream: Stream,
+}
+
+impl Source {
+    /// Its application, and how far it came.
+    pub(super) const fn progress(&self) -> (u32, Progress) {
+        (self.application, self.progress)
+    }
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -27,7 +35,8 @@ impl<'a, O: Observer> World<'a, O> {
         let start = START + application.start.draw(&mut stream);
         let left = arrivals.limit.map(u32::from);
         let source = u32::try_from(self.sources.len()).expect("a few applications");
-        self.sources.push(Source { application: place, left, stream });
+        let progress = Progress::NotStarted;
+        self.sources.push(Source { application: place, left, progress, stream });
         self.unfinished += 1;
         self.queue.push(start, Event::Arrival(source));
     }
@@ -45,6 +54,9 @@ impl<'a, O: Observer> World<'a, O> {
         let Arrivals { request, response, interarrival, .. } = self.arrivals(source);
         let state = &mut self.sources[source as usize];
         let application = state.application;
+        if state.progress == Progress::NotStarted {
+            state.progress = Progress::NoDocument;
+        }
         state.left = state.left.map(|left| left - 1);
         if state.left == Some(0) {
             self.unfinished -= 1;
@@ -52,7 +64,8 @@ impl<'a, O: Observer> World<'a, O> {
             let span = interarrival.draw(&mut state.stream);
             self.after(span, Event::Arrival(source));
         }
-        let Some(place) = self.open(Owner::Arrival { source }, application) else { return };
+        // Without memory for it, it has failed.
+        let Ok(place) = self.open(Owner::Arrival { source }, application) else { return };
         self.ask(
             place,
             Ask {
@@ -79,6 +92,7 @@ impl<'a, O: Observer> World<'a, O> {
     pub(super) fn arrival_has_response(&mut self, source: u32, place: u32, exchange: Exchange) {
         let opened = self.connections[place as usize].client.opened;
         let application = self.sources[source as usize].application;
+        self.sources[source as usize].progress = Progress::Documents;
         let document =
             Document { files: exchange.files, bytes: exchange.body, time: self.now.since(opened) };
         self.collector.document(application, document);

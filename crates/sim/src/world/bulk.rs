@@ -5,12 +5,16 @@ use std::time::Duration;
 use ackwise_link::Stream;
 use ackwise_tcp::Instant;
 
-use super::{Event, START, World, client::Ask};
+use super::{
+    Event, START, World,
+    client::{Ask, PAUSE_AFTER_FAILURE, Repeat},
+    open::NotOpened,
+};
 use crate::{
     connection::{ENDLESS, Exchange, Owner},
-    measure::Document,
+    measure::{Document, Progress},
     observe::Observer,
-    scenario::{Application, ApplicationKind, Bulk, BulkSender},
+    scenario::{Application, ApplicationKind, Bulk, BulkSender, Scenario},
 };
 
 /// One client.
@@ -18,6 +22,7 @@ use crate::{
 pub(crate) struct BulkClient {
     application: u32,
     left: Option<u32>,
+    has_file: bool,
     /// Its open connection.
     place: Option<u32>,
     /// When the transfer of the present file began.
@@ -25,8 +30,19 @@ pub(crate) struct BulkClient {
     stream: Stream,
 }
 
-/// How long a client waits after its connection failed, before it tries again: ours.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+impl BulkClient {
+    /// Its application, and how far it came until `end`.
+    pub(super) fn progress(&self, scenario: &Scenario, end: Instant) -> (u32, Progress) {
+        let kind = &scenario.applications[self.application as usize].kind;
+        let endless = matches!(kind, ApplicationKind::Bulk(Bulk { file: None, .. }));
+        let progress = match self.has_file {
+            false if self.began > end => Progress::NotStarted,
+            false if !endless => Progress::NoDocument,
+            _ => Progress::Documents,
+        };
+        (self.application, progress)
+    }
+}
 
 impl<'a, O: Observer> World<'a, O> {
     pub(super) fn add_bulk_clients(&mut self, place: u32, application: &Application, bulk: &Bulk) {
@@ -37,6 +53,7 @@ impl<'a, O: Observer> World<'a, O> {
             self.bulk_clients.push(BulkClient {
                 application: place,
                 left: bulk.files.map(u32::from),
+                has_file: false,
                 place: None,
                 began: start,
                 stream,
@@ -59,8 +76,19 @@ impl<'a, O: Observer> World<'a, O> {
         let state = &mut self.bulk_clients[client as usize];
         state.began = self.now;
         let (application, known) = (state.application, state.place);
-        let opened = known.or_else(|| self.open(Owner::Bulk { client }, application));
-        let Some(place) = opened else { return };
+        let stale = known.filter(|&place| self.is_stale(place));
+        if let Some(place) = stale {
+            self.client_closes(place);
+        }
+        let known = known.filter(|_| stale.is_none());
+        let opened = known.map_or_else(|| self.open(Owner::Bulk { client }, application), Ok);
+        let place = match opened {
+            Ok(place) => place,
+            Err(NotOpened::NoMemory) => {
+                return self.after(PAUSE_AFTER_FAILURE, Event::Bulk(client));
+            }
+            Err(NotOpened::RunEnds) => return,
+        };
         let &Bulk { request, file, sender, .. } = self.bulk(client);
         let file = file.map_or(ENDLESS, |bytes| bytes.0);
         let (request, body) = match sender {
@@ -88,8 +116,13 @@ impl<'a, O: Observer> World<'a, O> {
         };
         let state = &mut self.bulk_clients[client as usize];
         let time = self.now.since(state.began);
+        state.has_file = true;
         self.collector.document(state.application, Document { files: 1, bytes, time });
         state.left = state.left.map(|left| left - 1);
+        if exchange.closes {
+            self.client_lets_go(place);
+        }
+        let state = &mut self.bulk_clients[client as usize];
         if state.left == Some(0) {
             self.unfinished -= 1;
             if state.place.take().is_some() {
@@ -105,8 +138,20 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    pub(super) fn bulk_client_lost_connection(&mut self, client: u32) {
-        self.bulk_clients[client as usize].place = None;
-        self.after(PAUSE_AFTER_FAILURE, Event::Bulk(client));
+    /// A client's connection has lost its request.
+    pub(super) fn bulk_client_repeats(&mut self, client: u32, repeat: Repeat) {
+        let state = &mut self.bulk_clients[client as usize];
+        state.place = None;
+        self.collector.repeated(state.application, 1);
+        let pause = match repeat {
+            Repeat::AtOnce => Duration::ZERO,
+            Repeat::AfterPause => PAUSE_AFTER_FAILURE,
+        };
+        self.after(pause, Event::Bulk(client));
+    }
+
+    /// A connection is of no use to a client any more.
+    pub(super) fn bulk_client_forgets(&mut self, client: u32, place: u32) {
+        self.bulk_clients[client as usize].place.take_if(|kept| *kept == place);
     }
 }

@@ -28,6 +28,19 @@ pub(super) struct Ask {
     pub(super) delay: Duration,
 }
 
+/// How long a client waits after it could not open a connection, or after one failed, before it tries
+/// again (our choice).
+pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// When a client sends a request again that a connection has lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Repeat {
+    /// At once: the server has closed in order.
+    AtOnce,
+    /// When it has waited: the connection failed.
+    AfterPause,
+}
+
 impl<O: Observer> World<'_, O> {
     /// Has a request sent as soon as the connection is open.
     pub(super) fn ask(&mut self, place: u32, ask: Ask) {
@@ -53,6 +66,7 @@ impl<O: Observer> World<'_, O> {
             files: ask.files,
             first_file: ask.first_file,
             parse: ask.parse,
+            closes: false,
         });
         let connected = client.connected;
         self.observer.on_message(&message, self.now);
@@ -163,44 +177,50 @@ impl<O: Observer> World<'_, O> {
     }
 
     fn answered(&mut self, place: u32, exchange: Exchange) {
-        match self.connections[place as usize].owner {
+        let connection = &mut self.connections[place as usize];
+        connection.client.answered = self.now;
+        match connection.owner {
             Owner::User { user, slot } => self.user_has_response(user, slot, exchange),
             Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),
             Owner::Arrival { source } => self.arrival_has_response(source, place, exchange),
         }
     }
 
-    /// The server will send no more.
-    pub(super) fn server_has_closed(&mut self, place: u32) {
-        self.client_looks(place);
-        let connection = &self.connections[place as usize];
-        if !connection.exchanges.is_empty() {
-            self.client_gives_up(place);
-        }
-        let connection = &mut self.connections[place as usize];
-        connection.end_mut(Side::Client).endpoint.close();
-    }
-
-    /// The connection failed, or ended too early.
+    /// The connection failed.
     pub(super) fn client_gives_up(&mut self, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        if connection.client.abandoned || connection.exchanges.is_empty() {
+        let connection = &self.connections[place as usize];
+        if connection.client.abandoned {
             return;
         }
+        if !connection.exchanges.is_empty() {
+            self.collector.failed(connection.application);
+        }
+        self.client_loses(place, Repeat::AfterPause);
+    }
+
+    /// The client stops using a connection: its owner is told, and sends what was not answered again.
+    pub(super) fn client_loses(&mut self, place: u32, repeat: Repeat) {
+        let connection = &mut self.connections[place as usize];
+        let asked = u32::try_from(connection.exchanges.len()).unwrap_or(u32::MAX);
         connection.client.abandoned = true;
         connection.client.to_write = 0;
-        let (owner, application) = (connection.owner, connection.application);
-        self.collector.failed(application);
-        match owner {
-            Owner::User { user, slot } => self.user_lost_connection(user, slot),
-            Owner::Bulk { client } => self.bulk_client_lost_connection(client),
+        connection.exchanges.clear();
+        connection.server.begun = 0;
+        let id = connection.id;
+        match connection.owner {
+            Owner::User { user, .. } => self.user_lost_connection(user, id, asked),
+            Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, repeat),
+            Owner::Bulk { client } => self.bulk_client_forgets(client, place),
             Owner::Arrival { .. } => {}
         }
     }
 
     /// The server closes when it has answered.
     pub(super) fn have_server_close(&mut self, place: u32) {
-        self.connections[place as usize].server.closing = Closing::AfterAnswer;
+        let closing = &mut self.connections[place as usize].server.closing;
+        if !closing.is_deaf() {
+            *closing = Closing::AfterAnswer;
+        }
     }
 
     /// Nothing is left of a connection.

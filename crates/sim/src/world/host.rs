@@ -116,7 +116,7 @@ impl<O: Observer> World<'_, O> {
         let Packet { connection, from, transmit, .. } = self.network.packet(packet);
         let entry = self.connections[*connection as usize].end(from.other()).entry;
         let cost = host.segment_cost(entry, transmit.segment.flags.rst);
-        if cost.is_zero() {
+        if cost.is_zero() && host.busy_until <= self.now {
             self.receive(packet);
             return true;
         }

@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | `mod` | the loop, and what an event is |
 //! | `host` | a host's configuration, processor and counts |
+//! | `standstill` | whether virtual time passes |
 //! | `open` | a connection comes to be, and its place is given back |
 //! | `transfer` | segments leave and arrive, timers fire |
 //! | `server` | answers requests by a plan of writes |
+//! | `keep_alive` | which connections persist, and what either end does about it |
 //! | `client` | writes requests, sees responses, whoever the client is |
 //! | `web`, `bulk`, `arrivals` | the applications |
 //! | `cause` | why an exchange takes the time it takes |
@@ -16,8 +18,10 @@ mod bulk;
 mod cause;
 mod client;
 mod host;
+mod keep_alive;
 mod open;
 mod server;
+mod standstill;
 mod transfer;
 mod web;
 
@@ -40,6 +44,7 @@ use crate::{
 use arrivals::Source;
 use bulk::BulkClient;
 use host::Host;
+use standstill::Standstill;
 use web::User;
 
 /// When the clock starts: above zero, because a timestamp of zero means "none" to some.
@@ -76,6 +81,8 @@ pub(crate) enum Event {
     Client(u32),
     /// The server has thought.
     Server(u32),
+    /// A connection may have been without a request for as long as its server waits.
+    Idle(u32),
     /// A host's processor has time for the next segment.
     Host(u32),
     /// A connection of a host leaves TIME-WAIT, when nothing else is left of it.
@@ -112,6 +119,7 @@ pub(crate) struct World<'a, O> {
     numbers: BTreeMap<String, u32>,
     /// Users, clients and sources that have not finished.
     unfinished: u32,
+    standstill: Standstill,
     /// A host's processor may make segments wait, or its table wants to know of them.
     hosts_take_time: bool,
     /// What ends the run early.
@@ -141,6 +149,7 @@ impl<'a, O: Observer> World<'a, O> {
             opened: 0,
             numbers: BTreeMap::new(),
             unfinished: 0,
+            standstill: Standstill::new(0),
             hosts_take_time: scenario.nodes.iter().any(takes_time),
             failure: None,
         };
@@ -162,6 +171,7 @@ impl<'a, O: Observer> World<'a, O> {
                 ApplicationKind::Arrivals(_) => world.add_source(place, application),
             }
         }
+        world.standstill = Standstill::new(world.unfinished);
         Ok(world)
     }
 
@@ -193,7 +203,19 @@ impl<'a, O: Observer> World<'a, O> {
             let since_start = self.now.since(START);
             return Err(RunError::TooManyEvents { limit: self.scenario.max_events, since_start });
         }
+        self.takes_steps(ASK_EVERY);
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         if self.observer.goes_on(self.now) { Ok(()) } else { Err(RunError::Stopped) }
+    }
+
+    /// Counts `steps` that take no time; too many end the run.
+    fn takes_steps(&mut self, steps: u64) {
+        if let Some(limit) = self.standstill.after(steps, self.now) {
+            let since_start = self.now.since(START);
+            self.failure = Some(RunError::TimeStandsStill { limit, since_start });
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -203,6 +225,7 @@ impl<'a, O: Observer> World<'a, O> {
             Event::ServerTimer(place) => self.timer_is_due(place, Side::Server),
             Event::Client(place) => self.client_is_due(place),
             Event::Server(place) => self.server_has_thought(place),
+            Event::Idle(place) => self.connection_has_idled(place),
             Event::Host(node) => self.processor_is_free(node),
             Event::TimeWaitOver(node) => self.hosts[node as usize].time_wait_over(self.now),
             Event::Dummy(node) => self.dummy_comes(node),
@@ -221,7 +244,26 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn finish(self, now: Instant, events: u64) -> Measures {
-        let Self { mut collector, network, hosts, trace, scenario, .. } = self;
+        let Self {
+            mut collector,
+            network,
+            hosts,
+            trace,
+            scenario,
+            users,
+            bulk_clients,
+            sources,
+            ..
+        } = self;
+        for (application, progress) in users.iter().map(User::progress) {
+            collector.came(application, progress);
+        }
+        for (application, progress) in bulk_clients.iter().map(|it| it.progress(scenario, now)) {
+            collector.came(application, progress);
+        }
+        for (application, progress) in sources.iter().map(Source::progress) {
+            collector.came(application, progress);
+        }
         collector.measures.work.events = events;
         collector.measures.work.trace_hash = trace.value();
         let hosts = hosts.iter().map(|host| host.measures(now));

@@ -12,19 +12,32 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Observer, Side},
     scenario::NodeId,
-    table::Counted,
+    table::{Counted, Table},
     watch::Watched,
 };
 
+/// Why there is no new connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NotOpened {
+    /// The client's host has no memory for another one, as BSD says by ENOBUFS.
+    NoMemory,
+    /// There are more than the scenario allows.
+    RunEnds,
+}
+
 impl<O: Observer> World<'_, O> {
-    /// Opens a connection of an application; `None`, and the run ends, if there are too many.
+    /// Opens a connection of an application, if it can.
     ///
     /// The listening end exists from now on, so that a SYN costs no look-up of a listener.
-    pub(super) fn open(&mut self, owner: Owner, application: u32) -> Option<u32> {
+    pub(super) fn open(&mut self, owner: Owner, application: u32) -> Result<u32, NotOpened> {
         if self.connections.len() >= self.scenario.max_connections as usize {
             let (limit, since_start) = (self.scenario.max_connections, self.now.since(START));
             self.failure = Some(RunError::TooManyConnections { limit, since_start });
-            return None;
+            return Err(NotOpened::RunEnds);
+        }
+        if !self.admits(self.scenario.applications[application as usize].client) {
+            self.collector.failed(application);
+            return Err(NotOpened::NoMemory);
         }
         let place = u32::try_from(self.connections.vacant_key()).expect("below max_connections");
         let id = ConnectionId(self.opened);
@@ -50,7 +63,12 @@ impl<O: Observer> World<'_, O> {
         });
         self.collector.opened(application, self.connections.len());
         self.settle(place, Side::Client);
-        Some(place)
+        Ok(place)
+    }
+
+    /// Whether a host has memory for another connection.
+    pub(super) fn admits(&mut self, NodeId(host): NodeId) -> bool {
+        self.hosts[host as usize].table.as_mut().is_none_or(Table::admits)
     }
 
     /// What the two ends are created with: the same for all connections of an application.

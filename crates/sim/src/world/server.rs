@@ -1,7 +1,7 @@
 //! The server: answers requests in order, each by its behaviour's plan of writes.
 
 use ackwise_http::behaviour::{Behaviour, Gather, Tail, Write, WritePlan};
-use ackwise_tcp::policy::HoldPolicy;
+use ackwise_tcp::{Instant, policy::HoldPolicy};
 
 use super::{Event, World};
 use crate::{
@@ -21,8 +21,9 @@ impl<'a, O: Observer> World<'a, O> {
     /// what it did last was a write, so that its end is settled.
     pub(super) fn server_looks(&mut self, place: u32) -> bool {
         loop {
+            self.takes_steps(1);
             let server = &self.connections[place as usize].server;
-            if server.thought.is_some() {
+            if server.thought.is_some() || self.failure.is_some() {
                 return false;
             }
             if server.blocked > 0 {
@@ -104,10 +105,13 @@ impl<'a, O: Observer> World<'a, O> {
         let begun = connection.server.begun;
         let received = connection.end(Side::Server).endpoint.received();
         let next = connection.exchanges.get(begun as usize);
-        if next.is_none_or(|exchange| exchange.request_end > received) {
+        if next.is_none_or(|exchange| exchange.request_end > received)
+            || connection.server.closing.is_deaf()
+        {
             return false;
         }
-        let arrived = connection.exchanges.iter().skip(begun as usize);
+        let most = self.requests_left(connection);
+        let arrived = connection.exchanges.iter().skip(begun as usize).take(most);
         let arrived = arrived.take_while(|exchange| exchange.request_end <= received);
         let together: Vec<Exchange> = match behaviour.gather {
             Gather::Pending => arrived.copied().collect(),
@@ -124,14 +128,20 @@ impl<'a, O: Observer> World<'a, O> {
         let costs = together.iter().map(|it| self.request_cost(node) + it.parse);
         let extra = costs.max().unwrap_or_default();
         let server = &mut self.connections[place as usize].server;
-        server.begun += u32::try_from(together.len()).expect("no more than were begun");
-        server.has_answered = true;
+        let count = u32::try_from(together.len()).expect("no more than were begun");
+        server.begun += count;
+        server.answers = server.answers.saturating_add(count);
+        server.answered_to = together[together.len() - 1].request_end;
+        server.idle_until = Instant::FAR_FUTURE;
         server.goes_on = true;
         server.extra = extra;
         server.plan = match &together[..] {
             [one] => WritePlan::new(one.head as usize, one.body),
             all => WritePlan::gathered(all.iter().map(Exchange::response).sum()),
         };
+        if together.len() == most {
+            self.announce_close(place);
+        }
         if together[0].response() == 0 {
             // An upload: that it has arrived is all there is to say.
             self.client_looks(place);
@@ -151,7 +161,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.observer.on_message(&message, self.now);
     }
 
-    fn behaviour(&self, application: u32) -> &'a Behaviour {
+    pub(super) fn behaviour(&self, application: u32) -> &'a Behaviour {
         self.scenario.applications[application as usize].kind.behaviour()
     }
 
@@ -170,16 +180,23 @@ impl<'a, O: Observer> World<'a, O> {
         let all_begun = server.begun as usize == connection.exchanges.len();
         let closes = match server.closing {
             Closing::No => false,
-            Closing::AfterAnswer => server.has_answered,
-            Closing::PeerGone => true,
+            Closing::AfterAnswer => server.answers > 0 && all_begun,
+            Closing::PeerGone => all_begun,
+            Closing::Announced => true,
+            Closing::Idled => false,
         };
-        if closes && all_begun {
+        if closes {
             connection.end_mut(Side::Server).endpoint.close();
+        } else if all_begun {
+            self.server_idles(place);
         }
     }
 
     /// The client will send no more.
     pub(super) fn client_has_closed(&mut self, place: u32) {
-        self.connections[place as usize].server.closing = Closing::PeerGone;
+        let closing = &mut self.connections[place as usize].server.closing;
+        if !closing.is_deaf() {
+            *closing = Closing::PeerGone;
+        }
     }
 }

@@ -7,7 +7,6 @@ use crate::{
     connection::Connection,
     network::{Arm, Moving, Packet, PacketId, Pushed},
     observe::{Observer, Side, Sighting},
-    table::Table,
     trace::Sight,
 };
 
@@ -78,7 +77,8 @@ impl<O: Observer> World<'_, O> {
         let connection = &mut self.connections[place as usize];
         let endpoint = &mut connection.end_mut(side).endpoint;
         let state = endpoint.state();
-        if state == State::Listen && !self.admits(place, side) {
+        let host = connection.end(side).host;
+        if state == State::Listen && !self.admits(host) {
             // As BSD does: no answer, as if the SYN had been lost.
         } else if state == State::Closed {
             if let Some(segment) = refuse(&packet.transmit.segment) {
@@ -92,12 +92,6 @@ impl<O: Observer> World<'_, O> {
             self.act(place, side);
         }
         self.forget_if_over(place);
-    }
-
-    /// Whether a host has memory for another connection.
-    fn admits(&mut self, place: u32, side: Side) -> bool {
-        let host = self.connections[place as usize].end(side).host;
-        self.hosts[host.0 as usize].table.as_mut().is_none_or(Table::admits)
     }
 
     /// A timer of an end may be due.

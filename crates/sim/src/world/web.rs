@@ -4,15 +4,20 @@ use std::time::Duration;
 
 use ackwise_http::{
     ConnectionOption,
-    page::{FirstConnection, Page, PageFetch, Pause, Step, Transfer},
+    page::{self, Page, PageFetch, Pause, Step, Transfer},
 };
 use ackwise_link::Stream;
 use ackwise_tcp::{Instant, State};
 
-use super::{Event, START, World, client::Ask};
+use super::{
+    Event, START, World,
+    client::{Ask, PAUSE_AFTER_FAILURE},
+    open::NotOpened,
+    standstill::Standstill,
+};
 use crate::{
     connection::{Closing, Exchange, Owner},
-    measure::Document,
+    measure::{Document, Progress},
     observe::{ConnectionId, Observer, Side},
     scenario::{Application, ApplicationKind, Closer, Connections, ThinkScope, Web},
 };
@@ -23,26 +28,47 @@ pub(crate) struct User {
     application: u32,
     stream: Stream,
     left: Option<u32>,
+    has_document: bool,
     /// The page on its way.
     fetch: Option<PageFetch>,
-    /// A step that comes after a pause, and when.
-    waiting: Option<Step>,
+    /// What comes after a pause, and when.
+    waiting: Option<Waiting>,
     due: Instant,
-    /// The open connections of this page: the plan's number, whose, and where it is.
+    /// The open connections of this page, the one that was used last at the end.
     open: Vec<Open>,
     document: Document,
     /// When the user last began to wait for something; none while it thinks.
     waits_since: Option<Instant>,
 }
 
+/// What a user does after a pause.
+#[derive(Clone, Debug)]
+enum Waiting {
+    Step(Step),
+    /// Looks at a page that needs no request: all of it is cached.
+    CachedPage,
+}
+
+/// An open connection.
 #[derive(Clone, Copy, Debug)]
 struct Open {
+    /// The plan's number of it.
     slot: u32,
     id: ConnectionId,
     place: u32,
 }
 
 impl User {
+    /// Its application, and how far it came.
+    pub(super) const fn progress(&self) -> (u32, Progress) {
+        let progress = match (&self.fetch, self.has_document) {
+            (_, true) => Progress::Documents,
+            (None, false) if !matches!(self.left, Some(0)) => Progress::NotStarted,
+            (_, false) => Progress::NoDocument,
+        };
+        (self.application, progress)
+    }
+
     /// The user begins to wait, unless it waits.
     fn waits(&mut self, now: Instant) {
         self.waits_since.get_or_insert(now);
@@ -66,6 +92,7 @@ impl<'a, O: Observer> World<'a, O> {
                 application: place,
                 stream,
                 left: web.pages.map(u32::from),
+                has_document: false,
                 fetch: None,
                 waiting: None,
                 due,
@@ -97,9 +124,9 @@ impl<'a, O: Observer> World<'a, O> {
             self.draw_page(user);
             // The first page of all begins when the application does.
             let first = self.users[user as usize].fetch.as_mut().and_then(PageFetch::poll);
-            self.users[user as usize].waiting = first;
+            self.users[user as usize].waiting = first.map(Waiting::Step);
         }
-        if let Some(step) = self.users[user as usize].waiting.take() {
+        if let Some(Waiting::Step(step)) = self.users[user as usize].waiting.take() {
             self.take_step(user, step);
         }
         self.go_on(user);
@@ -107,54 +134,51 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn draw_page(&mut self, user: u32) {
         let web = self.web(user);
-        let first = self.first_connection(user);
+        let connections = self.kept_connections(user);
         let state = &mut self.users[user as usize];
         let page: Page = web.workload.draw(&mut state.stream);
         let stream = &mut state.stream;
         let cached = |_| stream.below(1_000_000) < u64::from(web.cached_per_million);
         state.fetch = Some(match web.cached_per_million {
-            0 => PageFetch::new(web.transfer, &page, first, |_| false),
-            _ => PageFetch::new(web.transfer, &page, first, cached),
+            0 => PageFetch::new(web.transfer, &page, connections, |_| false),
+            _ => PageFetch::new(web.transfer, &page, connections, cached),
         });
         state.document = Document::default();
     }
 
     /// A kept connection is good for another page while nobody has begun to close it.
-    fn first_connection(&mut self, user: u32) -> FirstConnection {
-        let open = std::mem::take(&mut self.users[user as usize].open);
-        let kept = open.into_iter().rev().find(|open| {
+    fn kept_connections(&mut self, user: u32) -> page::Connections {
+        let mut open = std::mem::take(&mut self.users[user as usize].open);
+        if self.web(user).connections == Connections::PerDocument {
+            return page::Connections::OfThePage;
+        }
+        open.retain(|open| {
             let connection = &self.connections[open.place as usize];
             connection.end(Side::Client).endpoint.state() == State::Established
         });
-        match kept {
-            Some(kept) if self.web(user).connections == Connections::Kept => {
-                self.rename(kept.place, 0);
-                self.users[user as usize].open = vec![Open { slot: 0, ..kept }];
-                FirstConnection::Kept
-            }
-            _ => FirstConnection::New,
+        for (slot, open) in (0..).zip(&mut open) {
+            open.slot = slot;
+            self.connections[open.place as usize].owner = Owner::User { user, slot };
         }
-    }
-
-    fn rename(&mut self, place: u32, new: u32) {
-        if let Owner::User { slot, .. } = &mut self.connections[place as usize].owner {
-            *slot = new;
-        }
+        let count = u32::try_from(open.len()).expect("below max_connections");
+        self.users[user as usize].open = open;
+        page::Connections::Kept { open: count }
     }
 
     /// Does what the plan allows, until a pause or a response has to be waited for.
     fn go_on(&mut self, user: u32) {
-        while self.users[user as usize].waiting.is_none() {
+        while self.users[user as usize].waiting.is_none() && self.failure.is_none() {
             let Some(fetch) = &mut self.users[user as usize].fetch else { return };
             if fetch.is_complete() {
-                return self.finish_document(user);
-            }
-            if fetch.has_failed() {
-                return self.abandon_document(user);
-            }
-            let Some(step) = fetch.poll() else { return };
-            if !self.pauses(user, &step) {
-                self.take_step(user, step);
+                self.finish_document(user);
+            } else if fetch.has_failed() {
+                self.abandon_document(user);
+            } else if let Some(step) = fetch.poll() {
+                if !self.pauses(user, &step) {
+                    self.take_step(user, step);
+                }
+            } else {
+                return;
             }
         }
     }
@@ -176,10 +200,16 @@ impl<'a, O: Observer> World<'a, O> {
         if span.is_zero() {
             return false;
         }
-        state.waiting = Some(step.clone());
+        self.pause_before(user, Waiting::Step(step.clone()), span);
+        true
+    }
+
+    /// Has a user do something after a pause.
+    fn pause_before(&mut self, user: u32, waiting: Waiting, span: Duration) {
+        let state = &mut self.users[user as usize];
+        state.waiting = Some(waiting);
         state.due = self.now + span;
         self.queue.push(state.due, Event::User(user));
-        true
     }
 
     fn take_step(&mut self, user: u32, step: Step) {
@@ -188,16 +218,26 @@ impl<'a, O: Observer> World<'a, O> {
         let application = state.application;
         match step {
             Step::Open { connection: slot, .. } => {
-                let Some(place) = self.open(Owner::User { user, slot }, application) else {
-                    return;
+                let place = match self.open(Owner::User { user, slot }, application) {
+                    Ok(place) => place,
+                    Err(NotOpened::NoMemory) => {
+                        let again = Step::Open { connection: slot, pause: Pause::None };
+                        return self.pause_before(user, Waiting::Step(again), PAUSE_AFTER_FAILURE);
+                    }
+                    Err(NotOpened::RunEnds) => return,
                 };
                 let id = self.connections[place as usize].id;
                 self.users[user as usize].open.push(Open { slot, id, place });
             }
             Step::Request { connection, files, response, option, .. } => {
                 let open = self.users[user as usize].open.iter().find(|it| it.slot == connection);
-                // Gone already: the plan is told when it is lost, and asks again.
-                let Some(&Open { place, .. }) = open else { return };
+                // Gone already: the plan was told when it was lost, and asks again.
+                let Some(&Open { place, id, .. }) = open else { return };
+                if self.is_stale(place) {
+                    self.client_closes(place);
+                    self.user_loses(user, id, 0);
+                    return;
+                }
                 if option == ConnectionOption::Close {
                     self.have_server_close(place);
                 }
@@ -226,12 +266,22 @@ impl<'a, O: Observer> World<'a, O> {
         if let Some(fetch) = &mut state.fetch {
             fetch.on_response(slot);
         }
+        if let Some(at) = state.open.iter().position(|open| open.slot == slot) {
+            state.open[at..].rotate_left(1);
+            if exchange.closes {
+                // It goes on when it has another one.
+                let last = state.open.len() - 1;
+                let place = state.open[last].place;
+                return self.client_lets_go(place);
+            }
+        }
         self.go_on(user);
     }
 
     fn finish_document(&mut self, user: u32) {
         let state = &mut self.users[user as usize];
         state.thinks(self.now);
+        state.has_document = true;
         self.collector.document(state.application, state.document);
         self.next_document(user);
     }
@@ -250,7 +300,13 @@ impl<'a, O: Observer> World<'a, O> {
             return;
         }
         self.draw_page(user);
-        self.go_on(user);
+        if self.users[user as usize].fetch.as_ref().is_some_and(PageFetch::is_complete) {
+            self.takes_steps(Standstill::PAGE);
+            let span = web.think.draw(&mut self.users[user as usize].stream);
+            if !span.is_zero() {
+                self.pause_before(user, Waiting::CachedPage, span);
+            }
+        }
     }
 
     /// Closes what the server leaves open.
@@ -276,14 +332,26 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    /// A connection of the user's failed: the plan decides whether another one is worth a try.
-    pub(super) fn user_lost_connection(&mut self, user: u32, slot: u32) {
+    /// A connection is of no use any more, and so many requests were under way on it: the plan decides
+    /// whether another one is worth a try.
+    pub(super) fn user_lost_connection(&mut self, user: u32, id: ConnectionId, asked: u32) {
+        if self.user_loses(user, id, asked) {
+            self.go_on(user);
+        }
+    }
+
+    /// The plan hears of a connection that is lost; false if it was none of the page's.
+    fn user_loses(&mut self, user: u32, id: ConnectionId, asked: u32) -> bool {
         let state = &mut self.users[user as usize];
-        state.open.retain(|open| open.slot != slot);
+        let Some(at) = state.open.iter().position(|open| open.id == id) else { return false };
+        let Open { slot, .. } = state.open.remove(at);
         if let Some(fetch) = &mut state.fetch {
             fetch.on_close(slot);
+            if !fetch.has_failed() {
+                self.collector.repeated(state.application, asked);
+            }
         }
-        self.go_on(user);
+        true
     }
 
     fn abandon_document(&mut self, user: u32) {

@@ -7,6 +7,7 @@ mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod table;
+mod warnings;
 
 pub use csv::csv;
 pub use html::{PageNotes, html};
@@ -14,6 +15,7 @@ pub use json::{Document, List, json, list_json};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
 pub use table::table;
+pub use warnings::warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 

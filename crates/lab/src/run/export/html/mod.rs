@@ -14,6 +14,7 @@ use super::{
     },
     MeasureFilter, labels,
     table::cell,
+    warnings::warnings,
 };
 
 /// What a page says beside the rows.
@@ -53,6 +54,10 @@ pub fn html(rows: &[Row], filter: &MeasureFilter, about: &PageNotes<'_>) -> Stri
         page.add_section(format!("By {}", variable.name()), blocks);
     }
     page.add_section("Measures", table(&summaries, &labels, &measures));
+    let warnings: Vec<_> = warnings(rows).into_iter().map(Block::Text).collect();
+    if !warnings.is_empty() {
+        page.add_section("Warnings", warnings);
+    }
     if let Some(explained) = about.explained {
         let totals = Block::Table(totals_table(&explained.analysis));
         let said = Block::Text(sentence(&explained.analysis));

@@ -1,0 +1,419 @@
+//! Every key that docs/experiments.md describes changes something that a run measures.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    sync::Mutex,
+    thread,
+};
+
+use ackwise_lab::{
+    experiment::Experiment,
+    run::{Options, run_all},
+};
+
+/// What no measure but `work.*` can depend on.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("title", "a text for readers"),
+    ("seeds", "the numbers of the rows; a row's measures depend on its own seed alone"),
+    ("show", "which measures a table has"),
+    ("max_events", "a run that reaches it has no measures"),
+    ("max_connections", "a run that reaches it has no measures"),
+];
+
+/// Two users, a short path that is not fast, and a queue that overflows at times.
+const BASE: &str = r#"
+duration = "20 s"
+
+[tcp]
+preset = "rfc"
+
+[host]
+client = {}
+server = {}
+
+[link.wire]
+ends = ["client", "server"]
+rate = "2 Mb/s"
+delay = "10 ms"
+queue = "12 packets"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+users = 2
+workload = "surge"
+transfer = "persistent"
+think = { uniform = { from = "0.2 s", to = "1 s" } }
+"#;
+
+/// What the base needs before the key has something to do.
+const LOSSY: &str = "link.wire.loss=3 %";
+const SERIAL: &str = "application.web.transfer=serial";
+const PIPELINED: &str = "application.web.transfer=pipelined";
+const PARALLEL: &str = "application.web.transfer={ parallel = { connections = 4 } }";
+const GET_WEB: &str = "application.web.transfer=get-web";
+const KEPT: &str = "application.web.connections=kept";
+const LONG_THINK: &str = "application.web.think=3s";
+const APART: &str = "application.web.behaviour.head_flush=apart";
+const IN_CHUNKS: &str = "application.web.behaviour.write_size=1000 B";
+const TABLE: &str = "host.server.table={ order = \"linear\", others = 50 }";
+const BULK: &str = r#"application.web={ kind = "bulk", client = "client", server = "server",
+    file = "30 KB", pause = "0.4 s" }"#;
+const ARRIVALS: &str = r#"application.web={ kind = "arrivals", client = "client", server = "server",
+    interarrival = { exponential = { mean = "0.1 s" } }, response = "6 KB" }"#;
+const RED: &str = "link.wire.queue={ red = { limit = \"30 packets\" } }";
+const CROWD: &str = "application.web.users=12";
+const SWAP: &str = "host.client.tcp.close=swap";
+const LARGE_BUFFERS: &str = r#"tcp={ receive_buffer = "1 MiB", send_buffer = "1 MiB" }"#;
+const FAT: &str =
+    r#"link.wire={ ends = ["client", "server"], rate = "100 Mb/s", delay = "50 ms" }"#;
+const LARGE_FILES: &str = r#"application.web={ kind = "bulk", client = "client", server = "server",
+    file = "10 MB" }"#;
+
+/// A key, what it needs, its path, and two values that must give different measures.
+type Effect = (&'static str, &'static [&'static str], &'static str, [&'static str; 2]);
+
+#[rustfmt::skip]
+const EFFECTS: &[Effect] = &[
+    ("duration", &[], "duration", ["10 s", "20 s"]),
+    ("warm_up", &[], "warm_up", ["0 s", "10 s"]),
+    ("watch_causes", &[], "watch_causes", ["false", "true"]),
+
+    ("tcp.preset", &[], "tcp.preset", ["rfc", "sunos-4.1"]),
+    ("tcp.ack", &[], "tcp.ack", ["every-segment", "linux-quick-ack"]),
+    ("tcp.ack.delayed.every", &[], "tcp.ack.delayed.every", ["2", "4"]),
+    ("tcp.ack.delayed.delay", &[], "tcp.ack.delayed.delay", ["10 ms", "200 ms"]),
+    ("tcp.ack.host-tick.period", &[], "tcp.ack.host-tick.period", ["50 ms", "200 ms"]),
+    ("tcp.ack.host-tick.phase", &[], "tcp.ack.host-tick.phase", ["0 s", "77 ms"]),
+    ("tcp.ack.withheld.delay", &[], "tcp.ack.withheld.delay", ["10 ms", "100 ms"]),
+    ("tcp.hold", &[APART, "application.web.behaviour.nagle=on"], "tcp.hold", ["off", "nagle"]),
+    ("tcp.hold.cork.release", &["application.web.behaviour.nagle=on"], "tcp.hold.cork.release", ["50 ms", "200 ms"]),
+    ("tcp.initial_window", &[], "tcp.initial_window", ["1", "10"]),
+    ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
+    ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
+    ("tcp.timers", &[LOSSY], "tcp.timers", ["bsd", "linux"]),
+    ("tcp.sharing", &[SERIAL], "tcp.sharing", ["off", "temporal"]),
+    ("tcp.close", &[], "tcp.close", ["ordinary", "swap"]),
+    ("tcp.reset_in_time_wait", &[SERIAL, SWAP], "tcp.reset_in_time_wait", ["ends", "ignored"]),
+    ("tcp.sack", &[LOSSY], "tcp.sack", ["true", "false"]),
+    ("tcp.timestamps", &[LOSSY], "tcp.timestamps", ["true", "false"]),
+    ("tcp.window_scale", &[LARGE_BUFFERS, FAT, LARGE_FILES], "tcp.window_scale", ["true", "false"]),
+    ("tcp.mss", &[], "tcp.mss", ["536 B", "1460 B"]),
+    ("tcp.receive_buffer", &[], "tcp.receive_buffer", ["4 KiB", "32 KiB"]),
+    ("tcp.send_buffer", &[], "tcp.send_buffer", ["4 KiB", "32 KiB"]),
+    ("tcp.time_wait", &[], "tcp.time_wait", ["1 s", "60 s"]),
+    ("tcp.user_timeout", &["link.wire.loss=60 %"], "tcp.user_timeout", ["2 s", "180 s"]),
+
+    ("host.count", &[], "host.client.count", ["1", "2"]),
+    ("host.tcp", &[], "host.server.tcp", ["rfc", "sunos-4.1"]),
+    ("host.cost", &[], "host.server.cost", ["{}", "{ per_segment = \"1 ms\" }"]),
+    ("host.cost.per_segment", &[], "host.server.cost.per_segment", ["0 s", "1 ms"]),
+    ("host.cost.per_lookup", &[], "host.server.cost.per_lookup", ["0 s", "1 ms"]),
+    ("host.cost.per_entry", &[TABLE], "host.server.cost.per_entry", ["0 s", "1 ms"]),
+    ("host.cost.per_reset", &["application.web.closer=client-by-reset", CROWD], "host.server.cost.per_reset", ["0 s", "50 ms"]),
+    ("host.cost.per_request", &[], "host.server.cost.per_request", ["0 s", "1 ms"]),
+    ("host.table", &[], "host.server.table", ["{ order = \"linear\" }", "{ order = \"hash\" }"]),
+
+    ("table.order", &[TABLE], "host.server.table.order", ["linear", "hash"]),
+    ("table.record", &[TABLE], "host.server.table.record", ["256 B", "512 B"]),
+    ("table.memory", &[TABLE, SERIAL], "host.server.table.memory", ["13 KB", "1 MB"]),
+    ("table.others", &[TABLE], "host.server.table.others", ["5", "50"]),
+    ("table.dummies", &[TABLE], "host.server.table.dummies", ["{ entries = 0, every = \"1 s\" }", "{ entries = 9, every = \"1 s\" }"]),
+    ("table.dummies.entries", &[TABLE, "host.server.table.dummies.every=1s"], "host.server.table.dummies.entries", ["3", "9"]),
+    ("table.dummies.at", &[TABLE, "host.server.table.dummies={ entries = 9, every = \"1 s\" }"], "host.server.table.dummies.at", ["0 s", "5 s"]),
+    ("table.dummies.every", &[TABLE, "host.server.table.dummies.entries=9"], "host.server.table.dummies.every", ["0 s", "1 s"]),
+
+    ("link.ends", &[], "link.wire.ends", ["[\"client\", \"server\"]", "[\"server\", \"client\"]"]),
+    ("link.rate", &[], "link.wire.rate", ["1 Mb/s", "2 Mb/s"]),
+    ("link.delay", &[], "link.wire.delay", ["1 ms", "10 ms"]),
+    ("link.queue", &[], "link.wire.queue", ["5 packets", "50 packets"]),
+    ("link.loss", &[], "link.wire.loss", ["0 %", "1 %"]),
+    ("link.loss.nth", &[], "link.wire.loss.nth", ["[3]", "[3, 9]"]),
+    ("link.duplication", &[], "link.wire.duplication", ["0 %", "1 %"]),
+    ("link.duplication.nth", &[], "link.wire.duplication.nth", ["[3]", "[3, 9]"]),
+    ("link.reordering.nth", &["link.wire.lateness=30 ms"], "link.wire.reordering.nth", ["[3]", "[13, 19]"]),
+    ("link.reordering", &["link.wire.lateness=30 ms"], "link.wire.reordering", ["0 %", "2 %"]),
+    ("link.lateness", &["link.wire.reordering=2 %"], "link.wire.lateness", ["1 ms", "30 ms"]),
+    ("link.overhead", &[], "link.wire.overhead", ["0 B", "38 B"]),
+    ("link.back", &[], "link.wire.back", ["{}", "{ delay = \"20 ms\" }"]),
+
+    ("red.limit", &[CROWD, RED], "link.wire.queue.red.limit", ["16 packets", "60 packets"]),
+    ("red.min_threshold", &[CROWD, RED], "link.wire.queue.red.min_threshold", ["1 packet", "10 packets"]),
+    ("red.max_threshold", &[CROWD, RED], "link.wire.queue.red.max_threshold", ["6 packets", "25 packets"]),
+    ("red.max_probability", &[CROWD, RED], "link.wire.queue.red.max_probability", ["1 %", "20 %"]),
+    ("red.weight", &[CROWD, RED], "link.wire.queue.red.weight", ["0.1 %", "10 %"]),
+    ("red.beyond_max", &[CROWD, RED, "link.wire.queue.red.max_threshold=6 packets"], "link.wire.queue.red.beyond_max", ["drop-all", "gentle"]),
+    ("red.mean_packet", &[CROWD, RED], "link.wire.queue.red.mean_packet", ["100 B", "1500 B"]),
+
+    ("application.kind", &["application.web={ client = \"client\", server = \"server\" }"], "application.web", [
+        r#"{ kind = "bulk", client = "client", server = "server", file = "6 KB" }"#,
+        r#"{ kind = "arrivals", client = "client", server = "server", interarrival = "1 s", response = "6 KB" }"#,
+    ]),
+    ("application.client", &["host.other={ tcp = \"sunos-4.1\" }", "link.second={ ends = [\"other\", \"server\"] }"], "application.web.client",
+        ["client", "other"]),
+    ("application.server", &["host.other={ tcp = \"sunos-4.1\" }", "link.second={ ends = [\"other\", \"client\"] }"], "application.web.server",
+        ["server", "other"]),
+    ("application.start", &[], "application.web.start", ["0 s", "7 s"]),
+
+    ("web.users", &[], "application.web.users", ["1", "2"]),
+    ("web.pages", &[], "application.web.pages", ["2", "3"]),
+    ("web.workload", &[], "application.web.workload", ["surge", "mah"]),
+    ("web.workload.gurkan.inline_shape", &[GURKAN], "application.web.workload.gurkan.inline_shape", ["1.1", "1.3"]),
+    ("web.workload.gurkan.small_files", &[GURKAN], "application.web.workload.gurkan.small_files", ["0 %", "50 %"]),
+    ("web.workload.primary", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.primary", ["1 KB", "2 KB"]),
+    ("web.workload.inlines", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.inlines", ["[]", "[\"1 KB\"]"]),
+    ("web.workload.inline", &["application.web.workload={ primary = \"1 KB\", inlines = 2, inline = \"1 KB\" }"], "application.web.workload.inline",
+        ["1 KB", "2 KB"]),
+    ("web.transfer", &[], "application.web.transfer", ["serial", "pipelined"]),
+    ("web.transfer.parallel.connections", &[], "application.web.transfer", ["{ parallel = { connections = 2 } }", "{ parallel = { connections = 6 } }"]),
+    ("web.transfer.segment-filled.segment", &[], "application.web.transfer",
+        ["{ segment-filled = { segment = \"536 B\" } }", "{ segment-filled = { segment = \"1460 B\" } }"]),
+    ("web.connections", &[], "application.web.connections", ["per-document", "kept"]),
+    ("web.request", &[], "application.web.request", ["100 B", "1000 B"]),
+    ("web.response_head", &[], "application.web.response_head", ["0 B", "300 B"]),
+    ("web.think", &[], "application.web.think", ["1 s", "2 s"]),
+    ("web.think_scope", &[], "application.web.think_scope", ["document", "file"]),
+    ("web.client_delay", &[], "application.web.client_delay", ["0 s", "5 ms"]),
+    ("web.open_gap", &[PARALLEL], "application.web.open_gap", ["0 s", "5 ms"]),
+    ("web.behaviour", &[], "application.web.behaviour", ["fixed", "paper-1996"]),
+    ("web.parse", &[GET_WEB], "application.web.parse", ["0 s", "5 ms"]),
+    ("web.cached", &[], "application.web.cached", ["0 %", "50 %"]),
+    ("web.closer", &[], "application.web.closer", ["client", "server"]),
+    ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
+
+    ("bulk.clients", &[BULK], "application.web.clients", ["1", "2"]),
+    ("bulk.request", &[BULK], "application.web.request", ["100 B", "1000 B"]),
+    ("bulk.file", &[BULK], "application.web.file", ["30 KB", "60 KB"]),
+    ("bulk.files", &[BULK], "application.web.files", ["2", "3"]),
+    ("bulk.pause", &[BULK], "application.web.pause", ["0 s", "1 s"]),
+    ("bulk.sender", &[BULK], "application.web.sender", ["server", "client"]),
+    ("bulk.behaviour", &[BULK], "application.web.behaviour", ["fixed", "paper-1996"]),
+
+    ("arrivals.interarrival", &[ARRIVALS], "application.web.interarrival", ["1 s", "2 s"]),
+    ("arrivals.request", &[ARRIVALS], "application.web.request", ["100 B", "1000 B"]),
+    ("arrivals.response", &[ARRIVALS], "application.web.response", ["1 KB", "2 KB"]),
+    ("arrivals.hold", &[ARRIVALS], "application.web.hold", ["0 s", "1 s"]),
+    ("arrivals.prompt_acks", &[ARRIVALS], "application.web.prompt_acks", ["false", "true"]),
+    ("arrivals.limit", &[ARRIVALS], "application.web.limit", ["2", "3"]),
+
+    ("behaviour.preset", &[], "application.web.behaviour.preset", ["fixed", "paper-1996"]),
+    ("behaviour.head_flush", &["application.web.response_head=200 B"], "application.web.behaviour.head_flush", ["joined", "apart"]),
+    ("behaviour.write_size", &[], "application.web.behaviour.write_size", ["1000 B", "all"]),
+    ("behaviour.nagle", &[IN_CHUNKS, "tcp.hold=nagle"], "application.web.behaviour.nagle", ["on", "off"]),
+    ("behaviour.tail", &[], "application.web.behaviour.tail", ["sent", "corked"]),
+    ("behaviour.send_buffer", &[], "application.web.behaviour.send_buffer", ["4 KiB", "host"]),
+    ("behaviour.keep_alive", &[], "application.web.behaviour.keep_alive", ["never", "{ silent = { idle = \"15 s\" } }"]),
+    ("behaviour.keep_alive.announced.idle", &[KEPT, LONG_THINK], "application.web.behaviour.keep_alive.announced.idle", ["2 s", "15 s"]),
+    ("behaviour.keep_alive.announced.max_requests", &[KEPT, "application.web.behaviour.keep_alive.announced.idle=15s"],
+        "application.web.behaviour.keep_alive.announced.max_requests", ["3", "5"]),
+    ("behaviour.keep_alive.silent.idle", &[KEPT, LONG_THINK], "application.web.behaviour.keep_alive.silent.idle", ["2 s", "15 s"]),
+    ("behaviour.keep_alive.silent.max_requests", &[KEPT, "application.web.behaviour.keep_alive.silent.idle=15s"],
+        "application.web.behaviour.keep_alive.silent.max_requests", ["3", "5"]),
+    ("behaviour.think", &[], "application.web.behaviour.think", ["0 s", "5 ms"]),
+    ("behaviour.think_after_head", &[APART, "application.web.response_head=200 B"], "application.web.behaviour.think_after_head", ["0 s", "5 ms"]),
+    ("behaviour.think_between_writes", &[IN_CHUNKS], "application.web.behaviour.think_between_writes", ["0 s", "5 ms"]),
+    ("behaviour.gather", &[PIPELINED, "link.wire.rate=100 Mb/s", "application.web.behaviour.think=5 ms"], "application.web.behaviour.gather",
+        ["each", "pending"]),
+
+    ("distribution.uniform.from", &[], "application.web.think",
+        ["{ uniform = { from = \"1 s\", to = \"3 s\" } }", "{ uniform = { from = \"2 s\", to = \"3 s\" } }"]),
+    ("distribution.uniform.to", &[], "application.web.think",
+        ["{ uniform = { from = \"1 s\", to = \"2 s\" } }", "{ uniform = { from = \"1 s\", to = \"3 s\" } }"]),
+    ("distribution.exponential.mean", &[], "application.web.think", ["{ exponential = { mean = \"1 s\" } }", "{ exponential = { mean = \"2 s\" } }"]),
+    ("distribution.pareto.least", &[SPAN], "application.web.think.pareto.least", ["1 s", "2 s"]),
+    ("distribution.pareto.shape", &[SPAN], "application.web.think.pareto.shape", ["1", "2"]),
+    ("distribution.pareto.most", &[SPAN], "application.web.think.pareto.most", ["3 s", "5 s"]),
+    ("distribution.pareto.truncation", &[SPAN], "application.web.think.pareto.truncation", ["clip", "conditional"]),
+    ("distribution.pareto.off", &[r#"application.web.workload={ primary = "1 KB", inline = "1 KB",
+        inlines = { pareto = { least = 2, shape = 2, most = 9 } } }"#], "application.web.workload.inlines.pareto.off", ["0", "2"]),
+    ("distribution.weibull.scale", &[WEIBULL], "application.web.think.weibull.scale", ["1 s", "2 s"]),
+    ("distribution.weibull.shape", &[WEIBULL], "application.web.think.weibull.shape", ["1", "2"]),
+    ("distribution.log-normal.mu", &[SIZE], "application.web.workload.inline.log-normal.mu", ["7", "8"]),
+    ("distribution.log-normal.sigma", &[SIZE], "application.web.workload.inline.log-normal.sigma", ["0.5", "1"]),
+    ("distribution.log-normal.most", &[SIZE], "application.web.workload.inline.log-normal.most", ["2 KB", "4 KB"]),
+    ("distribution.log-normal.truncation", &[SIZE], "application.web.workload.inline.log-normal.truncation", ["clip", "conditional"]),
+    ("distribution.mixture.weight", &[SIZE], "application.web.workload.inline", [
+        "{ mixture = [{ weight = 1, size = \"1 KB\" }, { weight = 1, size = \"4 KB\" }] }",
+        "{ mixture = [{ weight = 1, size = \"1 KB\" }, { weight = 9, size = \"4 KB\" }] }",
+    ]),
+    ("distribution.mixture.size", &[SIZE], "application.web.workload.inline", [
+        "{ mixture = [{ weight = 1, size = \"1 KB\" }] }", "{ mixture = [{ weight = 1, size = \"4 KB\" }] }",
+    ]),
+];
+
+const SPAN: &str = r#"application.web.think={ pareto = { least = "1 s", shape = 1, most = "9 s",
+    truncation = "clip" } }"#;
+const WEIBULL: &str = r#"application.web.think={ weibull = { scale = "1 s", shape = 2 } }"#;
+const GURKAN: &str =
+    r#"application.web.workload={ gurkan = { small_files = "0 %", inline_shape = 1 } }"#;
+const SIZE: &str = r#"application.web.workload={ primary = "1 KB", inlines = 3,
+    inline = { log-normal = { mu = 7, sigma = 1, most = "3 KB", truncation = "clip" } } }"#;
+
+#[test]
+fn every_documented_key_is_tried_or_has_a_reason() {
+    let documented = documented();
+    assert!(documented.len() >= 140, "{} keys", documented.len());
+    let tried = EFFECTS.iter().map(|(key, ..)| *key);
+    let known = tried.chain(WITHOUT_EFFECT.iter().map(|(key, _)| *key));
+    let mut seen = BTreeSet::new();
+    for key in known {
+        assert!(documented.contains(key), "{key} is not in docs/experiments.md");
+        assert!(seen.insert(key.to_owned()), "{key} stands here twice");
+    }
+    let missing: Vec<_> = documented.difference(&seen).collect();
+    assert!(missing.is_empty(), "documented, and nobody shows that they do something: {missing:?}");
+}
+
+#[test]
+fn every_documented_key_changes_a_measure() {
+    let (todo, failures) = (Mutex::new(EFFECTS.iter()), Mutex::new(Vec::new()));
+    let next = || todo.lock().expect("nobody panics with it").next();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(effect) = next() {
+                    if let Err(failure) = changes_a_measure(effect) {
+                        failures.lock().expect("nobody panics with it").push(failure);
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("nobody panics with it");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn changes_a_measure((key, needs, path, values): &Effect) -> Result<(), String> {
+    let [one, other] = values.map(|value| measures(needs, &format!("{path}={value}")));
+    let (one, other) = (
+        one.map_err(|error| format!("{key}: {error}"))?,
+        other.map_err(|error| format!("{key}: {error}"))?,
+    );
+    if one == other { Err(format!("{key}: {values:?} measure the same")) } else { Ok(()) }
+}
+
+/// All measures but those of the work that a run takes.
+fn measures(needs: &[&str], setting: &str) -> Result<BTreeMap<String, f64>, String> {
+    let base = Experiment::parse("base.toml", BASE).map_err(|error| error.to_string())?;
+    let settings = needs.iter().copied().chain([setting]);
+    let experiment = base.with_all_set(settings).map_err(|error| error.to_string())?;
+    let rows = run_all(&experiment, &Options::default(), &mut |_| {});
+    let mut measures = rows.map_err(|error| error.to_string())?.remove(0).measures;
+    measures.retain(|name, _| !name.starts_with("work."));
+    Ok(measures)
+}
+
+/// The keys of all tables, and those in the braces of their values: `web.transfer.parallel.connections`.
+fn documented() -> BTreeSet<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiments.md");
+    let text = fs::read_to_string(path).expect("the repository has it");
+    let mut keys = BTreeSet::new();
+    let (mut section, mut scope) = ("", None);
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            section = heading;
+        }
+        let Some(row) = line.strip_prefix("| ") else {
+            scope = None;
+            continue;
+        };
+        let cells: Vec<&str> = row.split(" | ").collect();
+        match &scope {
+            None => scope = Some(scope_of(cells[0], section)),
+            Some(Some(scope)) if !cells[0].starts_with("---") => add(&mut keys, scope, &cells),
+            Some(_) => {}
+        }
+    }
+    keys
+}
+
+/// What the keys of a table belong to, by its first head; none if it has no keys.
+fn scope_of(head: &str, section: &str) -> Option<&'static str> {
+    let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
+    let scopes = ["table", "red", "web", "bulk", "arrivals", "behaviour"];
+    if let Some(of) = of {
+        let found = scopes.into_iter().find(|scope| *scope == of);
+        return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));
+    }
+    match (head, section) {
+        ("key of all kinds", _) => Some("application"),
+        ("distribution", _) => Some("distribution"),
+        ("key", "Top level") => Some(""),
+        ("key", section) => Some(
+            ["tcp", "host", "link"]
+                .into_iter()
+                .find(|scope| section.starts_with(&format!("`[{scope}")))
+                .unwrap_or_else(|| panic!("no scope for {section}")),
+        ),
+        _ => None,
+    }
+}
+
+fn add(keys: &mut BTreeSet<String>, scope: &str, cells: &[&str]) {
+    if scope == "distribution" {
+        let name = cells[0].trim_start_matches("`{ ").split(' ').next().unwrap_or_default();
+        in_braces(keys, scope, cells[0]);
+        // Numbers have a parameter that sizes have not.
+        in_braces(keys, &format!("{scope}.{name}"), &cells[1..].join(" "));
+        return;
+    }
+    for name in code(cells[0]).filter(|name| !name.starts_with('[')) {
+        let key = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
+        in_braces(keys, &key, cells[1]);
+        keys.insert(key);
+    }
+}
+
+/// The pieces of a text that stand in backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The keys of `{ a = { b, c } }`: a.b and a.c.
+fn in_braces(keys: &mut BTreeSet<String>, above: &str, text: &str) {
+    for piece in code(text).filter(|piece| piece.starts_with('{')) {
+        let (mut path, mut last) = (vec![above.to_owned()], String::new());
+        for token in tokens(piece) {
+            match token {
+                "{" => {
+                    if !last.is_empty() {
+                        path.push(std::mem::take(&mut last));
+                    }
+                }
+                "}" | "," => {
+                    if !last.is_empty() {
+                        keys.insert(format!("{}.{last}", path.join(".")));
+                    }
+                    last.clear();
+                    if token == "}" && path.len() > 1 {
+                        path.pop();
+                    }
+                }
+                word => word.clone_into(&mut last),
+            }
+        }
+    }
+}
+
+/// Braces, commas and names; the values of an example are left out.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let length = match first {
+            '{' | '}' | ',' => 1,
+            '"' => 2 + rest[1..].find('"').unwrap_or(0),
+            c if c.is_ascii_alphabetic() => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        if matches!(first, '{' | '}' | ',') || first.is_ascii_alphabetic() {
+            tokens.push(token);
+        }
+        rest = after;
+    }
+    tokens
+}

@@ -1,0 +1,136 @@
+//! Persistent connections: how many requests a server answers on one, how long it waits for the next one,
+//! and what a client makes of that.
+//!
+//! A server says in its last response that it closes (RFC 9112, section 9.6), so a client that waits for
+//! each response loses nothing. It loses what it sent behind that request, and a request that crosses the
+//! FIN of a server which has waited long enough: both are sent again on another connection (section
+//! 9.3.1), for all requests here are idempotent.
+//!
+//! Not here: a limit on how long a request may take to arrive, which servers have too.
+
+use std::time::Duration;
+
+use ackwise_http::behaviour::KeepAlivePolicy;
+use ackwise_tcp::Instant;
+
+use super::{Event, START, World, client::Repeat};
+use crate::{
+    connection::{Closing, Connection},
+    observe::{Observer, Side},
+    scenario::{ApplicationKind, Bulk, BulkSender},
+};
+
+/// The end of the time that a server has announced to wait: a request that a client sends then may cross
+/// the FIN, so it sends none. As in Node.js (`agentKeepAliveTimeoutBuffer`, 1,000 ms); half of the time
+/// if there is less (our choice).
+const MARGIN: Duration = Duration::from_secs(1);
+
+impl<O: Observer> World<'_, O> {
+    /// The policy of a connection's server; `None` where the client alone decides, because it sends
+    /// without a request or closes after its only response.
+    fn keep_alive(&self, application: u32) -> Option<KeepAlivePolicy> {
+        match &self.scenario.applications[application as usize].kind {
+            ApplicationKind::Web(web) => Some(web.behaviour.keep_alive),
+            ApplicationKind::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
+                Some(behaviour.keep_alive)
+            }
+            ApplicationKind::Bulk(_) | ApplicationKind::Arrivals(_) => None,
+        }
+    }
+
+    /// How many requests a server still answers on a connection.
+    pub(super) fn requests_left(&self, connection: &Connection) -> usize {
+        let policy = self.keep_alive(connection.application);
+        let most = policy.and_then(KeepAlivePolicy::max_requests);
+        most.map_or(usize::MAX, |most| (most.get() - connection.server.answers) as usize)
+    }
+
+    /// The response that the server has begun is the connection's last one, and says so.
+    pub(super) fn announce_close(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        connection.server.closing = Closing::Announced;
+        let last = connection.server.begun as usize - 1;
+        connection.exchanges[last].closes = true;
+    }
+
+    /// The server has answered all that it was asked, and waits for another request.
+    pub(super) fn server_idles(&mut self, place: u32) {
+        let connection = &self.connections[place as usize];
+        let server = &connection.server;
+        let idles = server.closing == Closing::No && server.answers > 0;
+        if !idles || server.idle_until != Instant::FAR_FUTURE || part_of_a_request(connection) {
+            return;
+        }
+        let policy = self.keep_alive(connection.application);
+        let Some(idle) = policy.and_then(KeepAlivePolicy::idle) else { return };
+        let until = self.now + idle;
+        let server = &mut self.connections[place as usize].server;
+        server.idle_until = until;
+        // An event that comes earlier asks again.
+        if until < server.idle_armed && until <= START + self.scenario.duration {
+            server.idle_armed = until;
+            self.queue.push(until, Event::Idle(place));
+        }
+    }
+
+    /// The server may have waited long enough.
+    pub(super) fn connection_has_idled(&mut self, place: u32) {
+        // The connection may be over, and its place another's.
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.server.idle_armed != self.now {
+            return;
+        }
+        connection.server.idle_armed = Instant::FAR_FUTURE;
+        let until = connection.server.idle_until;
+        if until == Instant::FAR_FUTURE {
+            return;
+        }
+        if until > self.now {
+            connection.server.idle_armed = until;
+            self.queue.push(until, Event::Idle(place));
+            return;
+        }
+        connection.server.idle_until = Instant::FAR_FUTURE;
+        if connection.server.closing == Closing::No && !part_of_a_request(connection) {
+            connection.server.closing = Closing::Idled;
+            connection.end_mut(Side::Server).endpoint.close();
+            self.settle(place, Side::Server);
+            self.forget_if_over(place);
+        }
+    }
+
+    /// Whether the server has announced to wait for less long than a connection has been idle.
+    pub(super) fn is_stale(&self, place: u32) -> bool {
+        let connection = &self.connections[place as usize];
+        let Some(KeepAlivePolicy::Announced { idle, .. }) = self.keep_alive(connection.application)
+        else {
+            return false;
+        };
+        let idles = connection.exchanges.is_empty() && connection.client.answered <= self.now;
+        let usable = idle.saturating_sub(MARGIN).max(idle / 2);
+        idles && self.now.since(connection.client.answered) >= usable
+    }
+
+    /// The server will send no more.
+    pub(super) fn server_has_closed(&mut self, place: u32) {
+        self.client_looks(place);
+        self.client_lets_go(place);
+        self.connections[place as usize].end_mut(Side::Client).endpoint.close();
+    }
+
+    /// The server has closed a connection, or has said that it will.
+    pub(super) fn client_lets_go(&mut self, place: u32) {
+        let client = &self.connections[place as usize].client;
+        if !client.abandoned {
+            // RFC 9112, section 9.3.1: not again and again, if connections never carry a response.
+            let proven = client.answered != Instant::FAR_FUTURE;
+            self.client_loses(place, if proven { Repeat::AtOnce } else { Repeat::AfterPause });
+        }
+    }
+}
+
+/// Whether some bytes of a request have arrived that are not answered.
+fn part_of_a_request(connection: &Connection) -> bool {
+    let received = connection.end(Side::Server).endpoint.received();
+    received > connection.server.answered_to
+}
