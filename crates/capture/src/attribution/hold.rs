@@ -226,9 +226,13 @@ impl Facts {
 
     /// Nagle's algorithm held it: in RFC 896 and BSD until everything is acknowledged, in Minshall's
     /// variant and Linux until the last small segment is.
-    pub(super) fn may_be_held_by_nagle(&self) -> bool {
-        self.nagle != NagleHabit::Off
-            && self.is_small()
+    fn may_be_held_by_nagle(&self) -> bool {
+        self.nagle != NagleHabit::Off && self.nagle_would_hold()
+    }
+
+    /// As that, if the sender uses the algorithm.
+    pub(super) fn nagle_would_hold(&self) -> bool {
+        self.is_small()
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

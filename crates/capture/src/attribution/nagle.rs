@@ -68,6 +68,7 @@ impl NagleRecord {
         if self.prompt.max(self.late) == Self::REMEMBERED {
             self.prompt /= 2;
             self.late /= 2;
+            self.despite /= 2;
         }
     }
 
@@ -118,6 +119,18 @@ mod tests {
         assert_eq!(record.habit(), NagleHabit::Holds);
         record.note_despite();
         assert_eq!(record.habit(), NagleHabit::Off);
+    }
+
+    #[test]
+    fn two_loss_probes_are_not_held_against_it_for_ever() {
+        let mut record = NagleRecord::default();
+        record.note_despite();
+        record.note_despite();
+        assert_eq!(record.habit(), NagleHabit::Off);
+        for _ in 0..64 {
+            record.note_after_ack(Nanos::from_micros(14), IMMEDIATE);
+        }
+        assert_eq!(record.habit(), NagleHabit::Holds);
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Sender {
         let hold = Hold::from_facts(&facts);
         if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
             && last.pushed
-            && facts.may_be_held_by_nagle()
+            && facts.nagle_would_hold()
         {
             // While the link is busy, no program's delay is seen.
             let since_link = Nanos::between(self.bottleneck.free_at(), sent);
