@@ -5,7 +5,7 @@ mod events;
 use std::{collections::VecDeque, net::SocketAddr, ops::Range};
 
 use ackwise_cause::{Direction, Party};
-use ackwise_tcp::{Instant, Segment};
+use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{
     closed::{Closed, Swap},
@@ -42,6 +42,8 @@ pub(crate) struct ObservedConnection {
     flow_control: [FlowControl; 2],
     /// Times before data of the server that was sent again.
     unsettled: Vec<Gap>,
+    /// The client's initial sequence number, if its SYN was seen.
+    initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
     exchanges: u32,
     closed_first: Option<Party>,
@@ -69,6 +71,7 @@ impl ObservedConnection {
             protocol: None,
             flow_control: Default::default(),
             unsettled: Vec::new(),
+            initial: None,
             lingering: None,
             exchanges: 0,
             closed_first: None,
@@ -99,14 +102,19 @@ impl ObservedConnection {
         self.ends.is_over()
     }
 
-    /// Whether this SYN begins another connection between the same ports.
+    /// Whether this SYN begins another connection between the same ports: a client that sends another
+    /// initial sequence number has forgotten the old connection, whatever ended it.
     pub(crate) fn is_reused_by(&self, segment: &Segment) -> bool {
-        segment.flags.syn && segment.ack.is_none() && self.ends.is_closing()
+        let other = self.initial.is_some_and(|initial| initial != segment.seq);
+        begins(segment) && (other || self.ends.is_closing())
     }
 
     /// Takes a segment that was captured.
     pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
+        if begins(&seen.segment) {
+            self.initial = Some(seen.segment.seq);
+        }
         let Some(warm_up) = &mut self.warm_up else { return self.judge(seen, results) };
         if warm_up.add(seen, direction) {
             self.begin(results);
@@ -346,4 +354,9 @@ pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piec
         }
         Piece::Gap(Range { start, end }) => conversation.handle_gap(direction, start, end),
     }
+}
+
+/// A SYN without ACK.
+const fn begins(segment: &Segment) -> bool {
+    segment.flags.syn && segment.ack.is_none()
 }

@@ -439,3 +439,43 @@ fn what_fills_a_hole_later_was_sent_again() {
         "#,
     );
 }
+
+#[test]
+fn another_connection_between_the_same_ports_is_no_retransmission() {
+    let streams = Streams::of_bodies(&[500]);
+    let capture = r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41   < ack 100
+        10000000    > syn anew
+        10000020    < syn
+        10000020.1  > ack 0
+        10000020.2  > 0:100 psh ack 0
+        10000041    < 0:600 psh ack 100
+        10000041.1  > ack 600
+        "#;
+    let analysis = streams.seen_as(capture);
+    let statuses: Vec<_> = analysis.exchanges.iter().map(|it| it.status).collect();
+    assert_eq!(statuses, [None, Some(200)]);
+    let millis: Vec<_> = analysis.exchanges.iter().map(|it| it.duration.as_millis()).collect();
+    assert_eq!(millis, [41, 41]);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_begins_no_other_connection() {
+    let analysis = Streams::of_bodies(&[500]).seen_as(
+        r#"
+        0       > syn
+        1000    > syn
+        1020    < syn
+        1020.1  > ack 0
+        1020.2  > 0:100 psh ack 0
+        1041    < 0:600 psh ack 100
+        1041.1  > ack 600
+        "#,
+    );
+    assert_eq!(analysis.exchanges.len(), 1);
+    assert_eq!(analysis.exchanges[0].duration.as_millis(), 1041);
+}

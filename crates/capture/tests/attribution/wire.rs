@@ -8,7 +8,8 @@
 //!
 //! Milliseconds, `>` to the server or `<` to the client, the data by its positions in the stream, what
 //! is acknowledged of the other stream, the receive window in bytes. `syn`, `fin`, `rst` and `psh` are
-//! flags; `old` is a SYN that does not offer SACK. Streams hold messages and are as long as they need
+//! flags; `old` is a SYN that does not offer SACK, `anew` one that begins another connection between the
+//! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
 
 use std::time::Duration;
@@ -76,6 +77,7 @@ impl Streams {
                     (options.mss, options.sack_permitted) = (Some(1_460), true);
                 }
                 "old" => options.sack_permitted = false,
+                "anew" => capture.connections += 1,
                 "fin" => flags.fin = true,
                 "rst" => flags.rst = true,
                 "psh" => flags.psh = true,
@@ -93,7 +95,7 @@ impl Streams {
         let stream = if to_server { &self.client } else { &self.server };
         let at = Instant::EPOCH + Duration::from_secs_f64(millis / 1_000.0);
         let mut segment = Segment { flags, window, options, ..Segment::default() };
-        let other = if to_server { ISNS[1] } else { ISNS[0] };
+        let other = capture.isns()[usize::from(to_server)];
         segment.ack = ack.map(|it| SeqNumber(other + 1 + it));
         if data.len() <= MSS {
             return capture.see(at, to_server, segment, data.start, &stream[data]);
@@ -112,12 +114,19 @@ impl Streams {
 struct Capture {
     analyser: Analyser,
     packets: u64,
+    /// Connections before this one.
+    connections: u32,
 }
 
 impl Capture {
+    /// Those of the client and the server.
+    fn isns(&self) -> [u32; 2] {
+        ISNS.map(|isn| isn + self.connections * 1_000_000)
+    }
+
     fn see(&mut self, at: Instant, to_server: bool, segment: Segment, start: usize, data: &[u8]) {
         self.packets += 1;
-        let isn = if to_server { ISNS[0] } else { ISNS[1] };
+        let isn = self.isns()[usize::from(!to_server)];
         let position = u32::try_from(start).unwrap() + u32::from(!segment.flags.syn);
         let ends = ["10.0.0.1:50000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
         let [source, destination] = if to_server { ends } else { [ends[1], ends[0]] };
