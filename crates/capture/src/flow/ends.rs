@@ -196,9 +196,13 @@ impl Ends {
         };
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
+        let new = novelty != Novelty::Again;
+        // The server had it: whatever made the client send it again delayed nothing.
+        if direction == Direction::ToServer && !new && bytes.end <= half.stream.acked() {
+            return Some(Data { bytes, gap: None, repairs: false, new });
+        }
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
-        let new = novelty != Novelty::Again;
         let answers = self.last_data.replace(direction) != Some(direction);
         let seen_data =
             SeenData { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new, answers };

@@ -479,3 +479,27 @@ fn a_syn_that_is_sent_again_begins_no_other_connection() {
     assert_eq!(analysis.exchanges.len(), 1);
     assert_eq!(analysis.exchanges[0].duration.as_millis(), 1041);
 }
+
+#[test]
+fn a_request_that_is_sent_again_after_it_was_acknowledged_lost_nothing() {
+    shows(
+        &Streams::of_bodies(&[500]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21   < ack 100
+        35   > 0:100 psh ack 0
+        80   < 0:600 psh ack 100
+        100  > ack 600
+        "#,
+        r#"
+        handshake to-server 10.100 (1, 10.100) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.025 (1, 10.025) high: 4
+        server-think to-client 59.750 (1, 59.750) high: 4 7
+        propagation to-client 0.025 (1, 0.025) high: 7
+        "#,
+    );
+}
