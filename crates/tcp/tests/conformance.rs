@@ -171,8 +171,15 @@ shown_by! {
     }
     fn linux_counts_what_is_delivered() {
         "sack/linux_counts_sacked_bytes_once"
+        "sack/what_was_sacked_counts_once_over_a_timeout"
+        "sack/what_a_peer_discards_counts_when_it_is_delivered_again"
+        "path_mtu/what_was_sacked_counts_once_after_a_report"
         "recovery/linux_opens_the_window_by_all_that_an_ack_covers"
+    }
+    fn linux_reduces_the_window_once() {
         "recovery/linux_reduces_the_window_not_the_flight"
+        "recovery/linux_reduces_once_for_one_window"
+        "recovery/cubic_without_sack_takes_no_inflated_window"
     }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {
