@@ -210,6 +210,9 @@ shown_by! {
     fn a_smaller_path_mtu_is_learnt() {
         "path_mtu/smaller_segments_leave_one_first"
         "path_mtu/a_report_during_recovery_starts_again"
+        "path_mtu/a_report_during_fast_recovery_keeps_ssthresh"
+        "path_mtu/a_limit_on_an_open_connection_is_a_report"
+        "path_mtu/a_limit_with_nothing_in_flight_keeps_the_window"
     }
     fn forged_path_mtus_are_ignored() {
         "path_mtu/only_what_is_in_flight_is_believed"
