@@ -248,4 +248,9 @@ shown_by! {
         "window_scale/more_than_14_counts_as_14"
         "window_scale/windows_count_in_units_of_the_shift_but_never_in_a_syn"
     }
+    fn every_syn_says_the_same() {
+        "window_scale/a_smaller_buffer_keeps_the_shift_of_the_syn"
+        "window_scale/a_larger_buffer_keeps_the_shift_of_the_syn"
+        "window_scale/a_syn_ack_sent_again_says_the_same"
+    }
 }

@@ -347,7 +347,7 @@ impl Endpoint {
         if let Some(shift) = peer_shift.filter(|_| window_scale) {
             self.sender.window_shift = shift;
             self.receiver.scaling = true;
-            self.receiver.window_shift = self.receiver.wanted_shift();
+            self.receiver.window_shift = self.receiver.syn_offer().shift;
         }
         let peer_mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
         let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);

@@ -54,8 +54,8 @@ impl Endpoint {
     }
 
     /// Changes the largest window that is advertised (`SO_RCVBUF`). A smaller one takes back nothing
-    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the SYN has
-    /// announced. The peer learns of it with the next segment.
+    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the first SYN
+    /// has announced, also while the handshake lasts. The peer learns of it with the next segment.
     pub fn set_receive_buffer(&mut self, bytes: u32) {
         self.own_config().receive_buffer = bytes;
         self.receiver.set_buffer(bytes);
