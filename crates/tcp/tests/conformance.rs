@@ -82,6 +82,7 @@ shown_by! {
         "negotiated_close/absent_means_ordinary"
         "negotiated_close/a_promise_that_the_fin_does_not_repeat_is_not_relied_on"
         "negotiated_close/both_open_at_once_and_nothing_is_agreed"
+        "negotiated_close/an_agreement_outlasts_a_later_choice"
     }
     fn who_is_to_wait_does_so_after_a_reset_too() {
         "close_swap/a_peer_that_has_restarted"

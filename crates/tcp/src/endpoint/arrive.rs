@@ -263,9 +263,10 @@ impl Endpoint {
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let received = if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
-        if segment.flags.fin {
-            self.note_fin(segment);
+        let mut received =
+            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
+        if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
+            received = Received::TAKEN;
         }
         if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
             self.take_fin(now);
@@ -308,16 +309,19 @@ impl Endpoint {
     }
 
     /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
-    /// arrived. An ACK leaves at once: nothing can be won by waiting.
-    fn note_fin(&mut self, segment: &Segment) {
+    /// arrived. An ACK leaves at once: nothing can be won by waiting. `false` if it is not believed, or
+    /// known.
+    fn note_fin(&mut self, segment: &Segment) -> bool {
         self.acknowledger.ask(AckReason::Fin);
         self.sender.closing.note_fin(segment);
         let end = self.receiver.position(segment.data_start() + segment.len);
         let end = u64::try_from(end).unwrap_or(0);
         let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
-        if self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end) {
+        let is_new = self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end);
+        if is_new {
             self.receiver.fin = NonZeroU64::new(end);
         }
+        is_new
     }
 
     /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for

@@ -32,8 +32,8 @@ impl Endpoint {
 
     /// Chooses how this connection closes: a socket option, where the policies are the host's.
     ///
-    /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
-    /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
+    /// It counts for a [`close`](Self::close) that is still to come, unless the ends have agreed who waits:
+    /// that is negotiated when the connection opens, so [`ClosePolicy::Negotiated`] changes nothing later.
     pub fn set_close(&mut self, close: ClosePolicy) {
         self.own_config().policies.close = close;
     }
