@@ -45,14 +45,14 @@ impl Endpoint {
             self.recover_on_ack(Acked { bytes, delivered, flight, window_limited, srtt }, now);
         }
         self.restart_retransmission_timer(now);
-        self.tell_of_room(had_room);
+        self.notify_writable(had_room);
         if self.sender.fin && ack == self.sender.end() {
             self.fin_acknowledged(now);
         }
     }
 
-    /// The application hears of room in the send buffer, unless it `had_room` before.
-    pub(super) fn tell_of_room(&mut self, had_room: bool) {
+    /// Tells the application that the send buffer has room, unless it `had_room` before.
+    pub(super) fn notify_writable(&mut self, had_room: bool) {
         if !had_room && self.sender.has_room(self.config.send_buffer) {
             self.events.push(Event::Writable);
         }

@@ -26,31 +26,32 @@ pub fn refuse(segment: &Segment) -> Option<Segment> {
     Some(reset.segment())
 }
 
-/// What a segment without a connection asks of a listener.
+/// What a listener does with a segment that belongs to no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Knock {
-    /// A connection.
+pub enum ListenDecision {
+    /// It opens a connection.
     Opens,
-    /// Nothing: it belongs to a connection that is gone, and [`refuse`] has the answer.
+    /// It answers with an RST, because that connection is gone: [`refuse`] returns the RST.
     Refused,
-    /// Nothing, and there is no answer.
+    /// It does not answer.
     Dropped(DropReason),
 }
 
-/// What a segment without a connection asks of a listener (RFC 9293, section 3.10.7.2).
+/// Decides what a listener does with a segment that belongs to no connection (RFC 9293, section
+/// 3.10.7.2).
 ///
 /// Without RST, ACK and SYN: "This should not be reached. Drop the segment and return." No RST: that is
 /// for ports without a listener.
 #[must_use]
-pub const fn knock(segment: &Segment) -> Knock {
+pub const fn classify_for_listener(segment: &Segment) -> ListenDecision {
     if segment.flags.rst {
-        Knock::Dropped(DropReason::UnacceptableReset)
+        ListenDecision::Dropped(DropReason::UnacceptableReset)
     } else if segment.ack.is_some() {
-        Knock::Refused
+        ListenDecision::Refused
     } else if segment.flags.syn {
-        Knock::Opens
+        ListenDecision::Opens
     } else {
-        Knock::Dropped(DropReason::NotASyn)
+        ListenDecision::Dropped(DropReason::NotASyn)
     }
 }
 
@@ -78,18 +79,18 @@ impl Endpoint {
     }
 
     fn arrive_in_listen(&mut self, segment: &Segment, now: Instant) -> Received {
-        match knock(segment) {
-            Knock::Opens => {
+        match classify_for_listener(segment) {
+            ListenDecision::Opens => {
                 self.take_syn(segment, now);
                 self.step(Input::Syn);
                 self.timers.last_send = now;
                 Received::TAKEN
             }
-            Knock::Refused => {
+            ListenDecision::Refused => {
                 self.pending_reset = reset_for(segment);
                 Received::Dropped(DropReason::UnacceptableAck)
             }
-            Knock::Dropped(reason) => Received::Dropped(reason),
+            ListenDecision::Dropped(reason) => Received::Dropped(reason),
         }
     }
 

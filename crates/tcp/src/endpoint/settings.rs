@@ -50,7 +50,7 @@ impl Endpoint {
         self.begin_call();
         let had_room = self.sender.has_room(self.config.send_buffer);
         self.own_config().send_buffer = bytes;
-        self.tell_of_room(had_room);
+        self.notify_writable(had_room);
     }
 
     /// Changes the largest window that is advertised (`SO_RCVBUF`). A smaller one takes back nothing
