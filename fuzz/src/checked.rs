@@ -1,11 +1,19 @@
 //! An endpoint with its invariants: whatever is done to it, it is drained and looked at afterwards.
 
-use ackwise_tcp::{Config, Endpoint, Event, Instant, Segment, SeqNumber, State, Transmit};
+use ackwise_tcp::{
+    Config, Endpoint, Event, Instant, Segment, SeqNumber, State, Transmit, WindowShift,
+};
+
+use crate::operation::receive_buffer;
 
 /// An endpoint that is checked after each step.
 pub struct Checked {
     pub endpoint: Endpoint,
     config: Config,
+    /// The largest receive buffer so far: what was advertised once is not taken back.
+    largest_buffer: u32,
+    /// Window and shift of our first SYN.
+    syn: Option<(u16, Option<WindowShift>)>,
     /// RCV.NXT + RCV.WND as last advertised.
     edge: Option<SeqNumber>,
     received: u64,
@@ -28,12 +36,21 @@ impl Checked {
         Self {
             endpoint,
             config,
+            largest_buffer: config.receive_buffer,
+            syn: None,
             edge: None,
             received: 0,
             acknowledged: 0,
             connected: false,
             failed: false,
         }
+    }
+
+    /// Changes the receive buffer to a size that `bytes` chooses.
+    pub fn set_receive_buffer(&mut self, bytes: u32) {
+        let bytes = receive_buffer(bytes);
+        self.largest_buffer = self.largest_buffer.max(bytes);
+        self.endpoint.set_receive_buffer(bytes);
     }
 
     /// Does what a driver owes the endpoint; what leaves goes to `transmit`.
@@ -67,14 +84,14 @@ impl Checked {
             assert!(deadline.at > now, "{deadline:?} at {now:?} asks for the past: {endpoint:?}");
         }
         if endpoint.state() == State::Listen {
-            (self.edge, self.received, self.acknowledged) = (None, 0, 0);
+            (self.syn, self.edge, self.received, self.acknowledged) = (None, None, 0, 0);
         }
         let (received, acknowledged) = (endpoint.received(), endpoint.acknowledged());
         assert!(self.received <= received, "bytes received were taken back: {endpoint:?}");
         assert!(self.acknowledged <= acknowledged, "an ACK was taken back: {endpoint:?}");
         assert!(acknowledged <= endpoint.written(), "more acknowledged than written: {endpoint:?}");
         assert!(endpoint.readable() <= received, "more to read than received: {endpoint:?}");
-        let buffer = u64::from(self.config.receive_buffer);
+        let buffer = u64::from(self.largest_buffer);
         assert!(endpoint.readable() <= buffer, "more to read than fits: {endpoint:?}");
         let held = endpoint.written() - acknowledged;
         assert!(held <= self.config.send_buffer.into(), "more held than fits: {endpoint:?}");
@@ -88,16 +105,30 @@ impl Checked {
         assert!(len <= self.config.mss.into(), "{len} bytes exceed the MSS: {endpoint:?}");
         let end = leaving.offset + u64::from(len);
         assert!(len == 0 || end <= endpoint.written(), "sends what was not written: {leaving:?}");
+        if flags.syn {
+            self.check_syn(&leaving.segment);
+        }
         if let Some(ack) = ack.filter(|_| !flags.rst) {
             self.check_window(ack + u32::from(window));
         }
     }
 
+    /// Every SYN says the same: the peer may take any of them. A SYN-ACK may have no shift after a SYN
+    /// that had one.
+    fn check_syn(&mut self, segment: &Segment) {
+        let Segment { window, options, .. } = segment;
+        let (first_window, first_shift) = *self.syn.get_or_insert((*window, options.window_scale));
+        assert_eq!(*window, first_window, "another window in a SYN: {:?}", self.endpoint);
+        let shift = options.window_scale.or(first_shift);
+        assert_eq!(shift, first_shift, "another shift in a SYN: {:?}", self.endpoint);
+    }
+
     /// RFC 9293, section 3.8.6: "a TCP receiver SHOULD NOT shrink the window, i.e., move the right
-    /// window edge to the left (SHLD-14)". Only for buffers that need no scaling: from outside one
-    /// cannot see whether the peer agreed to it.
+    /// window edge to the left (SHLD-14)". Only if our SYN has no shift: from outside one cannot see
+    /// whether the peer agreed to it.
     fn check_window(&mut self, edge: SeqNumber) {
-        if self.config.receive_buffer > u16::MAX.into() {
+        let shift = self.syn.and_then(|(_, shift)| shift);
+        if shift.is_some_and(|shift| shift != WindowShift::NONE) {
             return;
         }
         if let Some(before) = self.edge {

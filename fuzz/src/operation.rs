@@ -80,6 +80,8 @@ pub enum Operation {
     Hold(End, Hold),
     Ack(End, Ack),
     AcknowledgeNow(End),
+    /// The receive buffer of this end gets another size.
+    ReceiveBuffer(End, u32),
     /// A router reports an MTU to this end, for the segment that lies so far before SND.NXT.
     PathMtu(End, u16, u16),
     /// Time passes, in units of 100 us; timers fire when they are due.
@@ -187,11 +189,16 @@ impl Setup {
         };
         Config {
             mss: self.mss.clamp(100, 9_000),
-            receive_buffer: self.receive_buffer % 200_000 + SMALLEST_BUFFER,
+            receive_buffer: receive_buffer(self.receive_buffer),
             send_buffer: self.send_buffer % 100_000 + 1,
             ..Config::new(policies)
         }
     }
+}
+
+/// A size of a receive buffer: with and without need of a window scale.
+pub fn receive_buffer(bytes: u32) -> u32 {
+    bytes % 200_000 + SMALLEST_BUFFER
 }
 
 /// With less than some segments' room a run takes too many round trips to be worth its time.

@@ -71,6 +71,7 @@ impl World {
                 report_path_mtu(&mut self.end(end).endpoint, mtu, back);
             }
             Operation::AcknowledgeNow(end) => self.end(end).endpoint.acknowledge_now(),
+            Operation::ReceiveBuffer(end, bytes) => self.end(end).set_receive_buffer(bytes),
             Operation::Pass(tenths) => {
                 self.advance(now + Duration::from_micros(100 * u64::from(tenths)));
             }

@@ -62,6 +62,7 @@ fn apply(operation: &Operation, end: &mut Checked, now: Instant) -> Instant {
         Operation::Hold(_, hold) => endpoint.set_hold(hold.policy()),
         Operation::Ack(_, ack) => endpoint.set_ack(ack.policy()),
         Operation::AcknowledgeNow(_) => endpoint.acknowledge_now(),
+        Operation::ReceiveBuffer(_, bytes) => end.set_receive_buffer(bytes),
         Operation::PathMtu(_, mtu, back) => report_path_mtu(endpoint, mtu, back),
         Operation::Pass(tenths) => {
             let later = now + Duration::from_micros(100 * u64::from(tenths));

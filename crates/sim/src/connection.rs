@@ -189,7 +189,7 @@ pub(crate) enum Closing {
 impl Closing {
     /// Whether the server answers no further request. RFC 9112, section 9.6: it "MUST NOT process any
     /// further requests received on that connection". It reads them, so that none is answered by an RST.
-    pub(crate) const fn is_deaf(self) -> bool {
+    pub(crate) const fn ignores_requests(self) -> bool {
         matches!(self, Self::Announced | Self::Idled)
     }
 }

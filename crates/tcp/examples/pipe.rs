@@ -9,7 +9,7 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use ackwise_tcp::{
     Config, Endpoint, Event, Instant, Policies, SeqNumber, State,
-    driver::{Listener, Stream, Welcome},
+    driver::{ListenOutcome, Listener, Stream},
     wire,
 };
 
@@ -76,7 +76,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             while end.inbox.front().is_some_and(|(at, _)| *at <= now) {
                 let Some((_, packet)) = end.inbox.pop_front() else { break };
                 let packet = wire::parse(&packet)?;
-                if end.stream.is_none() && listener.handle_segment(&packet.segment) == Welcome::Open
+                if end.stream.is_none()
+                    && listener.handle_segment(&packet.segment) == ListenOutcome::Open
                 {
                     let endpoint = Endpoint::listen(config.clone(), SeqNumber(5_000));
                     end.stream = Some(Stream::new(endpoint));

@@ -82,6 +82,7 @@ shown_by! {
         "negotiated_close/absent_means_ordinary"
         "negotiated_close/a_promise_that_the_fin_does_not_repeat_is_not_relied_on"
         "negotiated_close/both_open_at_once_and_nothing_is_agreed"
+        "negotiated_close/an_agreement_outlasts_a_later_choice"
     }
     fn who_is_to_wait_does_so_after_a_reset_too() {
         "close_swap/a_peer_that_has_restarted"
@@ -171,8 +172,15 @@ shown_by! {
     }
     fn linux_counts_what_is_delivered() {
         "sack/linux_counts_sacked_bytes_once"
+        "sack/what_was_sacked_counts_once_over_a_timeout"
+        "sack/what_a_peer_discards_counts_when_it_is_delivered_again"
+        "path_mtu/what_was_sacked_counts_once_after_a_report"
         "recovery/linux_opens_the_window_by_all_that_an_ack_covers"
+    }
+    fn linux_reduces_the_window_once() {
         "recovery/linux_reduces_the_window_not_the_flight"
+        "recovery/linux_reduces_once_for_one_window"
+        "recovery/cubic_without_sack_takes_no_inflated_window"
     }
     fn limited_transmit_leaves_ssthresh_alone() { "recovery/limited_transmit" }
     fn new_reno_is_impatient_and_careful() {
@@ -203,6 +211,9 @@ shown_by! {
     fn a_smaller_path_mtu_is_learnt() {
         "path_mtu/smaller_segments_leave_one_first"
         "path_mtu/a_report_during_recovery_starts_again"
+        "path_mtu/a_report_during_fast_recovery_keeps_ssthresh"
+        "path_mtu/a_limit_on_an_open_connection_is_a_report"
+        "path_mtu/a_limit_with_nothing_in_flight_keeps_the_window"
     }
     fn forged_path_mtus_are_ignored() {
         "path_mtu/only_what_is_in_flight_is_believed"
@@ -237,5 +248,10 @@ shown_by! {
         "window_scale/what_rounding_hides_is_still_accepted"
         "window_scale/more_than_14_counts_as_14"
         "window_scale/windows_count_in_units_of_the_shift_but_never_in_a_syn"
+    }
+    fn every_syn_says_the_same() {
+        "window_scale/a_smaller_buffer_keeps_the_shift_of_the_syn"
+        "window_scale/a_larger_buffer_keeps_the_shift_of_the_syn"
+        "window_scale/a_syn_ack_sent_again_says_the_same"
     }
 }

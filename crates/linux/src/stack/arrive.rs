@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ackwise_tcp::{
     DropReason, Endpoint, Instant, Segment, SeqNumber, State,
-    driver::Welcome,
-    endpoint::{Knock, knock, refuse},
+    driver::ListenOutcome,
+    endpoint::{ListenDecision, classify_for_listener, refuse},
     wire::{self, Packet, ParseError, TooBig},
 };
 
@@ -113,15 +113,15 @@ impl TunStack {
             }
             return;
         };
-        if full && knock(segment) == Knock::Opens {
+        if full && classify_for_listener(segment) == ListenDecision::Opens {
             self.link.counters.overflows += 1;
             return;
         }
         match port.listener.handle_segment(segment) {
-            Welcome::Open => self.open_passively(tuple, packet, after, now),
-            Welcome::Reset(reset) => self.reset(tuple, &reset),
-            Welcome::Drop(DropReason::BacklogFull) => self.link.counters.overflows += 1,
-            Welcome::Drop(_) => self.link.counters.dropped += 1,
+            ListenOutcome::Open => self.open_passively(tuple, packet, after, now),
+            ListenOutcome::Reset(reset) => self.reset(tuple, &reset),
+            ListenOutcome::Drop(DropReason::BacklogFull) => self.link.counters.overflows += 1,
+            ListenOutcome::Drop(_) => self.link.counters.dropped += 1,
         }
     }
 

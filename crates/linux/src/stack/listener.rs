@@ -12,7 +12,7 @@ pub struct Listen {
     /// What each of them is created with.
     pub config: Config,
     /// How many may be in the handshake or wait for [`super::TunStack::accept`]; a SYN beyond that is
-    /// dropped, and comes again.
+    /// dropped, and the client retransmits it.
     pub backlog: usize,
     /// Whether their segments are kept.
     pub tap: Tap,

@@ -18,7 +18,15 @@ struct Known {
 
 impl PathMtus {
     /// A router has reported the MTU of the path to `host`.
+    ///
+    /// RFC 1191, section 3: "A host MUST NOT increase its estimate of the Path MTU in response to the
+    /// contents of a Datagram Too Big message": a larger one changes nothing while the other is known,
+    /// not even for how long.
     pub(super) fn learn(&mut self, host: IpAddr, mtu: u32, now: Instant) {
+        let mtu = mtu.max(SMALLEST);
+        if self.known(host, now).is_some_and(|known| known < mtu) {
+            return;
+        }
         if self.hosts.len() >= MOST_HOSTS && !self.hosts.contains_key(&host) {
             let oldest = self.hosts.iter().min_by_key(|(_, known)| known.since);
             if let Some(oldest) = oldest.map(|(host, _)| *host) {
@@ -42,6 +50,10 @@ impl PathMtus {
 /// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after
 /// a Datagram Too Big message"; "twice their minimum values" are recommended.
 const REMEMBERED: Duration = Duration::from_secs(600);
+/// Less than this is remembered as this: one peer could otherwise make the packets of all connections to
+/// its address tiny, also those of others behind the same NAT (Linux `ip_rt_min_pmtu`, 512 + 40). The
+/// connection that the report is about may go lower. For IPv6, an endpoint refuses less than 1,280.
+const SMALLEST: u32 = 552;
 /// Hosts whose path is remembered; the oldest gives way (our choice: 64 KB).
 const MOST_HOSTS: usize = 1024;
 
@@ -67,6 +79,27 @@ mod tests {
         assert_eq!(paths.known(host(2), at(10)), None);
         assert_eq!(paths.known(host(1), at(609)), Some(1_280));
         assert_eq!(paths.known(host(1), at(610)), None);
+    }
+
+    #[test]
+    fn a_later_report_does_not_raise_what_is_remembered() {
+        let mut paths = PathMtus::default();
+        paths.learn(host(1), 1_280, at(0));
+        paths.learn(host(1), 1_400, at(300));
+        assert_eq!(paths.known(host(1), at(599)), Some(1_280));
+        assert_eq!(paths.known(host(1), at(600)), None, "nor keep it for longer");
+        paths.learn(host(1), 1_280, at(700));
+        paths.learn(host(1), 1_400, at(1_300));
+        assert_eq!(paths.known(host(1), at(1_300)), Some(1_400), "the smaller one is forgotten");
+    }
+
+    #[test]
+    fn no_less_than_552_bytes_are_remembered() {
+        let mut paths = PathMtus::default();
+        for (number, mtu, remembered) in [(1, 0, 552), (2, 551, 552), (3, 553, 553)] {
+            paths.learn(host(number), mtu, at(0));
+            assert_eq!(paths.known(host(number), at(0)), Some(remembered));
+        }
     }
 
     #[test]

@@ -139,8 +139,8 @@ impl Collector {
         tally.measures.times.push(document.time);
     }
 
-    /// The run is over for a user or client.
-    pub(crate) fn came(&mut self, application: u32, progress: Progress) {
+    /// Records how far a user or client has come when the run ends.
+    pub(crate) fn record_progress(&mut self, application: u32, progress: Progress) {
         let missing = &mut self.tallies[application as usize].measures.missing;
         missing.users += 1;
         match progress {

@@ -218,7 +218,7 @@ impl<O: Observer> World<'_, O> {
     /// The server closes when it has answered.
     pub(super) fn have_server_close(&mut self, place: u32) {
         let closing = &mut self.connections[place as usize].server.closing;
-        if !closing.is_deaf() {
+        if !closing.ignores_requests() {
             *closing = Closing::AfterAnswer;
         }
     }

@@ -256,13 +256,13 @@ impl<'a, O: Observer> World<'a, O> {
             ..
         } = self;
         for (application, progress) in users.iter().map(User::progress) {
-            collector.came(application, progress);
+            collector.record_progress(application, progress);
         }
         for (application, progress) in bulk_clients.iter().map(|it| it.progress(scenario, now)) {
-            collector.came(application, progress);
+            collector.record_progress(application, progress);
         }
         for (application, progress) in sources.iter().map(Source::progress) {
-            collector.came(application, progress);
+            collector.record_progress(application, progress);
         }
         collector.measures.work.events = events;
         collector.measures.work.trace_hash = trace.value();

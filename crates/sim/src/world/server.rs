@@ -106,7 +106,7 @@ impl<'a, O: Observer> World<'a, O> {
         let received = connection.end(Side::Server).endpoint.received();
         let next = connection.exchanges.get(begun as usize);
         if next.is_none_or(|exchange| exchange.request_end > received)
-            || connection.server.closing.is_deaf()
+            || connection.server.closing.ignores_requests()
         {
             return false;
         }
@@ -195,7 +195,7 @@ impl<'a, O: Observer> World<'a, O> {
     /// The client will send no more.
     pub(super) fn client_has_closed(&mut self, place: u32) {
         let closing = &mut self.connections[place as usize].server.closing;
-        if !closing.is_deaf() {
+        if !closing.ignores_requests() {
             *closing = Closing::PeerGone;
         }
     }

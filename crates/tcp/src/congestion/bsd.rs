@@ -36,4 +36,5 @@ pub(super) fn collapse(window: &mut Window, flight: u32) {
 /// cure, BSD has not.
 pub(super) fn leave_recovery(window: &mut Window) {
     window.congestion = window.congestion.min(window.threshold);
+    window.end_recovery();
 }

@@ -132,9 +132,10 @@ impl Cubic {
 
     /// Section 4.8: after a timeout "K is set to 0, and W_max is set to the congestion window size
     /// at the beginning of the current congestion avoidance stage". ssthresh is held for a segment
-    /// that has expired before (RFC 5681, section 3.1).
+    /// that has expired before (RFC 5681, section 3.1), and during a recovery, which has reduced it for
+    /// the same window of data (Linux `tcp_enter_loss`).
     pub(super) fn on_timeout(&mut self, first: bool) {
-        if first {
+        if first && !self.window.in_recovery() {
             self.remember_window();
             self.window.threshold = self.reduced();
         }

@@ -183,6 +183,26 @@ fn cubic_reduces_by_three_tenths_and_starts_slowly_with_whole_acks() {
     ]);
 }
 
+#[test]
+fn cubic_reduces_once_for_a_recovery_that_ends_with_a_timeout() {
+    // Whether duplicate ACKs inflate cwnd meanwhile makes no difference.
+    for loss in [SackLoss(20_000), Loss(20_000)] {
+        let mut control = start(CongestionPolicy::Cubic, 20_000, HIGH);
+        let mut after = |input| {
+            apply(&mut control, input, Instant::EPOCH);
+            (control.window(), control.threshold())
+        };
+        after(loss);
+        for _ in 0..50 {
+            assert_eq!(after(Duplicate).1, 14_000, "{loss:?}");
+        }
+        assert_eq!(after(Timeout(20_000)), (1_000, 14_000), "{loss:?}");
+        // Cwnd has grown since, when a later segment of the same window times out: that reduces it.
+        assert_eq!(after(Ack(3_000)), (4_000, 14_000), "{loss:?}");
+        assert_eq!(after(Timeout(16_000)), (1_000, 2_800), "{loss:?}");
+    }
+}
+
 fn input() -> impl Strategy<Value = Input> {
     let bytes = || prop_oneof![0u32..5_000, 0u32..200_000, any::<u32>()];
     prop_oneof![

@@ -11,13 +11,22 @@ pub(crate) struct Window {
     pub(super) congestion: u32,
     pub(super) threshold: u32,
     pub(super) mss: u32,
-    /// The recovery goes by the scoreboard, so duplicate ACKs have not inflated cwnd.
-    by_scoreboard: bool,
+    recovery: Recovery,
+}
+
+/// Whether a loss is being repaired, for which ssthresh has been reduced.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Recovery {
+    No,
+    /// Duplicate ACKs inflate cwnd.
+    Inflating,
+    /// By the scoreboard, so cwnd stays.
+    Scoreboard,
 }
 
 impl Window {
     pub(crate) fn new(windows: Windows, mss: u32) -> Self {
-        let mut window = Self { congestion: 0, threshold: 0, mss: 1, by_scoreboard: false };
+        let mut window = Self { congestion: 0, threshold: 0, mss: 1, recovery: Recovery::No };
         window.set_segment_size(mss);
         window.set(windows);
         window
@@ -32,10 +41,19 @@ impl Window {
     pub(super) fn set(&mut self, windows: Windows) {
         self.congestion = windows.congestion.clamp(self.mss, LARGEST);
         self.threshold = windows.threshold.max(self.mss);
+        self.end_recovery();
     }
 
     pub(super) const fn in_slow_start(&self) -> bool {
         self.congestion < self.threshold
+    }
+
+    pub(super) fn in_recovery(&self) -> bool {
+        self.recovery != Recovery::No
+    }
+
+    pub(super) const fn end_recovery(&mut self) {
+        self.recovery = Recovery::No;
     }
 
     /// Whether the window was used, so that it may grow.
@@ -54,7 +72,7 @@ impl Window {
     /// Back to one segment: RFC 5681's loss window.
     pub(super) const fn collapse(&mut self) {
         self.congestion = self.mss;
-        self.by_scoreboard = false;
+        self.end_recovery();
     }
 
     /// RFC 5681, equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
@@ -72,16 +90,17 @@ impl Window {
     /// network, which only the scoreboard counts by itself.
     pub(super) fn enter_recovery(&mut self, threshold: u32, scoreboard: bool) {
         self.threshold = threshold;
-        self.by_scoreboard = scoreboard;
         self.congestion = threshold.clamp(self.mss, LARGEST);
+        self.recovery = Recovery::Scoreboard;
         if !scoreboard {
+            self.recovery = Recovery::Inflating;
             self.grow(3 * self.mss);
         }
     }
 
     /// RFC 5681, section 3.2, step 4: one more segment has left the network.
     pub(super) fn inflate(&mut self) {
-        if !self.by_scoreboard {
+        if self.recovery != Recovery::Scoreboard {
             self.grow(self.mss);
         }
     }
@@ -90,7 +109,7 @@ impl Window {
     /// acknowledged [...] If the partial ACK acknowledges at least one SMSS of new data, then add
     /// back SMSS bytes".
     pub(super) fn deflate_partially(&mut self, bytes: u32) {
-        if self.by_scoreboard {
+        if self.recovery == Recovery::Scoreboard {
             return;
         }
         self.congestion = self.congestion.saturating_sub(bytes).max(self.mss);
@@ -102,10 +121,10 @@ impl Window {
     /// RFC 6582, section 3.2, step 3, option 1: "Set cwnd to min (ssthresh, max(FlightSize, SMSS) +
     /// SMSS)", which avoids a burst. RFC 6675 leaves cwnd at ssthresh, where it is.
     pub(super) fn leave_recovery(&mut self, flight: u32) {
-        if !self.by_scoreboard {
+        if self.recovery != Recovery::Scoreboard {
             let without_burst = flight.max(self.mss).saturating_add(self.mss);
             self.congestion = self.threshold.min(without_burst).clamp(self.mss, LARGEST);
         }
-        self.by_scoreboard = false;
+        self.end_recovery();
     }
 }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::{
-    endpoint::{DropReason, Knock, knock, refuse},
+    endpoint::{DropReason, ListenDecision, classify_for_listener, refuse},
     segment::Segment,
 };
 
@@ -19,7 +19,7 @@ pub struct Listener<T> {
 
 /// What becomes of a segment that belongs to no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Welcome {
+pub enum ListenOutcome {
     /// The driver creates an endpoint, hands it the segment, and calls [`Listener::end`] when its
     /// handshake is over.
     Open,
@@ -38,18 +38,18 @@ impl<T> Listener<T> {
     }
 
     /// Decides about a segment that belongs to no connection (RFC 9293, section 3.10.7.2). A SYN
-    /// beyond the backlog is dropped, as if it had been lost: it comes again.
-    pub fn handle_segment(&mut self, segment: &Segment) -> Welcome {
-        match knock(segment) {
-            Knock::Opens if self.has_room() => {
+    /// beyond the backlog is dropped, and the client retransmits it.
+    pub fn handle_segment(&mut self, segment: &Segment) -> ListenOutcome {
+        match classify_for_listener(segment) {
+            ListenDecision::Opens if self.has_room() => {
                 self.embryonic += 1;
-                Welcome::Open
+                ListenOutcome::Open
             }
-            Knock::Opens => Welcome::Drop(DropReason::BacklogFull),
-            Knock::Dropped(reason) => Welcome::Drop(reason),
-            Knock::Refused => match refuse(segment) {
-                Some(reset) => Welcome::Reset(reset),
-                None => Welcome::Drop(DropReason::UnacceptableReset),
+            ListenDecision::Opens => ListenOutcome::Drop(DropReason::BacklogFull),
+            ListenDecision::Dropped(reason) => ListenOutcome::Drop(reason),
+            ListenDecision::Refused => match refuse(segment) {
+                Some(reset) => ListenOutcome::Reset(reset),
+                None => ListenOutcome::Drop(DropReason::UnacceptableReset),
             },
         }
     }
@@ -79,16 +79,16 @@ mod tests {
     fn a_backlog_counts_handshakes_and_who_was_not_accepted() {
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };
         let mut listener = Listener::new(2);
-        assert_eq!(listener.handle_segment(&syn), Welcome::Open);
-        assert_eq!(listener.handle_segment(&syn), Welcome::Open);
-        let full = Welcome::Drop(DropReason::BacklogFull);
+        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
+        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
+        let full = ListenOutcome::Drop(DropReason::BacklogFull);
         assert_eq!(listener.handle_segment(&syn), full);
         listener.end(Some('a'));
         assert_eq!(listener.handle_segment(&syn), full, "it waits to be accepted");
         listener.end(None);
-        assert_eq!(listener.handle_segment(&syn), Welcome::Open, "that handshake failed");
+        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open, "that handshake failed");
         assert_eq!((listener.accept(), listener.accept()), (Some('a'), None));
-        assert_eq!(listener.handle_segment(&syn), Welcome::Open);
+        assert_eq!(listener.handle_segment(&syn), ListenOutcome::Open);
     }
 
     #[test]
@@ -96,10 +96,10 @@ mod tests {
         let mut listener = Listener::<()>::new(1);
         let ack = Segment { ack: Some(SeqNumber(7)), ..Segment::default() };
         let reset = Segment { seq: SeqNumber(7), flags: Flags::RST, ..Segment::default() };
-        assert_eq!(listener.handle_segment(&ack), Welcome::Reset(reset));
+        assert_eq!(listener.handle_segment(&ack), ListenOutcome::Reset(reset));
         let fin = Segment { flags: Flags::FIN, ..Segment::default() };
-        assert_eq!(listener.handle_segment(&fin), Welcome::Drop(DropReason::NotASyn));
-        let dropped = Welcome::Drop(DropReason::UnacceptableReset);
+        assert_eq!(listener.handle_segment(&fin), ListenOutcome::Drop(DropReason::NotASyn));
+        let dropped = ListenOutcome::Drop(DropReason::UnacceptableReset);
         assert_eq!(listener.handle_segment(&reset), dropped);
         assert!(listener.has_room());
     }

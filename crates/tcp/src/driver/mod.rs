@@ -9,7 +9,7 @@ mod reassembly;
 mod send_buffer;
 mod stream;
 
-pub use listener::{Listener, Welcome};
+pub use listener::{ListenOutcome, Listener};
 pub use reassembly::Reassembly;
 pub use send_buffer::SendBuffer;
 pub use stream::Stream;

@@ -1,6 +1,6 @@
 //! What an acknowledgement means for what we have sent.
 
-use super::{Endpoint, Event, alarm::Alarm, timers::timestamp, usage::Usage};
+use super::{Endpoint, Event, alarm::Alarm, recovery::SackNews, timers::timestamp, usage::Usage};
 use crate::{
     congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
 };
@@ -10,8 +10,7 @@ impl Endpoint {
     /// sent.
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
-        let newly_sacked = self.take_sack(ack, segment);
-        let news = newly_sacked > 0;
+        let SackNews { news, delivered } = self.take_sack(ack, segment);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
             self.answered_probe();
@@ -21,7 +20,7 @@ impl Endpoint {
             self.timers.stalled_since = Alarm::OFF;
         }
         if ack > self.sender.una {
-            self.take_new_ack(ack, newly_sacked, segment, now);
+            self.take_new_ack(ack, delivered, segment, now);
             self.take_news(news);
         } else if self.is_duplicate(ack, segment, window_before, news) {
             self.take_duplicate_ack();
@@ -36,9 +35,7 @@ impl Endpoint {
 
         self.sender.una = ack;
         self.sender.next = self.sender.next.max(ack);
-        let sacked_before = self.recovery.sacked.bytes();
-        self.recovery.sacked.remove_before(ack);
-        let sacked_earlier = sacked_before - self.recovery.sacked.bytes();
+        let sacked_earlier = self.recovery.remove_before(ack);
         self.measure_round_trip(segment, now);
         self.timers.stalled_since = Alarm::OFF;
         if bytes > 0 {
@@ -48,14 +45,14 @@ impl Endpoint {
             self.recover_on_ack(Acked { bytes, delivered, flight, window_limited, srtt }, now);
         }
         self.restart_retransmission_timer(now);
-        self.tell_of_room(had_room);
+        self.notify_writable(had_room);
         if self.sender.fin && ack == self.sender.end() {
             self.fin_acknowledged(now);
         }
     }
 
-    /// The application hears of room in the send buffer, unless it `had_room` before.
-    pub(super) fn tell_of_room(&mut self, had_room: bool) {
+    /// Tells the application that the send buffer has room, unless it `had_room` before.
+    pub(super) fn notify_writable(&mut self, had_room: bool) {
         if !had_room && self.sender.has_room(self.config.send_buffer) {
             self.events.push(Event::Writable);
         }

@@ -26,31 +26,32 @@ pub fn refuse(segment: &Segment) -> Option<Segment> {
     Some(reset.segment())
 }
 
-/// What a segment without a connection asks of a listener.
+/// What a listener does with a segment that belongs to no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Knock {
-    /// A connection.
+pub enum ListenDecision {
+    /// It opens a connection.
     Opens,
-    /// Nothing: it belongs to a connection that is gone, and [`refuse`] has the answer.
+    /// It answers with an RST, because that connection is gone: [`refuse`] returns the RST.
     Refused,
-    /// Nothing, and there is no answer.
+    /// It does not answer.
     Dropped(DropReason),
 }
 
-/// What a segment without a connection asks of a listener (RFC 9293, section 3.10.7.2).
+/// Decides what a listener does with a segment that belongs to no connection (RFC 9293, section
+/// 3.10.7.2).
 ///
 /// Without RST, ACK and SYN: "This should not be reached. Drop the segment and return." No RST: that is
 /// for ports without a listener.
 #[must_use]
-pub const fn knock(segment: &Segment) -> Knock {
+pub const fn classify_for_listener(segment: &Segment) -> ListenDecision {
     if segment.flags.rst {
-        Knock::Dropped(DropReason::UnacceptableReset)
+        ListenDecision::Dropped(DropReason::UnacceptableReset)
     } else if segment.ack.is_some() {
-        Knock::Refused
+        ListenDecision::Refused
     } else if segment.flags.syn {
-        Knock::Opens
+        ListenDecision::Opens
     } else {
-        Knock::Dropped(DropReason::NotASyn)
+        ListenDecision::Dropped(DropReason::NotASyn)
     }
 }
 
@@ -78,18 +79,18 @@ impl Endpoint {
     }
 
     fn arrive_in_listen(&mut self, segment: &Segment, now: Instant) -> Received {
-        match knock(segment) {
-            Knock::Opens => {
+        match classify_for_listener(segment) {
+            ListenDecision::Opens => {
                 self.take_syn(segment, now);
                 self.step(Input::Syn);
                 self.timers.last_send = now;
                 Received::TAKEN
             }
-            Knock::Refused => {
+            ListenDecision::Refused => {
                 self.pending_reset = reset_for(segment);
                 Received::Dropped(DropReason::UnacceptableAck)
             }
-            Knock::Dropped(reason) => Received::Dropped(reason),
+            ListenDecision::Dropped(reason) => Received::Dropped(reason),
         }
     }
 
@@ -263,9 +264,10 @@ impl Endpoint {
         if segment.flags.urg {
             self.events.push(Event::UrgentIgnored);
         }
-        let received = if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
-        if segment.flags.fin {
-            self.note_fin(segment);
+        let mut received =
+            if segment.len > 0 { self.take_data(segment, now) } else { Received::TAKEN };
+        if segment.flags.fin && self.note_fin(segment) && received.placement().is_none() {
+            received = Received::TAKEN;
         }
         if self.receiver.fin.is_some_and(|fin| fin.get() == self.receiver.next) {
             self.take_fin(now);
@@ -308,16 +310,19 @@ impl Endpoint {
     }
 
     /// Remembers where the peer's stream ends, unless that is beyond the window or below what has
-    /// arrived. An ACK leaves at once: nothing can be won by waiting.
-    fn note_fin(&mut self, segment: &Segment) {
+    /// arrived. An ACK leaves at once: nothing can be won by waiting. `false` if it is not believed, or
+    /// known.
+    fn note_fin(&mut self, segment: &Segment) -> bool {
         self.acknowledger.ask(AckReason::Fin);
         self.sender.closing.note_fin(segment);
         let end = self.receiver.position(segment.data_start() + segment.len);
         let end = u64::try_from(end).unwrap_or(0);
         let arrived = self.receiver.out_of_order.end().unwrap_or(self.receiver.next);
-        if self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end) {
+        let is_new = self.receiver.fin.is_none() && (arrived..=self.receiver.edge).contains(&end);
+        if is_new {
             self.receiver.fin = NonZeroU64::new(end);
         }
+        is_new
     }
 
     /// A FIN after the peer's FIN. RFC 9293, section 3.10.7.4, eighth check: "send an acknowledgment for
@@ -347,7 +352,7 @@ impl Endpoint {
         if let Some(shift) = peer_shift.filter(|_| window_scale) {
             self.sender.window_shift = shift;
             self.receiver.scaling = true;
-            self.receiver.window_shift = self.receiver.wanted_shift();
+            self.receiver.window_shift = self.receiver.syn_offer().shift;
         }
         let peer_mss = mss.map_or_else(|| self.ip.default_mss(), |mss| mss.max(MSS_MIN));
         let mss = peer_mss.min(self.config.mss).min(self.sender.path_mss);

@@ -73,9 +73,11 @@ impl Endpoint {
     /// Closes the sending direction: a FIN after all that is written. Receiving goes on.
     pub fn close(&mut self) {
         self.begin_call();
+        // What both ends have agreed on outlasts a policy that was chosen later.
+        let agreed = self.sender.closing.agreed().is_some();
         let input = match self.config.policies.close {
-            ClosePolicy::Swap => Input::CloseSwap,
-            ClosePolicy::Ordinary | ClosePolicy::Negotiated(_) => Input::Close,
+            ClosePolicy::Swap if !agreed => Input::CloseSwap,
+            ClosePolicy::Swap | ClosePolicy::Ordinary | ClosePolicy::Negotiated(_) => Input::Close,
         };
         if self.state.after(input).is_none() {
             return;

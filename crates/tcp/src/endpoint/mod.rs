@@ -48,7 +48,7 @@ mod state;
 mod timers;
 mod usage;
 
-pub use arrive::{Knock, knock, refuse};
+pub use arrive::{ListenDecision, classify_for_listener, refuse};
 pub use config::Config;
 pub use counters::Counters;
 pub use events::Event;

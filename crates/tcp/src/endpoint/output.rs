@@ -315,7 +315,7 @@ impl Endpoint {
         let mut transmit = self.segment(self.sender.iss, Flags::SYN, 0, (0, retransmission), now);
         transmit.segment.options = Options {
             mss: Some(self.config.mss),
-            window_scale: scales.then(|| self.receiver.wanted_shift()),
+            window_scale: scales.then(|| self.receiver.syn_offer().shift),
             sack_permitted: if answering { self.receiver.sack } else { offer.sack },
             timestamps: (if answering { self.receiver.timestamps } else { offer.timestamps })
                 .then(|| self.clock(now)),
@@ -365,7 +365,7 @@ impl Endpoint {
     ) -> Transmit {
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
-            true => self.receiver.window_of_syn(),
+            true => self.receiver.syn_offer().window,
             false => self.receiver.advertise(self.config.policies.ack, self.sender.mss),
         };
         let options = Options {

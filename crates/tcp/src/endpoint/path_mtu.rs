@@ -4,7 +4,7 @@
 //! Not here: looking for a larger MTU later (RFC 1191, section 6.3). A driver that remembers MTUs of
 //! hosts forgets them in time, and later connections try again.
 
-use super::{Endpoint, alarm::Alarm};
+use super::{Endpoint, alarm::Alarm, recovery::Phase};
 use crate::{congestion::Windows, segment::Timestamps, seq::SeqNumber, units::IpVersion};
 
 /// "Fragmentation needed" (RFC 792) or "packet too big" (RFC 4443): a router has dropped a packet of
@@ -45,21 +45,18 @@ impl Endpoint {
         if !in_flight {
             return Err(PathMtuIgnored::NotInFlight);
         }
-        let before = self.sender.mss;
-        self.limit_path_mtu(report.mtu)?;
-        if self.sender.una > 0 && self.sender.mss < before {
-            self.send_smaller();
-        }
-        Ok(())
+        self.limit_path_mtu(report.mtu)
     }
 
     /// Limits segments to packets of `mtu` bytes, IP header included: what a driver remembers of the
-    /// path before the connection begins. A limit never grows.
+    /// path. On an open connection, what is in flight is sent again, as after a report. A limit never
+    /// grows.
     ///
     /// # Errors
     ///
     /// Says why nothing has changed.
     pub fn limit_path_mtu(&mut self, mtu: u32) -> Result<(), PathMtuIgnored> {
+        self.begin_call();
         if self.ip == IpVersion::V6 && mtu < SMALLEST_V6 {
             return Err(PathMtuIgnored::TooSmall);
         }
@@ -71,15 +68,24 @@ impl Endpoint {
         }
         self.sender.path_mss = u16::try_from(mss).unwrap_or(u16::MAX);
         self.sender.mss = mss - overhead;
+        if self.sender.una > 0 {
+            self.congestion.set_segment_size(self.sender.mss);
+            if self.sender.is_outstanding() {
+                self.send_smaller();
+            }
+        }
         Ok(())
     }
 
-    /// Goes back to SND.UNA with smaller segments, in slow start up to the window that there was.
+    /// Goes back to SND.UNA with smaller segments, in slow start up to the window that there was. During
+    /// a recovery, that is the ssthresh of the loss: cwnd may be inflated.
     fn send_smaller(&mut self) {
         let Windows { congestion, threshold } = self.windows();
+        let threshold = match self.recovery.phase {
+            Phase::Fast(_) => threshold,
+            Phase::Open | Phase::GoneBack => threshold.max(congestion),
+        };
         let mss = self.sender.mss;
-        self.congestion.set_segment_size(mss);
-        let threshold = threshold.max(congestion);
         self.congestion.on_restart(Windows { congestion: mss, threshold });
         self.send_again();
         self.timers.retransmission = Alarm::OFF;

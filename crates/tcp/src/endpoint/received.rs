@@ -3,14 +3,15 @@
 /// What became of a segment that has arrived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Received {
-    /// It was taken. Where its data belongs, if it has any that is new.
+    /// It was taken. Where its data belongs, if any is new and kept; without, it was taken for its
+    /// header: its ACK, or a FIN behind data that is not taken.
     Taken(Option<Placement>),
-    /// Nothing of it was taken, or of one with data at most its ACK.
+    /// Nothing of it was taken, or of one with data at most its ACK: neither data nor a FIN.
     Dropped(DropReason),
 }
 
 impl Received {
-    /// A segment whose header is all that was wanted.
+    /// A segment of which only the header was wanted.
     pub(super) const TAKEN: Self = Self::Taken(None);
 
     /// Where its data belongs, if any of it is wanted.

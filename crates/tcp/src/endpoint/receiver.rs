@@ -18,6 +18,8 @@ pub(super) struct Receiver {
     pub(super) edge: u64,
     /// Bytes of the receive buffer.
     buffer: u32,
+    /// What our SYN says, once it says it: the buffer may change, that may not.
+    syn_offer: Option<SynOffer>,
     /// Both offered window scaling.
     pub(super) scaling: bool,
     /// Our window shift (RFC 7323); 0 unless both offered.
@@ -35,6 +37,26 @@ pub(super) struct Receiver {
     /// TS.Recent and when it was taken; valid with `timestamps`.
     pub(super) ts_recent: u32,
     pub(super) ts_recent_at: Instant,
+}
+
+/// What a SYN says of the receive window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SynOffer {
+    /// RFC 7323, section 2.2: "The Window field in a SYN segment MUST NOT be scaled."
+    pub(super) window: u16,
+    /// The smallest shift with which the whole buffer can be offered, if there is one.
+    pub(super) shift: WindowShift,
+}
+
+impl SynOffer {
+    fn of(buffer: u32) -> Self {
+        let fits = |shift: &u8| buffer >> shift <= u32::from(u16::MAX);
+        let shift = (0..WindowShift::MAX.get()).find(fits);
+        Self {
+            window: u16::try_from(buffer).unwrap_or(u16::MAX),
+            shift: shift.map_or(WindowShift::MAX, WindowShift::new),
+        }
+    }
 }
 
 /// Where arriving data begins, against what is here.
@@ -58,6 +80,7 @@ impl Receiver {
             read_end: 1,
             edge: 0,
             buffer,
+            syn_offer: None,
             scaling: false,
             window_shift: WindowShift::NONE,
             out_of_order: RangeSet::NONE,
@@ -79,18 +102,12 @@ impl Receiver {
     pub(super) fn begin(&mut self, irs: SeqNumber) {
         self.irs = irs;
         self.next = 1;
-        self.edge = 1 + u64::from(self.window_of_syn());
+        self.edge = 1 + u64::from(self.syn_offer().window);
     }
 
-    /// RFC 7323, section 2.2: "The Window field in a SYN segment MUST NOT be scaled."
-    pub(super) fn window_of_syn(&self) -> u16 {
-        u16::try_from(self.buffer).unwrap_or(u16::MAX)
-    }
-
-    /// The smallest shift with which the whole buffer can be offered, if there is one.
-    pub(super) fn wanted_shift(&self) -> WindowShift {
-        let fits = |shift: &u8| self.buffer >> shift <= u32::from(u16::MAX);
-        (0..WindowShift::MAX.get()).find(fits).map_or(WindowShift::MAX, WindowShift::new)
+    /// What every SYN and SYN-ACK of this connection says: the peer may take any of them.
+    pub(super) fn syn_offer(&mut self) -> SynOffer {
+        *self.syn_offer.get_or_insert_with(|| SynOffer::of(self.buffer))
     }
 
     /// The number on the wire of a position.

@@ -30,6 +30,9 @@ pub(super) struct Recovery {
     pub(super) retransmit_head: bool,
     /// What the peer has SACKed.
     pub(super) sacked: RangeSet,
+    /// What had been SACKed when the scoreboard was cleared, and since: empty, or a superset of `sacked`.
+    /// It is delivered already, so it does not count again.
+    delivered: RangeSet,
     /// HighRxt of RFC 6675: the position after the highest retransmission of this repair.
     pub(super) high_retransmitted: u64,
     /// RescueRxt of RFC 6675: the one rescue of this repair has left.
@@ -57,14 +60,58 @@ impl Recovery {
     }
 }
 
-impl Endpoint {
-    /// Notes the SACK blocks of a segment that acknowledges `ack`; how many bytes they tell of for the
-    /// first time.
-    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> u64 {
-        if !self.receiver.sack || segment.options.sack.is_empty() {
-            return 0;
+/// What the SACK blocks of one segment tell for the first time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SackNews {
+    /// The scoreboard has changed.
+    pub(super) news: bool,
+    /// Bytes that were not known to have been delivered.
+    pub(super) delivered: u64,
+}
+
+impl Recovery {
+    /// Adds a SACK block to the scoreboard.
+    fn insert(&mut self, left: u64, right: u64) {
+        self.sacked.insert(left, right, 0);
+        if !self.delivered.is_empty() {
+            self.delivered.insert(left, right, 0);
         }
-        let before = self.recovery.sacked.bytes();
+    }
+
+    /// Everything before `una` is acknowledged; how many bytes of it were known to have been delivered.
+    pub(super) fn remove_before(&mut self, una: u64) -> u64 {
+        let sacked_before = self.sacked.bytes();
+        self.sacked.remove_before(una);
+        if self.delivered.is_empty() {
+            return sacked_before - self.sacked.bytes();
+        }
+        let delivered_before = self.delivered.bytes();
+        self.delivered.remove_before(una);
+        delivered_before - self.delivered.bytes()
+    }
+
+    /// Clears the scoreboard: RFC 2018, section 8: after a timeout, what was SACKed may have been dropped
+    /// since. It was delivered all the same (Linux `tcp_timeout_mark_lost` keeps its marks), unless a
+    /// SACKed range begins at `una`: then the peer has discarded it.
+    fn clear_scoreboard(&mut self, una: u64) {
+        if self.delivered.is_empty() {
+            core::mem::swap(&mut self.delivered, &mut self.sacked);
+        }
+        self.sacked.clear();
+        if self.delivered.iter().next().is_some_and(|(start, _)| start == una) {
+            self.delivered.clear();
+        }
+    }
+}
+
+impl Endpoint {
+    /// Notes the SACK blocks of a segment that acknowledges `ack`.
+    pub(super) fn take_sack(&mut self, ack: u64, segment: &Segment) -> SackNews {
+        if !self.receiver.sack || segment.options.sack.is_empty() {
+            return SackNews::default();
+        }
+        let sacked_before = self.recovery.sacked.bytes();
+        let delivered_before = self.recovery.delivered.bytes();
         for (left, right) in segment.options.sack.iter() {
             let (left, right) = (self.sender.position(left), self.sender.position(right));
             let (Ok(left), Ok(right)) = (u64::try_from(left), u64::try_from(right)) else {
@@ -72,10 +119,15 @@ impl Endpoint {
             };
             // A block that was never sent, or lies below the ACK (RFC 2883), says nothing here.
             if self.sender.una.max(ack) < left && left < right && right <= self.sender.max {
-                self.recovery.sacked.insert(left, right, 0);
+                self.recovery.insert(left, right);
             }
         }
-        self.recovery.sacked.bytes() - before
+        let sacked = self.recovery.sacked.bytes() - sacked_before;
+        let delivered = match self.recovery.delivered.is_empty() {
+            true => sacked,
+            false => self.recovery.delivered.bytes() - delivered_before,
+        };
+        SackNews { news: sacked > 0, delivered }
     }
 
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
@@ -175,8 +227,7 @@ impl Endpoint {
         self.recovery.recover = self.sender.max;
         self.recovery.duplicate_acks = 0;
         self.recovery.retransmit_head = false;
-        // RFC 2018, section 8: after a timeout, what was SACKed may have been dropped since.
-        self.recovery.sacked.clear();
+        self.recovery.clear_scoreboard(self.sender.una);
         self.sender.next = self.sender.una;
         self.sender.timed_since = Alarm::OFF;
     }

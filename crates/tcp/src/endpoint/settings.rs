@@ -32,8 +32,8 @@ impl Endpoint {
 
     /// Chooses how this connection closes: a socket option, where the policies are the host's.
     ///
-    /// It counts for a [`close`](Self::close) that is still to come. What can be negotiated is
-    /// negotiated when the connection opens, so that [`ClosePolicy::Negotiated`] changes nothing later.
+    /// It counts for a [`close`](Self::close) that is still to come, unless the ends have agreed who waits:
+    /// that is negotiated when the connection opens, so [`ClosePolicy::Negotiated`] changes nothing later.
     pub fn set_close(&mut self, close: ClosePolicy) {
         self.own_config().policies.close = close;
     }
@@ -50,12 +50,12 @@ impl Endpoint {
         self.begin_call();
         let had_room = self.sender.has_room(self.config.send_buffer);
         self.own_config().send_buffer = bytes;
-        self.tell_of_room(had_room);
+        self.notify_writable(had_room);
     }
 
     /// Changes the largest window that is advertised (`SO_RCVBUF`). A smaller one takes back nothing
-    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the SYN has
-    /// announced. The peer learns of it with the next segment.
+    /// that was advertised (RFC 9293, SHLD-14); a larger one is limited by the shift that the first SYN
+    /// has announced, also while the handshake lasts. The peer learns of it with the next segment.
     pub fn set_receive_buffer(&mut self, bytes: u32) {
         self.own_config().receive_buffer = bytes;
         self.receiver.set_buffer(bytes);

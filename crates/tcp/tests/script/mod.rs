@@ -15,7 +15,7 @@
 //!        > P. 1:501(500) ack 1
 //!        wait application             why nothing more is sent (`reason`: why it is in TIME-WAIT)
 //!        mtu 1280 of 1                a router reports an MTU for the packet that began there
-//!        set send_buffer 9000         the application changes an option
+//!        set send_buffer 9000         the application changes an option, or the driver `path_mtu`
 //!        because delayed              why the ACK left that the line before expects
 //!        dropped outside-window       why the segment was dropped that arrived last
 //!        nothing until 1.030          absolute

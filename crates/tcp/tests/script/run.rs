@@ -101,6 +101,7 @@ fn perform(action: &Action, at: Instant, host: &mut Host) -> Result<(), Differen
             Setting::UserTimeout(span) => endpoint.set_user_timeout(span),
             Setting::SendBuffer(bytes) => endpoint.set_send_buffer(bytes),
             Setting::ReceiveBuffer(bytes) => endpoint.set_receive_buffer(bytes),
+            Setting::PathMtu(mtu) => endpoint.limit_path_mtu(mtu).expect("a smaller MTU"),
         }),
         Action::PathMtu(mtu, sequence, believed) => {
             compare("believed", &host.report_path_mtu(*mtu, *sequence), believed, host)?;

@@ -83,6 +83,7 @@ pub(super) enum Setting {
     UserTimeout(Duration),
     SendBuffer(u32),
     ReceiveBuffer(u32),
+    PathMtu(u32),
 }
 
 /// What is counted, in bytes.
@@ -176,6 +177,7 @@ fn action(text: &str) -> Result<Action, String> {
         }
         ["set", "send_buffer", bytes] => Action::Set(Setting::SendBuffer(number(bytes)?)),
         ["set", "receive_buffer", bytes] => Action::Set(Setting::ReceiveBuffer(number(bytes)?)),
+        ["set", "path_mtu", mtu] => Action::Set(Setting::PathMtu(number(mtu)?)),
         ["mtu", mtu, "of", sequence] => Action::PathMtu(number(mtu)?, number(sequence)?, true),
         ["mtu", mtu, "of", sequence, "ignored"] => {
             Action::PathMtu(number(mtu)?, number(sequence)?, false)

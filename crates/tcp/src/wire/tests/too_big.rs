@@ -62,6 +62,20 @@ fn eight_bytes_of_the_segment_are_enough_and_seven_are_not() {
     }
 }
 
+/// The ICMP message behind an IP header of `header` bytes with another type and code, and a checksum that
+/// is right (RFC 1624, equation 3: HC' = ~(~HC + ~m + m')).
+fn with_kind(message: &[u8], header: usize, kind: [u8; 2]) -> Vec<u8> {
+    let word = |at: usize| u32::from(u16::from_be_bytes([message[at], message[at + 1]]));
+    let new = u32::from(u16::from_be_bytes(kind));
+    let sum = (0xffff - word(header + 2)) + (0xffff - word(header)) + new;
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    let mut other = message.to_vec();
+    other[header..header + 2].copy_from_slice(&kind);
+    other[header + 2..header + 4].copy_from_slice(&(0xffff - folded).to_be_bytes()[2..]);
+    other
+}
+
 #[test]
 fn other_messages_and_segments_are_none() {
     for (message, header) in [(message_v4(), 20), (message_v6(), 40)] {
@@ -71,6 +85,19 @@ fn other_messages_and_segments_are_none() {
         let mut other = message.clone();
         other[header] ^= 1;
         assert_eq!(parse_too_big(&other), None, "another type, and a wrong checksum");
+    }
+    for (message, header, kinds) in [
+        (message_v4(), 20, [[3, 1], [3, 3], [11, 0], [12, 0]]),
+        (message_v6(), 40, [[1, 0], [1, 4], [3, 0], [4, 0]]),
+    ] {
+        assert!(
+            parse_too_big(&with_kind(&message, header, [message[header], message[header + 1]]))
+                .is_some()
+        );
+        for kind in kinds {
+            let other = with_kind(&message, header, kind);
+            assert_eq!(parse_too_big(&other), None, "type and code {kind:?}");
+        }
     }
     assert_eq!(parse_too_big(&written(v4(), &segment())), None);
     let mut buffer = vec![1];
