@@ -227,7 +227,8 @@ impl Network {
     }
 
     /// Offers a packet to the link at its place.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each hop calls it; the call took 8 of 1,044 instructions")]
     pub(crate) fn push(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
         if hop.faulty {
@@ -261,7 +262,8 @@ impl Network {
     /// The next packet that has come to the end of `link` by `now`, and when the one after it will, for
     /// which the link is armed now. `None` if an event for `link` at `now` is not the one that was armed
     /// last.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each hop calls it; the call took 12 of 1,044 instructions")]
     pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Option<(Moving, Option<Instant>)> {
         let hop = &mut self.hops[link as usize];
         if hop.armed != now {
