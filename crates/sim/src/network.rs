@@ -228,7 +228,10 @@ impl Network {
 
     /// Offers a packet to the link at its place.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "each hop calls it; the call took 8 of 1,044 instructions")]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls it; the call took 8 of 1,044 instructions"
+    )]
     pub(crate) fn push(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
         if hop.faulty {
@@ -263,7 +266,10 @@ impl Network {
     /// which the link is armed now. `None` if an event for `link` at `now` is not the one that was armed
     /// last.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "each hop calls it; the call took 12 of 1,044 instructions")]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls it; the call took 12 of 1,044 instructions"
+    )]
     pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Option<(Moving, Option<Instant>)> {
         let hop = &mut self.hops[link as usize];
         if hop.armed != now {

@@ -68,7 +68,8 @@ impl<O: Observer> World<'_, O> {
     pub(super) fn server_idles(&mut self, place: u32) {
         let connection = &self.connections[place as usize];
         let Some(idle) = &connection.server.idle else { return };
-        let working = connection.server.closing != Closing::No || part_of_a_request(connection, idle);
+        let working =
+            connection.server.closing != Closing::No || part_of_a_request(connection, idle);
         if working || idle.until != Instant::FAR_FUTURE {
             return;
         }
