@@ -1,5 +1,5 @@
-//! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed -- flows|arrivals|idle
-//! [SECONDS]`.
+//! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed --
+//! flows|many|arrivals|idle [SECONDS]`.
 //!
 //! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files.
 
@@ -25,7 +25,8 @@ fn main() {
     let scenario = match env::args().nth(1).as_deref() {
         Some("arrivals") => arrivals(duration(5), Span::ZERO, 100),
         Some("idle") => arrivals(duration(10), Span::Fixed(Duration::from_secs(60)), 10),
-        _ => flows(duration(60)),
+        Some("many") => flows(duration(1), 500),
+        _ => flows(duration(60), 1),
     };
     match run(&scenario, &mut Nobody) {
         Ok(measures) => println!("{:?}", measures.work),
@@ -60,13 +61,15 @@ fn node(name: String, tcp: Option<Config>) -> Node {
     Node { name, tcp, cost: CostModel::default(), table: None }
 }
 
-/// 100 long flows each way through one bottleneck.
-fn flows(duration: Duration) -> Scenario {
+/// 100 times `clients` long flows each way through one bottleneck, which has as much room for each flow
+/// whatever their number.
+fn flows(duration: Duration, clients: u32) -> Scenario {
     let (mut nodes, mut links, mut applications) = (Vec::new(), Vec::new(), Vec::new());
     nodes.push(node("left".to_owned(), None));
     nodes.push(node("right".to_owned(), None));
     let routers = [NodeId(0), NodeId(1)];
-    links.push(link("bottleneck".to_owned(), routers, 100_000_000, 20, 250));
+    let rate = 100_000_000 * u64::from(clients);
+    links.push(link("bottleneck".to_owned(), routers, rate, 20, 250 * clients));
     for pair in 0..200_u32 {
         let ends = [NodeId(2 + 2 * pair), NodeId(3 + 2 * pair)];
         for (end, router) in ends.into_iter().zip(routers) {
@@ -80,7 +83,7 @@ fn flows(duration: Duration) -> Scenario {
             server,
             start: Span::Uniform { from: Duration::ZERO, to: Duration::from_secs(1) },
             kind: ApplicationKind::Bulk(Bulk {
-                clients: NonZeroU32::MIN,
+                clients: NonZeroU32::new(clients).expect("not 0"),
                 request: ByteCount(100),
                 file: None,
                 files: None,

@@ -142,13 +142,11 @@ pub(crate) struct Server {
     pub(crate) blocked: u64,
     /// The next write, after the time for which the server thinks.
     pub(crate) thought: Option<Thought>,
-    /// Requests that it has begun to answer, and where the last of them ends in the client's stream.
+    /// Requests that it has begun to answer.
     pub(crate) answers: u32,
-    pub(crate) answered_to: u64,
-    /// When it closes a connection without a request; [`Instant::FAR_FUTURE`] while it has one.
-    pub(crate) idle_until: Instant,
-    /// When the event queue will look whether it has idled; a connection has one event that counts.
-    pub(crate) idle_armed: Instant,
+    /// When it closes a connection without a request; boxed, because most servers of a world with very
+    /// many connections never do.
+    pub(crate) idle: Option<Box<Idle>>,
     /// It has not been without work since it began its last answer.
     pub(crate) goes_on: bool,
     pub(crate) closing: Closing,
@@ -162,12 +160,27 @@ impl Server {
         blocked: 0,
         thought: None,
         answers: 0,
-        answered_to: 0,
-        idle_until: Instant::FAR_FUTURE,
-        idle_armed: Instant::FAR_FUTURE,
+        idle: None,
         goes_on: false,
         closing: Closing::No,
     };
+}
+
+/// What a server that closes idle connections remembers of one, once it has begun to answer on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idle {
+    /// When it closes; [`Instant::FAR_FUTURE`] while it has a request.
+    pub(crate) until: Instant,
+    /// When the event queue will look whether it has idled; a connection has one event that counts.
+    pub(crate) armed: Instant,
+    /// Where the last request that it has begun to answer ends in the client's stream.
+    pub(crate) answered_to: u64,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self { until: Instant::FAR_FUTURE, armed: Instant::FAR_FUTURE, answered_to: 0 }
+    }
 }
 
 /// When the server closes.

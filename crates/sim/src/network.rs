@@ -182,24 +182,37 @@ impl Network {
         None
     }
 
-    /// Puts a segment on its way.
+    /// Puts a segment on its way. The parts of the packet come apart, because a packet is large enough
+    /// for a second copy to show.
     #[inline]
-    pub(crate) fn send(&mut self, packet: Packet, way: Way, now: Instant) -> (PacketId, Pushed) {
-        let segment = &packet.transmit.segment;
+    pub(crate) fn send(
+        &mut self,
+        transmit: &Transmit,
+        (connection, from): (u32, Side),
+        congestion_window: u32,
+        way: Way,
+        now: Instant,
+    ) -> (PacketId, Pushed) {
+        let segment = &transmit.segment;
         let size = HEADERS + segment.options_length() + segment.len;
         let link = self.first_link(way);
-        let id = self.insert(packet);
+        self.count_under_way(connection);
+        let packet = Packet { transmit: *transmit, connection, from, congestion_window };
+        let id = self.insert(Kept { packet, copies: 1 });
         (id, self.push(Moving { id, size, place: way.0 }, link, now))
     }
 
     #[inline]
-    fn insert(&mut self, packet: Packet) -> PacketId {
-        let connection = packet.connection as usize;
+    fn count_under_way(&mut self, connection: u32) {
+        let connection = connection as usize;
         if self.under_way.len() <= connection {
             self.under_way.resize(connection + 1, 0);
         }
         self.under_way[connection] += 1;
-        let kept = Kept { packet, copies: 1 };
+    }
+
+    #[inline]
+    fn insert(&mut self, kept: Kept) -> PacketId {
         if let Some(id) = self.free.pop() {
             self.packets[id.0 as usize] = kept;
             return id;
@@ -214,7 +227,11 @@ impl Network {
     }
 
     /// Offers a packet to the link at its place.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls it; the call took 8 of 1,044 instructions"
+    )]
     pub(crate) fn push(&mut self, moving: Moving, link: u32, now: Instant) -> Pushed {
         let hop = &mut self.hops[link as usize];
         if hop.faulty {
@@ -245,20 +262,23 @@ impl Network {
         Pushed::Taken(if earlier { hop.arm().map(|due| (link, due)) } else { None })
     }
 
-    /// Whether an event for `link` at `now` is the one that was armed last.
-    pub(crate) fn is_armed(&self, link: u32, now: Instant) -> bool {
-        self.hops[link as usize].armed == now
-    }
-
-    /// The next packet that has come to the end of `link` by `now`; without one, when the event queue
-    /// must look again.
-    #[inline]
-    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Result<Moving, Arm> {
+    /// The next packet that has come to the end of `link` by `now`, and when the one after it will, for
+    /// which the link is armed now. `None` if an event for `link` at `now` is not the one that was armed
+    /// last.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls it; the call took 12 of 1,044 instructions"
+    )]
+    pub(crate) fn poll(&mut self, link: u32, now: Instant) -> Option<(Moving, Option<Instant>)> {
         let hop = &mut self.hops[link as usize];
-        match hop.link.poll(now) {
-            Some(moving) => Ok(Moving { place: moving.place + 1, ..moving }),
-            None => Err(hop.arm().map(|due| (link, due))),
+        if hop.armed != now {
+            return None;
         }
+        let moving = hop.link.poll(now);
+        debug_assert!(moving.is_some(), "link {link} is armed without a packet");
+        let due = hop.arm();
+        moving.map(|moving| (Moving { place: moving.place + 1, ..moving }, due))
     }
 
     /// The link that a packet takes next, unless it is where it was sent.
@@ -282,16 +302,17 @@ impl Network {
         &self.packets[id.0 as usize].packet
     }
 
-    /// Takes a packet out of the table, unless a duplicate of it is still under way.
+    /// Takes a packet out of the table, unless a duplicate of it is still under way. It can be read
+    /// there until the next one is sent.
     #[inline]
-    pub(crate) fn take(&mut self, id: PacketId) -> Packet {
+    pub(crate) fn take(&mut self, id: PacketId) -> &Packet {
         let Kept { packet, copies } = &mut self.packets[id.0 as usize];
         *copies -= 1;
         if *copies == 0 {
             self.free.push(id);
         }
         self.under_way[packet.connection as usize] -= 1;
-        *packet
+        packet
     }
 
     /// What has happened on each direction of each link, in the scenario's order.

@@ -78,13 +78,12 @@ impl<T: Copy> Queue<T> {
                 u32::try_from(self.nodes.len() - 1).expect("events number fewer than 2^32")
             }
         };
-        self.link(place);
+        self.link(place, at);
     }
 
-    /// Appends a node to the slot of its time.
-    fn link(&mut self, place: u32) {
-        let at = self.nodes[place as usize].at;
-        let wheel_number = (at ^ self.now).checked_ilog2().unwrap_or(0) / DIGIT;
+    /// Appends a node, which has no next one, to the slot of its time.
+    fn link(&mut self, place: u32, at: u64) {
+        let wheel_number = ((at ^ self.now) | 1).ilog2() / DIGIT;
         let slot_number = digit(at, wheel_number);
         let wheel = &mut self.wheels[wheel_number as usize];
         let slot = &mut wheel.slots[slot_number];
@@ -96,41 +95,41 @@ impl<T: Copy> Queue<T> {
             self.nodes[slot.last as usize].next = place;
         }
         slot.last = place;
-        self.nodes[place as usize].next = NONE;
     }
 
     /// The next event, unless it comes after `limit`.
+    #[inline]
     pub(crate) fn pop(&mut self, limit: Instant) -> Option<(Instant, T)> {
         let limit = limit.as_nanos();
         loop {
             let wheel_number = self.filled.trailing_zeros();
-            let wheel = self.wheels.get(wheel_number as usize)?;
+            let wheel = self.wheels.get_mut(wheel_number as usize)?;
             let slot_number = wheel.filled.trailing_zeros();
-            let place = wheel.slots[slot_number as usize].first;
-            let node = self.nodes[place as usize];
+            let slot = &mut wheel.slots[slot_number as usize % SLOTS];
+            let place = slot.first;
+            let node = &mut self.nodes[place as usize];
             // On the lowest wheel, a slot is one moment; elsewhere, an event alone in the next slot
             // to come is the next event.
             if wheel_number == 0 || node.next == NONE {
                 if node.at > limit {
                     return None;
                 }
-                self.unlink_first(wheel_number, slot_number, place);
+                let next = std::mem::replace(&mut node.next, self.free);
+                self.free = place;
                 self.now = node.at;
+                if next == NONE {
+                    wheel.filled &= wheel.filled - 1;
+                    if wheel.filled == 0 {
+                        self.filled &= self.filled - 1;
+                    }
+                } else {
+                    slot.first = next;
+                }
                 return Some((Instant::from_nanos(node.at), node.event));
             }
             if !self.turn(wheel_number, slot_number, limit) {
                 return None;
             }
-        }
-    }
-
-    fn unlink_first(&mut self, wheel_number: u32, slot_number: u32, place: u32) {
-        let next = std::mem::replace(&mut self.nodes[place as usize].next, self.free);
-        self.free = place;
-        if next == NONE {
-            self.empty(wheel_number, slot_number);
-        } else {
-            self.wheels[wheel_number as usize].slots[slot_number as usize].first = next;
         }
     }
 
@@ -157,8 +156,9 @@ impl<T: Copy> Queue<T> {
         self.empty(wheel_number, slot_number);
         self.now = first;
         while place != NONE {
-            let next = self.nodes[place as usize].next;
-            self.link(place);
+            let node = &mut self.nodes[place as usize];
+            let (at, next) = (node.at, std::mem::replace(&mut node.next, NONE));
+            self.link(place, at);
             place = next;
         }
         true

@@ -60,6 +60,11 @@ impl Host {
         HostMeasures { table, ..self.measures }
     }
 
+    /// Whether it has memory for another connection.
+    pub(super) fn admits(&mut self) -> bool {
+        self.table.as_mut().is_none_or(Table::admits)
+    }
+
     /// What a new connection takes over, if anything.
     pub(super) fn sharing(&self) -> Option<Sharing> {
         self.tcp.map(|tcp| tcp.policies.sharing).filter(|&sharing| sharing != Sharing::Off)

@@ -15,7 +15,7 @@ use ackwise_tcp::Instant;
 
 use super::{Event, START, World, client::Repeat};
 use crate::{
-    connection::{Closing, Connection},
+    connection::{Closing, Connection, Idle},
     observe::{Observer, Side},
     scenario::{ApplicationKind, Bulk, BulkSender},
 };
@@ -53,23 +53,34 @@ impl<O: Observer> World<'_, O> {
         connection.exchanges[last].closes = true;
     }
 
+    /// The server has begun to answer what it was asked up to `answered_to`.
+    pub(super) fn server_works(&mut self, place: u32, answered_to: u64) {
+        let application = self.connections[place as usize].application;
+        if self.keep_alive(application).and_then(KeepAlivePolicy::idle).is_some() {
+            let server = &mut self.connections[place as usize].server;
+            let idle = server.idle.get_or_insert_default();
+            idle.until = Instant::FAR_FUTURE;
+            idle.answered_to = answered_to;
+        }
+    }
+
     /// The server has answered all that it was asked, and waits for another request.
     pub(super) fn server_idles(&mut self, place: u32) {
         let connection = &self.connections[place as usize];
-        let server = &connection.server;
-        let idles = server.closing == Closing::No && server.answers > 0;
-        if !idles || server.idle_until != Instant::FAR_FUTURE || part_of_a_request(connection) {
+        let Some(idle) = &connection.server.idle else { return };
+        let working =
+            connection.server.closing != Closing::No || part_of_a_request(connection, idle);
+        if working || idle.until != Instant::FAR_FUTURE {
             return;
         }
         let policy = self.keep_alive(connection.application);
-        let Some(idle) = policy.and_then(KeepAlivePolicy::idle) else { return };
-        let until = self.now + idle;
-        let server = &mut self.connections[place as usize].server;
-        server.idle_until = until;
+        let Some(span) = policy.and_then(KeepAlivePolicy::idle) else { return };
+        let Some(idle) = &mut self.connections[place as usize].server.idle else { return };
+        idle.until = self.now + span;
         // An event that comes earlier asks again.
-        if until < server.idle_armed && until <= START + self.scenario.duration {
-            server.idle_armed = until;
-            self.queue.push(until, Event::Idle(place));
+        if idle.until < idle.armed && idle.until <= START + self.scenario.duration {
+            idle.armed = idle.until;
+            self.queue.push(idle.until, Event::Idle(place));
         }
     }
 
@@ -77,21 +88,22 @@ impl<O: Observer> World<'_, O> {
     pub(super) fn connection_has_idled(&mut self, place: u32) {
         // The connection may be over, and its place another's.
         let Some(connection) = self.connections.get_mut(place as usize) else { return };
-        if connection.server.idle_armed != self.now {
+        let Some(idle) = connection.server.idle.as_mut().filter(|idle| idle.armed == self.now)
+        else {
+            return;
+        };
+        idle.armed = Instant::FAR_FUTURE;
+        if idle.until == Instant::FAR_FUTURE {
             return;
         }
-        connection.server.idle_armed = Instant::FAR_FUTURE;
-        let until = connection.server.idle_until;
-        if until == Instant::FAR_FUTURE {
+        if idle.until > self.now {
+            idle.armed = idle.until;
+            self.queue.push(idle.until, Event::Idle(place));
             return;
         }
-        if until > self.now {
-            connection.server.idle_armed = until;
-            self.queue.push(until, Event::Idle(place));
-            return;
-        }
-        connection.server.idle_until = Instant::FAR_FUTURE;
-        if connection.server.closing == Closing::No && !part_of_a_request(connection) {
+        idle.until = Instant::FAR_FUTURE;
+        let idle = *idle.as_ref();
+        if connection.server.closing == Closing::No && !part_of_a_request(connection, &idle) {
             connection.server.closing = Closing::Idled;
             connection.end_mut(Side::Server).endpoint.close();
             self.settle(place, Side::Server);
@@ -130,7 +142,6 @@ impl<O: Observer> World<'_, O> {
 }
 
 /// Whether some bytes of a request have arrived that are not answered.
-fn part_of_a_request(connection: &Connection) -> bool {
-    let received = connection.end(Side::Server).endpoint.received();
-    received > connection.server.answered_to
+fn part_of_a_request(connection: &Connection, idle: &Idle) -> bool {
+    connection.end(Side::Server).endpoint.received() > idle.answered_to
 }

@@ -12,7 +12,7 @@ use crate::{
     network::Way,
     observe::{ConnectionId, Observer, Side},
     scenario::NodeId,
-    table::{Counted, Table},
+    table::Counted,
     watch::Watched,
 };
 
@@ -67,8 +67,8 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// Whether a host has memory for another connection.
-    pub(super) fn admits(&mut self, NodeId(host): NodeId) -> bool {
-        self.hosts[host as usize].table.as_mut().is_none_or(Table::admits)
+    fn admits(&mut self, NodeId(host): NodeId) -> bool {
+        self.hosts[host as usize].admits()
     }
 
     /// What the two ends are created with: the same for all connections of an application.
@@ -137,11 +137,16 @@ impl<O: Observer> World<'_, O> {
 
     /// Gives the place of a connection back if nothing more can happen on it. What is left of one in
     /// TIME-WAIT is a number at its host: no segment is under way that it could have to answer.
+    #[inline]
     pub(super) fn forget_if_over(&mut self, place: u32) {
         let over = self.connections[place as usize].is_over();
-        if !over || self.network.under_way(place) > 0 {
-            return;
+        if over && self.network.under_way(place) == 0 {
+            self.forget(place);
         }
+    }
+
+    /// Apart from the question that every segment asks.
+    fn forget(&mut self, place: u32) {
         let connection = self.connections.remove(place as usize);
         self.observer.on_over(connection.id, self.now);
         let hosts = [connection.ends[0].host, connection.ends[1].host];

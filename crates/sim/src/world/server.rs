@@ -1,7 +1,7 @@
 //! The server: answers requests in order, each by its behaviour's plan of writes.
 
 use ackwise_http::behaviour::{Behaviour, Gather, Tail, Write, WritePlan};
-use ackwise_tcp::{Instant, policy::HoldPolicy};
+use ackwise_tcp::policy::HoldPolicy;
 
 use super::{Event, World};
 use crate::{
@@ -131,14 +131,13 @@ impl<'a, O: Observer> World<'a, O> {
         let count = u32::try_from(together.len()).expect("no more than were begun");
         server.begun += count;
         server.answers = server.answers.saturating_add(count);
-        server.answered_to = together[together.len() - 1].request_end;
-        server.idle_until = Instant::FAR_FUTURE;
         server.goes_on = true;
         server.extra = extra;
         server.plan = match &together[..] {
             [one] => WritePlan::new(one.head as usize, one.body),
             all => WritePlan::gathered(all.iter().map(Exchange::response).sum()),
         };
+        self.server_works(place, together[together.len() - 1].request_end);
         if together.len() == most {
             self.announce_close(place);
         }

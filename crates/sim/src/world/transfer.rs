@@ -4,7 +4,7 @@ use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
 
 use super::{Event, World};
 use crate::{
-    connection::Connection,
+    connection::{Connection, End},
     network::{Arm, Moving, Packet, PacketId, Pushed},
     observe::{Observer, Side, Sighting},
     trace::Sight,
@@ -13,20 +13,16 @@ use crate::{
 impl<O: Observer> World<'_, O> {
     /// Packets have come to the end of a link.
     pub(super) fn link_is_due(&mut self, link: u32) {
-        if !self.network.is_armed(link, self.now) {
-            return;
-        }
-        loop {
-            let moving = match self.network.poll(link, self.now) {
-                Ok(moving) => moving,
-                Err(arm) => return self.arm(arm),
-            };
+        while let Some((moving, due)) = self.network.poll(link, self.now) {
             match self.network.next_link(moving) {
                 Some(next) => self.forward(moving, next),
                 None if self.hosts_take_time => self.arrived(moving.id),
                 None => self.receive(moving.id),
             }
             self.collector.measures.work.packet_hops += 1;
+            if due != Some(self.now) {
+                return self.arm(due.map(|due| (link, due)));
+            }
         }
     }
 
@@ -69,27 +65,33 @@ impl<O: Observer> World<'_, O> {
     /// An endpoint takes a segment.
     pub(super) fn receive(&mut self, id: PacketId) {
         let packet = self.network.take(id);
-        let (place, side) = (packet.connection, packet.from.other());
-        self.see(Sight::Received, &packet);
+        let &Packet { connection: place, from, ref transmit, congestion_window } = packet;
+        let connection = &self.connections[place as usize];
+        self.trace.see(Sight::Received, (connection.id.0, from), &transmit.segment, self.now);
+        let sighting = sighting(connection, from, transmit, congestion_window);
+        self.observer.on_received(&sighting, self.now);
         if self.scenario.watch_causes {
-            self.change_watched(place, |it| it.received(packet.from, &packet.transmit));
+            let transmit = *transmit;
+            self.change_watched(place, |it| it.received(from, &transmit));
         }
+        let segment = &self.network.packet(id).transmit.segment;
+        let side = from.other();
         let connection = &mut self.connections[place as usize];
-        let endpoint = &mut connection.end_mut(side).endpoint;
-        let state = endpoint.state();
-        let host = connection.end(side).host;
-        if state == State::Listen && !self.admits(host) {
+        let End { endpoint, host, .. } = connection.end_mut(side);
+        match endpoint.state() {
             // As BSD does: no answer, as if the SYN had been lost.
-        } else if state == State::Closed {
-            if let Some(segment) = refuse(&packet.transmit.segment) {
-                let reset =
-                    Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
-                self.transmit(place, side, &reset);
+            State::Listen if !self.hosts[host.0 as usize].admits() => {}
+            State::Closed => {
+                if let Some(segment) = refuse(segment) {
+                    let reset =
+                        Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
+                    self.transmit(place, side, &reset);
+                }
             }
-        } else {
-            let endpoint = &mut self.connections[place as usize].end_mut(side).endpoint;
-            let _ = endpoint.handle_segment(&packet.transmit.segment, self.now);
-            self.act(place, side);
+            _ => {
+                let _ = endpoint.handle_segment(segment, self.now);
+                self.act(place, side);
+            }
         }
         self.forget_if_over(place);
     }
@@ -114,19 +116,24 @@ impl<O: Observer> World<'_, O> {
 
     /// Lets the application and then the endpoint do what there is to do.
     pub(super) fn act(&mut self, place: u32, side: Side) {
-        let end = self.connections[place as usize].end_mut(side);
+        let connection = &mut self.connections[place as usize];
+        let endpoint = &mut connection.end_mut(side).endpoint;
         // The reader takes what is there: what is read late is a receive window, not an application.
-        let readable = u32::try_from(end.endpoint.readable()).unwrap_or(u32::MAX);
-        if readable > 0 {
-            end.endpoint.read(readable);
-            self.collector.received(&self.connections[place as usize], side, readable);
-        }
-        while let Some(heard) = self.connections[place as usize].end_mut(side).endpoint.poll_event()
-        {
-            if matches!(heard, Heard::Connected | Heard::PeerClosed) && self.acks_promptly(place) {
+        let readable = u32::try_from(endpoint.readable()).unwrap_or(u32::MAX);
+        let mut heard = if readable > 0 {
+            endpoint.read(readable);
+            let heard = endpoint.poll_event();
+            self.collector.received(connection, side, readable);
+            heard
+        } else {
+            endpoint.poll_event()
+        };
+        while let Some(event) = heard {
+            if matches!(event, Heard::Connected | Heard::PeerClosed) && self.acks_promptly(place) {
                 self.settle(place, side);
             }
-            self.hear(place, side, heard);
+            self.hear(place, side, event);
+            heard = self.connections[place as usize].end_mut(side).endpoint.poll_event();
         }
         let settled = match side {
             Side::Client => {
@@ -167,17 +174,15 @@ impl<O: Observer> World<'_, O> {
     }
 
     fn transmit(&mut self, place: u32, side: Side, transmit: &Transmit) {
-        let connection = &mut self.connections[place as usize];
-        let end = connection.end(side);
-        let congestion_window = end.endpoint.windows().congestion;
-        let (way, full) = (end.way, end.endpoint.segment_size());
-        self.collector.sent(&transmit.segment, full);
-        let sighting = sighting(connection, side, transmit, congestion_window);
+        let connection = &self.connections[place as usize];
+        let End { endpoint, way, .. } = connection.end(side);
+        let (way, congestion_window) = (*way, endpoint.windows().congestion);
+        self.collector.sent(&transmit.segment, endpoint.segment_size());
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
+        let sighting = sighting(connection, side, transmit, congestion_window);
         self.observer.on_sent(&sighting, self.now);
-        let packet =
-            Packet { transmit: *transmit, connection: place, from: side, congestion_window };
-        let (id, pushed) = self.network.send(packet, way, self.now);
+        let (id, pushed) =
+            self.network.send(transmit, (place, side), congestion_window, way, self.now);
         if self.scenario.watch_causes {
             let free_at = self.network.busy_until(self.network.first_link(way));
             self.watch_sent(place, side, transmit, free_at);
@@ -206,25 +211,18 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// A link has dropped a packet, of the connection whose place is returned.
+    #[cold]
     fn dropped(&mut self, id: PacketId) -> u32 {
-        let packet = self.network.take(id);
-        self.see(Sight::Dropped, &packet);
+        let Packet { connection: place, from, transmit, congestion_window } =
+            *self.network.take(id);
+        let connection = &self.connections[place as usize];
+        self.trace.see(Sight::Dropped, (connection.id.0, from), &transmit.segment, self.now);
+        let sighting = sighting(connection, from, &transmit, congestion_window);
+        self.observer.on_dropped(&sighting, self.now);
         if self.scenario.watch_causes {
-            self.watch_dropped(packet.connection, packet.from, &packet.transmit);
+            self.watch_dropped(place, from, &transmit);
         }
-        packet.connection
-    }
-
-    fn see(&mut self, sight: Sight, packet: &Packet) {
-        let connection = &self.connections[packet.connection as usize];
-        let Packet { transmit, from, congestion_window, .. } = packet;
-        self.trace.see(sight, (connection.id.0, *from), &transmit.segment, self.now);
-        let sighting = sighting(connection, *from, transmit, *congestion_window);
-        match sight {
-            Sight::Sent => self.observer.on_sent(&sighting, self.now),
-            Sight::Received => self.observer.on_received(&sighting, self.now),
-            Sight::Dropped => self.observer.on_dropped(&sighting, self.now),
-        }
+        place
     }
 }
 

@@ -71,6 +71,7 @@ impl Acknowledger {
         }
     }
 
+    #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.now.is_some() || self.due.is_on()
     }
