@@ -107,7 +107,8 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
 const INTRODUCTION: &str = "# Stalls by name
 
 Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. \"(tested)\" means that a test in this
-repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the crate `ackwise-cause`, which also supplies the commands' texts.
+repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the crate
+`ackwise-cause`, which also supplies the commands' texts.
 
 ## Causes
 ";

@@ -73,12 +73,11 @@ pub(crate) fn run() -> ExitCode {
 
 /// Reads the arguments.
 fn command_line() -> Result<Cli, clap::Error> {
-    // A negative value goes to the option's own parser, whose message gives the range.
+    // `-3` and `-3s` go to the option's own parser, whose message says what was expected.
     let definition = Cli::command().mut_subcommands(|command| {
-        command.mut_args(|argument| match argument.get_long() {
-            Some(_) if argument.get_action().takes_values() => {
-                argument.allow_negative_numbers(true)
-            }
+        command.mut_args(|argument| match argument.get_value_names() {
+            Some([name]) if name == "TIME" => argument.allow_hyphen_values(true),
+            Some(_) if argument.get_long().is_some() => argument.allow_negative_numbers(true),
             _ => argument,
         })
     });
