@@ -56,7 +56,7 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--max-requests", "0", "localhost"], "from 1 to 10000"),
         (&["check", "--max-requests", "-3", "localhost"], "from 1 to 10000"),
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
-        (&["check", "--timeout", "-3s", "localhost"], "expected seconds"),
+        (&["check", "--timeout", "-3s", "localhost"], "out of range"),
         (&["explain"], "nothing to read"),
         (&["explain", "--filter", "tcp", "a.pcap"], "--filter works only with --interface"),
         (&["explain", "--duration", "3", "a.pcap"], "--duration works only with --interface"),

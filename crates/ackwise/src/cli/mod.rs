@@ -75,10 +75,13 @@ pub(crate) fn run() -> ExitCode {
 fn command_line() -> Result<Cli, clap::Error> {
     // `-3` and `-3s` go to the option's own parser, whose message says what was expected.
     let definition = Cli::command().mut_subcommands(|command| {
-        command.mut_args(|argument| match argument.get_value_names() {
-            Some([name]) if name == "TIME" => argument.allow_hyphen_values(true),
-            Some(_) if argument.get_long().is_some() => argument.allow_negative_numbers(true),
-            _ => argument,
+        command.mut_args(|argument| {
+            // A flag has a name for its value, too, but takes none.
+            let is_option = argument.get_long().is_some() && argument.get_action().takes_values();
+            match argument.get_value_names() {
+                Some([name]) if is_option && name == "TIME" => argument.allow_hyphen_values(true),
+                _ => argument.allow_negative_numbers(is_option),
+            }
         })
     });
     definition.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
