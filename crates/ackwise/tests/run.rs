@@ -206,16 +206,16 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
         (
             &["run", "sweep.toml", "--set", "link.wire.rate=1 MB"],
             "ackwise: --set link.wire.rate=1 MB: link.wire.rate: found \"1 MB\" (expected a rate in b/s, \
-             kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\", more than 0, at most \"1000 Gb/s\")\n",
+             kb/s, Mb/s or Gb/s, such as \"1.5 Mb/s\", more than 0, at most \"1000 Gb/s\")\n",
         ),
         (
             &["run", "none.toml"],
-            "ackwise: cannot run none.toml: no such file (expected a file or one of arrivals, \
-             dumbbell, idle_restart, million, stalls)\n",
+            "ackwise: cannot run none.toml: no such file, and no built-in experiment has this name (built \
+             in: arrivals, dumbbell, idle_restart, million, stalls)\n",
         ),
         (
             &["run", "sweep.toml", "--show", "web.rate"],
-            "ackwise: --show web.rate: unknown measure \"web.rate\" (similar: \"web.rate_sum\")\n",
+            "ackwise: --show web.rate: unknown metric \"web.rate\" (similar: \"web.rate_sum\")\n",
         ),
         (
             &["run", "sweep.toml", "--rows", "/dev/null"],
@@ -312,7 +312,7 @@ fn shards_merge_into_what_one_run_prints() {
     assert!(missing.contains("2 of 8 are missing"), "{missing}");
     let unknown = ["merge", "--show", "web.documents,web.none"].into_iter().chain(files);
     let unknown = directory.complains(&unknown.collect::<Vec<_>>());
-    assert_eq!(unknown, "ackwise: cannot show web.none: no row has this measure\n");
+    assert_eq!(unknown, "ackwise: cannot show web.none: no row has this metric\n");
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Cause {
                 "the server had the whole request, or a head with `Expect: 100-continue`, and had \
                  written nothing"
             }
-            Self::Propagation => "all outstanding data was in transit: distance",
+            Self::Propagation => "all outstanding data was in transit (distance)",
             Self::Transmission => "a link was busy with the response",
             Self::ShortInitialSegment => {
                 "the congestion window was full until a delayed ACK arrived, because the message \
@@ -29,23 +29,26 @@ impl Cause {
                 "a small segment was held until a 200 ms timer released it; it was not waiting for \
                  an ACK"
             }
-            Self::SillyWindow => "the receiver's window had room for only a very small segment",
-            Self::SlowStart => "the congestion window was full, during slow start",
-            Self::CongestionWindow => "the congestion window was full, after slow start",
+            Self::SillyWindow => {
+                "nothing was in flight, and the receiver's window had room for less than a full \
+                 segment, so the sender waited for more room"
+            }
+            Self::SlowStart => "the congestion window was full during slow start",
+            Self::CongestionWindow => "the congestion window was full after slow start",
             Self::IdleRestart => {
-                "the congestion window was full, having been cut after an idle period"
+                "the congestion window was full, because it had been reduced after an idle period"
             }
             Self::Pacing => "segments were spread over time although the windows had room",
             Self::LossRecovery => "a loss was being repaired by fast retransmit",
             Self::RetransmissionTimeout => {
                 "a loss was not repaired before the retransmission timer expired"
             }
-            Self::ReceiveWindow => "the receiver's window had no room",
+            Self::ReceiveWindow => "the receiver's window was closed, or full of data in flight",
             Self::SendBuffer => {
                 "the send buffer was full: the data in flight stopped growing without loss, and no \
                  window explains it"
             }
-            Self::H2FlowControl => "an HTTP/2 window was used up",
+            Self::H2FlowControl => "an HTTP/2 flow-control window was exhausted",
             Self::HeadOfLine => "an earlier response on the connection was still being sent",
             Self::ApplicationLimited => "the program paused in the middle of a message",
             Self::Unknown => {

@@ -77,7 +77,10 @@ fn who(cause: Cause) -> String {
     let parties = [Direction::ToServer, Direction::ToClient].map(|it| cause.party(it));
     match parties {
         [Some(a), Some(b)] if a == b => match a {
-            Party::Path => "neither end; the path determines it".to_owned(),
+            Party::Path if cause.remedy(Direction::ToClient).is_some() => {
+                "the path determines how long it takes; the ends can make it rarer".to_owned()
+            }
+            Party::Path => "no one; the path determines it".to_owned(),
             Party::Client | Party::Server => format!("the {}", a.name()),
         },
         [Some(Party::Client), Some(Party::Server)] => "the sender of the data".to_owned(),
@@ -102,8 +105,9 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
 
 const INTRODUCTION: &str = "# Stalls by name
 
-Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. A remedy marked \"tested\" has removed
-the stall in this project's tests. This page is generated from the crate `ackwise-cause`, which also supplies the commands' texts.
+Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. \"(tested)\" means that a test in this
+repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the crate
+`ackwise-cause`, which also supplies the commands' texts.
 
 ## Causes
 ";

@@ -19,8 +19,6 @@ mod send_buffer;
 mod short_initial_segment;
 mod split_head;
 
-use ackwise_cause::Remedy;
-
 pub use facts::{Facts, Idle};
 
 use super::{
@@ -81,16 +79,8 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
     });
     let ProbeResult { verdict, cost_ms, summary, values, evidence } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
-    let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(worded);
+    let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(|it| it.text.to_owned());
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy }
-}
-
-/// The remedy in words, with what is known of its effect.
-fn worded(remedy: Remedy) -> String {
-    match remedy.tested {
-        Some(_) => format!("{} (tested)", remedy.text),
-        None => remedy.text.to_owned(),
-    }
 }
 
 /// Milliseconds, to the microsecond.

@@ -161,7 +161,7 @@ pub struct Arrival {
 #[non_exhaustive]
 pub enum ConnectError {
     /// RST in answer to our SYN.
-    #[error("cannot connect to {0}: connection refused (expected a listener)")]
+    #[error("cannot connect to {0}: connection refused (no server is listening on that port)")]
     Refused(SocketAddr),
     /// No answer in time.
     #[error("cannot connect to {0}: no reply within {1:.1?}")]

@@ -15,7 +15,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{LEAST_SHOWN, MOST_SERVERS, ReportOptions, facts, towards},
+    text::{LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, facts, towards, without_repetition},
     totals::{Totals, TotalsScope},
 };
 
@@ -30,7 +30,7 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
-    let totals = options.totals(explained);
+    let totals = without_repetition(options.totals(explained));
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
     page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
@@ -47,20 +47,21 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
 /// What all exchanges owe to each cause.
 #[must_use]
 pub fn totals_table(analysis: &Analysis) -> HtmlTable {
-    table(&Totals::of(analysis, TotalsScope::All))
+    let totals = Totals::of(analysis, TotalsScope::All);
+    table(&Shown { totals, percentiles: String::new() })
 }
 
-fn table(totals: &Totals) -> HtmlTable {
+fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
     let which = match totals.scope {
         TotalsScope::All => "All".to_owned(),
-        TotalsScope::Percentile(percent) => {
-            format!("At or above p{percent} ({}):", millis(totals.shortest))
+        TotalsScope::Percentile(_) => {
+            format!("At or above {percentiles} ({}):", millis(totals.shortest))
         }
         TotalsScope::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
-    let columns = ["cause", "data", "share", "time", "fix at", "count", "exchanges"];
+    let columns = ["cause", "data", "share", "time", "due to", "count", "exchanges"];
     let mut table = HtmlTable::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     for total in &totals.causes {

@@ -13,7 +13,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, ReportOptions, facts, towards},
+    text::{MOST_SERVERS, ReportOptions, Shown, facts, towards, without_repetition},
     totals::TotalsScope,
 };
 
@@ -21,14 +21,15 @@ use super::{
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = format!("**{}**\n", sentence(&explained.analysis).replace('\n', "**\n\n**"));
-    for totals in options.totals(explained) {
+    for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(
             out,
-            "\n{} of {}:\n\n| time | share | cause | data | fix at | count | exchanges |\n\
+            "\n{} of {}:\n\n| time | share | cause | data | due to | count | exchanges |\n\
              | ---: | ---: | --- | --- | --- | ---: | ---: |",
             match totals.scope {
                 TotalsScope::All => "Time".to_owned(),
-                scope => format!("Time ({})", scope.name()),
+                TotalsScope::Percentile(_) => format!("Time (at or above {percentiles})"),
+                TotalsScope::Slower(limit) => format!("Time (slower than {})", millis(limit)),
             },
             counted(totals.exchanges as u64, "exchange"),
         );

@@ -137,7 +137,7 @@ fn of_none(totals: &Totals) -> String {
     };
     let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut out = format!(
-        "No significant stall between HTTP and TCP in {}. Largest cause: {2} ({1:.0} % of \
+        "No significant stall caused by TCP in {}. Largest cause: {2} ({1:.0} % of \
          the time).",
         counted(totals.exchanges as u64, "exchange"),
         share * 100.0,

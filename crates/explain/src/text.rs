@@ -39,7 +39,8 @@ impl Default for ReportOptions {
 }
 
 impl ReportOptions {
-    /// Which totals are shown. With too few exchanges a percentile is one of them.
+    /// The totals to report: of all exchanges, of two percentiles, and of those above a limit. With too
+    /// few exchanges, a percentile is one of them.
     pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
         /// With fewer exchanges, the list of the slowest shows as much as a percentile (our choice).
         const FEW: usize = 20;
@@ -53,6 +54,36 @@ impl ReportOptions {
     }
 }
 
+/// A table of a report.
+pub(super) struct Shown {
+    /// What it adds up.
+    pub totals: Totals,
+    /// For percentiles: `p95`, or `p95 and p99` if the same exchanges are at or above both.
+    pub percentiles: String,
+}
+
+/// Drops tables that would repeat another one: a percentile that covers as many exchanges as the one
+/// before, or all of them.
+pub(super) fn without_repetition(all: Vec<Totals>) -> Vec<Shown> {
+    let mut shown: Vec<Shown> = Vec::new();
+    for totals in all {
+        let TotalsScope::Percentile(_) = totals.scope else {
+            shown.push(Shown { totals, percentiles: String::new() });
+            continue;
+        };
+        let name = totals.scope.name();
+        match shown.last_mut() {
+            Some(last) if last.totals.exchanges == totals.exchanges => {
+                if matches!(last.totals.scope, TotalsScope::Percentile(_)) {
+                    last.percentiles += &format!(" and {name}");
+                }
+            }
+            _ => shown.push(Shown { totals, percentiles: name }),
+        }
+    }
+    shown
+}
+
 /// The report as text.
 #[must_use]
 pub fn text(explained: &Explained, options: &ReportOptions) -> String {
@@ -63,8 +94,8 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         let line = textwrap::fill(line, options.columns.max(LEAST_COLUMNS));
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
-    for totals in options.totals(explained) {
-        out += &totals_section(&totals);
+    for table in without_repetition(options.totals(explained)) {
+        out += &totals_section(&table);
     }
     out += &worst_section(explained, options);
     out += &servers_section(explained);
@@ -77,11 +108,11 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
 /// Narrower text is hard to read (our choice).
 const LEAST_COLUMNS: usize = 40;
 
-fn totals_section(totals: &Totals) -> String {
+fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
     let title = match totals.scope {
         TotalsScope::All => "Where the time went".to_owned(),
-        TotalsScope::Percentile(percent) => {
-            format!("At or above p{percent} ({})", millis(totals.shortest))
+        TotalsScope::Percentile(_) => {
+            format!("At or above {percentiles} ({})", millis(totals.shortest))
         }
         TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
@@ -93,7 +124,7 @@ fn totals_section(totals: &Totals) -> String {
         "share",
         "cause",
         "data",
-        "fix at",
+        "due to",
         "count",
         "exchanges",
     );
@@ -172,7 +203,11 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
             share.cause.name(),
             towards(share.direction),
             share.cause.party(share.direction).map_or("-", Party::name),
-            if packets.is_empty() { "" } else { "packets " },
+            match packets.len() {
+                0 => "",
+                1 => "packet ",
+                _ => "packets ",
+            },
             packets.join(" "),
             match share.confidence {
                 ackwise_capture::attribution::Confidence::High => String::new(),
@@ -232,7 +267,7 @@ pub(super) fn facts(server: &Server) -> Vec<String> {
         facts.push(format!("initial window: {}", counted(window.into(), "segment")));
     }
     if let Some(delay) = server.delayed_ack {
-        facts.push(format!("delayed ACKs of the clients: up to {}", rounded(delay)));
+        facts.push(format!("clients' ACK delay: up to {}", rounded(delay)));
     }
     facts
 }

@@ -52,7 +52,7 @@ pub enum LoadError {
 fn unanswered(server: SocketAddr, failed: u64, failure: Failure) -> String {
     match failure {
         Failure::Connection(ConnectionError::Refused) => {
-            format!("cannot connect to {server}: {failure} (expected a listener)")
+            format!("cannot connect to {server}: {failure} (no server is listening on that port)")
         }
         Failure::Connection(ConnectionError::Unreachable) => {
             format!("cannot connect to {server}: {failure}")

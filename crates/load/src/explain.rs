@@ -144,11 +144,12 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
         (0, _, true) => "no connection was swapped; the reason could not be determined".to_owned(),
         (0, _, false) => format!("no connection was swapped: {causes}"),
         (_, 0, true) => {
-            "the server closes first, and the client takes it over with an RST".to_owned()
+            "the server closes first, and the client then takes over TIME-WAIT by sending an RST"
+                .to_owned()
         }
         (_, 0, false) => format!(
-            "the server closes first, and the client takes it over with an RST; exceptions: \
-             {causes}"
+            "the server closes first, and the client then takes over TIME-WAIT by sending an RST; \
+             exceptions: {causes}"
         ),
         (_, _, true) => {
             "the client took the others over with an RST; here the RST was lost, or arrived \
@@ -205,7 +206,7 @@ mod tests {
                 100,
                 Some(false),
                 "The client holds TIME-WAIT for all 100 connections, the server for none: the \
-                 server closes first, and the client takes it over with an RST.",
+                 server closes first, and the client then takes over TIME-WAIT by sending an RST.",
             ),
             (
                 Swap,

@@ -42,7 +42,7 @@ pub fn load(
     let stack = options.stack()?;
     if options.target.is_secure() {
         let text =
-            format!("cannot load {}: https is not supported (expected http)", options.target);
+            format!("cannot load-test {}: https is not supported (expected http)", options.target);
         return Err(LoadError::Options(text));
     }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;

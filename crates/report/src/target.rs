@@ -170,13 +170,20 @@ impl Target {
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, Unresolved> {
         let refuse = |reason| Unresolved { host: self.host.clone(), reason };
         let found = (self.host.as_str(), self.port).to_socket_addrs();
-        let found = found.map_err(|error| refuse(error.to_string()))?;
+        let found = found.map_err(|error| refuse(resolver_reason(&error.to_string())))?;
         let addresses: Vec<_> = found.take(ADDRESSES_LIMIT).collect();
         if addresses.is_empty() {
             return Err(refuse("the name has no address".to_owned()));
         }
         Ok(addresses)
     }
+}
+
+/// The reason alone: the standard library puts before it that the lookup has failed.
+fn resolver_reason(error: &str) -> String {
+    let reason = error.strip_prefix("failed to lookup address information: ").unwrap_or(error);
+    let mut letters = reason.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 const NO_HOST: &str = "the host is missing";
@@ -191,6 +198,15 @@ pub const ADDRESSES_LIMIT: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_without_an_address_is_said_to_be_unknown_once() {
+        assert_eq!(
+            resolver_reason("failed to lookup address information: Name or service not known"),
+            "name or service not known"
+        );
+        assert_eq!(resolver_reason("nothing else"), "nothing else");
+    }
 
     #[test]
     fn a_target_is_a_url_or_a_host() {

@@ -26,7 +26,7 @@ use super::{
 ///
 /// Sends requests and detects where responses wait for an ACK or a timer. Reports the length of each
 /// wait, the packets that show it, and the fix. Without a URL, checks two built-in servers, one that
-/// behaves as in 1996 and one with every fix, and prints the results side by side.
+/// behaves like a server of 1996 and one with every fix, and prints the results side by side.
 ///
 /// Contacts only the given host and sends at most --max-requests requests.
 #[derive(Args, Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
-    /// Send at most N requests in total
+    /// Send at most N requests to the server
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(default_value_t = 60)]
     max_requests: u32,
@@ -75,12 +75,12 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Allow changes to this host's packet filter and forwarding, which the ackwise stack needs to reach
-    /// 127.0.0.1 and other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and IP forwarding, which the ackwise stack needs to
+    /// reach 127.0.0.1 and other hosts; prints each change first and undoes it at the end
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
-    /// Exit with 1 if a verdict is at least this bad; has no effect without a URL
+    /// Exit with 1 if a verdict is this bad or worse; has no effect without a URL
     #[arg(long, value_enum, value_name = "VERDICT", default_value_t)]
     fail_on: FailOn,
 
@@ -207,12 +207,12 @@ fn outcome(report: &Report, fail_on: FailOn) -> Outcome {
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// The ackwise stack if it needs no changes to this host, else the kernel stack
+    /// The ackwise stack if it needs no changes to this host, otherwise the kernel stack
     #[default]
     Auto,
-    /// Kernel sockets: needs no privileges
+    /// Kernel sockets; no privileges needed
     Kernel,
-    /// Ackwise's own stack on a TUN device: with a URL, needs root or CAP_NET_ADMIN
+    /// Ackwise's own stack on a TUN device; with a URL, needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
@@ -235,7 +235,7 @@ fn only_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  ackwise check                            check two built-in servers: 1996 and fixed
+  ackwise check                            check two built-in servers, 1996 and fixed
   ackwise check http://localhost:8080/     check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
@@ -248,7 +248,7 @@ const THOROUGH_TIMEOUT: Duration = Duration::from_secs(120);
 const LONG_END: &str = "\
 Examples:
   ackwise check
-      check two built-in servers, one as in 1996 and one with every fix; needs no setup
+      check two built-in servers, one like those of 1996 and one with every fix; needs no setup
   ackwise check http://localhost:8080/
       check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/

@@ -39,12 +39,12 @@ use super::{
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// Read these captures; `-` is standard input
-    #[arg(required_unless_present_any = ["interface", "pair"], value_name = "CAPTURE")]
+    #[arg(value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
     /// Join two captures of the same connections, one from each end; their clocks may differ
     #[arg(long, num_args = 2, value_names = ["CLIENT", "SERVER"])]
-    #[arg(conflicts_with_all = ["captures", "interface", "save_stripped"])]
+    #[arg(conflicts_with = "save_stripped")]
     pair: Option<Vec<PathBuf>>,
 
     #[command(flatten)]
@@ -83,7 +83,8 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Also write an anonymised capture that is safe to share: no addresses or payload, same verdicts
+    /// Also write an anonymised copy for sharing: no addresses, names, paths or content, but all sizes and
+    /// times; explain reports the same causes for it
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
 
@@ -108,6 +109,9 @@ Exit codes:
   2  no capture could be read; standard error gives the reason
 
 docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
+
+const NO_INPUT: &str =
+    "nothing to read (expected a capture file, --interface NAME or --pair CLIENT SERVER)";
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +144,7 @@ fn not_millis(text: &str) -> String {
 /// Reads, prints, and judges.
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
+    explain.check_input()?;
     let reading = match explain.html {
         Some(_) => Reading::with_series(),
         None => Reading::new(),
@@ -177,6 +182,31 @@ impl Explain {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage
+    /// line that repeats the mistake.
+    fn check_input(&self) -> Result<(), Failure> {
+        let live = self.live.interface.is_some();
+        if let Some(option) = self.live.option().filter(|_| !live) {
+            return Err(Failure::Usage(format!(
+                "{option} works only with --interface, not with capture files"
+            )));
+        }
+        let inputs = [
+            (!self.captures.is_empty(), "capture files"),
+            (self.pair.is_some(), "--pair"),
+            (live, "--interface"),
+        ];
+        let given: Vec<_> = inputs.iter().filter(|(given, _)| *given).map(|(_, it)| *it).collect();
+        match given[..] {
+            [] => Err(Failure::Usage(NO_INPUT.to_owned())),
+            [_] => Ok(()),
+            _ => Err(Failure::Usage(format!(
+                "cannot read {} at once (expected one of them)",
+                given.join(" and ")
+            ))),
+        }
     }
 
     /// What is explained: a path may say more than a page should that is passed on.

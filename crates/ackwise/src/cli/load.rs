@@ -22,7 +22,7 @@ use super::{
     progress::ProgressLine,
 };
 
-/// Load an HTTP server and show which end holds TIME-WAIT afterwards
+/// Load-test an HTTP server and show which end holds TIME-WAIT afterwards
 ///
 /// By default, makes 1000 connections with one request each, 64 at a time, and lets the server close
 /// them. Reports requests, failures by reason, latencies (from the intended start of each request), and
@@ -71,7 +71,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
-    /// Select the clients' TCP stack [default: ackwise with --close swap, else kernel]
+    /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
@@ -80,12 +80,13 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
 
-    /// Count the server's TIME-WAIT in the network namespace of process PID [default: this one]
+    /// Count the server's TIME-WAIT connections in the network namespace of process PID [default:
+    /// ackwise's own namespace]
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
 
-    /// Allow changes to this host's packet filter and forwarding, which the ackwise stack needs to reach
-    /// 127.0.0.1 and other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and IP forwarding, which the ackwise stack needs to
+    /// reach 127.0.0.1 and other hosts; prints each change first and undoes it at the end
     #[arg(long)]
     allow_host_changes: bool,
 
@@ -203,7 +204,7 @@ enum End {
     Client,
     /// The client, after a CLIENT_CLOSE request, which few servers implement
     ClientClose,
-    /// The server, but the client takes TIME-WAIT over with an RST (ackwise stack only)
+    /// The server, but an RST moves TIME-WAIT to the client (ackwise stack only)
     Swap,
 }
 
@@ -238,9 +239,9 @@ impl From<DrainMode> for Drain {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Stack {
-    /// Kernel sockets: needs no privileges
+    /// Kernel sockets; no privileges needed
     Kernel,
-    /// Ackwise's own stack on a TUN device: needs root or CAP_NET_ADMIN
+    /// Ackwise's own stack on a TUN device; needs root or CAP_NET_ADMIN
     Ackwise,
 }
 
@@ -258,14 +259,14 @@ Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
   ackwise load http://localhost:8080/ --close swap
-      let the client take TIME-WAIT over with an RST
+      move TIME-WAIT from the server to the client with an RST
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
       start 500 connections per second for 30 s, and print JSON
 
 Exit codes:
   0    every request got a response
   1    some requests failed or were not sent, some connections did not close, or ports ran out
-  2    the load could not run, or no request got a response
+  2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
 
 docs/load.md explains what is measured and how.";

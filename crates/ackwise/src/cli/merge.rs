@@ -20,7 +20,7 @@ use super::{
 ///
 /// Reads files written by `ackwise run --rows FILE` or `ackwise run --json`. All rows must come from the
 /// same experiment and the same version of ackwise. The output of --json and --csv is the same as for a
-/// run without shards. The table has all measures; --show selects some.
+/// run without shards. The table has all metrics; --show selects some.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {
@@ -32,7 +32,7 @@ pub(crate) struct Merge {
     #[arg(long)]
     partial: bool,
 
-    /// Show only these measures in the table; * matches any text
+    /// Show only these metrics in the table; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     show: Vec<String>,
 
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
                 Some(name) => {
                     format!("cannot show {pattern}: {pattern} was renamed to {name}")
                 }
-                None => format!("cannot show {pattern}: no row has this measure"),
+                None => format!("cannot show {pattern}: no row has this metric"),
             };
             return Err(Failure::Usage(what));
         }
@@ -70,4 +70,4 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise run sweep.toml --shard 1/2 --rows one.rows     on one machine
   ackwise run sweep.toml --shard 2/2 --rows two.rows     on another
-  ackwise merge one.rows two.rows --csv sweep.csv        the same file as from one run";
+  ackwise merge one.rows two.rows --csv sweep.csv        writes the same file as an experiment without shards";

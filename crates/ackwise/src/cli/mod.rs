@@ -24,11 +24,14 @@ mod schema;
 use std::{env, process::ExitCode};
 
 use ackwise_report::printable;
-use clap::{Parser, Subcommand};
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ErrorKind},
+};
 
 use outcome::{Failure, Outcome};
 
-/// Find, reproduce and remove stalls between HTTP and TCP
+/// Find, explain and reproduce stalls caused by the way HTTP and TCP interact
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 struct Cli {
@@ -49,9 +52,9 @@ enum Command {
 
 /// Does what the command line asks for, and prints at most one error.
 pub(crate) fn run() -> ExitCode {
-    let command = match Cli::try_parse() {
+    let command = match command_line() {
         Ok(cli) => cli.command,
-        Err(error) => return refused(&error),
+        Err(error) => return refused(error),
     };
     let json = command.prints_json();
     match command.run() {
@@ -68,8 +71,28 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
+/// Reads the arguments.
+fn command_line() -> Result<Cli, clap::Error> {
+    // `-3` and `-3s` go to the option's own parser, whose message says what was expected.
+    let definition = Cli::command().mut_subcommands(|command| {
+        command.mut_args(|argument| {
+            // A flag has a name for its value, too, but takes none.
+            let is_option = argument.get_long().is_some() && argument.get_action().takes_values();
+            match argument.get_value_names() {
+                Some([name]) if is_option && name == "TIME" => argument.allow_hyphen_values(true),
+                _ => argument.allow_negative_numbers(is_option),
+            }
+        })
+    });
+    definition.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
 /// The arguments are wrong, or ask for help.
-fn refused(error: &clap::Error) -> ExitCode {
+fn refused(mut error: clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::UnknownArgument {
+        // clap would advise `-- ARGUMENT`, which makes a file or a URL of a mistyped option.
+        error.remove(ContextKind::Suggested);
+    }
     // clap says where: help is a result, the rest is not.
     let _ = error.print();
     if error.use_stderr() && is_json_wanted() {
@@ -114,8 +137,6 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -23,8 +23,8 @@ use super::{
 
 /// Reproduce a paper's experiments and print each published value beside the measured one
 ///
-/// Runs the experiments behind the papers' tables and figures, and tests their claims. Some tables
-/// have no published values; they show the runs that test a claim.
+/// Simulates the experiments behind the tables and figures of each paper, and tests its claims. Some
+/// tables have no published values; they show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
@@ -32,7 +32,7 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = paper(), value_name = "PAPER")]
     papers: Vec<Paper>,
 
-    /// Run only results that have an error limit, with fewer seeds; takes about a minute
+    /// Reproduce only the values that have an error limit, with fewer seeds; takes about a minute
     #[arg(long)]
     quick: bool,
 
@@ -93,7 +93,7 @@ fn paper() -> impl TypedValueParser<Value = Paper> {
 const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
-  ackwise reproduce gurkan --quick       the tables of the thesis that have error limits
+  ackwise reproduce gurkan --quick       only the values that have error limits
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures

@@ -20,20 +20,21 @@ use super::{
 /// Where rows go, and in which form.
 #[derive(Args, Debug)]
 pub(crate) struct Formats {
-    /// Write all rows with all measures to this file, as CSV
+    /// Write all rows with all metrics to this file, as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write all rows with all measures to this file, as Parquet
+    /// Write all rows with all metrics to this file, as Parquet
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Write a self-contained HTML page that plots each measure against the first variable
+    /// Write a self-contained HTML page that plots each metric against the first variable, or shows the
+    /// packets if there is only one run
     #[arg(long, value_name = "FILE", groups = ["recorded", "captured"])]
     html: Option<PathBuf>,
 
-    /// Print JSON instead of a table: all rows with all measures, and their means over seeds
+    /// Print JSON instead of a table: all rows with all metrics, and their means over seeds
     #[arg(long)]
     json: bool,
 }

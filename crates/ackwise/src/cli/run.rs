@@ -28,14 +28,15 @@ use super::{
     rows::{Formats, beside, is_plain},
 };
 
-/// Run a simulated experiment: each case with each seed, on all cores
+/// Run a simulated experiment: every combination of its variables, with several seeds
 ///
 /// An experiment is a TOML file that defines hosts, links, applications, the variables of a sweep and
-/// the measures to show (docs/experiments.md). Results are deterministic: the same file, version and
-/// seed give the same rows on any machine with any number of threads.
+/// the metrics to show (docs/experiments.md). A case is one combination of the variables. Each case runs
+/// once with each seed, on all cores, and each run gives one row of results. Results are deterministic:
+/// the same file, version and seed give the same rows on any machine with any number of threads.
 ///
-/// After Ctrl-C, finished rows are kept if an option such as --rows or --csv names a file; repeat the
-/// command to resume the run.
+/// After Ctrl-C, repeat the command to resume, if it has --rows, --csv or --html: finished rows are kept
+/// in the --rows file, or in FILE.rows beside the first of the other files until that file is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
@@ -43,7 +44,7 @@ pub(crate) struct Run {
     #[arg(long_help = experiment_help())]
     experiment: PathBuf,
 
-    /// Set a value of the experiment (repeatable), for example link.bottleneck.delay="20 ms"
+    /// Set a value of the experiment (repeatable), for example link.NAME.delay="20 ms"
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
 
@@ -51,7 +52,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
     seeds: Option<u32>,
 
-    /// Show only these measures in the table; * matches any text
+    /// Show only these metrics in the table; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     show: Vec<String>,
 
@@ -59,11 +60,11 @@ pub(crate) struct Run {
     #[arg(long)]
     list: bool,
 
-    /// Run N rows at once [default: the number of cores]
+    /// Run N simulations in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
 
-    /// Run only every Nth row, starting with row I, to share the work between machines
+    /// Run only every Nth simulation, starting with the Ith, to share the work between machines
     #[arg(long, value_name = "I/N", default_value = "1/1", hide_default_value = true)]
     shard: Shard,
 
@@ -206,7 +207,9 @@ const MOST_THREADS: NonZeroUsize =
 
 fn no_such(name: &str) -> String {
     let known = built_in_names().collect::<Vec<_>>().join(", ");
-    format!("cannot run {name}: no such file (expected a file or one of {known})")
+    format!(
+        "cannot run {name}: no such file, and no built-in experiment has this name (built in: {known})"
+    )
 }
 
 /// One bar on standard error for as long as rows are run, if somebody watches.
@@ -276,7 +279,7 @@ Examples:
   ackwise run sweep.toml --seeds 10 --csv sweep.csv
       print means over ten seeds with confidence intervals, and write every row to a file
   ackwise run stalls --html stalls.html
-      write an HTML page that plots each measure against the first variable
+      write an HTML page that plots each metric against the first variable
   ackwise run stalls --case 1 --html stalls.html
       write an HTML page that shows the packets of case 1
   ackwise run dumbbell --set link.bottleneck.queue=\"25 packets\" --set duration=10s --json

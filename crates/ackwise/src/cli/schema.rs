@@ -71,6 +71,6 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise schema                  list all formats
   ackwise schema check            print the schema of `ackwise check --json`
-  ackwise schema error            print the schema of errors with --json
+  ackwise schema error            print the schema of the errors that --json prints
 
 The same schemas are in docs/schema/.";

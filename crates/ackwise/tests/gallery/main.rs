@@ -1,4 +1,4 @@
-//! The gallery: bugs from public threads rebuilt as programs of a few lines, run on the real kernel,
+//! The gallery: bugs from public GitHub issues rebuilt as programs of a few lines, run on the real kernel,
 //! captured at both ends, and explained. `docs/gallery.md` shows them; [`guide`] keeps it true.
 //!
 //! Each is shown twice: with the bug, where `ackwise explain` must name it and who can change it, and

@@ -48,7 +48,7 @@ pub enum Problem {
     #[error("the file is empty (expected a capture)")]
     Empty,
     /// It begins as no capture does.
-    #[error("not a capture: begins with \"{}\" (expected pcap or pcapng)", .found.escape_ascii())]
+    #[error("not a pcap or pcapng file (its first four bytes are \"{}\")", .found.escape_ascii())]
     NotACapture {
         /// How it begins.
         found: [u8; 4],

@@ -64,11 +64,11 @@ fn errors_say_what_was_expected_where() {
     let record = |captured| [&header[..], &order.words(&[1, 0, captured, captured])].concat();
     let table: [(Vec<u8>, u64, &str); 14] = [
         (b"".to_vec(), 0, "the file is empty (expected a capture)"),
-        (b"GIF89a".to_vec(), 0, "not a capture: begins with \"GIF8\" (expected pcap or pcapng)"),
+        (b"GIF89a".to_vec(), 0, "not a pcap or pcapng file (its first four bytes are \"GIF8\")"),
         (
             b"\0\x01\x02\x03".to_vec(),
             0,
-            r#"not a capture: begins with "\x00\x01\x02\x03" (expected pcap or pcapng)"#,
+            r#"not a pcap or pcapng file (its first four bytes are "\x00\x01\x02\x03")"#,
         ),
         (
             b"BZh91AY".to_vec(),

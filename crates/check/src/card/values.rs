@@ -197,7 +197,7 @@ pub struct SendBuffer {
 /// Values of `keep-alive`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct KeepAlive {
-    /// Number of requests per connection: observed, else announced.
+    /// Number of requests per connection, as observed, or as announced if the limit was not reached.
     pub max_requests: Option<u32>,
     /// Lower bound of `max_requests`, if that is unknown.
     pub more_than_requests: Option<u32>,
@@ -207,9 +207,9 @@ pub struct KeepAlive {
     pub persistent: Option<bool>,
     /// Lower bound of `timeout_s`, if that is unknown.
     pub timeout_more_than_s: Option<f64>,
-    /// Idle timeout: announced, else observed.
+    /// Idle timeout as announced, or as observed if none was announced.
     pub timeout_s: Option<f64>,
-    /// Idle timeout: observed.
+    /// Idle timeout as observed.
     pub timeout_seen_s: Option<f64>,
 }
 

@@ -103,8 +103,8 @@ fn report(
     if judgement == Judgement::Cork {
         let values = CorkTimer { stall_ms: stall, sizes: Some(sizes) };
         let summary = format!(
-            "the last segment of a {bytes}-byte response waits {:.0} ms for a timer, unless the \
-             connection closes: the cork is never cleared",
+            "the last segment of a response with a {bytes}-byte body waits {:.0} ms for a timer, unless \
+             the connection closes: the cork is never cleared",
             stall.unwrap_or_default()
         );
         return ProbeResult::new(Verdict::Warn, summary, values)
@@ -113,8 +113,8 @@ fn report(
     }
     let values = CorkTimer { stall_ms: None, sizes: Some(sizes) };
     let summary = format!(
-        "a {bytes}-byte response takes {:.0} ms, about as long as the cork timer, but also \
-         when the connection closes: the application takes that time",
+        "a response with a {bytes}-byte body takes {:.0} ms, about as long as the cork timer, but \
+         also when the connection closes: the application takes that time",
         stall.unwrap_or_default()
     );
     ProbeResult::new(Verdict::Pass, summary, values).shown_by(Some(shown))

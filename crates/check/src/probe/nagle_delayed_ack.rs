@@ -217,15 +217,14 @@ fn report(sizes: &[Size]) -> ProbeResult {
             // A receiver of 200 ms races Linux's retransmission timer, so that is not measured.
             let computed = cost_40.filter(|_| grows).map(|cost| super::rounded(cost + 160.0));
             values.cost_ms_200_computed = computed;
-            let waits = format!(
-                "the last segment of a {bytes}-byte response waits for the client's delayed ACK in \
-                 {times} of {of} trials"
-            );
+            let segment = format!("the last segment of a response with a {bytes}-byte body");
+            let when = format!("for the client's delayed ACK in {times} of {of} trials");
             let (verdict, summary) = if cost >= STALL {
-                (Verdict::Fail, format!("{waits}: {:.0} ms", ms(cost)))
+                (Verdict::Fail, format!("{segment} waits {:.0} ms {when}", ms(cost)))
             } else {
                 let little = "beyond the delays of the application and the path";
-                (Verdict::Warn, format!("{waits}, but costs only {:.1} ms {little}", ms(cost)))
+                let costs = format!("this costs only {:.1} ms {little}", ms(cost));
+                (Verdict::Warn, format!("{segment} waits {when}, but {costs}"))
             };
             (verdict, Some(ms(cost)), summary)
         }
@@ -242,8 +241,8 @@ fn report(sizes: &[Size]) -> ProbeResult {
         }
         Release::Other => {
             let summary = format!(
-                "a {bytes}-byte response pauses for {stall:.0} ms, but not for an ACK: the \
-                 application or the path causes the pause"
+                "a response with a {bytes}-byte body pauses for {stall:.0} ms, but not for an ACK: \
+                 the application or the path causes the pause"
             );
             (Verdict::Pass, None, summary)
         }

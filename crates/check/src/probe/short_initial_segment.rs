@@ -62,9 +62,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             } else {
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
-                    "{begins} {stall:.0} ms for a delayed ACK, but only if the window is two segments \
-                     and the receiver counts bytes, as BSD did; a receiver that acknowledges every \
-                     second segment avoids the stall"
+                    "the response begins with a short segment; if the window is two segments, the rest \
+                     waits as long as the client withholds its ACK ({stall:.0} ms in this test). This \
+                     affects only receivers that delay the ACK until they have two full segments of \
+                     data, as BSD did, not those that acknowledge every second segment"
                 );
                 ProbeResult::new(Verdict::Warn, summary, values)
             }

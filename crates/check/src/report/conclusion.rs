@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(
             of(&sample::one_card()),
             "http://127.0.0.1:8080/ loses 40.2 ms per response to nagle-delayed-ack. Fix: set \
-             TCP_NODELAY on accepted connections, or write each response in one call (tested). \
+             TCP_NODELAY on accepted connections, or write each response in one call. \
              Could not determine short-initial-segment."
         );
     }

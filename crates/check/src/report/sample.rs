@@ -113,8 +113,8 @@ fn nagle() -> Finding {
         verdict: Verdict::Fail,
         cost_ms: Some(40.17),
         summary:
-            "the last segment of a 300-byte response waits for the client's delayed ACK in 6 of \
-                  6 trials: 40 ms"
+            "the last segment of a response with a 300-byte body waits 40 ms for the client's \
+             delayed ACK in 6 of 6 trials"
                 .to_owned(),
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::Ack),
@@ -131,7 +131,7 @@ fn nagle() -> Finding {
             "0.040344 < 605:905(300) ack 149".to_owned(),
         ],
         remedy: Some(
-            "set TCP_NODELAY on accepted connections, or write each response in one call (tested)"
+            "set TCP_NODELAY on accepted connections, or write each response in one call"
                 .to_owned(),
         ),
     }

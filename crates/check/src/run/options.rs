@@ -73,8 +73,8 @@ impl Options {
         match given.starts_with('/') && given.chars().all(stands) {
             true => Ok(given.to_owned()),
             false => Err(format!(
-                "{given:?} is not a path (expected a leading /, and %XX for spaces, #, control and \
-                 non-ASCII characters)"
+                "{given:?} is not a path (expected a leading /; write spaces, '#', control characters \
+                 and non-ASCII characters as %XX)"
             )),
         }
     }

@@ -30,8 +30,7 @@ pub(crate) fn applications(
     for (entry, path) in sections(field)? {
         let field = Field { item: &entry.item, path };
         if RESERVED.contains(&entry.key.as_str()) {
-            let what =
-                "reserved: measures of something else have this name (expected another name)";
+            let what = "reserved: metrics of something else have this name (expected another name)";
             return Err(field.contradiction(what));
         }
         group(entry, &field, nodes, &mut all)?;

@@ -110,7 +110,7 @@ impl std::error::Error for ExperimentError {}
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax { what } => write!(f, "not TOML: {what}"),
+            Self::Syntax { what } => write!(f, "invalid TOML: {what}"),
             Self::Unknown { kind, found, known } => {
                 write!(f, "unknown {kind} \"{found}\" ")?;
                 match suggestion(found, known) {

@@ -286,13 +286,13 @@ fn shown(field: &Field<'_>, cases: &[Case]) -> Result<Vec<String>, ExperimentErr
         }
     }
     let mut shown = Vec::new();
-    for field in field.list("a list of measures such as \"web.rate_mean\", \"link.*\"")? {
-        let pattern = field.text("the name of a measure")?;
+    for field in field.list("a list of metrics, such as \"web.rate_mean\", \"link.*\"")? {
+        let pattern = field.text("the name of a metric")?;
         if !known.iter().any(|name| matches(pattern, name)) {
             if let Some(what) = rename_notice(pattern) {
                 return Err(field.contradiction(what));
             }
-            return Err(field.unknown("measure", pattern, known.iter().map(String::as_str)));
+            return Err(field.unknown("metric", pattern, known.iter().map(String::as_str)));
         }
         shown.push(pattern.to_owned());
     }

@@ -121,9 +121,8 @@ pub(crate) fn set(document: &mut Item, setting: &str) -> Result<(), ExperimentEr
     let source = format!("--set {setting}");
     let whole = Place::option(&source);
     let Some((path, value)) = setting.split_once('=') else {
-        let expected = "PATH=VALUE, such as link.bottleneck.delay=\"20 ms\"".to_owned();
-        let problem = Problem::Wrong { found: format!("{setting:?}"), expected };
-        return Err(ExperimentError::new(whole, "", problem));
+        let what = "\"=\" is missing (expected PATH=VALUE, such as duration=\"20 s\")";
+        return Err(ExperimentError::contradiction(&whole, "", what));
     };
     let path = Path::parse(path.trim(), &whole)?;
     let item = Item::parse_value(&source, value.trim())?;

@@ -19,7 +19,7 @@ pub(crate) trait Quantity: Sized {
 }
 
 impl Quantity for Duration {
-    const EXPECTED: &'static str = "a duration in ns, us, ms, s or min such as \"50 ms\"";
+    const EXPECTED: &'static str = "a duration in ns, us, ms, s or min, such as \"50 ms\"";
     const RANGE: &'static str = "at most \"1000000 s\"";
     const UNITS: &'static [(&'static str, u64)] = &[
         ("ns", 1),
@@ -36,7 +36,7 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Rate {
-    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s such as \"1.5 Mb/s\"";
+    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"1.5 Mb/s\"";
     const RANGE: &'static str = "more than 0, at most \"1000 Gb/s\"";
     const UNITS: &'static [(&'static str, u64)] =
         &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)];
@@ -71,7 +71,7 @@ impl Quantity for ByteCount {
 pub(crate) struct Packets(pub(crate) NonZeroU32);
 
 impl Quantity for Packets {
-    const EXPECTED: &'static str = "a number of packets such as \"25 packets\"";
+    const EXPECTED: &'static str = "a number of packets, such as \"25 packets\"";
     const RANGE: &'static str = "at least one";
     const UNITS: &'static [(&'static str, u64)] = &[("packets", 1), ("packet", 1)];
 
@@ -85,7 +85,7 @@ impl Quantity for Packets {
 pub(crate) struct Segments(pub(crate) u32);
 
 impl Quantity for Segments {
-    const EXPECTED: &'static str = "a number of segments such as \"13 segments\"";
+    const EXPECTED: &'static str = "a number of segments, such as \"13 segments\"";
     const RANGE: &'static str = "in 32 bits";
     const UNITS: &'static [(&'static str, u64)] = &[("segments", 1), ("segment", 1)];
 
@@ -101,7 +101,7 @@ pub(crate) struct Share {
 }
 
 impl Quantity for Share {
-    const EXPECTED: &'static str = "a share in % such as \"0.5 %\"";
+    const EXPECTED: &'static str = "a share in %, such as \"0.5 %\"";
     const RANGE: &'static str = "from 0 % to 100 %, with at most four decimals";
     const UNITS: &'static [(&'static str, u64)] = &[("%", 10_000)];
 

@@ -33,7 +33,7 @@ pub enum JournalError {
     #[error("{}: another run is writing to this file", .0.display())]
     InUse(PathBuf),
     /// A line is no row.
-    #[error("{}:{line}: not a row of `ackwise run`: {}", path.display(), in_words(error))]
+    #[error("{}:{line}: not a row written by `ackwise run`: {}", path.display(), in_words(error))]
     NotARow {
         /// The journal.
         path: PathBuf,
@@ -76,7 +76,7 @@ pub enum JournalError {
 /// The message names the line of the file already.
 fn in_words(error: &serde_json::Error) -> String {
     if error.is_syntax() || error.is_eof() {
-        return format!("not JSON at column {}", error.column());
+        return format!("invalid JSON at column {}", error.column());
     }
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()

@@ -110,7 +110,11 @@ impl FromStr for Filter {
         let expression = parser.filter()?;
         match parser.words {
             [] => Ok(Self { text: text.trim().to_owned(), expression }),
-            [found, ..] => Err(unexpected("\"and\", \"or\" or the end of the filter", found)),
+            [found, ..] => {
+                let read = words.len() - parser.words.len();
+                let protocol = matches!(words[read - 1], "tcp" | "udp");
+                Err(unexpected(if protocol { AFTER_PROTOCOL } else { AFTER_TERM }, found))
+            }
         }
     }
 }
@@ -247,6 +251,12 @@ fn unexpected(expected: &'static str, found: &str) -> FilterError {
 }
 
 const PRIMITIVES: &str = "tcp, udp, ip, ip6, port, host or net";
+
+/// What may follow `tcp` or `udp`.
+const AFTER_PROTOCOL: &str = "\"port\", \"src\", \"dst\", \"and\", \"or\" or the end of the filter";
+
+/// What may follow any other term.
+const AFTER_TERM: &str = "\"and\", \"or\" or the end of the filter";
 const PORT: &str = "a port between 0 and 65535";
 const ADDRESS: &str = "an IP address";
 const NET: &str = "a network like 10.0.0.0/8";
@@ -280,7 +290,12 @@ mod tests {
                 "tcp and",
                 "incomplete filter (expected tcp, udp, ip, ip6, port, host or net at its end)",
             ),
-            ("tcp udp", "unexpected \"udp\" (expected \"and\", \"or\" or the end of the filter)"),
+            (
+                "tcp udp",
+                "unexpected \"udp\" (expected \"port\", \"src\", \"dst\", \"and\", \"or\" or the end of the \
+                 filter)",
+            ),
+            ("ip udp", "unexpected \"udp\" (expected \"and\", \"or\" or the end of the filter)"),
             ("(tcp", "incomplete filter (expected \")\" at its end)"),
             ("port 65536", "unexpected \"65536\" (expected a port between 0 and 65535)"),
             ("host example", "unexpected \"example\" (expected an IP address)"),

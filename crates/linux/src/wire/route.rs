@@ -58,7 +58,7 @@ pub enum RouteError {
     #[error("cannot reach {0} from the TUN device: it is never routed (expected the kernel stack)")]
     LoopbackV6(SocketAddr),
     /// The kernel's own connection is refused too.
-    #[error("cannot connect to {0}: connection refused (expected a listener)")]
+    #[error("cannot connect to {0}: connection refused (no server is listening on that port)")]
     Refused(SocketAddr),
 }
 

@@ -11,9 +11,9 @@ use crate::cli::{duration, outcome::Failure};
 pub(super) struct Arguments {
     /// Capture on this interface (`any` for all) instead of reading files
     ///
-    /// Captures until Ctrl-C or --duration, for at most 10 minutes. Needs Linux and CAP_NET_RAW;
-    /// CAP_NET_ADMIN allows a larger buffer. Promiscuous mode is not supported.
-    #[arg(long, value_name = "NAME", conflicts_with = "captures")]
+    /// Captures until Ctrl-C, until --duration is over, or until it has 50 million packets. Needs Linux
+    /// and CAP_NET_RAW; CAP_NET_ADMIN allows a larger buffer. Promiscuous mode is not supported.
+    #[arg(long, value_name = "NAME")]
     pub(super) interface: Option<String>,
 
     /// Capture only matching packets, for example `tcp port 80 and host 10.0.0.1`
@@ -21,16 +21,21 @@ pub(super) struct Arguments {
     /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
     /// [src|dst] host ADDRESS and [src|dst] net ADDRESS/LENGTH, combined with and, or, not and
     /// parentheses. For tunnelled packets, the filter applies to the outer headers.
-    #[arg(long, value_name = "EXPRESSION", requires = "interface", conflicts_with = "captures")]
+    #[arg(long, value_name = "EXPRESSION")]
     filter: Option<String>,
 
-    /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m
-    #[arg(long, value_name = "TIME", requires = "interface", conflicts_with = "captures")]
-    #[arg(value_parser = duration::parse)]
+    /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
 }
 
 impl Arguments {
+    /// An option that only a live capture has, if one was given.
+    pub(super) fn option(&self) -> Option<&'static str> {
+        let duration = self.duration.map(|_| "--duration");
+        self.filter.as_ref().map(|_| "--filter").or(duration)
+    }
+
     /// Captures until the time is over or the user has seen enough.
     #[cfg(target_os = "linux")]
     pub(super) fn read(&self, interface: &str, reading: Reading) -> Result<Explained, Failure> {

@@ -22,7 +22,7 @@ pub struct Document<'a> {
 impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-run");
     const ABOUT: &'static str =
-        "What `ackwise run --json` and `ackwise merge --json` print: every row with every measure.";
+        "What `ackwise run --json` and `ackwise merge --json` print: every row with every metric.";
 }
 
 /// All rows, and for each case the mean of every measure over its seeds: a [`Document`].

@@ -50,7 +50,7 @@ pub fn html(rows: &[Row], filter: &MeasureFilter, about: &PageNotes<'_>) -> Stri
         let mut blocks: Vec<_> = plots.map(Block::Plot).collect();
         let more = blocks.len().saturating_sub(MAX_PLOTS);
         blocks.truncate(MAX_PLOTS);
-        blocks.extend(left_out(more, "measures are not drawn (--show selects them)"));
+        blocks.extend(left_out(more, "metrics are not drawn (--show selects them)"));
         page.add_section(format!("By {}", variable.name()), blocks);
     }
     page.add_section("Measures", table(&summaries, &labels, &measures));
@@ -117,7 +117,7 @@ fn table(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Blo
         "cases are not shown (--csv writes all)",
     ));
     let hidden = measures.len() - columns.len();
-    blocks.extend(left_out(hidden, "measures are not shown (--csv writes all, --show selects)"));
+    blocks.extend(left_out(hidden, "metrics are not shown (--csv writes all, --show selects)"));
     blocks
 }
 
