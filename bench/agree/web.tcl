@@ -9,6 +9,7 @@ set trace [lindex $argv 1]
 
 remove-all-packet-headers
 add-packet-header IP TCP Flags
+Trace set show_tcphdr_ 1
 set ns [new Simulator]
 $ns use-scheduler Heap
 
@@ -20,10 +21,10 @@ Agent/TCP set maxrto_ 64
 Agent/TCP set window_ $max_window
 Agent/TCP set windowInit_ $initial_window
 Agent/TCP set singledup_ 0
+Agent/TCP set slow_start_restart_ false
 Agent/TCP/FullTcp set segsize_ 1460
 Agent/TCP/FullTcp set nodelay_ true
 Agent/TCP/FullTcp set segsperack_ 1
-Agent/TCP/FullTcp set interval_ 0
 
 # A pair of agents at the hosts number `pair`, which carries one connection after the other: to make
 # agents takes ns-2 milliseconds.
@@ -62,7 +63,7 @@ proc connection {u} {
     return $connection
 }
 
-# `ask` lists sizes of files and whether the server closes afterwards; `answered` and `read` count them.
+# `ask` lists the sizes of files that are asked for; `answered` and `read` count them.
 Connection instproc begin {u} {
     $self instvar user client server ask asked answered got read over
     set user $u
@@ -96,11 +97,11 @@ Connection instproc recycle {} {
     lappend free($place) $self
 }
 
-# Requests a file of `size` bytes; `last` is 1 if the server closes afterwards.
-Connection instproc request {size last} {
+# Requests a file of `size` bytes.
+Connection instproc request {size} {
     $self instvar client ask
     global request
-    lappend ask $size $last
+    lappend ask $size
     $client sendmsg $request ""
 }
 
@@ -115,10 +116,8 @@ Connection instproc server {bytes} {
     incr asked $bytes
     while {$asked >= $request} {
         incr asked -$request
-        set size [lindex $ask [expr {2 * $answered}]]
-        set last [lindex $ask [expr {2 * $answered + 1}]]
+        $server sendmsg [lindex $ask $answered] ""
         incr answered
-        $server sendmsg $size [expr {$last ? "MSG_EOF" : ""}]
     }
 }
 
@@ -126,8 +125,8 @@ Connection instproc server {bytes} {
 Connection instproc client {bytes} {
     $self instvar user ask got read
     incr got $bytes
-    while {2 * $read < [llength $ask] && $got >= [lindex $ask [expr {2 * $read}]]} {
-        incr got -[lindex $ask [expr {2 * $read}]]
+    while {$read < [llength $ask] && $got >= [lindex $ask $read]} {
+        incr got -[lindex $ask $read]
         incr read
         has_file $user $self
     }
@@ -138,114 +137,115 @@ Connection instproc close {} {
     $client close
 }
 
-# Users. `state(u,…)`: the page's sizes, files asked and received, time waited.
+# Users. `state(u,…)`: the page's sizes, how many files were asked for and received, the time waited,
+# and the idle connections, the one that was used last at the end.
 proc next_page {u} {
     global state pages
-    set nth $state($u,pages)
+    set state($u,files) [lindex $pages($u) [expr {$state($u,pages) % [llength $pages($u)]}]]
     incr state($u,pages)
-    set list $pages($u)
-    set state($u,files) [lindex $list [expr {$nth % [llength $list]}]]
     set state($u,asked) 0
     set state($u,got) 0
-    set state($u,waited) 0.0
-    set state($u,open) {}
 }
 
 proc next_think {u} {
     global state think
-    set nth $state($u,thinks)
+    set span [lindex $think($u) [expr {$state($u,thinks) % [llength $think($u)]}]]
     incr state($u,thinks)
-    lindex $think($u) [expr {$nth % [llength $think($u)]}]
+    return $span
 }
 
 proc begin_page {u} {
     global state ns
     set state($u,since) [$ns now]
-    switch [plan_of $u] {
-        serial - parallel { ask_alone $u }
-        persistent - pipelined {
-            set state($u,connection) [connection $u]
-            ask_kept $u
-        }
+    set idle $state($u,idle)
+    if {[llength $idle]} {
+        set state($u,idle) [lrange $idle 0 end-1]
+        ask $u [lindex $idle end]
+    } else {
+        ask $u [connection $u]
     }
 }
 
-# The next file on a connection of its own, which the server closes.
-proc ask_alone {u} {
-    global state
-    set connection [connection $u]
-    set size [lindex $state($u,files) $state($u,asked)]
-    incr state($u,asked)
-    $connection request $size 1
-}
-
-proc ask_kept {u} {
+# Asks for the next file of the page.
+proc ask {u connection} {
     global state
     set size [lindex $state($u,files) $state($u,asked)]
     incr state($u,asked)
-    $state($u,connection) request $size 0
+    $connection request $size
 }
 
 proc has_file {u connection} {
-    global state ns gap
+    global state ns
     incr state($u,got)
     set all [llength $state($u,files)]
     if {$state($u,got) == $all} {
-        if {[lsearch {persistent pipelined} [plan_of $u]] >= 0} { $connection close }
-        end_page $u
+        end_page $u $connection
         return
     }
+    if {$state($u,asked) == $all} {
+        if {[plan_of $u] eq "parallel"} { lappend state($u,idle) $connection }
+        return
+    }
+    ask $u $connection
+    if {$state($u,got) > 1} return
     switch [plan_of $u] {
-        serial {
-            thinks $u
-            $ns at [expr {[$ns now] + [next_think $u]}] "set state($u,since) \[$ns now\]; ask_alone $u"
-        }
-        persistent { ask_kept $u }
-        parallel {
-            if {$state($u,got) == 1} { open_more $u }
-        }
+        parallel { ask_beside $u }
         pipelined {
-            if {$state($u,got) == 1} {
-                while {$state($u,asked) < $all} { ask_kept $u }
-            }
+            while {$state($u,asked) < $all} { ask $u $connection }
         }
     }
 }
 
-# The inlines of a page, one connection each, `gap` apart.
-proc open_more {u} {
+# Asks for the other inlines on up to two connections more, new ones `gap` apart.
+proc ask_beside {u} {
     global state ns gap
-    ask_alone $u
-    if {$state($u,asked) < [llength $state($u,files)]} {
-        $ns at [expr {[$ns now] + $gap}] "open_more $u"
+    for {set more [beside $u]} {$more > 0} {incr more -1} {
+        set idle $state($u,idle)
+        if {[llength $idle]} {
+            set state($u,idle) [lrange $idle 0 end-1]
+            ask $u [lindex $idle end]
+        } else {
+            ask $u [connection $u]
+            if {$more > 1} { $ns at [expr {[$ns now] + $gap}] "ask_beside $u" }
+            return
+        }
     }
 }
 
-proc thinks {u} {
-    global state ns
-    set state($u,waited) [expr {$state($u,waited) + [$ns now] - $state($u,since)}]
+# How many requests may still be sent, when three may be unanswered.
+proc beside {u} {
+    global state
+    set left [expr {[llength $state($u,files)] - $state($u,asked)}]
+    set room [expr {3 - ($state($u,asked) - $state($u,got))}]
+    expr {$left < $room ? $left : $room}
 }
 
-proc end_page {u} {
+proc end_page {u connection} {
     global state ns documents waited web_users
-    thinks $u
+    if {[plan_of $u] eq "parallel"} {
+        lappend state($u,idle) $connection
+    } else {
+        $connection close
+    }
     if {$u < $web_users} {
         incr documents
-        set waited [expr {$waited + $state($u,waited)}]
+        set waited [expr {$waited + [$ns now] - $state($u,since)}]
     }
     next_page $u
     $ns at [expr {[$ns now] + [next_think $u]}] "begin_page $u"
 }
 
+# FTP clients have one file a page.
 proc plan_of {u} {
     global plan web_users
-    expr {$u < $web_users ? $plan : "serial"}
+    expr {$u < $web_users ? $plan : "persistent"}
 }
 
 proc finish {} {
     global bottleneck documents waited lost
     set arrived [$bottleneck set parrivals_]
     set dropped [$bottleneck set pdrops_]
+    # A lost packet is counted as dropped, but not as arrived.
     set early 0
     foreach nth $lost {
         if {$nth < $arrived + $early} { incr early }
@@ -253,7 +253,7 @@ proc finish {} {
     puts "documents $documents"
     puts "waited $waited"
     puts "offered [expr {$arrived + $early}]"
-    puts "dropped [expr {$dropped + $early}]"
+    puts "dropped $dropped"
     exit 0
 }
 
@@ -293,6 +293,7 @@ set waited 0.0
 for {set u 0} {$u < $users} {incr u} {
     set state($u,pages) 0
     set state($u,thinks) 0
+    set state($u,idle) {}
     next_page $u
     $ns at $start($u) "begin_page $u"
 }

@@ -71,7 +71,9 @@ impl Scenario {
                     .try_for_each(usable)?;
                 require(web.request.0 > 0, what, || "a request has no bytes".to_owned())?;
                 let empty = |it: &Replay| it.pages.is_empty() || it.think.is_empty();
-                require(!replay.as_ref().is_some_and(empty), what, || "an empty replay".to_owned())?;
+                require(!replay.as_ref().is_some_and(empty), what, || {
+                    "an empty replay".to_owned()
+                })?;
                 usable(workload.check())
             }
             ApplicationKind::Bulk(Bulk { pause, file, .. }) => {
