@@ -115,7 +115,7 @@ cargo xtask bench NAME [--rounds N]
     Exit: 0 measured, 1 could not measure.
 cargo xtask bench agree [--seed N] [--points N] [--json]
     Compare page times and drops with ns-2's at N points (60 by default), drawn with a seed (1 by
-    default). 60 points take about ten minutes. Progress goes to standard error.
+    default). 60 points take about 20 minutes on a quiet machine. Progress goes to standard error.
 ";
 
 /// Parses everything after `cargo xtask bench`.

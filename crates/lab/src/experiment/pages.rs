@@ -102,7 +102,10 @@ fn not_empty<'a>(
     expected: &'static str,
 ) -> Result<Vec<Field<'a>>, ExperimentError> {
     let list = field.list(expected)?;
-    if list.is_empty() { Err(field.contradiction("an empty list")) } else { Ok(list) }
+    if list.is_empty() {
+        return Err(field.contradiction(format!("found an empty list (expected {expected})")));
+    }
+    Ok(list)
 }
 
 const SPECWEB96: &str = "specweb96";
