@@ -106,5 +106,5 @@ const SEEDS: u64 = 10;
 /// Where the files of a run are written, seen from the root of the repository.
 const DIRECTORY: &str = "target/bench-agree";
 
-/// 60 points take about 20 minutes on a quiet machine on a quiet machine.
+/// 60 points take about 20 minutes on a quiet machine.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(2 * 3600);
