@@ -4,6 +4,7 @@
 //! disturbs both. It is printed with its spread, with processor time beside wall time, and with a
 //! warning when somebody else was using the processors.
 
+mod agree;
 mod child;
 mod explain;
 mod machine;
@@ -94,6 +95,7 @@ fn start() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Chore::Run { name, rounds } => run(&name, rounds),
+        Chore::Agree(settings) => agree::run(settings),
     }
 }
 
@@ -103,6 +105,7 @@ enum Chore {
     Help,
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
+    Agree(agree::Settings),
 }
 
 const HELP: &str = "\
@@ -110,22 +113,33 @@ cargo xtask bench --list
 cargo xtask bench NAME [--rounds N]
     Run ours and the other side in turn and print the ratio with its spread.
     Exit: 0 measured, 1 could not measure.
+cargo xtask bench agree [--seed N] [--points N] [--json]
+    Compare page times and drops with ns-2's at N points (60 by default), drawn with a seed (1 by
+    default). 60 points take about 20 minutes on a quiet machine. Progress goes to standard error.
 ";
 
 /// Parses everything after `cargo xtask bench`.
 fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
     let mut parser = lexopt::Parser::from_args(args);
     let (mut name, mut rounds) = (None, None);
+    let mut settings = agree::Settings::default();
     while let Some(arg) = parser.next()? {
         match arg {
             Long("list") => return Ok(Chore::List),
             Long("rounds") => rounds = Some(parser.value()?.parse()?),
+            Long("seed") => settings.seed = parser.value()?.parse()?,
+            Long("points") => settings.points = parser.value()?.parse::<NonZeroUsize>()?.get(),
+            Long("json") => settings.json = true,
             Value(value) if name.is_none() => name = Some(value.string()?),
             Short('h') | Long("help") => return Ok(Chore::Help),
             other => return Err(other.unexpected().into()),
         }
     }
     let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
+    if name == agree::NAME && rounds.is_none() {
+        return Ok(Chore::Agree(settings));
+    }
+    ensure!(settings == agree::Settings::default(), "only `{}` has these options", agree::NAME);
     Ok(Chore::Run { name, rounds })
 }
 
@@ -136,6 +150,7 @@ fn list() {
     }
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
+    println!("{:<10} {}", agree::NAME, agree::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints what it found.

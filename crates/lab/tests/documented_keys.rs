@@ -164,6 +164,7 @@ const EFFECTS: &[Effect] = &[
     ("web.workload.gurkan.small_files", &[GURKAN], "application.web.workload.gurkan.small_files", ["0 %", "50 %"]),
     ("web.workload.primary", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.primary", ["1 KB", "2 KB"]),
     ("web.workload.inlines", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.inlines", ["[]", "[\"1 KB\"]"]),
+    ("web.replay", &[], "application.web.replay", [r#"{ pages = [["1 KB"]], think = ["1 s"] }"#, r#"{ pages = [["1 KB", "3 KB"]], think = ["1 s"] }"#]),
     ("web.workload.inline", &["application.web.workload={ primary = \"1 KB\", inlines = 2, inline = \"1 KB\" }"], "application.web.workload.inline",
         ["1 KB", "2 KB"]),
     ("web.transfer", &[], "application.web.transfer", ["serial", "pipelined"]),

@@ -8,7 +8,7 @@ use ackwise_tcp::ByteCount;
 
 use crate::{
     error::RunError,
-    scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Scenario, Web},
+    scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Replay, Scenario, Web},
 };
 
 impl Scenario {
@@ -64,12 +64,16 @@ impl Scenario {
         usable(start.check())?;
         match kind {
             ApplicationKind::Web(web) => {
-                let Web { think, client_delay, open_gap, parse, workload, .. } = web;
+                let Web { think, client_delay, open_gap, parse, workload, replay, .. } = web;
                 [think, client_delay, open_gap, parse]
                     .map(Span::check)
                     .into_iter()
                     .try_for_each(usable)?;
                 require(web.request.0 > 0, what, || "a request has no bytes".to_owned())?;
+                let empty = |it: &Replay| it.pages.is_empty() || it.think.is_empty();
+                require(!replay.as_ref().is_some_and(empty), what, || {
+                    "an empty replay".to_owned()
+                })?;
                 usable(workload.check())
             }
             ApplicationKind::Bulk(Bulk { pause, file, .. }) => {

@@ -7,7 +7,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::{
     Behaviour,
-    page::Transfer,
+    page::{Page, Transfer},
     workload::{Pages, Span},
 };
 use ackwise_link::{LinkConfig, Seed};
@@ -131,6 +131,8 @@ pub struct Web {
     pub pages: Option<NonZeroU32>,
     /// What a page consists of.
     pub workload: Pages,
+    /// Pages and think times in place of those that `workload` and `think` draw.
+    pub replay: Option<Replay>,
     /// How its files travel.
     pub transfer: Transfer,
     /// Which connections outlive a document.
@@ -157,6 +159,28 @@ pub struct Web {
     pub closer: Closer,
     /// What a client that closes first says before it does: a CLIENT_CLOSE. It has no response.
     pub client_close: ByteCount,
+}
+
+/// What each user of a [`Web`] fetches and how long it thinks, in this order; after the end of a list
+/// it begins again. So another simulator can be given the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replay {
+    /// Files of each page, the primary first; none of the lists may be empty.
+    pub pages: Vec<Page>,
+    /// Before each document or file, as [`ThinkScope`] says.
+    pub think: Vec<Duration>,
+}
+
+impl Replay {
+    /// The page number `nth` of a user.
+    pub(crate) fn page(&self, nth: usize) -> Page {
+        self.pages[nth % self.pages.len()].clone()
+    }
+
+    /// The think time number `nth` of a user.
+    pub(crate) fn think(&self, nth: usize) -> Duration {
+        self.think[nth % self.think.len()]
+    }
 }
 
 /// Which connections outlive a document.

@@ -13,7 +13,7 @@ use ackwise_cause::Cause;
 use ackwise_http::{
     Behaviour,
     behaviour::{Gather, Tail},
-    page::Transfer,
+    page::{Page, Transfer},
     workload::Span,
 };
 use ackwise_link::{Faults, Pick, Probability, Queue, Rate, Seed};
@@ -21,7 +21,9 @@ use ackwise_sim::{
     Measures, Nobody, Observer, RunError, Scenario,
     observe::{ConnectionId, Sighting},
     run,
-    scenario::{ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, CostModel, Web},
+    scenario::{
+        ApplicationKind, Arrivals, Bulk, BulkSender, Closer, Connections, CostModel, Replay, Web,
+    },
 };
 use ackwise_tcp::{
     ByteCount, Instant, Policies, TimeWaitHolder,
@@ -166,6 +168,27 @@ fn what_is_cached_is_not_sent() {
 }
 
 #[test]
+fn listed_pages_and_pauses_come_in_their_order_and_again() {
+    let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+    let page = |primary, inlines: &[u64]| Page { primary, inlines: inlines.to_vec() };
+    let second = Duration::from_secs(1);
+    let user = web(&mut scenario);
+    user.pages = NonZeroU32::new(5);
+    user.replay = Some(Replay {
+        pages: vec![page(1_000, &[]), page(20_000, &[300, 500])],
+        think: vec![second, 2 * second, 4 * second],
+    });
+    // Before the pages 2 to 5 the user thinks 1, 2, 4 and 1 s.
+    for (seconds, documents, bytes) in
+        [(1, 1, 1_000), (2, 2, 21_800), (4, 3, 22_800), (8, 4, 43_600), (9, 5, 44_600)]
+    {
+        scenario.duration = Duration::from_secs(seconds);
+        let web = &measured(&scenario).applications["web"];
+        assert_eq!((web.documents, web.bytes), (documents, bytes), "{seconds} s");
+    }
+}
+
+#[test]
 fn the_server_parses_before_it_answers_getweb() {
     let mut scenario = ethernet(Transfer::GetWeb, Behaviour::FIXED);
     let before = measured(&scenario).applications["web"].mean_time().unwrap();
@@ -301,6 +324,10 @@ fn a_scenario_that_makes_no_sense_is_refused() {
     assert_eq!(
         refusal(|it| it.links.clear()),
         "no links lead from the client of \"web\" to its server and back"
+    );
+    assert_eq!(
+        refusal(|it| web(it).replay = Some(Replay::default())),
+        "application \"web\": an empty replay"
     );
     assert_eq!(refusal(|it| it.warm_up = it.duration), "the run: over before it is warm");
     assert!(refusal(|it| it.links[0].ends[1].0 = 7).contains("node 7 of 2"));

@@ -82,6 +82,7 @@ fn web(transfer: Transfer) -> Web {
     Web {
         users: NonZeroU32::new(2).unwrap(),
         pages: NonZeroU32::new(3),
+        replay: None,
         workload: Pages::Fixed {
             primary: 6_651,
             inlines: Cow::Borrowed(&[3_883, 1_866, 400, 20_000]),

@@ -15,7 +15,7 @@ use super::{
     document::{Entry, Value},
     error::ExperimentError,
     group::{Members, member, pairs},
-    pages::pages,
+    pages::{pages, replay},
     quantity::{Quantity, Share},
     reader::{Field, Reader},
     topology::{Nodes, sections},
@@ -99,6 +99,7 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         users: reader.or("users", NonZeroU32::MIN, at_least_one)?,
         pages: reader.optional("pages").map(at_least_one).transpose()?,
         workload: pages(reader.required("workload", "the name of a workload, or a table")?)?,
+        replay: reader.optional("replay").map(replay).transpose()?,
         transfer: transfer(&reader.required("transfer", "how a page's files travel")?)?,
         connections: reader
             .or("connections", Connections::PerDocument, |f| f.choice(CONNECTIONS))?,

@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
-use ackwise_http::workload::{Pages, Size};
+use ackwise_http::{
+    page::Page,
+    workload::{Pages, Size},
+};
 use ackwise_link::Probability;
+use ackwise_sim::scenario::Replay;
 use ackwise_tcp::ByteCount;
 
 use super::{
@@ -65,6 +69,43 @@ fn own(reader: &mut Reader<'_>) -> Result<Pages, ExperimentError> {
     let sizes = inlines.list("a list of sizes")?;
     let sizes = sizes.iter().map(|size| size.quantity::<ByteCount>().map(|size| size.0));
     Ok(Pages::Fixed { primary, inlines: Cow::Owned(sizes.collect::<Result<_, _>>()?) })
+}
+
+/// Lists of pages and of think times; neither may be empty.
+pub(crate) fn replay(field: Field<'_>) -> Result<Replay, ExperimentError> {
+    let mut reader = field.table("{ pages, think }")?;
+    let pages = reader.required("pages", "a list of pages such as [\"6651 B\", \"3883 B\"]")?;
+    let think = reader.required("think", "a list of durations")?;
+    let replay = Replay {
+        pages: not_empty(&pages, "a list of pages")?.iter().map(page).collect::<Result<_, _>>()?,
+        think: not_empty(&think, "a list of durations")?
+            .iter()
+            .map(|span| span.quantity())
+            .collect::<Result<_, _>>()?,
+    };
+    reader.finish()?;
+    Ok(replay)
+}
+
+/// The primary file and its inlines.
+fn page(field: &Field<'_>) -> Result<Page, ExperimentError> {
+    let fits = |size: &ByteCount| size.0 <= Size::LARGEST.0;
+    let sizes = not_empty(field, "a list of sizes, the primary first")?;
+    let sizes = sizes.iter().map(|size| size.quantity_in(&fits, "at most 1 TiB").map(|it| it.0));
+    let mut sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+    let primary = sizes.remove(0);
+    Ok(Page { primary, inlines: sizes })
+}
+
+fn not_empty<'a>(
+    field: &Field<'a>,
+    expected: &'static str,
+) -> Result<Vec<Field<'a>>, ExperimentError> {
+    let list = field.list(expected)?;
+    if list.is_empty() {
+        return Err(field.contradiction(format!("found an empty list (expected {expected})")));
+    }
+    Ok(list)
 }
 
 const SPECWEB96: &str = "specweb96";

@@ -313,6 +313,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("a word with values", "[tcp]", "[tcp]\nack = { every-segment = 3 }"),
     ("a word without its values", "[tcp]", "[tcp]\nhold = \"cork\""),
     ("an unknown choice", "\"persistent\"", "\"persistant\""),
+    (
+        "a replay without pages",
+        "transfer =",
+        "replay = { pages = [], think = [\"1 s\"] }\ntransfer =",
+    ),
     ("an unknown preset", "linux-6", "linux-7"),
     ("a node that does not exist", "client = \"client\"", "client = \"clients\""),
     ("a link to nowhere", "[\"client\", \"server\"]", "[\"client\", \"sever\"]"),

@@ -28,6 +28,9 @@ pub(crate) struct User {
     application: u32,
     stream: Stream,
     left: Option<u32>,
+    /// Pages and think times drawn so far.
+    pages: usize,
+    thinks: usize,
     has_document: bool,
     /// The page on its way.
     fetch: Option<PageFetch>,
@@ -69,6 +72,24 @@ impl User {
         (self.application, progress)
     }
 
+    fn next_page(&mut self, web: &Web) -> Page {
+        let nth = self.pages;
+        self.pages += 1;
+        match &web.replay {
+            Some(replay) => replay.page(nth),
+            None => web.workload.draw(&mut self.stream),
+        }
+    }
+
+    fn next_think(&mut self, web: &Web) -> Duration {
+        let nth = self.thinks;
+        self.thinks += 1;
+        match &web.replay {
+            Some(replay) => replay.think(nth),
+            None => web.think.draw(&mut self.stream),
+        }
+    }
+
     /// The user begins to wait, unless it waits.
     fn waits(&mut self, now: Instant) {
         self.waits_since.get_or_insert(now);
@@ -92,6 +113,8 @@ impl<'a, O: Observer> World<'a, O> {
                 application: place,
                 stream,
                 left: web.pages.map(u32::from),
+                pages: 0,
+                thinks: 0,
                 has_document: false,
                 fetch: None,
                 waiting: None,
@@ -136,7 +159,7 @@ impl<'a, O: Observer> World<'a, O> {
         let web = self.web(user);
         let connections = self.kept_connections(user);
         let state = &mut self.users[user as usize];
-        let page: Page = web.workload.draw(&mut state.stream);
+        let page = state.next_page(web);
         let stream = &mut state.stream;
         let cached = |_| stream.below(1_000_000) < u64::from(web.cached_per_million);
         state.fetch = Some(match web.cached_per_million {
@@ -193,7 +216,7 @@ impl<'a, O: Observer> World<'a, O> {
             Pause::File if web.think_scope == ThinkScope::Document => return false,
             Pause::Document | Pause::File => {
                 state.thinks(self.now);
-                web.think.draw(&mut state.stream)
+                state.next_think(web)
             }
             Pause::OpenGap => web.open_gap.draw(&mut state.stream),
         };
@@ -302,7 +325,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.draw_page(user);
         if self.users[user as usize].fetch.as_ref().is_some_and(PageFetch::is_complete) {
             self.takes_steps(Standstill::PAGE);
-            let span = web.think.draw(&mut self.users[user as usize].stream);
+            let span = self.users[user as usize].next_think(web);
             if !span.is_zero() {
                 self.pause_before(user, Waiting::CachedPage, span);
             }

@@ -57,6 +57,7 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 users: NonZeroU32::MIN,
                 pages: NonZeroU32::new(100),
                 workload: Pages::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) },
+                replay: None,
                 transfer,
                 connections: Connections::PerDocument,
                 request: ByteCount(52),
