@@ -86,8 +86,9 @@ fn application(number: usize, User { start, pages, think }: &User, plan: Plan) -
         Plan::Parallel => "{ parallel = { connections = 3 } }",
     };
     let connections = if plan == Plan::Parallel { "kept" } else { "per-document" };
-    let sizes = |page: &Vec<u32>| page.iter().map(|size| format!("\"{size} B\"")).collect();
-    let pages = pages.iter().map(|page| format!("[{}]", joined::<String>(&sizes(page), ", ")));
+    let sizes =
+        |page: &Vec<u32>| page.iter().map(|size| format!("\"{size} B\"")).collect::<Vec<_>>();
+    let pages = pages.iter().map(|page| format!("[{}]", joined(&sizes(page), ", ")));
     let think: Vec<_> = think.iter().map(|&span| format!("\"{} s\"", seconds(span))).collect();
     let (pages, think) = (joined(&pages.collect::<Vec<_>>(), ", "), joined(&think, ", "));
     let (host, start) = (number % 4 + 1, seconds(*start));
@@ -112,6 +113,6 @@ fn seconds(micros: u32) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-fn joined<T: ToString>(all: &Vec<T>, between: &str) -> String {
+fn joined<T: ToString>(all: &[T], between: &str) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
