@@ -15,7 +15,10 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, facts, towards, without_repetition},
+    text::{
+        LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, at_or_above, facts, towards,
+        without_repetition,
+    },
     totals::{Totals, TotalsScope},
 };
 
@@ -55,7 +58,7 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
     let which = match totals.scope {
         TotalsScope::All => "All".to_owned(),
         TotalsScope::Percentile(_) => {
-            format!("At or above {percentiles} ({}):", millis(totals.shortest))
+            format!("{}:", at_or_above(percentiles, totals))
         }
         TotalsScope::Slower(limit) => format!("Slower than {}:", millis(limit)),
     };

@@ -62,6 +62,15 @@ pub(super) struct Shown {
     pub percentiles: String,
 }
 
+/// Which exchanges a table of a percentile covers.
+pub(super) fn at_or_above(percentiles: &str, totals: &Totals) -> String {
+    let least = millis(totals.shortest);
+    match percentiles.contains(" and ") {
+        true => format!("{least} or more ({percentiles} are equal)"),
+        false => format!("At or above {percentiles} ({least})"),
+    }
+}
+
 /// Drops tables that would repeat another one: a percentile that covers as many exchanges as the one
 /// before, or all of them.
 pub(super) fn without_repetition(all: Vec<Totals>) -> Vec<Shown> {
@@ -111,9 +120,7 @@ const LEAST_COLUMNS: usize = 40;
 fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
     let title = match totals.scope {
         TotalsScope::All => "Where the time went".to_owned(),
-        TotalsScope::Percentile(_) => {
-            format!("At or above {percentiles} ({})", millis(totals.shortest))
-        }
+        TotalsScope::Percentile(_) => at_or_above(percentiles, totals),
         TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(

@@ -165,6 +165,8 @@ const EFFECTS: &[Effect] = &[
     ("web.workload.primary", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.primary", ["1 KB", "2 KB"]),
     ("web.workload.inlines", &["application.web.workload={ primary = \"1 KB\", inlines = [] }"], "application.web.workload.inlines", ["[]", "[\"1 KB\"]"]),
     ("web.replay", &[], "application.web.replay", [r#"{ pages = [["1 KB"]], think = ["1 s"] }"#, r#"{ pages = [["1 KB", "3 KB"]], think = ["1 s"] }"#]),
+    ("web.replay.pages", &[REPLAY], "application.web.replay.pages", [r#"[["1 KB"]]"#, r#"[["2 KB"]]"#]),
+    ("web.replay.think", &[REPLAY], "application.web.replay.think", [r#"["1 s"]"#, r#"["3 s"]"#]),
     ("web.workload.inline", &["application.web.workload={ primary = \"1 KB\", inlines = 2, inline = \"1 KB\" }"], "application.web.workload.inline",
         ["1 KB", "2 KB"]),
     ("web.transfer", &[], "application.web.transfer", ["serial", "pipelined"]),
@@ -247,6 +249,7 @@ const EFFECTS: &[Effect] = &[
 const SPAN: &str = r#"application.web.think={ pareto = { least = "1 s", shape = 1, most = "9 s",
     truncation = "clip" } }"#;
 const WEIBULL: &str = r#"application.web.think={ weibull = { scale = "1 s", shape = 2 } }"#;
+const REPLAY: &str = r#"application.web.replay={ pages = [["1 KB"]], think = ["1 s"] }"#;
 const GURKAN: &str =
     r#"application.web.workload={ gurkan = { small_files = "0 %", inline_shape = 1 } }"#;
 const SIZE: &str = r#"application.web.workload={ primary = "1 KB", inlines = 3,

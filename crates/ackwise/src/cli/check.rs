@@ -26,7 +26,7 @@ use super::{
 ///
 /// Sends requests and detects where responses wait for an ACK or a timer. Reports the length of each
 /// wait, the packets that show it, and the fix. Without a URL, checks two built-in servers, one that
-/// behaves like a server of 1996 and one with every fix, and prints the results side by side.
+/// behaves like a 1996 server and one with every fix, and prints the results side by side.
 ///
 /// Contacts only the given host and sends at most --max-requests requests.
 #[derive(Args, Debug)]
@@ -223,7 +223,7 @@ enum FailOn {
     Unknown,
     /// A failure or a warning
     Warn,
-    /// A failure: a stall or an incorrect response
+    /// A failure: a stall of at least 10 ms that ends with the client's ACK, or an incorrect response
     #[default]
     Fail,
 }

@@ -106,7 +106,7 @@ Examples:
 Exit codes:
   0  the report was printed
   1  an exchange exceeds a --fail-on limit
-  2  no capture could be read; standard error gives the reason
+  2  no report could be produced; standard error gives the reason
 
 docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs.";
 
@@ -203,7 +203,7 @@ impl Explain {
             [] => Err(Failure::Usage(NO_INPUT.to_owned())),
             [_] => Ok(()),
             _ => Err(Failure::Usage(format!(
-                "cannot read {} at once (expected one of them)",
+                "cannot combine {} (use one or the other)",
                 given.join(" and ")
             ))),
         }

@@ -70,4 +70,5 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise run sweep.toml --shard 1/2 --rows one.rows     on one machine
   ackwise run sweep.toml --shard 2/2 --rows two.rows     on another
-  ackwise merge one.rows two.rows --csv sweep.csv        writes the same file as an experiment without shards";
+  ackwise merge one.rows two.rows --csv sweep.csv
+      (the same file as from a run without shards)";

@@ -24,7 +24,7 @@ use super::{
 /// Reproduce a paper's experiments and print each published value beside the measured one
 ///
 /// Simulates the experiments behind the tables and figures of each paper, and tests its claims. Some
-/// tables have no published values; they show the runs that test a claim.
+/// of the tables it prints have no published values: they show the runs that test a claim.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
@@ -32,7 +32,7 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = paper(), value_name = "PAPER")]
     papers: Vec<Paper>,
 
-    /// Reproduce only the values that have an error limit, with fewer seeds; takes about a minute
+    /// Reproduce only the values that are checked against a tolerance, with fewer seeds; takes about a minute
     #[arg(long)]
     quick: bool,
 
@@ -102,5 +102,5 @@ Examples:
 
 Exit codes:
   0  every value is within its error limit
-  1  some values exceed their error limits; the report marks them
+  1  some values are outside their tolerance; the report marks them
   2  an experiment could not run";

@@ -31,12 +31,14 @@ use super::{
 /// Run a simulated experiment: every combination of its variables, with several seeds
 ///
 /// An experiment is a TOML file that defines hosts, links, applications, the variables of a sweep and
-/// the metrics to show (docs/experiments.md). A case is one combination of the variables. Each case runs
-/// once with each seed, on all cores, and each run gives one row of results. Results are deterministic:
-/// the same file, version and seed give the same rows on any machine with any number of threads.
+/// the metrics to show (docs/experiments.md). A case is one combination of values of the variables. Each
+/// case runs once with each seed, and each run gives one row of results. Runs are spread over all cores.
+/// Results are deterministic: the same file, version and seed give the same rows on any machine with any
+/// number of threads.
 ///
-/// After Ctrl-C, repeat the command to resume, if it has --rows, --csv or --html: finished rows are kept
-/// in the --rows file, or in FILE.rows beside the first of the other files until that file is written.
+/// A command with --rows, --csv or --html can be resumed after Ctrl-C: run it again. Finished rows are
+/// kept in the --rows file. Without --rows, they are kept in FILE.rows, next to the --csv or --html output
+/// FILE, until that output is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {

@@ -63,9 +63,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
                 let stall = stall.unwrap_or_default();
                 let summary = format!(
                     "the response begins with a short segment; if the window is two segments, the rest \
-                     waits as long as the client withholds its ACK ({stall:.0} ms in this test). This \
-                     affects only receivers that delay the ACK until they have two full segments of \
-                     data, as BSD did, not those that acknowledge every second segment"
+                     waits as long as the client withholds its ACK ({stall:.0} ms in this test). Only \
+                     receivers that wait for two full segments of data, as BSD did, are affected; those \
+                     that acknowledge every second segment, whatever its size, are not"
                 );
                 ProbeResult::new(Verdict::Warn, summary, values)
             }

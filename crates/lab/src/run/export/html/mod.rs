@@ -29,10 +29,10 @@ pub struct PageNotes<'a> {
 /// The measures to show, over the seeds of each case, as one self-contained HTML page.
 ///
 /// ```
-/// use ackwise_lab::run::export::{About, Shown, html};
+/// use ackwise_lab::run::export::{MeasureFilter, PageNotes, html};
 ///
-/// let about = About { title: "Nothing was run", ..About::default() };
-/// assert!(html(&[], &Shown::default(), &about).contains("0 cases"));
+/// let about = PageNotes { title: "Nothing was run", ..PageNotes::default() };
+/// assert!(html(&[], &MeasureFilter::default(), &about).contains("0 cases"));
 /// ```
 #[must_use]
 pub fn html(rows: &[Row], filter: &MeasureFilter, about: &PageNotes<'_>) -> String {
