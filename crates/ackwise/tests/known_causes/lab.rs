@@ -11,6 +11,9 @@ pub(crate) struct Lab {
     pub server: Host,
     /// What is between them, if it is not a cable.
     pub emulator: Option<Emulator>,
+    /// Clients and servers run before other programs. Not over a link that is kept busy: the emulator
+    /// needs the processors more.
+    pub programs_first: bool,
 }
 
 /// One of them.
@@ -45,6 +48,7 @@ impl Lab {
             client: Host::on_cable(client, Ipv4Addr::new(10, 77, 0, 1)),
             server: Host::on_cable(server, Ipv4Addr::new(10, 77, 0, 2)),
             emulator: None,
+            programs_first: true,
         }
     }
 
@@ -60,6 +64,7 @@ impl Lab {
             client: host(client, link.client_device(), link.client_address()),
             server: host(server, link.server_device(), link.server_address()),
             emulator: Some(link),
+            programs_first: true,
         }
     }
 }

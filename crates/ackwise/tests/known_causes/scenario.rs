@@ -69,7 +69,9 @@ impl Recorded {
         // In a thread of its own: programs that it starts inherit how it is scheduled, tcpdump does not.
         thread::scope(|scope| {
             scope.spawn(|| {
-                run_before_others();
+                if lab.programs_first {
+                    run_before_others();
+                }
                 act(&truth);
             });
         });

@@ -24,6 +24,8 @@ pub struct Facts {
     pub idle: Option<Idle>,
     /// A head was seen to arrive in a segment of its own.
     pub split_seen: Option<Exchange>,
+    /// How often one was seen.
+    pub splits: u32,
 }
 
 /// What became of a connection that was left idle.
@@ -40,7 +42,17 @@ impl Facts {
     #[must_use]
     pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {
         let split_seen = first.has_split_head().then(|| first.clone());
-        Self { page, first, others: Vec::new(), rtt, thorough: false, idle: None, split_seen }
+        let splits = u32::from(split_seen.is_some());
+        Self {
+            page,
+            first,
+            others: Vec::new(),
+            rtt,
+            thorough: false,
+            idle: None,
+            split_seen,
+            splits,
+        }
     }
 
     /// What the `Server` field says that it is, if that is known.
@@ -97,8 +109,9 @@ impl Facts {
     /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
     /// is no longer than request and answer took.
     pub fn note(&mut self, exchange: &Exchange) {
-        if self.split_seen.is_none() && exchange.has_split_head() {
-            self.split_seen = Some(exchange.clone());
+        if exchange.has_split_head() {
+            self.splits += 1;
+            self.split_seen.get_or_insert_with(|| exchange.clone());
         }
         self.rtt = exchange.first_byte().map_or(self.rtt, |took| self.rtt.min(took));
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
-/// way, so one sighting proves a split and only several merged reads speak against it.
+/// way, so two sightings show a split and only several merged reads speak against it.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
@@ -21,7 +21,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     // Where segments are seen as they are, one more answer, on a used connection, is enough.
     let looks = if client.capabilities().segments { 1 } else { LOOKS };
     for acknowledge in both.into_iter().cycle().take(looks) {
-        if facts.split_seen.is_none() {
+        if !is_split(facts, client.capabilities().segments) {
             facts.note(&reused.request(&request, acknowledge, client)?);
         }
     }
@@ -37,18 +37,24 @@ fn decide(facts: &Facts, exact: bool) -> ProbeResult {
         return ProbeResult::new(Verdict::Unknown, summary, values(None));
     }
     match &facts.split_seen {
-        Some(exchange) => {
+        Some(exchange) if is_split(facts, exact) => {
             let summary = format!(
                 "the {head_bytes}-byte head is sent in its own segment: this costs one more packet per response, and Nagle's algorithm can hold the body"
             );
             ProbeResult::new(Verdict::Warn, summary, values(Some(true))).shown_by(Some(exchange))
         }
-        None => {
+        _ => {
             let how = if exact { "" } else { ", as far as socket reads show" };
             let summary = format!("head and body share segments{how}");
             ProbeResult::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
         }
     }
+}
+
+/// A read may end at the head by chance, while the rest is on its way through the kernel: where only
+/// reads are seen, it takes two of them.
+const fn is_split(facts: &Facts, exact: bool) -> bool {
+    facts.splits >= if exact { 1 } else { 2 }
 }
 
 /// Answers looked at where reads may merge segments.

@@ -28,20 +28,22 @@ use super::{
 /// Runs the scenario over a link that costs nothing, and compares the verdicts at both ends with what
 /// was injected.
 fn judge_on_ideal_link(name: &str, scenario: &Scenario) {
-    judge_on_link(name, scenario, &[], &EmulatorOptions::symmetric(LinkConfig::IDEAL));
+    let options = EmulatorOptions::symmetric(LinkConfig::IDEAL);
+    judge_scenario(name, scenario, &[], || Lab::with_link(&options));
 }
 
 /// As that, on another link. What it `granted` costs in any case accuses nobody.
 fn judge_on_link(name: &str, scenario: &Scenario, granted: &[Cause], options: &EmulatorOptions) {
-    judge_scenario(name, scenario, granted, || Lab::with_link(options));
+    let lab = || Lab { programs_first: false, ..Lab::with_link(options) };
+    judge_scenario(name, scenario, granted, lab);
 }
 
 fn judge_scenario(name: &str, scenario: &Scenario, granted: &[Cause], lab: impl Fn() -> Lab) {
     judge(name, scenario.total_exchanges(), granted, lab, |lab, truth| scenario.run(lab, truth));
 }
 
-/// Lets `act` make so many exchanges. The verdicts must be right in the first run that the link does
-/// not doubt; a cable disturbances none.
+/// Lets `act` make this many exchanges. The verdicts must be right in the first run that the link does
+/// not report as disturbed; a cable reports nothing.
 fn judge(
     name: &str,
     exchanges: usize,
@@ -49,7 +51,7 @@ fn judge(
     lab: impl Fn() -> Lab,
     act: impl Fn(&Lab, &Truth) + Sync,
 ) {
-    /// A run that the emulator disturbances is repeated at most so often: our choice.
+    /// A disturbed run is repeated at most this often: our choice.
     const MAX_REPEATS: u32 = 3;
     /// Times are real, and there are few processors: one case after the other.
     static ONE: Mutex<()> = Mutex::new(());
