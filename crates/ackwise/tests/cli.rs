@@ -60,7 +60,10 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["explain"], "nothing to read"),
         (&["explain", "--filter", "tcp", "a.pcap"], "--filter works only with --interface"),
         (&["explain", "--duration", "3", "a.pcap"], "--duration works only with --interface"),
-        (&["explain", "--interface", "lo", "a.pcap"], "cannot combine capture files and --interface"),
+        (
+            &["explain", "--interface", "lo", "a.pcap"],
+            "cannot combine capture files and --interface",
+        ),
         (&["explain", "--pair", "a", "b", "c"], "cannot combine capture files and --pair"),
         (&["check", "--paths", "/x"], "URL"),
         (&["check", "--paths", "http://other.example/", "localhost"], "is not a path"),
