@@ -156,13 +156,17 @@ proc next_think {u} {
 proc begin_page {u} {
     global state ns
     set state($u,since) [$ns now]
+    if {![ask_on_idle $u]} { ask $u [connection $u] }
+}
+
+# Asks on the idle connection used last; whether there was one.
+proc ask_on_idle {u} {
+    global state
     set idle $state($u,idle)
-    if {[llength $idle]} {
-        set state($u,idle) [lrange $idle 0 end-1]
-        ask $u [lindex $idle end]
-    } else {
-        ask $u [connection $u]
-    }
+    if {![llength $idle]} { return 0 }
+    set state($u,idle) [lrange $idle 0 end-1]
+    ask $u [lindex $idle end]
+    return 1
 }
 
 # Asks for the next file of the page.
@@ -199,11 +203,7 @@ proc has_file {u connection} {
 proc ask_beside {u} {
     global state ns gap
     for {set more [beside $u]} {$more > 0} {incr more -1} {
-        set idle $state($u,idle)
-        if {[llength $idle]} {
-            set state($u,idle) [lrange $idle 0 end-1]
-            ask $u [lindex $idle end]
-        } else {
+        if {![ask_on_idle $u]} {
             ask $u [connection $u]
             if {$more > 1} { $ns at [expr {[$ns now] + $gap}] "ask_beside $u" }
             return

@@ -100,7 +100,7 @@ fn compare(
     Ok(Comparison { point: point.clone(), runs })
 }
 
-/// Each point is the mean of so many runs.
+/// Runs averaged for each point.
 const SEEDS: u64 = 10;
 
 /// Where the files of a run are written, seen from the root of the repository.

@@ -36,7 +36,7 @@ pub enum RunError {
          (expected something that takes time: a link's rate or delay, or a pause)"
     )]
     TimeStandsStill {
-        /// How many steps a moment may have with so many users.
+        /// Most steps allowed at one moment, given the number of users.
         limit: u64,
         /// When.
         since_start: Duration,

@@ -58,10 +58,10 @@ impl NagleRecord {
     }
 
     /// A small segment left this much after nothing but Nagle's algorithm or its program kept it.
-    pub(super) fn note_after_ack(&mut self, since_ack: Nanos, immediate: Nanos) {
-        if since_ack <= immediate {
+    pub(super) fn note_after_ack(&mut self, since: Nanos, immediate: Nanos) {
+        if since <= immediate {
             self.prompt = self.prompt.saturating_add(1);
-        } else if since_ack > immediate * Self::LATE {
+        } else if since > immediate * Self::LATE {
             self.late = self.late.saturating_add(1);
         }
         // Old observations give way: programs change what they do.

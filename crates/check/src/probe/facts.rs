@@ -25,7 +25,7 @@ pub struct Facts {
     /// A head was seen to arrive in a segment of its own.
     pub split_seen: Option<Exchange>,
     /// How often one was seen.
-    pub splits: u32,
+    splits: u32,
 }
 
 /// What became of a connection that was left idle.
@@ -104,6 +104,12 @@ impl Facts {
         // A large one has an end, even if it was not read so far.
         let endless = self.first.head.content_length.is_none();
         unknown_end(&self.first).filter(|_| endless)
+    }
+
+    /// Whether the server sends heads in segments of their own. A read may end at the head by chance,
+    /// while the rest is on its way through the kernel: unless segments are seen, it takes two of them.
+    pub const fn splits_heads(&self, segments: bool) -> bool {
+        self.splits >= if segments { 1 } else { 2 }
     }
 
     /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path

@@ -70,7 +70,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
                 ProbeResult::new(Verdict::Warn, summary, values)
             }
         }
-        Release::NotHeld if !capabilities.segments && facts.split_seen.is_some() => {
+        Release::NotHeld if !capabilities.segments && facts.splits_heads(false) => {
             return unknown(
                 "responses begin with a short segment, but this kernel acknowledges it and the next \
                  full one at once (use --stack ackwise to see whether the server waits)"

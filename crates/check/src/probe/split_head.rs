@@ -21,7 +21,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     // Where segments are seen as they are, one more answer, on a used connection, is enough.
     let looks = if client.capabilities().segments { 1 } else { LOOKS };
     for acknowledge in both.into_iter().cycle().take(looks) {
-        if !is_split(facts, client.capabilities().segments) {
+        if !facts.splits_heads(client.capabilities().segments) {
             facts.note(&reused.request(&request, acknowledge, client)?);
         }
     }
@@ -37,7 +37,7 @@ fn decide(facts: &Facts, exact: bool) -> ProbeResult {
         return ProbeResult::new(Verdict::Unknown, summary, values(None));
     }
     match &facts.split_seen {
-        Some(exchange) if is_split(facts, exact) => {
+        Some(exchange) if facts.splits_heads(exact) => {
             let summary = format!(
                 "the {head_bytes}-byte head is sent in its own segment: this costs one more packet per response, and Nagle's algorithm can hold the body"
             );
@@ -49,12 +49,6 @@ fn decide(facts: &Facts, exact: bool) -> ProbeResult {
             ProbeResult::new(Verdict::Pass, summary, values(Some(false))).shown_by(Some(first))
         }
     }
-}
-
-/// A read may end at the head by chance, while the rest is on its way through the kernel: where only
-/// reads are seen, it takes two of them.
-const fn is_split(facts: &Facts, exact: bool) -> bool {
-    facts.splits >= if exact { 1 } else { 2 }
 }
 
 /// Answers looked at where reads may merge segments.
