@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         run(Lane::Main, console);
     });
     run(Lane::Alone, Console::Own);
-    let summary = Summary { rows: rows.in_order(), skipped_tests: skip_file.read()? };
+    let summary = Summary { rows: rows.in_order(), excused_tests: skip_file.read()? };
     summary.print();
     Ok(if process::interrupted() {
         ExitCode::from(130)

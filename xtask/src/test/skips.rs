@@ -2,7 +2,8 @@
 //!
 //! A test cannot tell libtest at run time that it did not run. So it prints
 //! `SKIPPED NAME: WHAT IS MISSING`, appends the same line to the file that `ACKWISE_SKIPS` names,
-//! and returns. This is the other end of that file.
+//! and returns. One that was disturbed in every run writes `INCONCLUSIVE NAME: WHY`. This is the
+//! other end of that file.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};

@@ -51,8 +51,9 @@ impl Row {
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) rows: Vec<Row>,
-    /// The lines that tests wrote when they skipped themselves. libtest counts these as passed.
-    pub(crate) skipped_tests: Vec<String>,
+    /// The lines of tests that did not run or were disturbed whenever they ran. libtest counts these as
+    /// passed.
+    pub(crate) excused_tests: Vec<String>,
 }
 
 impl Summary {
@@ -78,7 +79,7 @@ impl Summary {
             println!("FAILED {name}");
         }
         let skipped = self.skipped();
-        for line in &skipped {
+        for line in skipped.iter().chain(self.inconclusive()) {
             println!("{line}");
         }
         println!("\n{}", self.last_line());
@@ -86,7 +87,7 @@ impl Summary {
 
     fn last_line(&self) -> String {
         let passed: usize = self.rows.iter().map(|row| row.tests.passed).sum();
-        let passed = passed.saturating_sub(self.skipped_tests.len());
+        let passed = passed.saturating_sub(self.excused_tests.len());
         format!("{passed} passed, {} failed, {} skipped", self.failed(), self.skipped().len())
     }
 
@@ -101,8 +102,18 @@ impl Summary {
             Verdict::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
             _ => None,
         });
-        self.skipped_tests.iter().cloned().chain(ignored).chain(steps).collect()
+        let tests = self.excused_tests.iter().filter(|line| !is_inconclusive(line)).cloned();
+        tests.chain(ignored).chain(steps).collect()
     }
+
+    /// Neither passed nor failed nor skipped: they ran, and the machine was too busy.
+    fn inconclusive(&self) -> impl Iterator<Item = &String> {
+        self.excused_tests.iter().filter(|line| is_inconclusive(line))
+    }
+}
+
+fn is_inconclusive(line: &str) -> bool {
+    line.starts_with("INCONCLUSIVE ")
 }
 
 #[cfg(test)]
@@ -116,7 +127,7 @@ mod tests {
     }
 
     fn summary(rows: Vec<Row>, skips: &[&str]) -> Summary {
-        Summary { rows, skipped_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
+        Summary { rows, excused_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
     }
 
     fn failed() -> Verdict {
@@ -129,6 +140,13 @@ mod tests {
         assert_eq!(summary.last_line(), "11 passed, 0 failed, 1 skipped");
         assert_eq!(summary.exit_code(false), 2);
         assert_eq!(summary.exit_code(true), 0);
+    }
+
+    #[test]
+    fn a_test_that_was_always_disturbed_neither_passes_nor_fails() {
+        let summary = summary(vec![row(Verdict::Passed, 12, 0)], &["INCONCLUSIVE cork: too busy"]);
+        assert_eq!(summary.last_line(), "11 passed, 0 failed, 0 skipped");
+        assert_eq!(summary.exit_code(false), 0);
     }
 
     #[test]

@@ -20,12 +20,26 @@ pub enum Disturbance {
         /// How the thread was scheduled.
         scheduling: Scheduling,
     },
+    /// A processor was away for longer than [`Disturbance::PAUSE`]: programs may have paused.
+    Paused {
+        /// For how long.
+        longest: Duration,
+    },
 }
 
 impl Disturbance {
     /// What counts as late. Ours: a fortieth of the shortest delayed-ACK timer of Linux, 40 ms, so it
     /// cannot make one cause of waiting look like another.
     pub const LATE: Duration = Duration::from_millis(1);
+
+    /// What counts as a pause. Our choice: a tenth of the same 40 ms.
+    pub const PAUSE: Duration = Duration::from_millis(4);
+
+    /// The disturbance that a pause of this length is, if it is long enough.
+    #[must_use]
+    pub fn of_pause(longest: Duration) -> Option<Self> {
+        (longest > Self::PAUSE).then_some(Self::Paused { longest })
+    }
 }
 
 /// One sentence, with what to do.
@@ -46,6 +60,11 @@ impl fmt::Display for Disturbance {
                 f,
                 "1 % of the packets were more than {p99:.1?} late: allow SCHED_RR, or measure on a \
                  less loaded machine"
+            ),
+            Self::Paused { longest } => write!(
+                f,
+                "a processor ran nothing of ours for {longest:.1?}: measure on a machine that nobody \
+                 else uses"
             ),
         }
     }

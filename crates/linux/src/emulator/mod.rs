@@ -12,6 +12,7 @@
 //! | `relay` | the thread: sleep, take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
 //! | `scheduling` | SCHED_RR where that is allowed |
+//! | `processor_watch` | whether the machine itself paused |
 //! | `unread` | what the kernel dropped because we did not read it in time |
 //! | `report` | what happened, and how late we were |
 //! | `disturbance` | what may make a measurement over the link unreliable |
@@ -53,6 +54,7 @@ use crate::{Namespace, NamespaceError, TunError};
 mod disturbance;
 mod forwarder;
 mod options;
+mod processor_watch;
 mod relay;
 mod report;
 mod scheduling;
@@ -61,6 +63,7 @@ mod unread;
 
 pub use disturbance::Disturbance;
 pub use options::{CUBIC, EmulatorOptions};
+pub use processor_watch::ProcessorWatch;
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 

@@ -14,7 +14,7 @@ use std::{
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::{
-    EmulatorOptions, Report, Scheduling,
+    EmulatorOptions, ProcessorWatch, Report, Scheduling,
     forwarder::Forwarder,
     report::LatenessRecord,
     setup::{End, Ends},
@@ -90,12 +90,14 @@ impl Relay {
 
     fn run(mut self) -> io::Result<Report> {
         let scheduling = Scheduling::prefer_round_robin();
+        let watch = ProcessorWatch::start()?;
         let began = time::Instant::now();
         while !self.stop.is_asked() {
             self.turn()?;
             self.wake.sleep(self.next_turn())?;
         }
-        Ok(self.report(scheduling, began.elapsed()))
+        let ran = began.elapsed();
+        Ok(self.report(scheduling, watch.stop(), ran))
     }
 
     /// What is due goes first: taking packets makes it late.
@@ -121,13 +123,14 @@ impl Relay {
         due.unwrap_or_else(|| time::Instant::now() + IDLE)
     }
 
-    fn report(mut self, scheduling: Scheduling, ran: Duration) -> Report {
+    fn report(mut self, scheduling: Scheduling, longest_pause: Duration, ran: Duration) -> Report {
         let [from_client, from_server] = &mut self.unread;
         let mut to_server = self.to_server.report();
         to_server.unread = from_client.packets().unwrap_or(0);
         let mut to_client = self.to_client.report();
         to_client.unread = from_server.packets().unwrap_or(0);
-        Report { to_server, to_client, lateness: self.lateness.summary(), scheduling, ran }
+        let lateness = self.lateness.summary();
+        Report { to_server, to_client, lateness, scheduling, longest_pause, ran }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Report {
     pub lateness: Lateness,
     /// How the kernel scheduled the thread that delivered them.
     pub scheduling: Scheduling,
+    /// The longest time for which a processor of this machine did not run the thread that watches it.
+    pub longest_pause: Duration,
     /// How long the link existed.
     pub ran: Duration,
 }
@@ -27,12 +29,13 @@ impl Report {
     /// Why a measurement over this link may be doubtful; empty if nothing speaks against it.
     #[must_use]
     pub fn disturbances(&self) -> Vec<Disturbance> {
-        let Self { to_server, to_client, lateness: Lateness { p99, .. }, scheduling, .. } = self;
+        let Self { to_server, to_client, lateness: Lateness { p99, .. }, .. } = self;
         let packets = to_server.dropped_by_accident() + to_client.dropped_by_accident();
         let dropped = (packets > 0).then_some(Disturbance::DroppedByAccident { packets });
         let late = (*p99 > Disturbance::LATE)
-            .then(|| Disturbance::Late { p99: *p99, scheduling: scheduling.clone() });
-        dropped.into_iter().chain(late).collect()
+            .then(|| Disturbance::Late { p99: *p99, scheduling: self.scheduling.clone() });
+        let paused = Disturbance::of_pause(self.longest_pause);
+        dropped.into_iter().chain(late).chain(paused).collect()
     }
 }
 
@@ -121,7 +124,11 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "client to server: {}", self.to_server)?;
         writeln!(f, "server to client: {}", self.to_client)?;
-        write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)?;
+        let Self { lateness, scheduling, longest_pause, ran, .. } = self;
+        write!(
+            f,
+            "lateness of {lateness}; {scheduling}; {ran:.1?}, longest pause {longest_pause:.1?}"
+        )?;
         self.disturbances()
             .iter()
             .try_for_each(|disturbance| write!(f, "\ndoubtful: {disturbance}"))
@@ -171,6 +178,7 @@ mod tests {
             to_client: DirectionReport::default(),
             lateness: Lateness { p99: Disturbance::LATE, ..Lateness::default() },
             scheduling: Scheduling::RoundRobin,
+            longest_pause: Disturbance::PAUSE,
             ran: Duration::ZERO,
         };
         report.to_server.link.dropped_loss = 1;
@@ -180,6 +188,8 @@ mod tests {
         assert_eq!(report.disturbances(), [Disturbance::DroppedByAccident { packets: 3 }]);
         report.lateness.p99 = Duration::from_micros(1_001);
         assert!(matches!(report.disturbances()[..], [_, Disturbance::Late { .. }]));
+        report.longest_pause = Duration::from_micros(4_001);
+        assert!(matches!(report.disturbances()[..], [_, _, Disturbance::Paused { .. }]));
         assert!(
             report.to_string().contains("doubtful: the emulator dropped 3 packets"),
             "{report}"

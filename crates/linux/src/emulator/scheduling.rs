@@ -4,7 +4,7 @@
 use std::{fmt, io};
 
 use thread_priority::{
-    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
@@ -25,8 +25,20 @@ impl Scheduling {
     /// Asks for the calling thread: the emulator's own, or a program that is measured over a link and
     /// must not wait for other programs.
     pub fn prefer_round_robin() -> Self {
+        Self::prefer(ThreadPriority::Min)
+    }
+
+    /// Asks for a thread that must run even before those.
+    pub(super) fn prefer_before_round_robin() -> Self {
+        const SECOND_LOWEST: u8 = 2;
+        let priority =
+            ThreadPriorityValue::try_from(SECOND_LOWEST).map(ThreadPriority::Crossplatform);
+        Self::prefer(priority.unwrap_or(ThreadPriority::Min))
+    }
+
+    fn prefer(priority: ThreadPriority) -> Self {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
-        match set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy) {
+        match set_thread_priority_and_policy(thread_native_id(), priority, policy) {
             Ok(()) => Self::RoundRobin,
             Err(error) => Self::Normal { why: explain(error) },
         }
