@@ -54,8 +54,8 @@ impl End {
         };
         let query = Query::local_port(server.port());
         let probe = knock(server, starts)?;
-        let ours = probe.local_addr().map_err(|error| error.to_string())?;
-        let Some(family) = other_end(&mut table, query, ours)? else {
+        let probe_address = probe.local_addr().map_err(|error| error.to_string())?;
+        let Some(family) = other_end(&mut table, query, probe_address)? else {
             let place = match process {
                 None => "this network namespace (--server-pid selects another one)".to_owned(),
                 Some(process) => format!("the network namespace of process {process}"),
@@ -134,18 +134,18 @@ pub(super) fn check_process(process: u32) -> Result<(), String> {
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// The family of the socket that is connected to `ours`, if it is in `table`. Its port tells: addresses may
+/// The family of the socket that is connected to `probe_address`, if it is in `table`. Its port tells: addresses may
 /// have been translated on the way.
 fn other_end(
     table: &mut SocketTable,
     query: Query,
-    ours: SocketAddr,
+    probe_address: SocketAddr,
 ) -> Result<Option<Family>, String> {
     let deadline = Instant::now() + PROBE_LIMIT;
     loop {
         let mut family = None;
         let looked = table.each(query, |socket| {
-            if socket.remote.port() == ours.port() && socket.state != State::TimeWait {
+            if socket.remote.port() == probe_address.port() && socket.state != State::TimeWait {
                 family = Some(socket.family);
             }
         });
