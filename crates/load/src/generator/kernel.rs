@@ -31,7 +31,7 @@ impl KernelTransport {
     ///
     /// # Errors
     ///
-    /// If the system has no way to wait for sockets, or not so many descriptors.
+    /// If the system has no way to wait for sockets, or not enough descriptors for `slots`.
     pub fn new(server: SocketAddr, sources: Sources, slots: usize) -> io::Result<Self> {
         allow_descriptors(slots)?;
         Ok(Self {

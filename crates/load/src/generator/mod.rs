@@ -2,7 +2,7 @@
 //!
 //! | module | its one idea |
 //! | --- | --- |
-//! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
+//! | `schedule` | who starts when: slots in a closed loop, or a number of starts per second; pure |
 //! | `plan` | what each connection says, encoded once |
 //! | `client_connection` | one connection's client, without I/O |
 //! | `failure` | why a request has no response |

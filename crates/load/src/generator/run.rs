@@ -368,11 +368,13 @@ impl<'t, T: Transport> Run<'t, T> {
 const READS_PER_EVENT: usize = 64;
 /// Most bytes of one read.
 const READ_SIZE: usize = 64 * 1024;
-/// How often it is looked for what has waited too long, and so by how much it may wait longer.
+/// Interval between searches for connections that have waited too long: they may wait this much longer.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
-/// Failures without an answer before a run is given up; and twice the slots.
+/// A run without any response ends after this number of failures (our choice), but not before two for each
+/// slot.
 const HOPELESS_AT_LEAST: u64 = 100;
-/// After so many time-outs twice the slots are enough: a hundred might take a quarter of an hour.
+/// After this number of timeouts, two failures for each slot are enough: with one slot, a hundred would take a
+/// quarter of an hour.
 const HOPELESS_TIMEOUTS: u32 = 3;
 
 #[cfg(test)]

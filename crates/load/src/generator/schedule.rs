@@ -1,7 +1,7 @@
 //! Who starts when. Pure: it is asked with the time, and answers.
 //!
-//! In a **closed loop** each of so many slots starts its next connection when the last one has ended: a
-//! slow server is asked less. In an **open loop** connections start at a rate, whatever the server does;
+//! In a **closed loop**, each slot starts its next connection when its last one has ended, so a slow server
+//! gets fewer requests. In an **open loop** connections start at a rate, whatever the server does;
 //! where no slot is free then, the start is late, and its latency counts from when it was due.
 
 use std::{collections::VecDeque, time::Duration};
@@ -12,7 +12,7 @@ use std::{collections::VecDeque, time::Duration};
 pub enum Pace {
     /// The end of the one before it in the same slot.
     Closed,
-    /// The clock: so many connections a second.
+    /// The clock: this number of connections per second.
     Open(f64),
 }
 
@@ -59,7 +59,7 @@ impl Schedule {
         Self { pace, slots, connections: None, duration: None, started: 0, free }
     }
 
-    /// Ends it after so many starts.
+    /// Ends the schedule after this number of starts.
     #[must_use]
     pub const fn connections(mut self, connections: u64) -> Self {
         self.connections = Some(connections);
