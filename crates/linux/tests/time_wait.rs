@@ -1,6 +1,6 @@
 //! Who waits in TIME-WAIT: our stack as the client, the kernel as a server that closes first.
 //!
-//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes so many connections instead of 2,000.
+//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes 10,000 connections instead of 2,000.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -159,7 +159,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits for something like a request, then writes `start`, and `phrase` so many `times`.
+    /// Waits for something like a request, then writes `start` once, and `phrase` this number of `times`.
     fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<End> {
         let mut stream = self.stream;
         stream.set_read_timeout(Some(self.limits.request))?;

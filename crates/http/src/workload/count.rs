@@ -11,7 +11,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Count {
-    /// Always so many.
+    /// Always this number.
     Fixed(u32),
     /// Each number as likely as any other, both ends included.
     Uniform {
@@ -26,7 +26,7 @@ pub enum Count {
         least: u32,
         /// The tail's exponent, alpha.
         shape: f64,
-        /// The most; more are so many.
+        /// The largest number; larger ones are replaced by it.
         most: u32,
         /// Taken off in the end: 1 where the source counts the primary file too.
         off: u32,

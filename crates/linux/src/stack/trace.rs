@@ -10,7 +10,7 @@ pub enum Tap {
     /// None.
     #[default]
     Off,
-    /// The last so many.
+    /// The last ones, up to this number.
     Last(usize),
 }
 

@@ -10,11 +10,11 @@ use crate::policy::CongestionPolicy;
 /// What happens to a control, in segments of [`MSS`] bytes where nothing else is said.
 #[derive(Clone, Copy, Debug)]
 enum Input {
-    /// An ACK for so many bytes of a window that was used.
+    /// An ACK for this number of bytes, from a window that was full.
     Ack(u32),
-    /// An ACK for so many bytes when the application had little to send: this was outstanding.
+    /// An ACK for this number of bytes, when the application had little to send; then the bytes outstanding.
     Unused(u32, u32),
-    /// The third duplicate ACK, so many bytes being outstanding.
+    /// The third duplicate ACK, with this number of bytes outstanding.
     Loss(u32),
     /// As `Loss`, with a scoreboard.
     SackLoss(u32),
