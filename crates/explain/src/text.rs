@@ -104,7 +104,9 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for table in without_repetition(options.totals(explained)) {
-        out += &totals_section(&table);
+        if table.totals.exchanges > 0 {
+            out += &totals_section(&table);
+        }
     }
     out += &worst_section(explained, options);
     out += &servers_section(explained);

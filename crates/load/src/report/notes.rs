@@ -134,15 +134,18 @@ fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     if options.rate.is_none() || (late <= LATE && missed == 0) {
         return None;
     }
-    let started = loaded.tally.connections();
+    let late = format!("up to {:.1} ms late", late.as_secs_f64() * 1e3);
+    let what = match missed {
+        0 => format!("connections started {late}"),
+        _ => format!(
+            "{} of {} that were due never started, and others started {late}",
+            grouped(missed),
+            counted(loaded.tally.connections() + missed, "connection"),
+        ),
+    };
     Some(format!(
-        "{} were due: {} started, up to {:.1} ms late, and {} never started, because at most {} are \
-         open at once (--concurrency), or because this host was busy; latencies count from the time at \
-         which a connection was due, and only for those that started",
-        counted(started + missed, "connection"),
-        grouped(started),
-        late.as_secs_f64() * 1e3,
-        grouped(missed),
+        "{what}, because at most {} are open at once (--concurrency), or because this host was busy; \
+         latencies count from the time at which a connection was due, and only for those that started",
         options.concurrency
     ))
 }

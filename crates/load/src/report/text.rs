@@ -35,7 +35,7 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
             counted(report.connections, "connection"),
             report.server,
             report.elapsed.as_secs_f64(),
-            if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") },
+            if rate < 100.0 { format!("{rate:.1}") } else { grouped(whole(rate)) },
             grouped(report.failed),
         ),
         "  ",
@@ -58,6 +58,11 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
         }
         paragraph(&line, "  ");
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a rate of responses")]
+fn whole(rate: f64) -> u64 {
+    rate.round() as u64
 }
 
 fn millis(span: Duration) -> String {
