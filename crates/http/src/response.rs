@@ -42,6 +42,7 @@ pub struct ResponseHead {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Response {
+    /// The head.
     pub head: ResponseHead,
     /// Bytes of content, without the framing around them.
     pub content: u64,
