@@ -13,7 +13,7 @@
 //! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
 //! | `explain` | the summary: which end holds TIME-WAIT, and why; pure |
 //! | [`report`] | text and JSON |
-//! | [`generator`] | many connections to one server, each with a number of requests and a chosen close |
+//! | [`generator`] | many connections to one server, with their requests and a chosen close |
 //!
 //! Not here: listing the kernel's sockets (`ackwise-linux`).
 
