@@ -1,4 +1,4 @@
-//! A router of the kernel behind our host, whose link to the server takes 1,400 bytes.
+//! A kernel router behind Ackwise's host, whose link to the server has an MTU of 1,400 bytes.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -37,22 +37,22 @@ fn a_router_that_needs_to_fragment_is_believed() {
         let port = listener.local_addr().unwrap().port();
         let sent = stream(7, BYTES);
 
-        // Nobody has reported anything yet: the segments are as long as the device and the peer allow.
+        // No report so far: the segments are as long as the device and the peer allow.
         let (id, received) = send(&mut host, &listener, (SERVER, port).into(), &sent);
         assert_eq!(received, sent);
         let counters = host.stack.counters();
-        // Each segment of the initial window was reported, and the first report was enough.
+        // Each segment of the initial window was reported; the first report took effect.
         assert_eq!(counters.path_mtus, 1, "{counters:?}");
         assert_eq!(host.stack.endpoint(id).unwrap().segment_size(), 1_400 - 20 - 32);
 
-        // The next connection to the host knows, and sends nothing that a router would drop.
+        // The next connection to the host uses the known MTU, and its segments pass the router.
         let (_, received) = send(&mut host, &listener, (SERVER, port).into(), &sent);
         assert_eq!(received, sent);
         assert_eq!(host.stack.counters().path_mtus, counters.path_mtus);
     });
 }
 
-/// Sends it all, and returns what a kernel socket has read.
+/// Sends all bytes. Returns those read by a kernel socket.
 fn send(
     host: &mut Host,
     listener: &TcpListener,
@@ -71,12 +71,12 @@ fn send(
     (id, reader.join().unwrap().unwrap())
 }
 
-/// Makes the calling thread's namespace a router, and joins the server's to it.
+/// Makes the calling thread's namespace a router, and connects the server's namespace to it.
 fn route_through_a_narrow_link(server: &Namespace) {
     let (here, there) = mpsc::channel();
     let (done, finished) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        // A namespace without a name is named by a thread that is in it.
+        // A namespace without a name is identified by a thread in it.
         scope.spawn(move || {
             server.run(move || {
                 here.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The machine's own pauses, made by a thread that no other may interrupt.
+//! Pauses of the machine, caused by a thread that cannot be preempted.
 
 use std::{
     thread,
@@ -19,7 +19,7 @@ use thread_priority::{
 fn a_processor_that_was_taken_away_is_noticed() {
     const AWAY: Duration = Duration::from_millis(30);
     let watch = ProcessorWatch::start().unwrap();
-    // The watch runs before this takes the processor.
+    // The watch must run before this takes the processor.
     thread::sleep(Duration::from_millis(20));
     if let Err(why) = thread::scope(|scope| scope.spawn(|| take_a_processor(AWAY)).join().unwrap())
     {
@@ -29,7 +29,7 @@ fn a_processor_that_was_taken_away_is_noticed() {
     assert!(longest > AWAY / 2, "{longest:?}");
 }
 
-/// As a hypervisor does: nothing else runs on one of the processors.
+/// As under a hypervisor: nothing else runs on one of the processors.
 fn take_a_processor(span: Duration) -> Result<(), String> {
     let this_thread = Pid::from_raw(0);
     let allowed = sched_getaffinity(this_thread).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Our own TCP over TUN as the generator's transport.
+//! Ackwise's TCP over TUN as the generator's transport.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use ackwise_tcp::{
 use super::clients::Clients;
 use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
 
-/// Connections of our own TCP to one server.
+/// Connections of Ackwise's TCP to one server.
 pub(super) struct TunTransport {
     tun: TunStack,
     peer: SocketAddr,
     config: Arc<Config>,
     slots: Vec<Option<OpenConnection>>,
     by_id: BTreeMap<ConnectionId, Slot>,
-    /// Connections that were given up and may be in TIME-WAIT.
+    /// Closed connections that may be in TIME-WAIT.
     closing: Vec<ConnectionId>,
     began: Instant,
     _changes: Option<HostChanges>,
@@ -44,7 +44,7 @@ struct OpenConnection {
 }
 
 impl TunTransport {
-    /// A transport for `slots` connections at once.
+    /// A transport for `slots` concurrent connections.
     pub(super) fn new(wire: Wire, close: ClosePolicy, slots: usize) -> Self {
         let Wire { tun, peer, changes } = wire;
         Self {
@@ -74,7 +74,7 @@ impl TunTransport {
         Some(id)
     }
 
-    /// Notes what has happened.
+    /// Records events.
     fn hear(&mut self, ready: &mut Vec<Slot>) {
         while let Some((id, event)) = self.tun.poll_event() {
             let Some(slot) = self.by_id.get(&id) else { continue };
@@ -148,7 +148,7 @@ impl Transport for TunTransport {
         let connection = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
         match connection.broken {
             Some(broken) => Err(broken),
-            // What is written during the handshake would wait in the send buffer, and look as if sent.
+            // Bytes written during the handshake would stay in the send buffer and count as sent.
             None if !connection.connected => Ok(0),
             None => {
                 if follows == AfterWrite::Close {
@@ -201,7 +201,8 @@ impl Transport for TunTransport {
     }
 }
 
-/// A FIN that follows takes the held bytes along; the bound is Linux' for `MSG_MORE`.
+/// Holds bytes that a FIN follows, so that they are sent together; the bound is Linux's for
+/// `MSG_MORE`.
 const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::LINUX_CORK;
-/// The stack itself has room for as many: at least half of them are gone when there are twice as many.
+/// The stack holds at most half as many, so at this length at least half of the entries are stale.
 const CLOSING_LIMIT: usize = 2 * 65_536;

@@ -1,4 +1,4 @@
-//! What `cargo xtask test` says at the end, and its exit code.
+//! Summary and exit code of `cargo xtask test`.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::tally::Tally;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
     Passed,
-    /// With what went wrong.
+    /// With the reason.
     Failed(String),
-    /// With what is missing and how to get it.
+    /// With what is missing and how to install it.
     Skipped(String),
-    /// With why there was nothing to run. Nobody misses anything, so it is not counted.
+    /// With the reason why there was nothing to run. No test is missing, so it is not counted.
     NotRun(String),
 }
 
@@ -36,28 +36,28 @@ pub(crate) struct Row {
     /// User and system time of its commands.
     pub(crate) cpu: Duration,
     pub(crate) verdict: Verdict,
-    /// What its test runs said; nothing for a step that runs no tests.
+    /// Results of its test runs; empty for a step without tests.
     pub(crate) tests: Tally,
 }
 
 impl Row {
-    /// A step that failed without a failed test counts as one, so that no failure shows as 0.
+    /// A step that failed without a failed test counts as one failure, so that no failure is shown
+    /// as 0.
     fn failures(&self) -> usize {
         self.tests.failed.max(usize::from(matches!(self.verdict, Verdict::Failed(_))))
     }
 }
 
-/// Everything that is known at the end.
+/// The complete results.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) rows: Vec<Row>,
-    /// The lines of tests that did not run or were disturbed whenever they ran. libtest counts these as
-    /// passed.
+    /// The lines of tests that were skipped or inconclusive. libtest counts these as passed.
     pub(crate) excused_tests: Vec<String>,
 }
 
 impl Summary {
-    /// 0 everything passed, 1 something failed, 2 something was skipped.
+    /// 0: all passed, 1: failures, 2: skipped tests.
     pub(crate) fn exit_code(&self, allow_skips: bool) -> u8 {
         if self.failed() > 0 {
             1
@@ -68,7 +68,7 @@ impl Summary {
         }
     }
 
-    /// The last line counts tests; the words are fixed, because CI reads them.
+    /// The last line counts tests; CI parses it, so its wording is fixed.
     pub(crate) fn print(&self) {
         println!("\n{:<8} {:>8} {:>8}  result", "step", "wall s", "cpu s");
         for Row { step, took, cpu, verdict, tests: _ } in &self.rows {
@@ -106,7 +106,8 @@ impl Summary {
         tests.chain(ignored).chain(steps).collect()
     }
 
-    /// Neither passed nor failed nor skipped: they ran, and the machine was too busy.
+    /// Tests that ran, but were inconclusive because the machine was busy. Not counted as passed,
+    /// failed or skipped.
     fn inconclusive(&self) -> impl Iterator<Item = &String> {
         self.excused_tests.iter().filter(|line| is_inconclusive(line))
     }

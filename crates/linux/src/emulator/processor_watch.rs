@@ -1,8 +1,8 @@
-//! How long a processor took to run a thread that had every right to run.
+//! Measures how long processors do not run a runnable thread.
 //!
-//! A hypervisor that takes a processor away, or a real-time thread that keeps it, delays programs, the
-//! kernel's own work and captures alike, and no packet shows it. One thread for each processor sleeps for
-//! [`PERIOD`] again and again, and notes how late it wakes.
+//! A hypervisor that takes a processor away, or a real-time thread that keeps it, delays programs,
+//! the kernel and captures alike, without a trace in the packets. One thread per processor
+//! repeatedly sleeps for [`PERIOD`] and records how late it wakes.
 
 use std::{
     io,
@@ -38,17 +38,17 @@ pub struct ProcessorWatch {
     threads: Vec<JoinHandle<Duration>>,
 }
 
-/// How long each thread sleeps: our choice, a quarter of the shortest pause that matters here.
+/// Sleep of each thread (our choice): a quarter of the shortest pause that counts.
 const PERIOD: Duration = Duration::from_millis(1);
-/// Further processors are not watched: our choice.
+/// Maximum number of watched processors (our choice).
 const MAX_PROCESSORS: usize = 64;
 
 impl ProcessorWatch {
-    /// Starts a thread for each processor, under SCHED_RR where that is allowed.
+    /// Starts a thread for each processor, under SCHED_RR if permitted.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses a thread, or does not say which processors there are.
+    /// If the kernel refuses a thread, or does not report the processors.
     pub fn start() -> io::Result<Self> {
         let allowed = sched_getaffinity(THIS_THREAD)?;
         let mut watch = Self { stop: Arc::default(), threads: Vec::new() };
@@ -62,7 +62,7 @@ impl ProcessorWatch {
         Ok(watch)
     }
 
-    /// The longest time for which a processor did not run its thread.
+    /// Stops the threads. Returns the longest time for which a processor did not run its thread.
     #[must_use]
     pub fn stop(mut self) -> Duration {
         self.finish()
@@ -70,7 +70,7 @@ impl ProcessorWatch {
 
     fn finish(&mut self) -> Duration {
         self.stop.store(true, Ordering::Release);
-        // Nothing in these threads panics.
+        // These threads do not panic.
         self.threads.drain(..).filter_map(|it| it.join().ok()).max().unwrap_or_default()
     }
 }
@@ -83,9 +83,9 @@ impl Drop for ProcessorWatch {
 
 fn longest_pause(processor: usize, stop: &AtomicBool) -> Duration {
     let mut only = CpuSet::new();
-    // If its processor has just gone, it watches whichever runs it.
+    // If its processor has been removed, the thread watches the one it runs on.
     let _ = only.set(processor).and_then(|()| sched_setaffinity(THIS_THREAD, &only));
-    // Before the programs and the emulator, so that none of them looks like a pause.
+    // Above the programs and the emulator, so that they do not appear as pauses.
     let _ = Scheduling::prefer_before_round_robin();
     let mut longest = Duration::ZERO;
     while !stop.load(Ordering::Acquire) {
@@ -96,5 +96,5 @@ fn longest_pause(processor: usize, stop: &AtomicBool) -> Duration {
     longest
 }
 
-/// What `sched_setaffinity(2)` takes for the calling thread.
+/// The calling thread, for `sched_setaffinity(2)`.
 const THIS_THREAD: Pid = Pid::from_raw(0);

@@ -1,4 +1,4 @@
-//! The thread: sleep, take packets, deliver packets.
+//! The relay thread: sleeps, takes packets, delivers packets.
 
 use std::{
     io,
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{clock::Clock, wake::Wake};
 
-/// How the relay is told to stop.
+/// Signals the relay to stop.
 #[derive(Debug)]
 pub(super) struct Stop {
     asked: AtomicBool,
-    /// Wakes it. Nobody reads it: once rung, it rings on.
+    /// Wakes the thread. It is never read, so it stays readable once signalled.
     bell: EventFd,
 }
 
@@ -38,7 +38,7 @@ impl Stop {
 
     pub(super) fn ask(&self) {
         self.asked.store(true, Ordering::Release);
-        // It fails when it has been rung 2^64 times, and then it rings already.
+        // Fails only after 2^64 writes, when it is readable anyway.
         let _ = self.bell.write(1);
     }
 
@@ -47,7 +47,7 @@ impl Stop {
     }
 }
 
-/// Starts the thread that owns both devices.
+/// Starts the thread, which owns both devices.
 pub(super) fn spawn(
     ends: Ends,
     options: &EmulatorOptions,
@@ -60,7 +60,7 @@ pub(super) fn spawn(
 struct Relay {
     to_server: Forwarder,
     to_client: Forwarder,
-    /// What the kernel dropped on the way in, in the same order.
+    /// The kernel's drops of incoming packets, in the same order.
     unread: [Unread; 2],
     lateness: LatenessRecord,
     clock: Clock,
@@ -100,7 +100,7 @@ impl Relay {
         Ok(self.report(scheduling, watch.stop(), ran))
     }
 
-    /// What is due goes first: taking packets makes it late.
+    /// Delivers due packets first, because taking packets delays them.
     fn turn(&mut self) -> io::Result<()> {
         self.deliver();
         for forwarder in [&mut self.to_server, &mut self.to_client] {
@@ -134,10 +134,10 @@ impl Relay {
     }
 }
 
-/// Packets taken from one device before the clock is looked at again: they may make due ones late, by
-/// about 3 us each.
+/// Packets taken from one device between reads of the clock (our choice): each may delay due
+/// packets by about 3 us.
 const PACKETS_PER_TURN: usize = 16;
-/// IPv4's limit, whatever MTU somebody gives a device later: a packet is never cut.
+/// IPv4's limit, whatever the device's current MTU: packets are never truncated.
 const LARGEST_PACKET: usize = 65_535;
-/// How long to sleep when nothing is in flight; a packet or the bell wakes earlier.
+/// Sleep when nothing is in flight (our choice); packets and the stop signal wake earlier.
 const IDLE: Duration = Duration::from_secs(1);
