@@ -44,7 +44,8 @@ pub enum Output<'a> {
     Discard,
     /// Each line to the function only.
     Take(&'a mut dyn FnMut(&str)),
-    /// Each line of standard output and of standard error, in the order written, to the function only.
+    /// Each line of standard output and of standard error, in the order written, to the function
+    /// only.
     TakeAll(&'a mut dyn FnMut(&str)),
 }
 

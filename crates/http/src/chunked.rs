@@ -131,7 +131,7 @@ impl ChunkScanner {
             let before = *self;
             let state = match self.after(byte) {
                 Ok(state) => state,
-                // The valid bytes before the error form a run of their own.
+                // The valid bytes before the error are a separate run.
                 Err(error) if run.is_none() => return Err(error),
                 Err(_) => {
                     *self = before;

@@ -26,7 +26,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a [`RequestErrorKind::Method`].
+/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a
+/// [`RequestErrorKind::Method`].
 ///
 /// [`RequestErrorKind::Method`]: crate::RequestErrorKind::Method
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

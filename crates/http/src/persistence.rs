@@ -38,7 +38,7 @@ pub enum Persistence {
 pub enum CloseReason {
     /// The message has `Connection: close`.
     CloseOption,
-    /// HTTP/1.0 without `keep-alive` from both ends.
+    /// HTTP/1.0 without `keep-alive`.
     Http10Only,
     /// The body is delimited by the close.
     UntilClose,

@@ -48,7 +48,8 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * STEP
     }
 
-    /// The next number, uniform in `0..bound`; 0 for a bound of 0. The bias is below `bound` / 2^64.
+    /// The next number, uniform in `0..bound`; 0 for a bound of 0. The bias is below `bound` /
+    /// 2^64.
     pub fn below(&mut self, bound: u64) -> u64 {
         let scaled = (u128::from(self.next_u64()) * u128::from(bound)) >> 64;
         u64::try_from(scaled).expect("the upper half of 128 bits has 64")

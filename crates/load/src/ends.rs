@@ -36,8 +36,8 @@ pub(super) struct End {
 }
 
 impl End {
-    /// The server's end, if it is on this host. `starts` are the local addresses to try for the
-    /// probe in turn, if no port is free; `None` lets the kernel choose.
+    /// The server's end, if it is on this host. `starts` are local addresses for the probe, tried
+    /// in turn until one has a free port; `None` lets the kernel choose.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ fn stay_off_at_boot(service: &str) -> anyhow::Result<()> {
 /// Prevents Debian's maintainer scripts from starting services until dropped (`invoke-rc.d(8)`: a
 /// policy layer that exits with 101 forbids the action).
 struct ServicesOff {
-    /// Whether this process created the file; an existing one is left unchanged.
+    /// Whether the file has these contents and is removed on drop; any other is left unchanged.
     ours: bool,
 }
 
@@ -98,7 +98,7 @@ impl ServicesOff {
                 fs::set_permissions(POLICY, Permissions::from_mode(0o755))?;
                 Ok(guard)
             }
-            // Left by a killed run, or created by another program.
+            // Left by a killed run (same contents), or created by another program.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Ok(Self { ours: fs::read(POLICY)? == FORBID })
             }

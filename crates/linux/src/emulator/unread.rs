@@ -28,8 +28,8 @@ impl Unread {
     }
 }
 
-/// `tun0: bytes packets errs drop fifo frame compressed multicast`, then `bytes packets errs drop …` of
-/// the other direction, which is the one into the device (proc_pid_net(5)).
+/// `tun0: bytes packets errs drop fifo frame compressed multicast`, then `bytes packets errs drop
+/// …` of the other direction, which is the one into the device (proc_pid_net(5)).
 fn dropped(table: &str, device: &str) -> Option<u64> {
     let row = |line: &str| {
         let (name, counts) = line.split_once(':')?;

@@ -26,7 +26,7 @@ pub(super) enum Owner {
     Application,
     /// The handshake for the listener of this port is in progress.
     Listener(u16),
-    /// Released.
+    /// No longer held: released, or the handshake failed.
     Nobody,
 }
 

@@ -1,7 +1,7 @@
 //! The next deadline of each connection.
 //!
 //! A retransmission timer moves with every ACK and almost never fires, so a deadline that moves
-//! later is left in the queue; when it is due, the endpoint is asked for its current one. The queue
+//! later is left in the queue; when it is due, the endpoint's current one is queried. The queue
 //! holds at most one entry per connection, and is never traversed as a whole.
 
 use std::collections::BTreeSet;

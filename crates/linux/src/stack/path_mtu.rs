@@ -47,8 +47,8 @@ impl PathMtus {
     }
 }
 
-/// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after
-/// a Datagram Too Big message"; "twice their minimum values" are recommended.
+/// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5
+/// minutes after a Datagram Too Big message"; "twice their minimum values" are recommended.
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// Minimum remembered MTU: one peer could otherwise shrink the packets of all connections to its
 /// address, including those of other hosts behind the same NAT (Linux `ip_rt_min_pmtu`, 512 + 40).

@@ -30,8 +30,8 @@ impl Secrets {
         }
     }
 
-    /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)", where M
-    /// is a timer of 4 microseconds.
+    /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)",
+    /// where M is a timer of 4 microseconds.
     pub(super) fn initial_sequence(&self, tuple: &Tuple, now: Instant) -> SeqNumber {
         let timer = now.as_nanos() / 4_000;
         let mut hasher = self.sequence;
