@@ -61,7 +61,7 @@ struct Joined {
     uncertainty_ms: f64,
     /// Change of the offset during the capture.
     drift_ms: f64,
-    /// Number of packets found in both captures: to the server, to the client.
+    /// Numbers of packets found in both captures, one per direction (to the server, to the client).
     packets: [u64; 2],
     /// Number of connections found in both captures.
     connections: u64,
