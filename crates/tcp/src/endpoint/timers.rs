@@ -131,7 +131,7 @@ impl Endpoint {
 
     /// When the retransmission timer expires if it is started now.
     pub(super) fn retransmission_due(&self, now: Instant) -> Alarm {
-        Alarm::at(self.config.policies.timers.expiry(now, self.round_trip.rto()))
+        Alarm::at(self.config.policies.timers.expiry_after(self.round_trip.time_out(), now))
     }
 
     /// Nothing more is sent now: some waits end by a timer of their own.
