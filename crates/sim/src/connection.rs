@@ -66,6 +66,8 @@ pub(crate) struct Connection {
     pub(crate) owner: Owner,
     /// The application, by its place in the scenario.
     pub(crate) application: u32,
+    /// Its packets that are on links or wait for a host's processor.
+    pub(crate) under_way: u32,
     pub(crate) client: Client,
     /// Requests without a whole response, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
@@ -183,6 +185,15 @@ impl Default for Idle {
     }
 }
 
+impl Server {
+    /// Whether it has answered everything, and only a further request makes it do something.
+    #[inline]
+    pub(crate) fn rests(&self, exchanges: usize) -> bool {
+        let waits = !self.goes_on && self.begun as usize == exchanges;
+        waits && self.closing == Closing::No && self.idle.is_none()
+    }
+}
+
 /// When the server closes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Closing {
@@ -224,9 +235,10 @@ impl Connection {
         &mut self.ends[side as usize]
     }
 
-    /// Neither end does anything by itself any more, TIME-WAIT excepted.
+    /// Neither end does anything by itself any more, TIME-WAIT excepted, and nothing of it is under way.
+    #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.ends.iter().all(End::is_over)
+        self.under_way == 0 && self.ends.iter().all(End::is_over)
     }
 }
 

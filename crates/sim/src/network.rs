@@ -74,6 +74,15 @@ impl Next {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Way(u32);
 
+/// A packet taken out of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken<'a> {
+    /// It can be read there until the next one is sent.
+    pub(crate) packet: &'a Packet,
+    /// No duplicate of it is still under way.
+    pub(crate) last: bool,
+}
+
 /// What a link did with a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pushed {
@@ -108,8 +117,6 @@ pub(crate) struct Network {
     /// Packets under way, and places that are free.
     packets: Vec<Kept>,
     free: Vec<PacketId>,
-    /// By connection: how many of them are its.
-    under_way: Vec<u32>,
     /// All ways in use, one after the other, each ended by [`Next::ARRIVED`].
     ways: Vec<Next>,
     known: BTreeMap<(NodeId, NodeId), Option<Way>>,
@@ -137,9 +144,9 @@ impl Network {
                 });
             }
         }
-        let (packets, free, under_way) = (Vec::new(), Vec::new(), Vec::new());
+        let (packets, free) = (Vec::new(), Vec::new());
         let (ways, known) = (Vec::new(), BTreeMap::new());
-        Self { hops, packets, free, under_way, ways, known, neighbours, delays }
+        Self { hops, packets, free, ways, known, neighbours, delays }
     }
 
     /// The way of least propagation delay, then of fewest links; `None` if there is none.
@@ -196,19 +203,9 @@ impl Network {
         let segment = &transmit.segment;
         let size = HEADERS + segment.options_length() + segment.len;
         let link = self.first_link(way);
-        self.count_under_way(connection);
         let packet = Packet { transmit: *transmit, connection, from, congestion_window };
         let id = self.insert(Kept { packet, copies: 1 });
         (id, self.push(Moving { id, size, place: way.0 }, link, now))
-    }
-
-    #[inline]
-    fn count_under_way(&mut self, connection: u32) {
-        let connection = connection as usize;
-        if self.under_way.len() <= connection {
-            self.under_way.resize(connection + 1, 0);
-        }
-        self.under_way[connection] += 1;
     }
 
     #[inline]
@@ -219,11 +216,6 @@ impl Network {
         }
         self.packets.push(kept);
         PacketId(index(self.packets.len() - 1))
-    }
-
-    /// Packets of a connection that are under way.
-    pub(crate) fn under_way(&self, connection: u32) -> u32 {
-        self.under_way.get(connection as usize).copied().unwrap_or(0)
     }
 
     /// Offers a packet to the link at its place.
@@ -254,9 +246,7 @@ impl Network {
             return Pushed::Dropped;
         }
         if hop.link.counters().duplicated > before {
-            let kept = &mut self.packets[moving.id.0 as usize];
-            kept.copies += 1;
-            self.under_way[kept.packet.connection as usize] += 1;
+            self.packets[moving.id.0 as usize].copies += 1;
         }
         let earlier = hop.link.poll_timeout().is_some_and(|due| due < hop.armed);
         Pushed::Taken(if earlier { hop.arm().map(|due| (link, due)) } else { None })
@@ -302,17 +292,16 @@ impl Network {
         &self.packets[id.0 as usize].packet
     }
 
-    /// Takes a packet out of the table, unless a duplicate of it is still under way. It can be read
-    /// there until the next one is sent.
+    /// Takes a packet out of the table, unless a duplicate of it is still under way.
     #[inline]
-    pub(crate) fn take(&mut self, id: PacketId) -> &Packet {
+    pub(crate) fn take(&mut self, id: PacketId) -> Taken<'_> {
         let Kept { packet, copies } = &mut self.packets[id.0 as usize];
         *copies -= 1;
-        if *copies == 0 {
+        let last = *copies == 0;
+        if last {
             self.free.push(id);
         }
-        self.under_way[packet.connection as usize] -= 1;
-        packet
+        Taken { packet, last }
     }
 
     /// What has happened on each direction of each link, in the scenario's order.

@@ -128,7 +128,9 @@ impl Nanos {
     /// A `Duration` of up to 584 years; a longer one counts as that.
     #[must_use]
     pub const fn of(span: Duration) -> Self {
-        Self(span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64))
+        Self(
+            span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64),
+        )
     }
 
     /// From `earlier` to `later`; zero if they are the other way round, as estimated times may be.

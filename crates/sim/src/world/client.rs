@@ -166,6 +166,7 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// The oldest exchange, if its response has wholly arrived.
+    #[inline]
     fn take_answered(&mut self, place: u32) -> Option<Exchange> {
         let connection = &mut self.connections[place as usize];
         let received = connection.end(Side::Client).endpoint.received();

@@ -353,7 +353,8 @@ fn avoiding() -> Controller {
 fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };
-    let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt: Some(Nanos::of(RTT)) };
+    let acked =
+        Acked { bytes, delivered: bytes, flight, window_limited, srtt: Some(Nanos::of(RTT)) };
     control.on_ack(acked, now);
 }
 
