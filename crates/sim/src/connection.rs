@@ -185,15 +185,6 @@ impl Default for Idle {
     }
 }
 
-impl Server {
-    /// Whether it has answered everything, and only a further request makes it do something.
-    #[inline]
-    pub(crate) fn rests(&self, exchanges: usize) -> bool {
-        let waits = !self.goes_on && self.begun as usize == exchanges;
-        waits && self.closing == Closing::No && self.idle.is_none()
-    }
-}
-
 /// When the server closes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Closing {
@@ -233,6 +224,38 @@ impl Connection {
 
     pub(crate) const fn end_mut(&mut self, side: Side) -> &mut End {
         &mut self.ends[side as usize]
+    }
+
+    /// Whether an application has nothing to do here, until it hears of something.
+    #[inline]
+    pub(crate) fn rests(&self, side: Side) -> bool {
+        match side {
+            Side::Client => !self.client_can_write() && !self.is_answered(),
+            Side::Server => self.server_rests(),
+        }
+    }
+
+    /// Whether the client has something to write, and does not work before it does.
+    #[inline]
+    pub(crate) fn client_can_write(&self) -> bool {
+        let Client { connected, to_write, due, .. } = self.client;
+        to_write > 0 && connected && due == Instant::FAR_FUTURE
+    }
+
+    /// Whether the response of the oldest exchange has wholly arrived.
+    #[inline]
+    pub(crate) fn is_answered(&self) -> bool {
+        let received = self.end(Side::Client).endpoint.received();
+        let oldest = self.exchanges.front();
+        oldest.is_some_and(|it| it.response_end <= received) && self.server.begun > 0
+    }
+
+    /// Whether the server has answered everything, and only a further request makes it do something.
+    #[inline]
+    pub(crate) fn server_rests(&self) -> bool {
+        let Server { goes_on, begun, closing, idle, .. } = &self.server;
+        let waits = !goes_on && *begun as usize == self.exchanges.len();
+        waits && *closing == Closing::No && idle.is_none()
     }
 
     /// Neither end does anything by itself any more, TIME-WAIT excepted, and nothing of it is under way.

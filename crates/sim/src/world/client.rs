@@ -155,9 +155,7 @@ impl<O: Observer> World<'_, O> {
 
     /// Something has arrived at the client, or has left room to write.
     pub(super) fn client_looks(&mut self, place: u32) {
-        let client = &self.connections[place as usize].client;
-        let works = client.due != ackwise_tcp::Instant::FAR_FUTURE;
-        if client.connected && client.to_write > 0 && !works {
+        if self.connections[place as usize].client_can_write() {
             self.client_writes(place);
         }
         while let Some(exchange) = self.take_answered(place) {
@@ -166,13 +164,12 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// The oldest exchange, if its response has wholly arrived.
-    #[inline]
     fn take_answered(&mut self, place: u32) -> Option<Exchange> {
         let connection = &mut self.connections[place as usize];
-        let received = connection.end(Side::Client).endpoint.received();
-        let begun = connection.server.begun > 0;
-        let exchange =
-            connection.exchanges.pop_front_if(|it| begun && it.response_end <= received)?;
+        if !connection.is_answered() {
+            return None;
+        }
+        let exchange = connection.exchanges.pop_front()?;
         if connection.exchanges.is_empty() {
             // Of a million connections that only wait, this is a twentieth of the memory.
             connection.exchanges = VecDeque::new();

@@ -5,7 +5,7 @@ use ackwise_tcp::policy::HoldPolicy;
 
 use super::{Event, World};
 use crate::{
-    connection::{Closing, Connection, Exchange, Thought},
+    connection::{Closing, Exchange, Thought},
     observe::{Message, Observer, Side},
 };
 
@@ -20,10 +20,6 @@ impl<'a, O: Observer> World<'a, O> {
     /// The server may have something to do: more of an answer, the next request, or to close. True if
     /// what it did last was a write, so that its end is settled.
     pub(super) fn server_looks(&mut self, place: u32) -> bool {
-        let Connection { server, exchanges, .. } = &self.connections[place as usize];
-        if server.rests(exchanges.len()) {
-            return false;
-        }
         loop {
             self.takes_steps(1);
             let server = &self.connections[place as usize].server;

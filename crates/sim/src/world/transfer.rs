@@ -1,6 +1,8 @@
 //! Segments leave and arrive, timers fire: the driver's contract of an endpoint, in virtual time.
 
-use ackwise_tcp::{Event as Heard, Instant, Segment, State, Transmit, endpoint::refuse};
+use std::iter;
+
+use ackwise_tcp::{Endpoint, Event as Heard, Instant, Segment, State, Transmit, endpoint::refuse};
 
 use super::{Event, Rest, World};
 use crate::{
@@ -123,25 +125,32 @@ impl<O: Observer> World<'_, O> {
     }
 
     /// Lets the application and then the endpoint do what there is to do.
+    #[inline]
     pub(super) fn act(&mut self, place: u32, side: Side) {
         let connection = &mut self.connections[place as usize];
         let endpoint = &mut connection.end_mut(side).endpoint;
         // The reader takes what is there: what is read late is a receive window, not an application.
-        let readable = u32::try_from(endpoint.readable()).unwrap_or(u32::MAX);
-        let mut heard = if readable > 0 {
-            endpoint.read(readable);
-            let heard = endpoint.poll_event();
-            self.collector.received(connection, side, readable);
-            heard
+        let read = if endpoint.readable() > 0 { endpoint.read(u32::MAX) } else { 0 };
+        let heard = next_heard(endpoint);
+        if read > 0 {
+            self.collector.received(connection, side, read);
+        }
+        if heard.is_none() && connection.rests(side) {
+            self.settle(place, side);
         } else {
-            endpoint.poll_event()
-        };
+            self.act_on(heard, place, side);
+        }
+    }
+
+    /// The same where the application has something to do.
+    #[inline(never)]
+    fn act_on(&mut self, mut heard: Option<Heard>, place: u32, side: Side) {
         while let Some(event) = heard {
             if matches!(event, Heard::Connected | Heard::PeerClosed) && self.acks_promptly(place) {
                 self.settle(place, side);
             }
             self.hear(place, side, event);
-            heard = self.connections[place as usize].end_mut(side).endpoint.poll_event();
+            heard = next_heard(&mut self.connections[place as usize].end_mut(side).endpoint);
         }
         let settled = match side {
             Side::Client => {
@@ -263,6 +272,14 @@ impl<O: Observer> Rest<'_, O> {
             self.queue.push(end.armed, event);
         }
     }
+}
+
+/// The next event that an application acts on: how much has arrived, and how much room there is, it
+/// asks for itself.
+#[inline]
+fn next_heard(endpoint: &mut Endpoint) -> Option<Heard> {
+    let ignored = [Heard::Readable, Heard::Writable, Heard::UrgentIgnored, Heard::Closed];
+    iter::from_fn(|| endpoint.poll_event()).find(|event| !ignored.contains(event))
 }
 
 fn sighting<'a>(

@@ -63,6 +63,7 @@ impl Timers {
     }
 
     /// The timer that is due first; of those due at once, the first of these.
+    #[inline]
     pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
         let (mut first, mut timer) = (self.retransmission, Timer::Retransmission);
         if self.waiting.is_before(first) {
