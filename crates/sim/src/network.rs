@@ -269,9 +269,9 @@ impl Network {
         if hop.armed != now {
             return None;
         }
-        let moving = hop.link.poll(now);
+        let (moving, due) = hop.link.poll_and_timeout(now);
         debug_assert!(moving.is_some(), "link {link} is armed without a packet");
-        let due = hop.arm();
+        hop.armed = due.unwrap_or(Instant::FAR_FUTURE);
         moving.map(|moving| (Moving { place: moving.place + 1, ..moving }, due))
     }
 
