@@ -33,6 +33,10 @@ impl<T> Link<T> {
     /// fast that its queue does not.
     pub const MAX_IN_FLIGHT: usize = 1 << 20;
 
+    /// After how many packets the memory is made smaller if few are in flight (our choice: seldom enough
+    /// to cost nothing).
+    const SHRINK_EVERY: u64 = 1 << 10;
+
     /// An empty link.
     #[must_use]
     pub fn new(config: LinkConfig) -> Self {
@@ -91,6 +95,13 @@ impl<T> Link<T> {
         }
     }
 
+    /// The first packet that will arrive, those that are late excepted.
+    #[must_use]
+    #[inline]
+    pub fn first_in_order(&self) -> Option<&T> {
+        self.in_order.front().map(|(_, packet)| packet)
+    }
+
     #[inline]
     fn next_late(&self) -> Option<Instant> {
         self.faulty.as_ref().and_then(|faulty| faulty.next_late())
@@ -129,8 +140,19 @@ impl<T> Link<T> {
         }
         let departs = self.transmitter.offer(size, now)?;
         self.counters.queued += 1;
+        if self.counters.queued.is_multiple_of(Self::SHRINK_EVERY) {
+            self.shrink();
+        }
         self.counters.bytes = self.counters.bytes.saturating_add(size.0);
         Ok(Instant::from_nanos(departs.as_nanos().saturating_add(self.delay_nanos)))
+    }
+
+    /// A ring that was full once would be walked through for ever, from one cache line to the next.
+    #[cold]
+    fn shrink(&mut self) {
+        if self.in_order.capacity() / 4 > self.in_order.len() {
+            self.in_order.shrink_to(2 * self.in_order.len());
+        }
     }
 
     #[cold]

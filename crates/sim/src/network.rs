@@ -5,10 +5,11 @@
 //! hosts look at. Not here: what hosts do with what arrives (`world`).
 
 use std::collections::{BTreeMap, BinaryHeap};
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, slice, time::Duration};
 
 use ackwise_link::{Counters, Faults, Link, Seed, Verdict};
 use ackwise_tcp::{ByteCount, Instant, Transmit};
+use prefetch_index::prefetch_index;
 
 use crate::{
     observe::Side,
@@ -37,14 +38,17 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moving {
     pub(crate) id: PacketId,
+    /// Its connection's place, so that both can be fetched at the same time.
+    pub(crate) connection: u32,
     /// On the wire, IP and TCP headers included.
     size: u32,
     /// Where it is in [`Network::ways`].
     place: u32,
 }
 
-/// A packet in the table.
+/// A packet in the table: two cache lines.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Kept {
     packet: Packet,
     /// How often it is under way: faults duplicate.
@@ -209,7 +213,7 @@ impl Network {
         let link = self.first_link(way);
         let packet = Packet { transmit: *transmit, connection, from, congestion_window };
         let id = self.insert(Kept { packet, copies: 1 });
-        (id, self.push(Moving { id, size, place: way.0 }, link, now))
+        (id, self.push(Moving { id, connection, size, place: way.0 }, link, now))
     }
 
     #[inline]
@@ -272,7 +276,22 @@ impl Network {
         let (moving, due) = hop.link.poll_and_timeout(now);
         debug_assert!(moving.is_some(), "link {link} is armed without a packet");
         hop.armed = due.unwrap_or(Instant::FAR_FUTURE);
+        if let Some(&next) = hop.link.first_in_order() {
+            self.prefetch(next);
+        }
         moving.map(|moving| (Moving { place: moving.place + 1, ..moving }, due))
+    }
+
+    /// The packet that comes next to the end of its way is fetched now: with very many packets, it is in
+    /// no cache, and its host would wait.
+    #[inline]
+    fn prefetch(&self, Moving { id, place, .. }: Moving) {
+        if self.ways[place as usize + 1] == Next::ARRIVED
+            && let Some(kept) = self.packets.get(id.0 as usize)
+        {
+            prefetch_index(slice::from_ref(&kept.packet), 0);
+            prefetch_index(slice::from_ref(&kept.copies), 0);
+        }
     }
 
     /// The link that a packet takes next, unless it is where it was sent.

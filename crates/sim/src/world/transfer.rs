@@ -19,7 +19,7 @@ impl<O: Observer> World<'_, O> {
             match self.network.next_link(moving) {
                 Some(next) => self.forward(moving, next),
                 None if self.hosts_take_time => self.arrived(moving.id),
-                None => self.receive(moving.id),
+                None => self.receive(moving.connection, moving.id),
             }
             self.collector.measures.work.packet_hops += 1;
             if due != Some(self.now) {
@@ -64,11 +64,11 @@ impl<O: Observer> World<'_, O> {
         }
     }
 
-    /// An endpoint takes a segment.
-    pub(super) fn receive(&mut self, id: PacketId) {
-        let Taken { packet, last } = self.network.take(id);
-        let &Packet { connection: place, from, ref transmit, congestion_window } = packet;
+    /// An endpoint of a connection takes a segment.
+    pub(super) fn receive(&mut self, place: u32, id: PacketId) {
         let mut connection = &mut self.connections[place as usize];
+        let Taken { packet, last } = self.network.take(id);
+        let &Packet { from, ref transmit, congestion_window, .. } = packet;
         connection.under_way -= u32::from(last);
         let mut segment = &transmit.segment;
         self.trace.see(Sight::Received, (connection.id.0, from), segment, self.now);
