@@ -76,30 +76,24 @@ impl<T> Link<T> {
         self.faulty.as_mut().and_then(|faulty| faulty.pop_late())
     }
 
-    /// [`poll`](Self::poll), and what [`poll_timeout`](Self::poll_timeout) says then: for who asks for both
-    /// each time.
-    #[must_use]
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as for `push`")]
-    pub fn poll_and_timeout(&mut self, now: Instant) -> (Option<T>, Option<Instant>) {
-        if self.faulty.is_some() {
-            return (self.poll(now), self.poll_timeout());
-        }
-        let next = |queue: &VecDeque<(Instant, T)>| queue.front().map(|(arrives, _)| *arrives);
-        match next(&self.in_order) {
-            Some(arrives) if arrives <= now => {
-                let packet = self.in_order.pop_front().map(|(_, packet)| packet);
-                (packet, next(&self.in_order))
-            }
-            later => (None, later),
-        }
-    }
-
-    /// The first packet that will arrive, those that are late excepted.
+    /// Whether packets may be late or come twice.
     #[must_use]
     #[inline]
-    pub fn first_in_order(&self) -> Option<&T> {
-        self.in_order.front().map(|(_, packet)| packet)
+    pub const fn is_faulty(&self) -> bool {
+        self.faulty.is_some()
+    }
+
+    /// The first packet in order, and when it arrives: on a link without faults, the next one.
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> Option<&(Instant, T)> {
+        self.in_order.front()
+    }
+
+    /// Takes the [`first`](Self::first) packet, which has arrived.
+    #[inline]
+    pub fn take_first(&mut self) -> Option<T> {
+        self.in_order.pop_front().map(|(_, packet)| packet)
     }
 
     #[inline]

@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use ackwise_http::behaviour::WritePlan;
-use ackwise_tcp::{Endpoint, Instant, State};
+use ackwise_tcp::{Endpoint, Instant, Nanos, State};
 
 use crate::{
     network::Way,
@@ -97,7 +97,7 @@ pub(crate) struct Client {
     pub(crate) opened: Instant,
     pub(crate) connected: bool,
     /// How long it works before it writes them.
-    pub(crate) delay: Duration,
+    pub(crate) delay: Nanos,
     /// Bytes of requests that are not yet written.
     pub(crate) to_write: u64,
     /// When it has worked long enough to go on; [`Instant::FAR_FUTURE`] if it does not work.
@@ -119,7 +119,7 @@ impl Client {
         Self {
             opened,
             connected: false,
-            delay: Duration::ZERO,
+            delay: Nanos::ZERO,
             to_write: 0,
             due: Instant::FAR_FUTURE,
             closes: false,
@@ -139,7 +139,7 @@ pub(crate) struct Server {
     /// The writes that are left of the answer under way.
     pub(crate) plan: WritePlan,
     /// What it needs before the first of them, beside its think time.
-    pub(crate) extra: Duration,
+    pub(crate) extra: Nanos,
     /// Bytes that the send buffer had no room for yet.
     pub(crate) blocked: u64,
     /// The next write, after the time for which the server thinks.
@@ -158,7 +158,7 @@ impl Server {
     pub(crate) const NEW: Self = Self {
         begun: 0,
         plan: WritePlan::new(0, 0),
-        extra: Duration::ZERO,
+        extra: Nanos::ZERO,
         blocked: 0,
         thought: None,
         answers: 0,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
-use ackwise_link::{Counters, Faults, Link, Seed, Verdict};
+use ackwise_link::{Counters, Link, Seed, Verdict};
 use ackwise_tcp::{ByteCount, Instant, Transmit};
 use prefetch_index::prefetch_index;
 
@@ -46,6 +46,10 @@ pub(crate) struct Moving {
     place: u32,
 }
 
+impl Moving {
+    const NONE: Self = Self { id: PacketId(u32::MAX), connection: u32::MAX, size: 0, place: 0 };
+}
+
 /// A packet in the table: two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -55,15 +59,18 @@ struct Kept {
     copies: u32,
 }
 
-/// One direction of a link.
+/// One direction of a link. What an event needs first is in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Hop {
-    link: Link<Moving>,
+    /// When the event queue will look at this link; a busy link has one event.
+    armed: Instant,
+    /// The packet that arrives then, if the link has no faults.
+    next: Moving,
     overhead: u32,
     /// Whether packets may overtake each other or come twice.
     faulty: bool,
-    /// When the event queue will look at this link; a busy link has one event.
-    armed: Instant,
+    link: Link<Moving>,
 }
 
 /// A link, or the end of the way.
@@ -108,9 +115,17 @@ impl Hop {
     /// Says when the event queue has to look.
     #[inline]
     fn arm(&mut self) -> Option<Instant> {
-        let due = self.link.poll_timeout();
-        self.armed = due.unwrap_or(Instant::FAR_FUTURE);
-        due
+        if self.faulty {
+            let due = self.link.poll_timeout();
+            self.armed = due.unwrap_or(Instant::FAR_FUTURE);
+            return due;
+        }
+        let Some(&(due, next)) = self.link.first() else {
+            self.armed = Instant::FAR_FUTURE;
+            return None;
+        };
+        (self.armed, self.next) = (due, next);
+        Some(due)
     }
 }
 
@@ -140,11 +155,14 @@ impl Network {
                 delays.push(config.delay);
                 let mut config = config.clone();
                 config.seed = link_seed(scenario.seed, &link.name, direction);
+                let overhead = u32::try_from(link.overhead.0).unwrap_or(u32::MAX);
+                let link = Link::new(config);
                 hops.push(Hop {
-                    faulty: config.faults != Faults::NONE,
-                    link: Link::new(config),
-                    overhead: u32::try_from(link.overhead.0).unwrap_or(u32::MAX),
                     armed: Instant::FAR_FUTURE,
+                    next: Moving::NONE,
+                    overhead,
+                    faulty: link.is_faulty(),
+                    link,
                 });
             }
         }
@@ -273,13 +291,18 @@ impl Network {
         if hop.armed != now {
             return None;
         }
-        let (moving, due) = hop.link.poll_and_timeout(now);
-        debug_assert!(moving.is_some(), "link {link} is armed without a packet");
-        hop.armed = due.unwrap_or(Instant::FAR_FUTURE);
-        if let Some(&next) = hop.link.first_in_order() {
+        let moving = if hop.faulty {
+            hop.link.poll(now)?
+        } else {
+            hop.link.take_first();
+            hop.next
+        };
+        let due = hop.arm();
+        if due.is_some() && !hop.faulty {
+            let next = hop.next;
             self.prefetch(next);
         }
-        moving.map(|moving| (Moving { place: moving.place + 1, ..moving }, due))
+        Some((Moving { place: moving.place + 1, ..moving }, due))
     }
 
     /// The packet that comes next to the end of its way is fetched now: with very many packets, it is in

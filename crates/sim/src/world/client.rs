@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use ackwise_tcp::ByteCount;
+use ackwise_tcp::{ByteCount, Nanos};
 
 use super::{Event, World};
 use crate::{
@@ -57,7 +57,7 @@ impl<O: Observer> World<'_, O> {
         client.requests_end += ask.request;
         client.responses_end += u64::from(ask.head) + ask.body;
         client.to_write += ask.request;
-        client.delay = client.delay.max(ask.delay);
+        client.delay = client.delay.max(Nanos::of(ask.delay));
         connection.exchanges.push_back(Exchange {
             request_end: client.requests_end,
             response_end: client.responses_end,
