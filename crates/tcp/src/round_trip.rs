@@ -213,7 +213,7 @@ const fn clock(policy: TimerPolicy) -> Option<Nanos> {
 
 /// Whole units of the policy's clock.
 fn in_units(policy: TimerPolicy, span: Nanos) -> u64 {
-    clock(policy).map_or(span.get(), |tick| span.get() / tick.get())
+    clock(policy).map_or_else(|| span.get(), |tick| span.get() / tick.get())
 }
 
 const INITIAL: Nanos = Nanos::from_millis(1_000);

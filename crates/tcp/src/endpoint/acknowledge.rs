@@ -189,10 +189,11 @@ impl Endpoint {
 
     /// The reader has taken `bytes`: the peer may want to hear of it.
     pub(super) fn after_read(&mut self, bytes: u32) {
-        if bytes == 0 || !self.state.receives() {
+        let acknowledger = &self.acknowledger;
+        let asked = acknowledger.now.is_some();
+        if bytes == 0 || asked || !self.state.receives() {
             return;
         }
-        let acknowledger = &self.acknowledger;
         let reading = Reading {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             window_gain: self.receiver.window_gain(),

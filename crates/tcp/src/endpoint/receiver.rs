@@ -117,7 +117,7 @@ impl Receiver {
 
     /// The position of a sequence number, as near to RCV.NXT as the circle allows.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        number.position(self.irs, self.next)
+        number.position_in_stream(self.irs, self.next)
     }
 
     /// Bytes of the stream that have arrived in order, SYN and FIN not counted.
