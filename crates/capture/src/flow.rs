@@ -11,6 +11,8 @@ mod reassembly;
 mod setup;
 mod stream;
 mod table;
+mod unseen;
+mod unsettled;
 #[cfg(test)]
 mod tests;
 mod warm_up;
@@ -18,5 +20,5 @@ mod warm_up;
 pub(crate) use connection::tell;
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
-pub(crate) use reassembly::Reassembly;
+pub(crate) use reassembly::{Arrival, Reassembly};
 pub(crate) use table::{ConnectionTable, EndpointPair, roles};

@@ -10,8 +10,9 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Paces, Shares, Stretch, Vantage},
+    attribution::{Confidence, Evidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::Protocol,
+    quality::{Quality, Trust},
     series::{Budget, Series},
 };
 
@@ -46,8 +47,8 @@ pub struct ConnectionResult {
     pub round_trip: Duration,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
-    /// Times that something was acknowledged which the capture does not have.
-    pub lost_by_capture: u64,
+    /// How much of it the capture has.
+    pub quality: Quality,
     /// Segments, by direction.
     pub packets: [u64; 2],
     /// Bytes, by direction.
@@ -96,6 +97,28 @@ impl ExchangeResult {
     pub fn owed_to(&self, cause: Cause) -> Duration {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
+
+    /// Limits what is said of it to what the capture can know.
+    fn trust(&mut self, trust: Trust) {
+        match trust {
+            Trust::UpTo(Confidence::High) => {}
+            Trust::UpTo(limit) => {
+                let limited =
+                    |it: Share| Share { confidence: it.confidence.min(limit), ..it };
+                self.shares = self.shares.iter().map(limited).collect();
+                for stretch in &mut self.stretches {
+                    stretch.confidence = stretch.confidence.min(limit);
+                }
+            }
+            Trust::Not => {
+                let evidence = Evidence::of([self.packet, 0, 0]);
+                self.shares = Share::unknown(self.duration, evidence).into_iter().collect();
+                for stretch in &mut self.stretches {
+                    (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low);
+                }
+            }
+        }
+    }
 }
 
 /// What is known so far.
@@ -135,6 +158,10 @@ impl Results {
     pub(crate) fn into_sorted(self) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
         let Self { mut connections, mut exchanges, .. } = self;
         connections.sort_unstable_by_key(|it| it.id);
+        for exchange in &mut exchanges {
+            // Both were seen: numbers are given without gaps.
+            exchange.trust(connections[exchange.connection as usize].quality.trust());
+        }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)
     }

@@ -22,11 +22,53 @@ pub(crate) struct Gap {
     pub hold: Hold,
     /// The capture has lost something of it.
     pub capture_lost_data: bool,
+    /// What is missing before the later one.
+    pub missing: Missing,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
 
+/// What a capture lacks before data, and who lost it is not known yet.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Missing {
+    /// Nothing does.
+    #[default]
+    Nothing,
+    /// Data between the last that was seen and this.
+    JustBefore,
+    /// Data that was sent earlier.
+    Earlier,
+}
+
+/// What happened to missing data.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resolution {
+    /// It was sent again: the network had lost it.
+    SentAgain,
+    /// It came too soon for that: it was overtaken.
+    Overtaken,
+    /// It was acknowledged and never seen: the capture has lost it.
+    LostByCapture,
+    /// The capture ends before anything shows it.
+    Never,
+}
+
 impl Gap {
+    /// It is clear what happened to what is missing.
+    pub(crate) fn resolve(&mut self, resolution: Resolution) {
+        use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
+        match (std::mem::take(&mut self.missing), resolution) {
+            (Missing::Nothing, _) | (_, SentAgain) | (Missing::JustBefore, Overtaken) => {}
+            (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
+            (Missing::Earlier, Overtaken) => self.hold.lost = None,
+            (Missing::Earlier, LostByCapture | Never) => {
+                // The sender is known a little less well while something of it is missing.
+                self.hold.lost = None;
+                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
+            }
+        }
+    }
+
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
@@ -97,6 +139,7 @@ pub(crate) fn arrive(
         same_burst: false,
         hold: Hold::done(),
         capture_lost_data: false,
+        missing: Missing::Nothing,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);
@@ -122,6 +165,7 @@ mod tests {
             confidence: Confidence::Medium,
         },
         capture_lost_data: false,
+        missing: Missing::Nothing,
         evidence: Evidence::of([1, 2, 3]),
     };
 
@@ -172,6 +216,36 @@ mod tests {
             ),
         ] {
             assert_eq!(divided(&gap, from), expected, "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_billed_to_whoever_lost_it() {
+        use Missing::{Earlier, JustBefore, Nothing};
+        use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
+        let lost = Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
+        let cause = |missing, resolution| {
+            let mut gap = Gap { hold: lost, missing, ..HELD };
+            gap.resolve(resolution);
+            gap.resolve(Overtaken);
+            let (cause, _, confidence) = *divided(&gap, 30).first().unwrap();
+            (cause, confidence)
+        };
+        let network = (Cause::LossRecovery, Confidence::High);
+        let capture = (Cause::Unknown, Confidence::Low);
+        let nobody = Cause::NagleDelayedAck;
+        for (missing, resolution, expected) in [
+            (Nothing, LostByCapture, network),
+            (JustBefore, SentAgain, network),
+            (JustBefore, Overtaken, network),
+            (JustBefore, LostByCapture, capture),
+            (JustBefore, Never, capture),
+            (Earlier, SentAgain, network),
+            (Earlier, Overtaken, (nobody, Confidence::High)),
+            (Earlier, LostByCapture, (nobody, Confidence::Medium)),
+            (Earlier, Never, (nobody, Confidence::Medium)),
+        ] {
+            assert_eq!(cause(missing, resolution), expected, "{missing:?} {resolution:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use ackwise_tcp::{Instant, Wait};
 use super::{
     Acknowledgement, Evidence, Nanos,
     acknowledgement::Arrived,
-    gap::Gap,
+    gap::{Gap, Missing},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -72,6 +72,8 @@ pub(crate) struct SeenData {
     pub pushed: bool,
     /// What it has to do with a loss that the vantage point sees.
     pub loss: Option<Loss>,
+    /// What is missing before it.
+    pub missing: Missing,
     /// It holds bytes that were not seen before.
     pub new: bool,
     /// The other end has sent data since the last: this is not the rest of a message.
@@ -269,6 +271,7 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             capture_lost_data: self.capture_lost_data,
+            missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
     }

@@ -72,6 +72,21 @@ pub struct Share {
     pub confidence: Confidence,
 }
 
+impl Share {
+    /// All of an exchange, of which nothing is known; none if it took no time.
+    pub(crate) fn unknown(span: Duration, evidence: Evidence) -> Option<Self> {
+        (!span.is_zero()).then_some(Self {
+            cause: Cause::Unknown,
+            direction: Direction::ToClient,
+            span,
+            times: 1,
+            longest: span,
+            evidence,
+            confidence: Confidence::Low,
+        })
+    }
+}
+
 /// A verdict on some time of an exchange.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Verdict {

@@ -29,6 +29,8 @@ pub(crate) struct OpenExchange {
     pub exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
+    /// The capture lacks the end of the request or the beginning of the response.
+    fell_into_hole: bool,
 }
 
 /// How far an exchange is.
@@ -59,6 +61,7 @@ impl OpenExchange {
             exact: true,
             multiplexed: false,
             first_packet: 0,
+            fell_into_hole: false,
         }
     }
 
@@ -104,6 +107,12 @@ impl OpenExchange {
         }
     }
 
+    /// The capture lacks the end of the request or the beginning of the response: nobody knows how long
+    /// the server took.
+    pub(crate) const fn fall_into_hole(&mut self) {
+        self.fell_into_hole = true;
+    }
+
     /// The request is on its way or with the server.
     pub(crate) const fn waits_for_response(&self) -> bool {
         matches!(self.state, State::Think { .. })
@@ -132,7 +141,7 @@ impl OpenExchange {
     pub(crate) fn forget_causes(&mut self) {
         let until = self.account.cursor();
         self.account = self.account.emptied();
-        self.add(until, Cause::Unknown, Direction::ToClient, Evidence::default());
+        self.doubt(until, Direction::ToClient, Evidence::default());
     }
 
     /// An earlier response on the connection ended at `until`.
@@ -149,7 +158,7 @@ impl OpenExchange {
         if let State::Think { packet, .. } = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
-            self.add(first.sent, Cause::ServerThink, Direction::ToClient, evidence);
+            self.think(first.sent, evidence);
         }
         self.state = State::Response;
     }
@@ -160,9 +169,28 @@ impl OpenExchange {
         gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
     }
 
+    /// The server took until then to answer, if the capture has all that shows it.
+    fn think(&mut self, until: Instant, evidence: Evidence) {
+        match self.fell_into_hole {
+            true => self.doubt(until, Direction::ToClient, evidence),
+            false => self.add(until, Cause::ServerThink, Direction::ToClient, evidence),
+        }
+    }
+
+    /// Nothing tells its response from others: the capture lacks some of them.
+    pub(crate) fn lose(&mut self, now: Instant) {
+        self.arrive_at_server(now);
+        self.doubt(now, Direction::ToClient, Evidence::default());
+    }
+
     /// Nothing more will come; it was left alone at `now`.
     pub(crate) fn abandon(&mut self, now: Instant) {
         let (cause, direction) = match self.state {
+            // Whether all of it was said, only the protocol would tell.
+            State::Request if !self.exact => {
+                return self.doubt(now, Direction::ToServer, Evidence::default());
+            }
+            State::Think { .. } if self.fell_into_hole => return self.lose(now),
             State::Request => (Cause::ApplicationLimited, Direction::ToServer),
             State::Think { .. } => {
                 self.arrive_at_server(now);
@@ -208,6 +236,11 @@ impl OpenExchange {
             shares: self.account.into_shares().into_iter().collect(),
             stretches,
         }
+    }
+
+    fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
+        let (cause, confidence) = (Cause::Unknown, Confidence::Low);
+        self.account.add(until, Verdict { cause, direction, evidence, confidence });
     }
 
     fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {

@@ -30,6 +30,7 @@ impl Wire {
             full: FULL,
             pushed: false,
             loss: None,
+            missing: Missing::Nothing,
             new: true,
             answers: false,
         }

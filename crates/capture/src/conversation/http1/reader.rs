@@ -86,6 +86,12 @@ impl Reader {
         self.stage = Stage::Between;
     }
 
+    /// Whether it knows where the message that is under way ends, if there is one: a gap in its middle
+    /// hides no other.
+    pub(super) const fn knows_end(&self) -> bool {
+        matches!(self.stage, Stage::Between | Stage::Body(_) | Stage::UntilClose { .. })
+    }
+
     /// Where the head begins that is under way.
     pub(super) const fn head_start(&self) -> Option<u64> {
         match self.stage {
@@ -102,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Ends such a message.
+    /// Ends such a message, or passes over one that nobody has seen.
     pub(super) fn end_turn(&mut self) {
         self.stage = Stage::Resting;
     }

@@ -1,0 +1,179 @@
+//! How much of a connection a capture has, and how far its verdicts can be trusted for that.
+//!
+//! What was acknowledged but never seen was delivered, so the capture has lost it and not the network.
+
+use ackwise_cause::Direction;
+
+use crate::attribution::Confidence;
+
+/// What a capture has of one direction of a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DirectionQuality {
+    /// Packets that were seen.
+    pub packets: u64,
+    /// Bytes that were seen or are known to be missing.
+    pub bytes: u64,
+    /// Bytes that were acknowledged but never seen.
+    pub missing_bytes: u64,
+    /// The number of packets that held these, at least.
+    pub missing_packets: u64,
+    /// Packets whose data the capture holds only in part.
+    pub cut: u64,
+    /// Packets without data that acknowledge.
+    pub pure_acks: u64,
+    /// The other end sent more at once than any receiver leaves without an ACK, and there is none.
+    pub lacks_acks: bool,
+}
+
+/// What a capture has of a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Quality {
+    /// By direction: to the server, to the client.
+    pub directions: [DirectionQuality; 2],
+}
+
+/// How far the verdicts on a connection can be trusted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Trust {
+    /// Up to this.
+    UpTo(Confidence),
+    /// Not at all.
+    Not,
+}
+
+impl Quality {
+    /// Fewer missing packets concern the time around them alone. Our choice.
+    const FEW_MISSING: u64 = 3;
+    /// Of a connection that lacks one byte in this many, no verdict is certain. Our choice.
+    const SOME: u64 = 100;
+    /// Of one that lacks one in this many, any may be wrong. Our choice.
+    const MANY: u64 = 10;
+    /// Full segments that no receiver leaves unacknowledged: twice what RFC 5681, section 4.2, allows.
+    const UNACKNOWLEDGED: u64 = 4;
+
+    /// The direction whose packets the capture lacks altogether, if the other has data.
+    #[must_use]
+    pub fn unseen(&self) -> Option<Direction> {
+        let [to_server, to_client] = &self.directions;
+        match (to_server.packets, to_client.packets) {
+            (0, _) if to_client.bytes > 0 => Some(Direction::ToServer),
+            (_, 0) if to_server.bytes > 0 => Some(Direction::ToClient),
+            _ => None,
+        }
+    }
+
+    /// Packets that were delivered but are not in the capture, at least.
+    #[must_use]
+    pub fn missing_packets(&self) -> u64 {
+        self.directions.iter().map(|it| it.missing_packets).sum()
+    }
+
+    /// Whether an end's ACKs are missing.
+    #[must_use]
+    pub fn lacks_acks(&self) -> bool {
+        self.directions.iter().any(|it| it.lacks_acks)
+    }
+
+    /// How far verdicts on all of the connection can be trusted.
+    pub(crate) fn trust(&self) -> Trust {
+        if self.unseen().is_some() {
+            return Trust::Not;
+        }
+        let lacks = |one_in: u64| {
+            self.missing_packets() >= Self::FEW_MISSING
+                && self.directions.iter().any(|it| it.missing_bytes * one_in >= it.bytes.max(1))
+        };
+        Trust::UpTo(if self.lacks_acks() || lacks(Self::MANY) {
+            Confidence::Low
+        } else if lacks(Self::SOME) {
+            Confidence::Medium
+        } else {
+            Confidence::High
+        })
+    }
+}
+
+impl DirectionQuality {
+    /// Says that the other end sent `longest_run` bytes in full segments of `full` without a packet of
+    /// this one between them.
+    pub(crate) fn note_longest_run(&mut self, longest_run: u64, full: u64) {
+        self.lacks_acks = self.packets > 0
+            && self.pure_acks == 0
+            && full > 0
+            && longest_run > full * Quality::UNACKNOWLEDGED;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: DirectionQuality = DirectionQuality {
+        packets: 100,
+        bytes: 100_000,
+        missing_bytes: 0,
+        missing_packets: 0,
+        cut: 0,
+        pure_acks: 50,
+        lacks_acks: false,
+    };
+
+    #[test]
+    fn what_a_capture_lacks_limits_the_trust_in_its_verdicts() {
+        use Confidence::{High, Low, Medium};
+        let missing = |missing_bytes, missing_packets| DirectionQuality {
+            missing_bytes,
+            missing_packets,
+            ..WHOLE
+        };
+        let absent = DirectionQuality::default();
+        for (why, one, trust) in [
+            ("all is there", WHOLE, Trust::UpTo(High)),
+            ("two packets", missing(50_000, 2), Trust::UpTo(High)),
+            ("few bytes", missing(999, 3), Trust::UpTo(High)),
+            ("one in a hundred", missing(1_000, 3), Trust::UpTo(Medium)),
+            ("nearly one in ten", missing(9_999, 7), Trust::UpTo(Medium)),
+            ("one in ten", missing(10_000, 7), Trust::UpTo(Low)),
+            ("no ACK", DirectionQuality { lacks_acks: true, ..WHOLE }, Trust::UpTo(Low)),
+            ("cut packets say what they say", DirectionQuality { cut: 99, ..WHOLE }, Trust::UpTo(High)),
+            ("nothing of one direction", absent, Trust::Not),
+        ] {
+            for directions in [[one, WHOLE], [WHOLE, one]] {
+                assert_eq!(Quality { directions }.trust(), trust, "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_direction_is_unseen_if_the_other_has_data() {
+        let absent = DirectionQuality::default();
+        let syn = DirectionQuality { packets: 1, ..absent };
+        for (directions, unseen) in [
+            ([WHOLE, WHOLE], None),
+            ([absent, WHOLE], Some(Direction::ToServer)),
+            ([WHOLE, absent], Some(Direction::ToClient)),
+            ([syn, absent], None),
+            ([absent, absent], None),
+        ] {
+            assert_eq!(Quality { directions }.unseen(), unseen, "{directions:?}");
+        }
+    }
+
+    #[test]
+    fn acks_are_missing_where_a_receiver_must_have_sent_some() {
+        let none = DirectionQuality { pure_acks: 0, ..WHOLE };
+        for (why, direction, run, full, lacks) in [
+            ("four full segments", none, 4_000, 1_000, false),
+            ("more", none, 4_001, 1_000, true),
+            ("there is one", DirectionQuality { pure_acks: 1, ..none }, 9_000, 1_000, false),
+            ("nobody knows how long they are", none, 9_000, 0, false),
+            ("nothing at all was seen", DirectionQuality { packets: 0, ..none }, 9_000, 1_000, false),
+        ] {
+            let mut direction = direction;
+            direction.note_longest_run(run, full);
+            assert_eq!(direction.lacks_acks, lacks, "{why}");
+        }
+    }
+}
