@@ -34,15 +34,6 @@ pub struct Quality {
     pub directions: [DirectionQuality; 2],
 }
 
-/// How far the verdicts on a connection can be trusted.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Trust {
-    /// Up to this.
-    UpTo(Confidence),
-    /// Not at all.
-    Not,
-}
-
 impl Quality {
     /// Fewer missing packets concern the time around them alone. Our choice.
     const FEW_MISSING: u64 = 3;
@@ -76,22 +67,45 @@ impl Quality {
         self.directions.iter().any(|it| it.lacks_acks)
     }
 
-    /// How far verdicts on all of the connection can be trusted.
-    pub(crate) fn trust(&self) -> Trust {
+    /// The most confidence that a verdict on the connection can have; `None` if there is none at all.
+    #[must_use]
+    pub fn confidence(&self) -> Option<Confidence> {
         if self.unseen().is_some() {
-            return Trust::Not;
+            return None;
         }
         let lacks = |one_in: u64| {
             self.missing_packets() >= Self::FEW_MISSING
                 && self.directions.iter().any(|it| it.missing_bytes * one_in >= it.bytes.max(1))
         };
-        Trust::UpTo(if self.lacks_acks() || lacks(Self::MANY) {
+        Some(if self.lacks_acks() || lacks(Self::MANY) {
             Confidence::Low
         } else if lacks(Self::SOME) {
             Confidence::Medium
         } else {
             Confidence::High
         })
+    }
+
+    /// Adds what another capture of the same connection has.
+    pub fn join(&mut self, other: &Self) {
+        for (ours, theirs) in self.directions.iter_mut().zip(other.directions) {
+            let DirectionQuality {
+                packets,
+                bytes,
+                missing_bytes,
+                missing_packets,
+                cut,
+                pure_acks,
+                lacks_acks,
+            } = theirs;
+            ours.packets += packets;
+            ours.bytes += bytes;
+            ours.missing_bytes += missing_bytes;
+            ours.missing_packets += missing_packets;
+            ours.cut += cut;
+            ours.pure_acks += pure_acks;
+            ours.lacks_acks |= lacks_acks;
+        }
     }
 }
 
@@ -121,7 +135,7 @@ mod tests {
     };
 
     #[test]
-    fn what_a_capture_lacks_limits_the_trust_in_its_verdicts() {
+    fn what_a_capture_lacks_limits_the_confidence_in_its_verdicts() {
         use Confidence::{High, Low, Medium};
         let missing = |missing_bytes, missing_packets| DirectionQuality {
             missing_bytes,
@@ -129,19 +143,19 @@ mod tests {
             ..WHOLE
         };
         let absent = DirectionQuality::default();
-        for (why, one, trust) in [
-            ("all is there", WHOLE, Trust::UpTo(High)),
-            ("two packets", missing(50_000, 2), Trust::UpTo(High)),
-            ("few bytes", missing(999, 3), Trust::UpTo(High)),
-            ("one in a hundred", missing(1_000, 3), Trust::UpTo(Medium)),
-            ("nearly one in ten", missing(9_999, 7), Trust::UpTo(Medium)),
-            ("one in ten", missing(10_000, 7), Trust::UpTo(Low)),
-            ("no ACK", DirectionQuality { lacks_acks: true, ..WHOLE }, Trust::UpTo(Low)),
-            ("cut packets say what they say", DirectionQuality { cut: 99, ..WHOLE }, Trust::UpTo(High)),
-            ("nothing of one direction", absent, Trust::Not),
+        for (why, one, limit) in [
+            ("all is there", WHOLE, Some(High)),
+            ("two packets", missing(50_000, 2), Some(High)),
+            ("few bytes", missing(999, 3), Some(High)),
+            ("one in a hundred", missing(1_000, 3), Some(Medium)),
+            ("nearly one in ten", missing(9_999, 7), Some(Medium)),
+            ("one in ten", missing(10_000, 7), Some(Low)),
+            ("no ACK", DirectionQuality { lacks_acks: true, ..WHOLE }, Some(Low)),
+            ("cut packets say what they say", DirectionQuality { cut: 99, ..WHOLE }, Some(High)),
+            ("nothing of one direction", absent, None),
         ] {
             for directions in [[one, WHOLE], [WHOLE, one]] {
-                assert_eq!(Quality { directions }.trust(), trust, "{why}");
+                assert_eq!(Quality { directions }.confidence(), limit, "{why}");
             }
         }
     }

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use crate::{
     attribution::{Confidence, Evidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::Protocol,
-    quality::{Quality, Trust},
+    quality::Quality,
     series::{Budget, Series},
 };
 
@@ -99,10 +99,10 @@ impl ExchangeResult {
     }
 
     /// Limits what is said of it to what the capture can know.
-    fn trust(&mut self, trust: Trust) {
-        match trust {
-            Trust::UpTo(Confidence::High) => {}
-            Trust::UpTo(limit) => {
+    fn limit(&mut self, confidence: Option<Confidence>) {
+        match confidence {
+            Some(Confidence::High) => {}
+            Some(limit) => {
                 let limited =
                     |it: Share| Share { confidence: it.confidence.min(limit), ..it };
                 self.shares = self.shares.iter().map(limited).collect();
@@ -110,7 +110,7 @@ impl ExchangeResult {
                     stretch.confidence = stretch.confidence.min(limit);
                 }
             }
-            Trust::Not => {
+            None => {
                 let evidence = Evidence::of([self.packet, 0, 0]);
                 self.shares = Share::unknown(self.duration, evidence).into_iter().collect();
                 for stretch in &mut self.stretches {
@@ -160,7 +160,7 @@ impl Results {
         connections.sort_unstable_by_key(|it| it.id);
         for exchange in &mut exchanges {
             // Both were seen: numbers are given without gaps.
-            exchange.trust(connections[exchange.connection as usize].quality.trust());
+            exchange.limit(connections[exchange.connection as usize].quality.confidence());
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)

@@ -12,6 +12,7 @@ use ackwise_report::{
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
@@ -30,6 +31,7 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {name}"));
+    page.add_lead(CaptureQuality::of(&explained.analysis).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }

@@ -10,6 +10,7 @@ use ackwise_report::{
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
@@ -20,7 +21,8 @@ use super::{
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
-    let mut out = format!("**{}**\n", sentence(&explained.analysis).replace('\n', "**\n\n**"));
+    let mut out = format!("{}\n\n", CaptureQuality::of(&explained.analysis));
+    let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(
             out,

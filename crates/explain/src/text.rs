@@ -12,6 +12,7 @@ use anstyle::Style;
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
@@ -97,10 +98,13 @@ pub(super) fn without_repetition(all: Vec<Totals>) -> Vec<Shown> {
 #[must_use]
 pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
+    let width = options.columns.max(LEAST_COLUMNS);
+    let quality = CaptureQuality::of(&explained.analysis).to_string();
+    let _ = writeln!(out, "{}\n", textwrap::fill(&quality, width));
     let bold = Style::new().bold();
     for (number, line) in sentence(&explained.analysis).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
-        let line = textwrap::fill(line, options.columns.max(LEAST_COLUMNS));
+        let line = textwrap::fill(line, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for table in without_repetition(options.totals(explained)) {
@@ -109,7 +113,7 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     out += &worst_section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{}", textwrap::fill(&note, options.columns.max(LEAST_COLUMNS)));
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, width));
     }
     out
 }

@@ -1,9 +1,9 @@
 //! The time between two departures of data, divided.
 
-use ackwise_cause::{Cause, InFlight, Moment, Phase, RepairedBy, Writer, cause};
+use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Confidence, Evidence, Verdict, hold::Hold};
+use super::{Account, Confidence, Evidence, Nanos, Verdict, hold::Hold};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,10 @@ pub(crate) struct Gap {
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
+
+/// The longest delayed acknowledgement. RFC 1122, section 4.2.3.2: the delay "MUST be less than 0.5
+/// seconds".
+pub(crate) const LONGEST_ACK_DELAY: Nanos = Nanos::from_millis(500);
 
 /// What a capture lacks before data, and who lost it is not known yet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -73,8 +77,7 @@ impl Gap {
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
         if self.capture_lost_data {
-            let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
-            return account.add(self.until, Verdict { cause, direction, evidence, confidence });
+            return self.doubt(direction, account);
         }
         let mut until = |at: Instant, in_flight, ack_wait| {
             let at = at.min(self.until);
@@ -88,8 +91,11 @@ impl Gap {
         };
         let free_at = if self.same_burst { self.until } else { self.free_at };
         until(free_at, InFlight::Transmitting, None);
+        if self.hold.unknown {
+            return self.doubt(direction, account);
+        }
         until(self.arrived, self.lost_or(InFlight::Propagating), None);
-        if let Some(left) = self.delayed_until {
+        if let Some(left) = self.delayed_until.filter(|_| !self.ack_is_late()) {
             let since = self.arrived;
             until(
                 left,
@@ -97,7 +103,30 @@ impl Gap {
                 Some(AckWait::Delayed { since, until: left }),
             );
         }
+        if self.ack_is_late() {
+            return self.doubt(direction, account);
+        }
         until(self.until, self.lost_or(InFlight::Nothing), None);
+    }
+
+    /// Nothing tells why the rest of it passed.
+    fn doubt(&self, direction: Direction, account: &mut Account) {
+        let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
+        account.add(self.until, Verdict { cause, direction, evidence, confidence });
+    }
+
+    /// The sender waited for an acknowledgement that no receiver delays that long.
+    fn ack_is_late(&self) -> bool {
+        self.hold.waits_for_ack()
+            && self
+                .delayed_until
+                .is_some_and(|left| Nanos::between(self.arrived, left) > LONGEST_ACK_DELAY)
+    }
+
+    /// By how much the acknowledgement was delayed for which the sender waited.
+    pub(crate) fn ack_delay(&self) -> Option<Nanos> {
+        let waited = self.hold.waits_for_ack() && !self.ack_is_late();
+        self.delayed_until.filter(|_| waited).map(|left| Nanos::between(self.arrived, left))
     }
 
     fn lost_or(&self, otherwise: InFlight) -> InFlight {
@@ -105,7 +134,7 @@ impl Gap {
     }
 
     const fn moment(&self, phase: Phase, in_flight: InFlight, ack_wait: Option<AckWait>) -> Moment {
-        let Hold { wait, lost: _, writer, cut_by_idle, paced, confidence: _ } = self.hold;
+        let Hold { wait, lost: _, writer, cut_by_idle, paced, unknown: _, confidence: _ } = self.hold;
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
@@ -162,6 +191,7 @@ mod tests {
             writer: Writer::Working,
             cut_by_idle: false,
             paced: false,
+            unknown: false,
             confidence: Confidence::Medium,
         },
         capture_lost_data: false,
@@ -185,6 +215,8 @@ mod tests {
         use Cause::{NagleDelayedAck, NagleRtt, Transmission, Unknown};
         use Confidence::{Low, Medium};
         let lost = Hold { lost: Some(RepairedBy::Recovery), ..HELD.hold };
+        let late = |left| Gap { delayed_until: Some(at(left)), until: at(600), ..HELD };
+        let unknown = Hold { unknown: true, ..HELD.hold };
         for (gap, from, expected) in [
             (
                 HELD,
@@ -197,6 +229,9 @@ mod tests {
             ),
             (HELD, 30, &[(NagleDelayedAck, 30, Medium), (NagleRtt, 10, Medium)]),
             (HELD, 70, &[]),
+            (late(520), 30, &[(NagleDelayedAck, 490, Medium), (NagleRtt, 80, Medium)]),
+            (late(521), 10, &[(NagleRtt, 10, Medium), (Unknown, 580, Low)]),
+            (Gap { hold: unknown, ..HELD }, 0, &[(Transmission, 10, Medium), (Unknown, 60, Low)]),
             (
                 Gap { delayed_until: None, ..HELD },
                 0,

@@ -19,7 +19,10 @@ use super::{
     warm_up::WarmUp,
 };
 use crate::{
-    attribution::gap::{Gap, Missing, Resolution},
+    attribution::{
+        gap::{Gap, Missing, Resolution},
+        sender::Departure,
+    },
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
     results::{ConnectionResult, Results},
@@ -43,6 +46,10 @@ pub(crate) struct ObservedConnection {
     flow_control: [FlowControl; 2],
     /// Times before data whose reason is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
+    /// The server's first data behind a hole: its answer has begun.
+    behind_hole: Option<Departure>,
+    /// What the server had acknowledged before the packet that is looked at.
+    heard_by_server: u64,
     /// Packets whose data was captured only in part, by direction.
     cut: [u64; 2],
     /// The client's initial sequence number, if its SYN was seen.
@@ -71,6 +78,8 @@ impl ObservedConnection {
             protocol: None,
             flow_control: Default::default(),
             unsettled: Default::default(),
+            behind_hole: None,
+            heard_by_server: 0,
             cut: [0; 2],
             initial: None,
             lingering: None,
@@ -145,6 +154,10 @@ impl ObservedConnection {
         } else if direction == Direction::ToServer {
             self.setup.handle_opening(now, seen.number, &mut self.ends.distances);
         }
+        self.heard_by_server = self.ends.half(Direction::ToServer).stream.acked();
+        if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {
+            self.answer_unseen();
+        }
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
@@ -187,6 +200,9 @@ impl ObservedConnection {
     fn pass_over(&mut self, lost: Lost, now: Instant, packet: u64, results: &mut Results) {
         let Lost { direction, position } = lost;
         self.unsettled[direction as usize].resolve(Resolution::LostByCapture);
+        if direction == Direction::ToClient && self.behind_hole.is_some() {
+            self.answer_unseen();
+        }
         if !self.ends.half(direction).stream.has_holes() {
             self.divide_unsettled(direction);
         }
@@ -223,6 +239,10 @@ impl ObservedConnection {
             let gap = *gap;
             self.settle(gap, direction, data.new);
         }
+        if direction == Direction::ToClient && data.missing == Missing::JustBefore {
+            let last = self.ends.half(direction).sender.last().copied();
+            self.behind_hole = self.behind_hole.or(last);
+        }
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
         }
@@ -257,7 +277,21 @@ impl ObservedConnection {
         self.divide(&gap, direction);
     }
 
+    /// The server's answer has left, and when is not in the capture.
+    fn answer_unseen(&mut self) {
+        if let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response()) {
+            exchange.fall_into_hole();
+        }
+    }
+
     fn divide_unsettled(&mut self, direction: Direction) {
+        if direction == Direction::ToClient
+            && let Some(first) = self.behind_hole.take()
+            && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
+        {
+            // What is missing before it left earlier still.
+            exchange.begin_response(&first, true);
+        }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
         }
@@ -344,6 +378,9 @@ impl ObservedConnection {
             direction.cut = cut;
         }
         let [to_server, to_client] = &self.ends.halves;
+        // A client whose ACKs are not there shows nothing of how it delays them.
+        let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
+        let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
         let result = results.add_connection(ConnectionResult {
             id: self.id,
             client: self.client,
@@ -354,7 +391,7 @@ impl ObservedConnection {
             reset: self.ends.reset,
             time_wait: self.closed_first.filter(|_| swap.is_some()),
             initial_window: to_client.sender.initial_window(),
-            delayed_ack: to_client.sender.delayed_ack().map(Into::into),
+            delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
             repeated: [to_server.repeated, to_client.repeated],

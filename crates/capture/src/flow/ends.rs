@@ -72,6 +72,8 @@ pub(crate) struct Data {
     pub repairs: bool,
     /// It holds bytes that were not seen before.
     pub new: bool,
+    /// What is missing before it.
+    pub missing: Missing,
     /// What it shows of data that was missing.
     pub resolution: Option<Resolution>,
 }
@@ -155,6 +157,15 @@ impl Ends {
         half.longest_run = half.longest_run.max(half.run);
         let Flags { syn, fin, rst, .. } = segment.flags;
         half.pure_acks += u64::from(segment.len == 0 && !(syn || fin || rst));
+    }
+
+    /// Whether the client's segment reports data of the server (SACK, RFC 2018) that nobody has seen.
+    pub(crate) fn shows_unseen_answer(&self, segment: &Segment) -> bool {
+        let blocks = segment.options.sack;
+        !blocks.is_empty() && {
+            let stream = &self.half(Direction::ToClient).stream;
+            blocks.iter().any(|(_, right)| stream.is_beyond(right))
+        }
     }
 
     fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
@@ -243,7 +254,7 @@ impl Ends {
         let new = novelty != Novelty::Again;
         // The server had it: whatever made the client send it again delayed nothing.
         if direction == Direction::ToServer && !new && bytes.end <= half.stream.acked() {
-            return Some(Data { bytes, gap: None, repairs: false, new, resolution });
+            return Some(Data { bytes, gap: None, repairs: false, new, missing, resolution });
         }
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
@@ -257,10 +268,11 @@ impl Ends {
             loss,
             missing,
             new,
+            timestamp: segment.options.timestamps.map(|it| it.value),
             answers,
         };
         let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
-        Some(Data { bytes, gap, repairs, new, resolution })
+        Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.

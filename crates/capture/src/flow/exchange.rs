@@ -5,7 +5,7 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, Verdict,
+        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Verdict,
         gap::{self, Gap},
         sender::Departure,
     },
@@ -153,12 +153,19 @@ impl OpenExchange {
         }
     }
 
-    /// The first of the response leaves in `first`.
-    pub(crate) fn begin_response(&mut self, first: &Departure) {
+    /// The first of the response leaves in `first`. An acknowledgement had shown before that the server
+    /// was `asked`, or else that came with it.
+    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool) {
         if let State::Think { packet, .. } = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
-            self.think(first.sent, evidence);
+            // RFC 1122, section 4.2.3.2: a server that has the request acknowledges it within 0.5 s.
+            let since = first.sent.saturating_since(self.account.cursor());
+            let confidence = match asked || since <= LONGEST_ACK_DELAY.into() {
+                true => Confidence::High,
+                false => Confidence::Medium,
+            };
+            self.think(first.sent, evidence, confidence);
         }
         self.state = State::Response;
     }
@@ -170,10 +177,11 @@ impl OpenExchange {
     }
 
     /// The server took until then to answer, if the capture has all that shows it.
-    fn think(&mut self, until: Instant, evidence: Evidence) {
+    fn think(&mut self, until: Instant, evidence: Evidence, confidence: Confidence) {
+        let (cause, direction) = (Cause::ServerThink, Direction::ToClient);
         match self.fell_into_hole {
-            true => self.doubt(until, Direction::ToClient, evidence),
-            false => self.add(until, Cause::ServerThink, Direction::ToClient, evidence),
+            true => self.doubt(until, direction, evidence),
+            false => self.account.add(until, Verdict { cause, direction, evidence, confidence }),
         }
     }
 
@@ -203,7 +211,7 @@ impl OpenExchange {
 
     fn begin_response_unseen(&mut self, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last);
+            self.begin_response(last, true);
         }
     }
 

@@ -223,6 +223,12 @@ impl ObservedStream {
         self.highest
     }
 
+    /// Whether this number comes after all that was seen.
+    pub(crate) fn is_beyond(&self, number: SeqNumber) -> bool {
+        let position = self.positions.and_then(|mut known| known.position(number));
+        position.is_some_and(|position| position > self.highest + 1)
+    }
+
     /// Bytes that were sent, as far as the capture shows.
     pub(crate) const fn length(&self) -> u64 {
         self.highest.saturating_sub(if self.from_middle { Self::MIDDLE } else { 0 })

@@ -32,6 +32,7 @@ impl Wire {
             loss: None,
             missing: Missing::Nothing,
             new: true,
+            timestamp: None,
             answers: false,
         }
     }

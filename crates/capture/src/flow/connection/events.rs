@@ -61,6 +61,7 @@ impl ObservedConnection {
             Event::ResponseBegins { exchange, position, exact } => {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
+                let heard = self.heard_by_server;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -68,7 +69,8 @@ impl ObservedConnection {
                         it.fall_into_hole();
                     }
                     if let Some(first) = &last {
-                        it.begin_response(first);
+                        let asked = it.request[1] <= heard;
+                        it.begin_response(first, asked);
                     }
                 });
             }
