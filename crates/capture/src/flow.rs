@@ -11,10 +11,10 @@ mod reassembly;
 mod setup;
 mod stream;
 mod table;
-mod unseen;
-mod unsettled;
 #[cfg(test)]
 mod tests;
+mod unseen;
+mod unsettled;
 mod warm_up;
 
 pub(crate) use connection::tell;

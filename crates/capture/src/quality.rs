@@ -183,7 +183,13 @@ mod tests {
             ("more", none, 4_001, 1_000, true),
             ("there is one", DirectionQuality { pure_acks: 1, ..none }, 9_000, 1_000, false),
             ("nobody knows how long they are", none, 9_000, 0, false),
-            ("nothing at all was seen", DirectionQuality { packets: 0, ..none }, 9_000, 1_000, false),
+            (
+                "nothing at all was seen",
+                DirectionQuality { packets: 0, ..none },
+                9_000,
+                1_000,
+                false,
+            ),
         ] {
             let mut direction = direction;
             direction.note_longest_run(run, full);

@@ -103,8 +103,7 @@ impl ExchangeResult {
         match confidence {
             Some(Confidence::High) => {}
             Some(limit) => {
-                let limited =
-                    |it: Share| Share { confidence: it.confidence.min(limit), ..it };
+                let limited = |it: Share| Share { confidence: it.confidence.min(limit), ..it };
                 self.shares = self.shares.iter().map(limited).collect();
                 for stretch in &mut self.stretches {
                     stretch.confidence = stretch.confidence.min(limit);

@@ -235,6 +235,8 @@ struct CauseTotal {
     party: Option<&'static str>,
     /// Time lost to the cause in all of them.
     ms: f64,
+    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
+    confidence: &'static str,
 }
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
@@ -376,6 +378,7 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
         direction: total.direction.name(),
         party: total.party().map(Party::name),
         ms: millis(total.span),
+        confidence: total.confidence.name(),
     };
     totals.causes.iter().map(one).collect()
 }

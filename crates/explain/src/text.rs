@@ -128,7 +128,7 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
         TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
     };
     let mut out = format!(
-        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}\n",
+        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}  {}\n",
         counted(totals.exchanges as u64, "exchange"),
         span(totals.span),
         "time",
@@ -138,25 +138,32 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
         "due to",
         "count",
         "exchanges",
+        "confidence",
     );
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
-    for total in &totals.causes {
+    for total in totals.causes.iter().filter(|it| is_visible(it.span)) {
         let share = total.span.as_secs_f64() / all * 100.0;
         if share < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}  {}",
             span(total.span),
             total.cause.name(),
             towards(total.direction),
             party(total),
             grouped(total.times),
             grouped(total.exchanges as u64),
+            total.confidence.name(),
         );
     }
     out
+}
+
+/// Whether a time is more than a row of zeros.
+pub(super) fn is_visible(time: Duration) -> bool {
+    time >= Duration::from_nanos(500)
 }
 
 /// A cause below this share, in percent, is not why slow exchanges are slow (our choice).
@@ -204,7 +211,7 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
         connection.server,
         exchange.packet,
     );
-    for share in &exchange.shares {
+    for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
         let packets: Vec<String> =
             share.evidence.packets().map(|number| number.to_string()).collect();
         let _ = writeln!(

@@ -39,11 +39,11 @@ impl SenderClock {
         self.tick = Self::TICKS.into_iter().find(|known| tick.abs_diff(*known) <= *known / 8);
     }
 
-    /// The most time that passed between two segments with these timestamps.
-    pub(super) fn at_most_between(&self, earlier: u32, later: u32) -> Option<Nanos> {
+    /// The time between two segments with these timestamps, and by how much it may be wrong: a tick.
+    pub(super) fn between(&self, earlier: u32, later: u32) -> Option<(Nanos, Nanos)> {
         let ticks = later.wrapping_sub(earlier);
         let tick = self.tick.filter(|_| ticks <= i32::MAX as u32)?;
-        Some(tick * (u64::from(ticks) + 1))
+        Some((tick * u64::from(ticks), tick))
     }
 }
 
@@ -81,9 +81,10 @@ mod tests {
     #[test]
     fn the_time_between_two_timestamps_is_known_but_for_a_tick() {
         let known = clock(&[(0, 0), (250, 1_000)]);
-        assert_eq!(known.at_most_between(5, 5), Some(Nanos::from_millis(4)));
-        assert_eq!(known.at_most_between(u32::MAX, 1), Some(Nanos::from_millis(12)));
-        assert_eq!(known.at_most_between(1, 0), None, "clocks do not go back");
-        assert_eq!(clock(&[(0, 0)]).at_most_between(0, 1), None);
+        let tick = Nanos::from_millis(4);
+        assert_eq!(known.between(5, 5), Some((Nanos::ZERO, tick)));
+        assert_eq!(known.between(u32::MAX, 1), Some((Nanos::from_millis(8), tick)));
+        assert_eq!(known.between(1, 0), None, "clocks do not go back");
+        assert_eq!(clock(&[(0, 0)]).between(0, 1), None);
     }
 }

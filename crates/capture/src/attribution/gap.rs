@@ -134,7 +134,8 @@ impl Gap {
     }
 
     const fn moment(&self, phase: Phase, in_flight: InFlight, ack_wait: Option<AckWait>) -> Moment {
-        let Hold { wait, lost: _, writer, cut_by_idle, paced, unknown: _, confidence: _ } = self.hold;
+        let Hold { wait, lost: _, writer, cut_by_idle, paced, unknown: _, confidence: _ } =
+            self.hold;
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
@@ -258,7 +259,8 @@ mod tests {
     fn what_is_missing_is_billed_to_whoever_lost_it() {
         use Missing::{Earlier, JustBefore, Nothing};
         use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
-        let lost = Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
+        let lost =
+            Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
         let cause = |missing, resolution| {
             let mut gap = Gap { hold: lost, missing, ..HELD };
             gap.resolve(resolution);

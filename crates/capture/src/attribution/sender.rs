@@ -220,11 +220,12 @@ impl Sender {
     ) -> Option<Instant> {
         let timestamp = data.timestamp?;
         self.clock.note(timestamp, data.seen);
-        let earliest = last.sent + self.clock.at_most_between(last.timestamp?, timestamp)?;
+        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
+        let by_clock = last.sent + since;
         let on_link = self.bottleneck.before.time(data.len());
-        let held = Nanos::between(earliest, sent);
+        let held = Nanos::between(by_clock + tick, sent);
         let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
-        (earliest < sent && held > varies).then_some(earliest)
+        (held > varies).then_some(by_clock)
     }
 
     fn note_delay(&mut self, delay: Nanos) {

@@ -5,7 +5,7 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Verdict,
+        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Share, Verdict,
         gap::{self, Gap},
         sender::Departure,
     },
@@ -27,6 +27,8 @@ pub(crate) struct OpenExchange {
     pub request: [u64; 2],
     pub response: [u64; 2],
     pub exact: bool,
+    /// The protocol's framing gives the ends of the request.
+    pub request_exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
     /// The capture lacks the end of the request or the beginning of the response.
@@ -59,6 +61,7 @@ impl OpenExchange {
             request: [position, position],
             response: [0, 0],
             exact: true,
+            request_exact: true,
             multiplexed: false,
             first_packet: 0,
             fell_into_hole: false,
@@ -226,6 +229,16 @@ impl OpenExchange {
     /// What is known of it, as one of the `connection` with that number.
     pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
         let stretches = self.account.take_stretches().into();
+        // Where only turns tell what a request is, two of them look like one with a pause.
+        let is_guess = |share: &Share| {
+            !self.request_exact
+                && (share.cause, share.direction)
+                    == (Cause::ApplicationLimited, Direction::ToServer)
+        };
+        let sure = |share: Share| match is_guess(&share) {
+            true => Share { confidence: Confidence::Low, ..share },
+            false => share,
+        };
         let request = self.head.as_ref().map(|head| {
             let method = head.method.as_deref().unwrap_or("?");
             [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
@@ -241,7 +254,7 @@ impl OpenExchange {
             packet: self.first_packet,
             complete,
             exact: self.exact,
-            shares: self.account.into_shares().into_iter().collect(),
+            shares: self.account.into_shares().into_iter().map(sure).collect(),
             stretches,
         }
     }

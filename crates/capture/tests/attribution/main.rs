@@ -6,6 +6,7 @@ mod causes;
 mod holes;
 mod look_alikes;
 mod wire;
+mod witnesses;
 
 use ackwise_capture::attribution::Share;
 

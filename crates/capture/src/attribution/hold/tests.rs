@@ -353,7 +353,10 @@ fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
     ]);
     for (facts, writer) in [
         (constant, Writer::SendBufferFull),
-        (Facts { flight: [2 * FULL, 0], most_flight: 2 * FULL, ..constant }, Writer::SendBufferFull),
+        (
+            Facts { flight: [2 * FULL, 0], most_flight: 2 * FULL, ..constant },
+            Writer::SendBufferFull,
+        ),
         (Facts { flight: [2 * FULL - 1, 0], most_flight: 0, ..constant }, Writer::Working),
         (Facts { flight: [0, 0], ..BULK }, Writer::Working),
     ] {
@@ -416,11 +419,7 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         ("followed by more, so it was ready", LATE, true),
         ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, true),
         ("sooner", Facts { since_ack: micros(4_999), ..LATE }, false),
-        (
-            "its sender's host would have seen it",
-            Facts { may_miss_losses: false, ..LATE },
-            false,
-        ),
+        ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
         ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
         ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
         ("the program had written no more", Facts { pushed: true, ended: true, ..LATE }, false),

@@ -37,7 +37,7 @@ impl ObservedConnection {
                 };
                 self.exchanges += 1;
                 let mut open = OpenExchange::new(exchange, stream, account, position);
-                (open.exact, open.first_packet) = (exact, packet);
+                (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 self.open.push_back(open);
             }
             Event::RequestHead { exchange, head } => {
@@ -50,6 +50,7 @@ impl ObservedConnection {
                 self.with(exchange, |it| {
                     it.request[1] = position;
                     it.exact &= exact;
+                    it.request_exact &= exact;
                     if let Some(last) = &last {
                         it.request_sent(free_at, last);
                     }
