@@ -1,8 +1,8 @@
 # Web users and FTP clients behind one bottleneck, in ns-2: ns web.tcl POINT TRACE
 #
-# POINT is a Tcl file that `bench agree` writes: the path, the plan, and what each user fetches and
-# when. The two ends of each connection are new agents of FullTcp. Prints what was measured; with a
-# TRACE other than "" also writes ns-2's trace of the bottleneck into that file.
+# POINT is a Tcl file written by `bench agree`: the path, the plan, and what each user fetches and
+# when. The two ends of each connection are FullTcp agents. Prints the measurements; if TRACE is not
+# "", also writes ns-2's trace of the bottleneck to that file.
 
 source [lindex $argv 0]
 set trace [lindex $argv 1]
@@ -25,8 +25,8 @@ Agent/TCP/FullTcp set segsize_ 1460
 Agent/TCP/FullTcp set nodelay_ true
 Agent/TCP/FullTcp set segsperack_ 1
 
-# A pair of agents at the hosts number `pair`, which carries one connection after the other: to make
-# agents takes ns-2 milliseconds.
+# A pair of agents at the hosts number `pair`, reused for one connection after the other, because
+# creating agents takes ns-2 milliseconds.
 Class Connection
 Connection instproc init {pair} {
     $self instvar place client server
@@ -62,7 +62,7 @@ proc connection {u} {
     return $connection
 }
 
-# `ask` lists the sizes of files that are asked for; `answered` and `read` count them.
+# `ask` lists the sizes of requested files; `answered` and `read` count them.
 Connection instproc begin {u} {
     $self instvar user client server ask asked answered got read over
     set user $u
@@ -75,7 +75,7 @@ Connection instproc begin {u} {
     $server listen
 }
 
-# An agent has closed. What is still under way is gone 2 s later: the path takes less.
+# An agent has closed. Packets in flight have arrived 2 s later: the path takes less.
 Agent/TCP/FullTcp instproc done {} {
     [$self set connection] over $self
 }
@@ -108,7 +108,7 @@ Application instproc recv {bytes} {
     [$self set connection] [$self set side] $bytes
 }
 
-# The server has received: it answers each whole request.
+# The server has received data: it answers each complete request.
 Connection instproc server {bytes} {
     $self instvar server ask asked answered
     global request
@@ -120,7 +120,7 @@ Connection instproc server {bytes} {
     }
 }
 
-# The client has received: each whole response is one file.
+# The client has received data: each complete response is one file.
 Connection instproc client {bytes} {
     $self instvar user ask got read
     incr got $bytes
@@ -136,8 +136,8 @@ Connection instproc close {} {
     $client close
 }
 
-# Users. `state(u,…)`: the page's sizes, how many files were asked for and received, the time waited,
-# and the idle connections, the one that was used last at the end.
+# Users. `state(u,…)`: the page's sizes, the number of files requested and received, the time waited,
+# and the idle connections, the most recently used last.
 proc next_page {u} {
     global state pages
     set state($u,files) [lindex $pages($u) [expr {$state($u,pages) % [llength $pages($u)]}]]
@@ -159,7 +159,7 @@ proc begin_page {u} {
     if {![ask_on_idle $u]} { ask $u [connection $u] }
 }
 
-# Asks on the idle connection used last; whether there was one.
+# Sends a request on the most recently used idle connection. Returns whether there was one.
 proc ask_on_idle {u} {
     global state
     set idle $state($u,idle)
@@ -169,7 +169,7 @@ proc ask_on_idle {u} {
     return 1
 }
 
-# Asks for the next file of the page.
+# Requests the next file of the page.
 proc ask {u connection} {
     global state
     set size [lindex $state($u,files) $state($u,asked)]
@@ -199,7 +199,7 @@ proc has_file {u connection} {
     }
 }
 
-# Asks for the other inlines on up to two connections more, new ones `gap` apart.
+# Requests the other inlines on up to two more connections, new ones `gap` apart.
 proc ask_beside {u} {
     global state ns gap
     for {set more [beside $u]} {$more > 0} {incr more -1} {
@@ -211,7 +211,7 @@ proc ask_beside {u} {
     }
 }
 
-# How many requests may still be sent, when three may be unanswered.
+# Number of requests that may still be sent, if three may be outstanding.
 proc beside {u} {
     global state
     set left [expr {[llength $state($u,files)] - $state($u,asked)}]
@@ -234,7 +234,7 @@ proc end_page {u connection} {
     $ns at [expr {[$ns now] + [next_think $u]}] "begin_page $u"
 }
 
-# FTP clients have one file a page.
+# FTP clients have one file per page.
 proc plan_of {u} {
     global plan web_users
     expr {$u < $web_users ? $plan : "persistent"}

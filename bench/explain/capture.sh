@@ -1,9 +1,9 @@
-# Captures what wrk asks of nginx, over a veth pair whose packets are those of a real link: MTU 1500, no offloads.
+# Captures wrk's requests to nginx over a veth pair with packets as on a real link: MTU 1500, no offloads.
 #
 #   unshare --mount --pid --fork --kill-child --mount-proc sh capture.sh FILE KIND RESPONSES
 #
-# KIND is `full` (20,000 bytes, many on each connection) or `short` (300 bytes, a connection for each). Namespaces have their names in a /run
-# that only this process sees, and all that is started here dies with it: nothing can be left behind.
+# KIND is `full` (20,000 bytes, many per connection) or `short` (300 bytes, one connection each). The namespaces' names are in a private
+# /run, and all processes started here end with this one, so nothing is left behind.
 set -eu
 trap 'exit 130' INT TERM HUP
 file=$1 kind=$2 responses=$3
@@ -35,12 +35,12 @@ http { access_log off; server { listen 80 backlog=1024; root $work/www; keepaliv
 END
 ip netns exec server nginx -e "$work/error.log" -c "$work/nginx.conf"
 
-# As root to the end, else it may not write where root may.
+# Keep root: tcpdump would otherwise drop privileges and could not write to root's directories.
 ip netns exec server tcpdump -i veth -Z root --time-stamp-precision=nano -s 0 -B 262144 -w "$file" tcp 2> "$work/tcpdump.log" &
 tcpdump=$!
 for _ in $(seq 100); do grep -q 'listening on' "$work/tcpdump.log" && break; sleep 0.1; done
 
-# One address after the other, each for fewer connections than the client has ports.
+# One address after the other, each with fewer connections than the client has ports.
 case $kind in
     full) parts=1 header='Accept: */*' ;;
     short) parts=4 header='Connection: close' ;;
@@ -49,7 +49,7 @@ for server in $(seq $parts); do
     ip netns exec client wrk -t1 -c20 -d300 -H "$header" -s "$here/stop.lua" "http://10.77.0.$server/$kind" -- $((responses / parts)) > "$work/wrk.log"
 done
 
-# What is still on its way to the file.
+# Wait for packets not yet written to the file.
 size=-1
 while [ "$size" != "$(stat -c %s "$file")" ]; do size=$(stat -c %s "$file"); sleep 1; done
 kill -TERM $tcpdump

@@ -1,4 +1,4 @@
--- wrk counts time; this counts responses, so that each capture has the same work in it. Ending the thread would not do: wrk sleeps on.
+-- Stops wrk after a number of responses instead of a time, so that each capture has the same work. Ending the thread is not enough: wrk continues to sleep.
 function init(args)
    left = tonumber(args[1])
 end

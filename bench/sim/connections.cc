@@ -1,7 +1,7 @@
-// 10,000 new connections a second of 12 KB through one link, in ns-3: connections --seconds=S [--count]
+// 10,000 new connections per second of 12 KB through one link, in ns-3: connections --seconds=S [--count]
 //
 // Written to be fast: no trace files, no traffic control, and TIME-WAIT cut to 10 ms, because ns-3
-// searches a list of all ends for each packet. The server closes first.
+// searches a list of all endpoints for each packet. The server closes first.
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"

@@ -1,8 +1,8 @@
-# 10,000 new connections a second of 12 KB through one link, in ns-2: ns connections.tcl SECONDS COUNT
+# 10,000 new connections per second of 12 KB through one link, in ns-2: ns connections.tcl SECONDS COUNT
 #
-# Written to be fast: no trace files, and two agents that were connected once are taken from a pool
-# and used again. ns-2's own PackMimeHTTP attaches its pooled agents anew for each connection, which
-# is about six times slower. The server closes first; the client does when it sees that.
+# Written to be fast: no trace files, and pairs of connected agents are reused from a pool.
+# ns-2's own PackMimeHTTP reattaches its pooled agents for each connection, which is about six times
+# slower. The server closes first, then the client.
 
 set seconds [lindex $argv 0]
 set count [lindex $argv 1]
@@ -46,7 +46,7 @@ Application instproc recv {bytes} {
     [$self set agent] sendmsg $response MSG_EOF
 }
 
-# Both ends call this; the client's end is the one that the pool knows.
+# Both ends call this; the pool contains the client's end.
 Agent/TCP/FullTcp instproc done {} {
     global free closed
     if {[$self info vars peer] ne ""} {

@@ -1,7 +1,7 @@
 // 100 long flows each way through one bottleneck, in ns-3: dumbbell --seconds=S [--count]
 //
-// Written to be fast: no trace files, no traffic control, nix-vector routing, which keeps the routes
-// that it has found. Packets are counted only on request, which changes none of them.
+// Written to be fast: no trace files, no traffic control, nix-vector routing, which caches
+// routes. Packets are counted only on request, which does not change any packet.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"

@@ -1,8 +1,8 @@
 # 100 long flows each way through one bottleneck, in ns-2: ns dumbbell.tcl SECONDS COUNT
 #
-# Written to be fast: no trace files, no headers but those that TCP needs, the fastest of the TCPs
-# that keep the link busy (Newreno, Sack1, Reno, Linux were tried) with the fastest scheduler
-# (of Splay, Calendar, Heap, Map). Queues are watched only if COUNT is 1, which changes no packet.
+# Written to be fast: no trace files, only the headers that TCP needs, the fastest TCP that keeps the
+# link busy (Newreno, Sack1, Reno, Linux were tried) with the fastest scheduler (of Splay, Calendar,
+# Heap, Map). Queues are monitored only if COUNT is 1, which does not change any packet.
 
 set seconds [lindex $argv 0]
 set count [lindex $argv 1]

@@ -1,4 +1,4 @@
-//! A run of a measured program: what it printed, and the time that it took.
+//! Runs a measured program: its output and the time it took.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -7,24 +7,24 @@ use anyhow::ensure;
 
 use xtask::process::{self, End, Output};
 
-/// What a run left behind.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    /// Its standard output; empty if nobody wanted it.
+    /// Standard output; empty if discarded.
     pub(crate) output: String,
-    /// From its start to its end.
+    /// Wall time.
     pub(crate) wall: Duration,
-    /// What it computed.
+    /// User time.
     pub(crate) user: Duration,
-    /// What the kernel did for it.
+    /// System time.
     pub(crate) system: Duration,
 }
 
-/// Runs `command` to its end, and keeps what it prints.
+/// Runs `command` to its end, and keeps its output.
 ///
 /// # Errors
 ///
-/// If it failed, or took longer than [`LIMIT`].
+/// If it fails, or takes longer than [`LIMIT`].
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<Run> {
     let mut output = String::new();
     let mut take = |line: &str| {
@@ -35,11 +35,11 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<Run> {
     Ok(Run { output, ..run })
 }
 
-/// The same, with its standard output going nowhere.
+/// Like [`run`], but discards standard output.
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As for [`run`].
 pub(crate) fn run_unheard(command: &mut Command) -> anyhow::Result<Run> {
     timed(command, Output::Discard)
 }
@@ -55,7 +55,7 @@ fn timed(command: &mut Command, output: Output<'_>) -> anyhow::Result<Run> {
     Ok(Run { output: String::new(), wall, user, system: cpu.saturating_sub(user) })
 }
 
-/// The slowest takes a minute or two on a quiet machine.
+/// Time limit (our choice): the slowest takes a minute or two on an idle machine.
 const LIMIT: Duration = Duration::from_secs(900);
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! How busy the machine is with other people's work, from `/proc/stat`.
+//! Measures the load of other processes on the machine, from `/proc/stat`.
 
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use xtask::process;
 
-/// A share above which a measurement cannot be trusted.
+/// Load above which a measurement is unreliable (our choice).
 pub(crate) const BUSY: f64 = 0.1;
 
-/// A point from which the use of the processors is counted.
+/// Start of a measurement of processor use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     at: Instant,
@@ -17,21 +17,22 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// `None` where there is no `/proc/stat`.
+    /// `None` without `/proc/stat`.
     pub(crate) fn start() -> Option<Self> {
         let ticks = Ticks::now()?;
         Some(Self { at: Instant::now(), ticks, ours: process::children_cpu_time().ok()? })
     }
 
-    /// The share of all processors that others use while we do nothing for a moment.
+    /// The share of all processors used by others while this process is idle for a moment.
     pub(crate) fn watch_briefly() -> Option<f64> {
         let load = Self::start()?;
         thread::sleep(BRIEFLY);
         load.used_by_others(load.ours)
     }
 
-    /// The share of all processors that others have used since; `ours` is the processor time of our
-    /// children until now. The tick of the counters makes it exact to about a hundredth of a second.
+    /// The share of all processors used by others since the start; `ours` is the processor time of
+    /// the children so far. The counters' ticks limit the precision to about a hundredth of a
+    /// second.
     pub(crate) fn used_by_others(self, ours: Duration) -> Option<f64> {
         let all = Ticks::now()?.since(self.ticks)?;
         let processors =
@@ -42,7 +43,7 @@ impl Load {
     }
 }
 
-/// Ticks of all processors together since boot.
+/// Ticks of all processors since boot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Ticks {
     busy: u64,
@@ -54,8 +55,8 @@ impl Ticks {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// proc(5): `cpu user nice system idle iowait irq softirq steal …`. Waiting for a disk is idle;
-    /// what follows `steal` is counted in `user` already.
+    /// proc(5): `cpu user nice system idle iowait irq softirq steal …`. `iowait` counts as idle;
+    /// the fields after `steal` are included in `user`.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let fields: Vec<u64> =
@@ -64,7 +65,7 @@ impl Ticks {
         Some(Self { busy: user + nice + system + irq + softirq + steal, idle: idle + iowait })
     }
 
-    /// `None` if a counter went back, which the kernel does not rule out for `iowait`.
+    /// `None` if a counter decreased, which the kernel permits for `iowait`.
     fn since(self, earlier: Self) -> Option<Self> {
         Some(Self {
             busy: self.busy.checked_sub(earlier.busy)?,

@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: ours and the other side in turn, on this machine, now.
+//! `cargo xtask bench`: runs Ackwise and a reference in turn on this machine.
 //!
-//! A ratio of two runs that alternate says more than two absolute figures: what disturbs the machine
-//! disturbs both. It is printed with its spread, with processor time beside wall time, and with a
-//! warning when somebody else was using the processors.
+//! A ratio of two alternating runs is more reliable than two absolute figures, because disturbances
+//! affect both. It is printed with its spread, processor time next to wall time, and a warning if
+//! other processes used the processors.
 
 mod agree;
 mod child;
@@ -29,42 +29,42 @@ use self::spread::Spread;
 use xtask::install::{self, needs::Package};
 use xtask::process;
 
-/// A comparison that can be repeated.
+/// A repeatable comparison.
 pub(crate) trait Benchmark {
-    /// What `cargo xtask bench NAME` calls it.
+    /// Its name in `cargo xtask bench NAME`.
     fn name(&self) -> &'static str;
 
     /// The question that it answers.
     fn question(&self) -> &'static str;
 
-    /// The Debian packages with the other side, and whatever else it needs.
+    /// The Debian packages of the reference and other dependencies.
     fn packages(&self) -> &'static [Package];
 
-    /// What the two sides are called in the output.
+    /// The name of each side in the output.
     fn label(&self, side: Side) -> &'static str;
 
-    /// The unit of what [`measure`](Self::measure) returns. Less is better.
+    /// The unit of the result of [`measure`](Self::measure). Less is better.
     fn unit(&self) -> &'static str;
 
-    /// How many rounds are enough by default.
+    /// Default number of rounds.
     fn rounds(&self) -> NonZeroUsize;
 
-    /// Builds and starts what is not part of the measurement.
+    /// Builds and starts everything outside the measurement.
     ///
     /// # Errors
     ///
-    /// Why it cannot be measured here.
+    /// If it cannot be measured on this machine.
     fn prepare(&mut self) -> anyhow::Result<()>;
 
     /// Measures one side once, in [`unit`](Self::unit).
     ///
     /// # Errors
     ///
-    /// Why this run gave no figure.
+    /// If the run gives no result.
     fn measure(&mut self, side: Side) -> anyhow::Result<f64>;
 }
 
-/// Which of the two.
+/// Ackwise or the reference.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     Ours,
@@ -99,7 +99,7 @@ fn start() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What was asked for.
+/// A subcommand with its options.
 #[derive(Debug)]
 enum Chore {
     Help,
@@ -153,11 +153,11 @@ fn list() {
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
 }
 
-/// Runs the benchmark called `name` and prints what it found.
+/// Runs the benchmark called `name` and prints the results.
 ///
 /// # Errors
 ///
-/// If there is no such benchmark, or it could not be measured.
+/// If there is no such benchmark, or it cannot be measured.
 fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
@@ -184,7 +184,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The registry: a new benchmark of two sides is one file and one line here.
+/// The registry: a new two-sided benchmark needs one file and one line here.
 fn all() -> Vec<Box<dyn Benchmark>> {
     vec![Box::new(page::Page::default())]
 }
@@ -220,7 +220,7 @@ fn print(benchmark: &dyn Benchmark, rounds: &[Round]) {
     }
 }
 
-/// What is said of a target: reached, or plainly not.
+/// The verdict on a target.
 const fn verdict(reached: bool) -> &'static str {
     if reached { "reached" } else { "MISSED" }
 }

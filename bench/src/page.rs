@@ -1,8 +1,8 @@
-//! What a page costs on the server of 1996, and on the one with every fix.
+//! Measures a page's time on the server of 1996, and on the one with all fixes.
 //!
 //! Both are the built-in servers of `ackwise check` without a URL, which measures the page times
-//! itself; this repeats it and adds the spread. One command serves both sides, so its processor
-//! time is that of the whole check.
+//! itself; this benchmark repeats it and adds the spread. One command runs both sides, so its
+//! processor time is that of the whole check.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::{Benchmark, Side, program};
 use xtask::install::needs::Package;
 use xtask::process::{self, Output};
 
-/// See the module.
+/// The benchmark.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     program: PathBuf,
@@ -59,7 +59,7 @@ impl Benchmark for Page {
         let mut json = String::new();
         let mut take = |line: &str| json.push_str(line);
         let mut check = Command::new(&self.program);
-        // One finding, because the verdicts are not the question here.
+        // One finding, because the verdicts are not measured here.
         check.args(["check", "--json", "--stack", "kernel", "--only", "nagle-delayed-ack"]);
         let end = process::run(&mut check, Output::Take(&mut take), CHECK_LIMIT)?;
         let report = serde_json::from_str(&json)
@@ -77,7 +77,7 @@ fn page_ms(report: &Value, server: &str) -> Option<f64> {
     pages.iter().find(wanted)?.get("median_ms")?.as_f64()
 }
 
-/// Sizes in bytes of the page of small documents, nearly all of whose time is waiting.
+/// Sizes in bytes of a page of small documents, whose time is almost entirely waiting.
 const DOCUMENTS: [u32; 3] = [500, 300, 200];
 
 const CHECK_LIMIT: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
-//! The most memory that one program had.
+//! Measures the maximum memory of one program.
 //!
-//! By GNU time, because our own `getrusage` knows only the largest of all children so far.
+//! Uses GNU time, because `getrusage` only reports the largest of all children so far.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use xtask::install::needs::Package;
 pub(crate) const PACKAGES: &[Package] =
     &[Package { name: "time", purpose: "the peak memory of one program", service: None }];
 
-/// Where a figure is written when the program ends.
+/// The file to which the result is written when the program ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Peak {
     file: PathBuf,
 }
 
 impl Peak {
-    /// The figure goes into `directory`.
+    /// Writes the result to `directory`.
     ///
     /// # Errors
     ///
-    /// If that cannot be made.
+    /// If `directory` cannot be created.
     pub(crate) fn new(directory: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(directory)?;
         Ok(Self { file: directory.join("peak") })
     }
 
-    /// The same command, watched.
+    /// Wraps the command in GNU time.
     pub(crate) fn watch(&self, inner: &Command) -> Command {
         let mut command = Command::new("/usr/bin/time");
         command.args(["--format", "%M", "--output"]).arg(&self.file);
@@ -38,11 +38,11 @@ impl Peak {
         command
     }
 
-    /// The largest resident set of the last command that was watched, in bytes.
+    /// Maximum resident set of the last watched command in bytes.
     ///
     /// # Errors
     ///
-    /// If none has ended, or it failed.
+    /// If no command has ended, or it failed.
     pub(crate) fn bytes(&self) -> anyhow::Result<u64> {
         let text = fs::read_to_string(&self.file)?;
         let kilobytes: u64 = text.trim().parse().with_context(|| format!("GNU time: {text}"))?;

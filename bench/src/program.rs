@@ -1,4 +1,4 @@
-//! The program that is measured, built as it is released.
+//! Builds the measured program in release mode.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use xtask::process::{self, End, Output};
 
-/// Builds `ackwise` and says where it is.
+/// Builds `ackwise` and returns its path.
 ///
 /// # Errors
 ///
@@ -28,8 +28,9 @@ pub(crate) fn build() -> anyhow::Result<PathBuf> {
     program.context("cargo did not say where it put ackwise")
 }
 
-/// Removes what `cargo run` says of xtask: build scripts that look at it (ring's) would run again, and
-/// half of the program be built anew, each time that it is built by hand and by us in turn.
+/// Removes the variables that `cargo run` sets for xtask. Build scripts that depend on them
+/// (ring's) would otherwise rerun, and half of the program would be rebuilt whenever builds by hand
+/// and by this benchmark alternate.
 fn forget_package(command: &mut Command) {
     let names = env::vars_os().map(|(name, _)| name);
     let of_package = |name: &OsString| {
@@ -40,13 +41,13 @@ fn forget_package(command: &mut Command) {
     });
 }
 
-/// The program that a line of `cargo build --message-format json` names, if it is such a line.
+/// The executable named by `line` of `cargo build --message-format json`, if any.
 fn executable(line: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     message.get("executable")?.as_str().map(PathBuf::from)
 }
 
-/// Half a minute on a quiet machine.
+/// Time limit (our choice): half a minute on an idle machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 
 #[cfg(test)]
@@ -57,7 +58,7 @@ mod tests {
     fn the_build_is_not_told_of_xtask() {
         let mut build = Command::new("cargo");
         forget_package(&mut build);
-        // Cargo says it to tests, too.
+        // Cargo also sets it for tests.
         assert!(build.get_envs().any(|it| it == ("CARGO_MANIFEST_DIR".as_ref(), None)));
     }
 

@@ -1,4 +1,4 @@
-//! Both sides in turn, each with its wall and processor time.
+//! Runs both sides in turn, and measures wall and processor time.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use xtask::process;
 /// One run of one side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// In the benchmark's unit.
+    /// The result in the benchmark's unit.
     pub(crate) value: f64,
     pub(crate) wall: Duration,
-    /// User and system time of the processes that it started and that have ended.
+    /// User and system time of the processes started that have ended.
     pub(crate) cpu: Duration,
 }
 
-/// One run of each side, close together in time.
+/// One run of each side, one directly after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     pub(crate) ours: Sample,
@@ -31,18 +31,18 @@ impl Round {
         }
     }
 
-    /// How many times ours the other side takes.
+    /// Time of the reference relative to Ackwise.
     pub(crate) fn ratio(&self) -> f64 {
         self.other.value / self.ours.value
     }
 }
 
-/// Runs `count` rounds after one that only warms up. Who goes first changes from round to round,
-/// so that a drift of the machine favours neither.
+/// Runs `count` rounds after a warm-up round. The order alternates between rounds, so that drift of
+/// the machine favours neither side.
 ///
 /// # Errors
 ///
-/// The first run that gave no figure.
+/// If a run gives no result.
 pub(crate) fn run(
     benchmark: &mut dyn Benchmark,
     count: NonZeroUsize,
@@ -58,7 +58,7 @@ pub(crate) fn run(
         .collect()
 }
 
-/// Whose turn it is, by place, in `rounds` rounds of several. Who goes first changes here, too.
+/// The order of `players` in `rounds` rounds, by index. The first one rotates.
 pub(crate) fn turns(rounds: NonZeroUsize, players: usize) -> impl Iterator<Item = usize> {
     (0..rounds.get()).flat_map(move |round| (0..players).map(move |turn| (round + turn) % players))
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use xtask::install::needs::Package;
 
-    /// Notes the order in which it is asked; the other side takes twice as long.
+    /// Records the order of the calls; the reference takes twice as long.
     #[derive(Default)]
     struct Recorder {
         asked: Vec<Side>,

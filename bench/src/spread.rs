@@ -1,8 +1,8 @@
-//! Median and quartiles: what one slow run cannot move.
+//! Median and quartiles, which are robust against a single slow run.
 
 use std::fmt;
 
-/// Where the middle half of some figures lies.
+/// The range of the middle half of some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) lower: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Not-a-number for no figures at all.
+    /// NaN without values.
     pub(crate) fn of(figures: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = figures.collect();
         sorted.sort_by(f64::total_cmp);
@@ -31,7 +31,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// The figure a number of quarters up the sorted list, interpolated between its neighbours.
+/// The value `quarters` quarters up the sorted list, interpolated between its neighbours.
 fn at(sorted: &[f64], quarters: usize) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let (index, rest) = (quarters * last / 4, quarters * last % 4);

@@ -1,5 +1,5 @@
-# Two hosts on an Ethernet, and a capture between them. To be sourced; needs root, iproute2, ethtool, tcpdump.
-# The hosts are gone when the script ends. Loopback would not do: its MTU is 65,536 bytes.
+# Two hosts on an Ethernet link, and a capture between them. Source this file; it needs root, iproute2, ethtool, tcpdump.
+# The hosts are removed when the script ends. Loopback is not suitable: its MTU is 65,536 bytes.
 
 set -eu
 server=ackwise-note-server-$$ client=ackwise-note-client-$$
@@ -32,7 +32,7 @@ done
 on_server() { ip netns exec "$server" "$@"; }
 on_client() { ip netns exec "$client" "$@"; }
 
-# Starts a server, and waits until it listens on port 8080.
+# Starts a server and waits until it listens on port 8080.
 start() {
     on_server "$@" >"$work/log" 2>&1 &
     for _ in $(seq 100); do
@@ -43,13 +43,13 @@ start() {
     exit 1
 }
 
-# Ends what runs on the server's host.
+# Ends all processes on the server's host.
 stop() {
     ip netns pids "$server" | xargs -r kill
     wait
 }
 
-# Runs a command on the client's host, and prints what the client's end of the wire saw meanwhile.
+# Runs a command on the client's host, and prints the packets captured at the client's end meanwhile.
 capture() {
     on_client tcpdump -i wire0 -n --immediate-mode -w "$work/pcap" 'tcp port 8080' 2>"$work/tcpdump" &
     until grep -q listening "$work/tcpdump" 2>/dev/null; do sleep 0.1; done
@@ -57,7 +57,7 @@ capture() {
     sleep 0.5
     ip netns pids "$client" | xargs -r kill
     wait $! || true
-    # Times since the first packet; without windows, options and what tcpdump knows about HTTP.
+    # Times since the first packet; windows, options and HTTP details are removed.
     tcpdump -n -ttttt -r "$work/pcap" 2>/dev/null |
         sed -E 's/^ ?00:00:0//; s/ IP / /; s/10.0.0.1.8080/server/g; s/10.0.0.2.[0-9]+/client/g;
             s/, win [0-9]+//; s/, options \[[^]]*\]//; s/: HTTP.*//'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# nginx with sendfile: head and body in segments of their own, unless tcp_nopush holds the head back.
+# nginx with sendfile: head and body in separate segments, unless tcp_nopush holds the head back.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$work/documents"

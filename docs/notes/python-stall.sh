@@ -1,5 +1,5 @@
 #!/bin/sh
-# http.server writes head and body apart: the second response on a connection waits for the client's ACK.
+# http.server writes head and body separately: the second response on a connection waits for the client's ACK.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$work/documents"

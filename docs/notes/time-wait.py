@@ -10,7 +10,7 @@ TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, SEND_QUEUE, OFF_WITHOUT_PROBE = 19,
 
 
 def next_sequence(connection):
-    """SND.NXT, which a socket tells only while it is under repair."""
+    """SND.NXT, which the kernel returns only for a socket in repair mode."""
     tcp = socket.IPPROTO_TCP
     connection.setsockopt(tcp, TCP_REPAIR, 1)
     connection.setsockopt(tcp, TCP_REPAIR_QUEUE, SEND_QUEUE)
@@ -36,7 +36,7 @@ source = connection.getsockname()
 connection.sendall(b"HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 while connection.recv(65536):
     pass
-# What comes next is our FIN, which takes one number.
+# Next, our FIN takes one sequence number.
 expected = next_sequence(connection) + 1
 connection.close()
 time.sleep(0.1)

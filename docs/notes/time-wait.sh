@@ -1,5 +1,5 @@
 #!/bin/sh
-# An RST at exactly RCV.NXT ends TIME-WAIT; one byte beside does not, nor any with tcp_rfc1337=1.
+# An RST at exactly RCV.NXT ends TIME-WAIT; one that is off by one does not, and none does with tcp_rfc1337=1.
 . "$(dirname "$0")/lib.sh"
 
 start python3 -m http.server --protocol HTTP/1.1 --directory "$work" 8080

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the crate `bench`, which is built only if somebody asks for it.
+//! `cargo xtask bench`: runs the crate `bench`, which is built only on demand.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::bail;
 use xtask::process::{self, End, Output};
 
-/// Runs the comparisons with these arguments.
+/// Runs `bench` with these arguments.
 ///
 /// # Errors
 ///
-/// If cargo cannot be started, or the comparison took too long.
+/// If cargo cannot be started, or the comparison takes too long.
 pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--package", "ackwise-bench", "--"]).args(arguments);
@@ -25,5 +25,5 @@ pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Many rounds of the slowest comparison.
+/// Time limit, enough for many rounds of the slowest comparison (our choice).
 const LIMIT: Duration = Duration::from_secs(6 * 3600);

@@ -10,14 +10,14 @@ use crate::fuzz::{self, Search};
 use crate::mutants;
 use crate::test::{self, steps::STEPS};
 
-/// What was asked for.
+/// A subcommand with its options.
 #[derive(Debug)]
 pub(crate) enum Chore {
     Help,
     Test(test::Options),
     Fuzz(fuzz::Options),
     Mutants(mutants::Options),
-    /// With what the crate `bench` is called with.
+    /// With the arguments for the crate `bench`.
     Bench(Vec<OsString>),
 }
 
@@ -51,7 +51,7 @@ cargo xtask bench NAME [--rounds N]
 ///
 /// # Errors
 ///
-/// What is wrong with the arguments, in words.
+/// If the arguments are invalid.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
     let mut parser = lexopt::Parser::from_args(args);
     match parser.next()? {

@@ -1,21 +1,22 @@
-//! What the steps print: at once while one runs at a time, else each whole when it ends, so that lines
-//! of two steps never mix.
+//! Prints the output of steps: immediately while a single step runs, else when the step ends, so
+//! that lines of two steps are never mixed.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Who else prints.
+/// Whether several steps print.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Console {
-    /// Nobody: lines are printed as they come.
+    /// One step: lines are printed immediately.
     Own,
-    /// Another step: lines are kept until the step ends; its start and its failures are said at once.
+    /// Several steps: lines are buffered until the step ends; its start and its failures are
+    /// printed immediately.
     Shared,
 }
 
 impl Console {
-    /// Says that `step` begins.
+    /// Reports the start of `step`.
     pub(crate) fn begin(self, step: &'static str) -> Printer {
         match self {
             Self::Own => print(&format!("\n=== {step}\n")),
@@ -25,7 +26,7 @@ impl Console {
     }
 }
 
-/// What one step prints.
+/// The output of one step.
 #[derive(Debug)]
 pub(crate) struct Printer {
     step: &'static str,
@@ -33,12 +34,12 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// A printer for a chore that is no step of the tests.
+    /// A printer for a subcommand that is not a test step.
     pub(crate) const fn plain() -> Self {
         Self { step: "", kept: None }
     }
 
-    /// A line of the step's output.
+    /// Adds a line to the step's output.
     pub(crate) fn line(&self, line: &str) {
         match &self.kept {
             None => print(&format!("{line}\n")),
@@ -50,14 +51,14 @@ impl Printer {
         }
     }
 
-    /// A test that has failed, said at once although the step's output comes later.
+    /// Reports a failed test immediately, before the rest of the step's output.
     pub(crate) fn failure(&self, test: &str) {
         if self.kept.is_some() {
             print(&format!("=== {}: FAILED {test}\n", self.step));
         }
     }
 
-    /// Prints what was kept, with how the step ended: a few lines less if it `passed`.
+    /// Prints the buffered output and the verdict; without progress lines if the step `passed`.
     pub(crate) fn end(self, passed: bool, verdict: &dyn fmt::Display) {
         let Some(kept) = self.kept else { return };
         let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +67,7 @@ impl Printer {
     }
 }
 
-/// Without the lines that only show that cargo is at work.
+/// Removes cargo's progress lines.
 fn without_progress(said: &str) -> String {
     let is_progress = |line: &&str| {
         let mut words = line.split_whitespace();
@@ -75,7 +76,7 @@ fn without_progress(said: &str) -> String {
     said.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// Whole, and a closed standard output must not stop the tests.
+/// Prints atomically; a closed standard output must not stop the tests.
 fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

@@ -1,4 +1,4 @@
-//! Builds the fuzz targets and runs each for a bounded time.
+//! Builds the fuzz targets and runs each for a limited time.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ use xtask::install;
 use xtask::install::needs::{CARGO_FUZZ, Need};
 use xtask::process::{self, End, Ended, Output};
 
-/// What to fuzz, and how.
+/// Options of `cargo xtask fuzz`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Names of the targets; empty means all.
@@ -21,26 +21,27 @@ pub(crate) struct Options {
     pub(crate) search: Search,
 }
 
-/// How long, and where to begin.
+/// Duration and seed of a search.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Search {
-    /// How long each target runs.
+    /// Seconds per target.
     pub(crate) seconds: u64,
-    /// Of libFuzzer's random numbers.
+    /// Seed of libFuzzer's random numbers.
     pub(crate) seed: u32,
 }
 
 impl Search {
-    /// What the tests do: the seeds, which hold what longer searches have found, and a few seconds more.
-    /// Always with one seed, so that what fails is what was changed.
+    /// The tests' search: the seed inputs, which include findings of longer searches, and a few
+    /// more seconds (our choice). The seed is constant, so that a failure is due to the change
+    /// under test.
     pub(crate) const BRIEF: Self = Self { seconds: 10, seed: 1 };
 }
 
-/// `cargo xtask fuzz`: the targets that `options` names, or all.
+/// `cargo xtask fuzz`: runs the targets named in `options`, or all.
 ///
 /// # Errors
 ///
-/// If a target has another name, or what is needed cannot be installed.
+/// If a target does not exist, or a dependency cannot be installed.
 pub(crate) fn search(options: &Options) -> anyhow::Result<ExitCode> {
     for need in [Need::Tool(&CARGO_FUZZ), Need::Nightly] {
         install::provide(need)?;
@@ -54,8 +55,8 @@ pub(crate) fn search(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(ended.end != End::Succeeded)))
 }
 
-/// Runs all targets; the first failure of each is reported, and the others still run. `limit` is for the
-/// build.
+/// Runs all targets. The first failure of each is reported, and the others still run. `limit`
+/// applies to the build.
 ///
 /// # Errors
 ///
@@ -100,7 +101,7 @@ fn run_targets(
     Ok(all)
 }
 
-/// libFuzzer tells of each input that it keeps, thousands of lines: what remains is how it ended.
+/// The relevant lines of the output: libFuzzer prints thousands of lines for new inputs.
 fn worth_reading(said: &str, end: End) -> Vec<&str> {
     let wanted = if end == End::Succeeded { 1 } else { FAILURE_LINES };
     let is_news = |line: &&str| !line.starts_with(['#', '\t']) && !line.starts_with("stat::");
@@ -108,7 +109,7 @@ fn worth_reading(said: &str, end: End) -> Vec<&str> {
     news[news.len().saturating_sub(wanted)..].to_vec()
 }
 
-/// New inputs go to the first directory; the seeds are only read.
+/// New inputs are written to the first directory; the seeds are only read.
 fn fuzz(target: &str, host: &str, log: &str, search: &Search) -> io::Result<Command> {
     let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
     fs::create_dir_all(&corpus)?;
@@ -133,8 +134,8 @@ fn targets() -> anyhow::Result<Vec<String>> {
     Ok(targets)
 }
 
-/// The machine's own target triple. A prebuilt cargo-fuzz would else take the one that it was built
-/// for, and a statically linked C library refuses the sanitizer.
+/// The host's target triple. A prebuilt cargo-fuzz would otherwise use the one it was built for,
+/// and a statically linked C library does not support the sanitizer.
 fn host() -> anyhow::Result<String> {
     let mut host = None;
     let mut look = |line: &str| {
@@ -159,19 +160,20 @@ fn cargo_nightly() -> Command {
     command
 }
 
-/// What each target said, whole.
+/// Complete output of each target.
 const LOGS: &str = "fuzz/logs";
 
-/// A report of a sanitizer with its stack and the input in base64 has fewer.
+/// Maximum number of printed lines of a failure (our choice): a sanitizer's report with its stack
+/// and the input in base64 is shorter.
 const FAILURE_LINES: usize = 100;
 
-/// Cargo looks whether the build is fresh, and all seeds are run, also when the time is over.
+/// Time beyond the search for cargo's freshness check and all seed inputs (our choice).
 const GRACE: Duration = Duration::from_secs(120);
 const BUILD_LIMIT: Duration = Duration::from_secs(1200);
 const QUERY_LIMIT: Duration = Duration::from_secs(30);
 
-/// One input may take 5 s (of wall time, on a machine that is busy otherwise) and the process 2 GiB:
-/// hostile input must be cheap.
+/// Limits per input: 5 s of wall time, with a margin for a busy machine, and 2 GiB (our choice).
+/// Hostile input must be cheap to process.
 const LIBFUZZER: &[&str] = &["-timeout=5", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What all chores need: children that end, and programs that are there.
+//! Shared by all subcommands: child processes with limits, and installation of programs.
 
 pub mod install;
 pub mod process;
@@ -6,13 +6,14 @@ pub mod process;
 use std::path::PathBuf;
 use std::{env, io};
 
-/// Makes the root of the repository the current directory: all paths of the chores start there.
+/// Makes the root of the repository the current directory, to which all paths are relative.
 ///
-/// Cargo says at run time where it is, so a binary from a shared target directory works on each checkout.
+/// The root comes from cargo at run time, so a binary in a shared target directory works with each
+/// checkout.
 ///
 /// # Errors
 ///
-/// If that directory is gone.
+/// If that directory does not exist.
 pub fn enter_repository() -> io::Result<()> {
     let Some(manifest) = env::var_os("CARGO_MANIFEST_DIR") else { return Ok(()) };
     let mut root = PathBuf::from(manifest);

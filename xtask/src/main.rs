@@ -1,8 +1,8 @@
-//! The project's own chores: `cargo xtask test`, `fuzz`, `mutants` and `bench`.
+//! The project's development commands: `cargo xtask test`, `fuzz`, `mutants` and `bench`.
 //!
-//! Everything here can be run by hand too: each step prints the plain command that it runs, and
-//! `CONTRIBUTING.md` lists them. What this crate adds is the order, the bounds, the installation of
-//! what the tests need, and a summary that names every test that was skipped.
+//! Everything here can also be run by hand: each step prints the plain command that it runs, and
+//! `CONTRIBUTING.md` lists them. This crate adds the order, the limits, the installation of
+//! dependencies, and a summary that names every skipped test.
 
 mod bench;
 mod cli;

@@ -1,7 +1,8 @@
-//! `cargo xtask mutants`: how many small changes of the code a crate's own tests notice.
+//! `cargo xtask mutants`: measures how many small code changes a crate's own tests detect.
 //!
-//! cargo-mutants makes the changes; `.cargo/mutants.toml` says which of them are equivalent to what was
-//! there. This adds the thresholds and a summary, and in the tests a run over what a change touches.
+//! cargo-mutants makes the changes; `.cargo/mutants.toml` lists those that are equivalent to the
+//! original. This module adds thresholds and a summary, and for the tests a run over the changed
+//! lines.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -15,13 +16,13 @@ use xtask::install;
 use xtask::install::needs::{CARGO_MUTANTS, Need};
 use xtask::process::{self, End, Ended, Output};
 
-/// What a crate's own tests must notice.
+/// The share of mutants that a crate's own tests must detect.
 #[derive(Debug)]
 struct Threshold {
     package: &'static str,
-    /// The files that count.
+    /// The files included.
     files: &'static str,
-    /// Caught mutants of 100 that compile.
+    /// Detected mutants in percent of those that compile.
     percent: usize,
 }
 
@@ -37,20 +38,20 @@ const THRESHOLDS: &[Threshold] = &[
     },
 ];
 
-/// Which mutants to try.
+/// Options of `cargo xtask mutants`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// The package or its last word; all that have a threshold if there is none.
+    /// The package or the last word of its name; `None` for all that have a threshold.
     pub(crate) package: Option<String>,
-    /// A part of the mutants: `K/N`, as cargo-mutants counts them.
+    /// A part of the mutants: `K/N`, as in cargo-mutants.
     pub(crate) shard: Option<String>,
 }
 
-/// Runs what `options` asks for.
+/// Runs the mutants selected by `options`.
 ///
 /// # Errors
 ///
-/// If the crate has no threshold, or cargo-mutants cannot be had or fails itself.
+/// If the crate has no threshold, or cargo-mutants cannot be installed or fails.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = chosen(options.package.as_deref())?;
     install::provide(Need::Tool(&CARGO_MUTANTS))?;
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(ended.end != End::Succeeded)))
 }
 
-/// The commit that a change starts from, if `BASE` names one.
+/// The base commit of the change, if `BASE` names one.
 pub(crate) fn base() -> Option<String> {
     env::var("BASE").ok().filter(|base| !base.is_empty())
 }
@@ -69,7 +70,7 @@ pub(crate) fn base() -> Option<String> {
 ///
 /// # Errors
 ///
-/// If git does not know the commit, or cargo-mutants fails itself.
+/// If git does not find the commit, or cargo-mutants fails.
 pub(crate) fn in_diff(limit: Duration, printer: &Printer) -> anyhow::Result<Ended> {
     let base = base().context("BASE is not set")?;
     let mut diff = String::new();
@@ -78,7 +79,7 @@ pub(crate) fn in_diff(limit: Duration, printer: &Printer) -> anyhow::Result<Ende
         diff.push('\n');
     };
     let mut git = Command::new("git");
-    // The tree as it is, which is what will be mutated.
+    // The working tree, because that is mutated.
     git.args(["diff", "--merge-base", &base, "--", "*.rs"]);
     let end = process::run(&mut git, Output::Take(&mut take), QUERY_LIMIT)?;
     ensure!(end == End::Succeeded, "git diff --merge-base {base}: {end:?}");
@@ -89,7 +90,7 @@ pub(crate) fn in_diff(limit: Duration, printer: &Printer) -> anyhow::Result<Ende
     try_all(&chosen(None)?, &arguments, limit, printer)
 }
 
-/// The threshold of `package`, or all of crates that exist.
+/// The threshold of `package`, or all thresholds of existing crates.
 fn chosen(package: Option<&str>) -> anyhow::Result<Vec<&'static Threshold>> {
     let short = |threshold: &Threshold| threshold.package.trim_start_matches("ackwise-");
     match package {
@@ -144,7 +145,7 @@ fn mutants(threshold: &Threshold, output: &Path, arguments: &[String]) -> Comman
     command
 }
 
-/// The result of an earlier run is not to be taken for one of this.
+/// Removes the result of an earlier run.
 fn forget(output: &Path) -> io::Result<()> {
     match fs::remove_dir_all(output) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -153,8 +154,8 @@ fn forget(output: &Path) -> io::Result<()> {
     fs::create_dir_all(output)
 }
 
-/// cargo-mutants ends with 2 if a mutant was missed and with 3 if one took too long; other codes say that
-/// nothing was tried, because the tests fail without any mutant, for one.
+/// cargo-mutants exits with 2 if a mutant was missed and with 3 if one timed out. Other codes mean
+/// that no mutant was tried, for example because the tests fail without mutants.
 fn is_a_result(end: End) -> bool {
     match end {
         End::Succeeded => true,
@@ -163,19 +164,19 @@ fn is_a_result(end: End) -> bool {
     }
 }
 
-/// What became of the mutants of one crate.
+/// Results for one crate's mutants.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Score {
     caught: usize,
-    /// The tests hung: noticed, too.
+    /// The tests hung, which counts as detected.
     timed_out: usize,
     missed: usize,
-    /// They do not compile.
+    /// Mutants that do not compile.
     unviable: usize,
 }
 
 impl Score {
-    /// From the lists that cargo-mutants writes. There is none if it found nothing to mutate.
+    /// Reads the lists that cargo-mutants writes. A list is missing if there was nothing to mutate.
     fn read(directory: &Path) -> io::Result<Self> {
         let lines = |name: &str| match fs::read_to_string(directory.join(name)) {
             Ok(text) => Ok(text.lines().count()),
@@ -214,12 +215,12 @@ impl Score {
     }
 }
 
-/// Where results stay, seen from the root of the repository.
+/// Directory of the results, relative to the root of the repository.
 const DIRECTORY: &str = "target/mutants";
 
 const QUERY_LIMIT: Duration = Duration::from_secs(30);
 
-/// All mutants of one crate.
+/// Time limit for all mutants of one crate (our choice).
 const WHOLE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Children: each runs in a process group of its own, within a limit, and dies with us.
+//! Child processes: each runs in its own process group within a time limit, and is stopped when
+//! this process is.
 //!
-//! One loop waits for three things at once: a line of output, the end of the child, and a reason to
-//! stop it (Ctrl-C or the limit). Two small threads turn the blocking calls into messages.
+//! One loop waits for three events: a line of output, the end of the child, and a reason to stop it
+//! (Ctrl-C or the limit). Two threads turn the blocking calls into messages.
 
 use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::unix::process::CommandExt;
@@ -26,37 +27,38 @@ use wait4::Wait4;
 pub enum End {
     /// With exit code 0.
     Succeeded,
-    /// With another code, or by a signal that is not ours.
+    /// With another code, or by a signal not sent from here.
     Failed(ExitStatus),
     /// It ran longer than its limit and was stopped.
     TimedOut(Duration),
-    /// We were told to stop, and stopped it.
+    /// It was stopped because this process was asked to stop.
     Interrupted,
 }
 
-/// What happens to the child's standard output. Standard error goes to ours unless a variant says
+/// Destination of the child's standard output. Standard error is inherited unless a variant says
 /// otherwise.
 pub enum Output<'a> {
-    /// Straight to ours.
+    /// Inherited.
     Inherit,
-    /// Nowhere.
+    /// Discarded.
     Discard,
     /// Each line to the function only.
     Take(&'a mut dyn FnMut(&str)),
-    /// Each line of standard output and of standard error, in the order written, to the function only.
+    /// Each line of standard output and of standard error, in the order written, to the function
+    /// only.
     TakeAll(&'a mut dyn FnMut(&str)),
 }
 
 /// A child that has ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ended {
-    /// How.
+    /// How it ended.
     pub end: End,
     /// User and system time of the child and of the descendants it waited for.
     pub cpu: Duration,
 }
 
-/// Runs `command` to its end, or until `limit`, or until we are interrupted.
+/// Runs `command` to its end, until `limit`, or until this process is interrupted.
 ///
 /// # Errors
 ///
@@ -65,11 +67,11 @@ pub fn run(command: &mut Command, output: Output<'_>, limit: Duration) -> anyhow
     run_measured(command, output, limit).map(|ended| ended.end)
 }
 
-/// The same, with the processor time that it took.
+/// Like [`run`], with the processor time used.
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As for [`run`].
 pub fn run_measured(
     command: &mut Command,
     mut output: Output<'_>,
@@ -86,7 +88,7 @@ pub fn run_measured(
     });
     let both = matches!(output, Output::TakeAll(_)).then(|| one_pipe(command)).transpose()?;
     let spawned = command.spawn();
-    // Our ends for writing: the pipe would else never end.
+    // Close the parent's write ends: the pipe would otherwise never end.
     if both.is_some() {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
@@ -107,12 +109,13 @@ fn one_pipe(command: &mut Command) -> io::Result<PipeReader> {
     Ok(reader)
 }
 
-/// Whether a signal has asked us to stop.
+/// Whether a signal has requested a stop.
 pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP stop the child and then us; a second one stops us at once.
+/// Makes Ctrl-C, SIGTERM and SIGHUP stop the child and then this process; a second signal stops
+/// this process immediately.
 ///
 /// # Errors
 ///
@@ -126,22 +129,21 @@ pub fn stop_children_on_signal() -> io::Result<()> {
     Ok(())
 }
 
-/// Processor time, user and system, of all our children that have ended.
+/// User and system time of all children that have ended.
 ///
 /// # Errors
 ///
-/// If the kernel refuses `getrusage`, which it never does for this request.
+/// If `getrusage` fails, which is not possible for this request.
 pub fn children_cpu_time() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))
 }
 
-/// User time of all our children that have ended: what they computed, without what the kernel did for
-/// them.
+/// User time of all children that have ended, without the kernel's time.
 ///
 /// # Errors
 ///
-/// As [`children_cpu_time`].
+/// As for [`children_cpu_time`].
 pub fn children_user_time() -> anyhow::Result<Duration> {
     Ok(duration(getrusage(UsageWho::RUSAGE_CHILDREN)?.user_time()))
 }
@@ -157,7 +159,7 @@ enum Message {
     Exited(io::Result<(ExitStatus, Duration)>),
 }
 
-/// The process group that a child leads.
+/// The process group led by a child.
 #[derive(Clone, Copy)]
 struct Group(Pid);
 
@@ -166,7 +168,7 @@ impl Group {
         Ok(Self(Pid::from_raw(i32::try_from(child.id()).context("a process id is an i32")?)))
     }
 
-    /// An error means that the group is gone, which is what we want.
+    /// An error means that the group is gone, which is the goal.
     fn signal(self, signal: Signal) {
         let _ = killpg(self.0, signal);
     }
@@ -235,8 +237,8 @@ fn ask_to_stop(group: Group, reason: End) -> (End, Instant) {
     (reason, Instant::now())
 }
 
-/// Reads what the child wrote before it ended. A grandchild that it left behind may hold the pipe
-/// open for ever, so this has an end of its own.
+/// Reads the output that the child wrote before it ended. Bounded, because a surviving grandchild
+/// may hold the pipe open.
 fn drain(messages: &Receiver<Message>, handle: &mut dyn FnMut(&str)) {
     let until = Instant::now() + GRACE;
     while let Ok(Message::Line(line)) =
@@ -248,13 +250,13 @@ fn drain(messages: &Receiver<Message>, handle: &mut dyn FnMut(&str)) {
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// How often the loop looks at the clock and at the signals.
+/// Interval of the checks of the clock and the signals (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a child may take to end after it was asked to.
+/// Time for a child to end after it was asked to (our choice).
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Lines read ahead of the loop; the reader waits when there are more.
+/// Lines read ahead of the loop (our choice); the reader blocks when there are more.
 const LINES_IN_FLIGHT: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea and Flood 2014).
+//! Random numbers that are the same on every platform: SplitMix64 (Steele, Lea and Flood 2014).
 
 /// A stream of random numbers.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +11,8 @@ impl Dice {
         Self { state: seed }
     }
 
-    /// The stream for one of many purposes: it does not depend on how much of this one was used by
-    /// others that were taken from the same state.
+    /// Derives the stream of one purpose. Independent of how many numbers other derived streams
+    /// have used.
     pub(super) fn of(self, purpose: &str, number: u64) -> Self {
         let mut child = Self { state: self.state ^ number.wrapping_mul(STEP) };
         for byte in purpose.bytes() {
@@ -45,13 +45,13 @@ impl Dice {
         least + above
     }
 
-    /// With a uniform logarithm, so that each factor of two is as likely as any other.
+    /// Uniform logarithm, so that each factor of two is equally likely.
     pub(super) fn scaled(&mut self, least: f64, most: f64) -> f64 {
         least * (most / least).powf(self.unit())
     }
 }
 
-/// The golden ratio in 64 bits, as the paper has it.
+/// The golden ratio in 64 bits, as in the paper.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_the_published_generator() {
-        // The reference implementation from seed 1234567.
+        // From the reference implementation with seed 1234567.
         let mut dice = Dice::new(1_234_567);
         assert_eq!(dice.next(), 6_457_827_717_110_365_317);
         assert_eq!(dice.next(), 3_203_168_211_198_807_973);

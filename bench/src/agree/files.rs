@@ -1,11 +1,11 @@
-//! A point and its users as each simulator reads them.
+//! Writes a point and its users as input of each simulator.
 
 use std::fmt::Write;
 
 use super::point::{Plan, Point};
 use super::users::{SECONDS, User, Users};
 
-/// For `bench/agree/web.tcl`.
+/// Input of `bench/agree/web.tcl`.
 pub(super) fn tcl(point: &Point, users: &Users) -> String {
     let Point { rate, delay, queue, plan, web, ftp: _, initial_window, window, loss: _ } = point;
     let (plan, count, lost) = (plan.name(), users.all.len(), joined(&users.lost, " "));
@@ -29,8 +29,8 @@ pub(super) fn tcl(point: &Point, users: &Users) -> String {
     text
 }
 
-/// For `ackwise run`. The TCP is that of the script for ns-2: Tahoe that acknowledges whole segments at
-/// once and the rest after 100 ms (`segsperack_`, `interval_`).
+/// Input of `ackwise run`. TCP is configured as in the script for ns-2: Tahoe, which acknowledges
+/// full-sized segments immediately and others after 100 ms (`segsperack_`, `interval_`).
 pub(super) fn toml(point: &Point, users: &Users) -> String {
     let Point { rate, delay, queue, plan, web, ftp: _, initial_window, window, loss: _ } = point;
     let lost: Vec<u32> = users.lost.iter().map(|nth| nth + 1).collect();
@@ -108,7 +108,7 @@ replay = {{ pages = [{pages}], think = [{think}] }}
     )
 }
 
-/// Microseconds as seconds with all their digits.
+/// Microseconds as seconds, with all digits.
 fn seconds(micros: u32) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

@@ -1,7 +1,7 @@
-//! Does our simulator give the same page times and drops as ns-2?
+//! Compares page times and drops of Ackwise's simulator with those of ns-2.
 //!
-//! Both get the same sizes of files and the same think times, from files that are drawn here, over
-//! paths and loads that are drawn too. `docs/decisions/simulator.md` says what differs and why.
+//! Both get the same file sizes and think times from generated files, over random paths and loads.
+//! `docs/decisions/simulator.md` lists the differences and their reasons.
 
 mod dice;
 mod files;
@@ -26,18 +26,18 @@ use self::users::Users;
 use super::program;
 use xtask::{install, process};
 
-/// What `cargo xtask bench NAME` calls it.
+/// Its name in `cargo xtask bench NAME`.
 pub(super) const NAME: &str = "agree";
 
 /// The question that it answers.
 pub(super) const QUESTION: &str = "are page times and drops those of ns-2?";
 
-/// What was asked for.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Settings {
-    /// Where all random numbers begin.
+    /// Seed of all random numbers.
     pub(super) seed: u64,
-    /// How many points are drawn.
+    /// Number of points.
     pub(super) points: usize,
     /// Print JSON instead of tables.
     pub(super) json: bool,
@@ -49,11 +49,11 @@ impl Default for Settings {
     }
 }
 
-/// Runs both simulators at every point, and prints what differs.
+/// Runs both simulators at every point, and prints the differences.
 ///
 /// # Errors
 ///
-/// If ns-2 cannot be had, ours does not build, or a run failed.
+/// If ns-2 is not available, Ackwise does not build, or a run fails.
 pub(super) fn run(settings: Settings) -> anyhow::Result<ExitCode> {
     let Settings { seed, points, json } = settings;
     eprintln!("{NAME}: {QUESTION}\n{}", point::RANGES);
@@ -81,7 +81,7 @@ pub(super) fn run(settings: Settings) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The runs of one point, each with its own draws.
+/// The runs of one point, each with different random numbers.
 fn compare(
     point: &Point,
     dice: Dice,
@@ -100,11 +100,11 @@ fn compare(
     Ok(Comparison { point: point.clone(), runs })
 }
 
-/// Runs averaged for each point.
+/// Runs averaged for each point (our choice).
 const SEEDS: u64 = 10;
 
-/// Where the files of a run are written, seen from the root of the repository.
+/// Directory for the files of a run, relative to the root of the repository.
 const DIRECTORY: &str = "target/bench-agree";
 
-/// 60 points take about 20 minutes on a quiet machine.
+/// Time limit (our choice): 60 points take about 20 minutes on an idle machine.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(2 * 3600);

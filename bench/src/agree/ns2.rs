@@ -1,4 +1,4 @@
-//! ns-2, as Debian builds it.
+//! ns-2 as packaged by Debian.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ pub(super) fn run(tcl: &Path) -> anyhow::Result<Outcome> {
     parse(&run.output).with_context(|| format!("ns-2 printed no measures: {}", run.output))
 }
 
-/// Lines of a word and a number.
+/// Parses lines of a word and a number.
 fn parse(output: &str) -> Option<Outcome> {
     let number = |word: &str| {
         let rest = output.lines().find_map(|line| line.strip_prefix(word))?;

@@ -1,4 +1,4 @@
-//! Ours: `ackwise run`.
+//! Ackwise's simulator: `ackwise run`.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,14 +18,14 @@ pub(super) fn run(program: &Path, toml: &Path, point: &Point) -> anyhow::Result<
     parse(&run.output, point.web).with_context(|| format!("no measures: {}", run.output))
 }
 
-/// Each web client is an application of its own.
+/// Each web client is a separate application.
 fn parse(json: &str, web: u32) -> Option<Outcome> {
     let report: Value = serde_json::from_str(json).ok()?;
     let measures = report.get("rows")?.get(0)?.get("measures")?;
     let number = |name: &str| measures.get(name).and_then(Value::as_f64);
     let (mut pages, mut waited) = (0.0, 0.0);
     for client in 0..web {
-        // Without a page there is no mean.
+        // Without pages there is no mean.
         let Some(mean) = number(&format!("user{client}.page_time_mean_ms")) else { continue };
         let count = number(&format!("user{client}.documents"))?;
         pages += count;

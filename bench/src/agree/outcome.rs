@@ -1,28 +1,28 @@
-//! What a simulator measured, and how two of them differ.
+//! Measurements of a simulator, and the differences between two.
 
 use super::point::Point;
 
-/// One run.
+/// Results of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// Pages of the web clients that are complete.
+    /// Completed pages of the web clients.
     pub(super) pages: f64,
-    /// Seconds that these clients waited for them.
+    /// Total time of these pages in seconds.
     pub(super) waited: f64,
-    /// Packets towards the clients that came to the bottleneck.
+    /// Packets towards the clients that reached the bottleneck.
     pub(super) offered: f64,
-    /// Those that were lost or found no room.
+    /// Packets that were lost or dropped at the full queue.
     pub(super) dropped: f64,
 }
 
-/// All runs of a point: ours and ns-2's.
+/// All runs of a point by Ackwise and ns-2.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) point: Point,
     pub(super) runs: Vec<[Outcome; 2]>,
 }
 
-/// Ours or ns-2's.
+/// Ackwise or ns-2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Side {
     Ours,
@@ -30,22 +30,22 @@ pub(super) enum Side {
 }
 
 impl Comparison {
-    /// Seconds for a page, the mean over all pages of all runs.
+    /// Mean page time in seconds, over all pages of all runs.
     pub(super) fn page_time(&self, side: Side) -> f64 {
         self.sum(side, |run| run.waited) / self.sum(side, |run| run.pages)
     }
 
-    /// Dropped packets in per cent of those offered, over all runs.
+    /// Dropped packets in percent of those offered, over all runs.
     pub(super) fn drops(&self, side: Side) -> f64 {
         100.0 * self.sum(side, |run| run.dropped) / self.sum(side, |run| run.offered)
     }
 
-    /// By how many per cent of ns-2's our page time is longer.
+    /// Excess of Ackwise's page time in percent of ns-2's.
     pub(super) fn longer(&self) -> f64 {
         100.0 * (self.page_time(Side::Ours) / self.page_time(Side::Ns2) - 1.0)
     }
 
-    /// How far that may be chance: the standard error of the runs' differences, in per cent.
+    /// Standard error of the differences between runs, in percent.
     pub(super) fn error(&self) -> f64 {
         let mean = |run: Outcome| run.waited / run.pages;
         let differences = self.runs.iter().map(|[ours, ns2]| mean(*ours) - mean(*ns2));
@@ -57,7 +57,7 @@ impl Comparison {
         100.0 * (squares / (count - 1.0) / count).sqrt() / self.page_time(Side::Ns2)
     }
 
-    /// By how many percentage points we drop more.
+    /// Excess of Ackwise's drops, in percentage points.
     pub(super) fn more_drops(&self) -> f64 {
         self.drops(Side::Ours) - self.drops(Side::Ns2)
     }

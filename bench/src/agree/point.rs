@@ -1,41 +1,41 @@
-//! A path and a load, drawn at random.
+//! A random path and load.
 
 use std::fmt;
 
 use super::dice::Dice;
 
-/// What both simulators are given.
+/// The input of both simulators.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Of the bottleneck, in kb/s.
+    /// Rate of the bottleneck in kb/s.
     pub(super) rate: u32,
-    /// Of the bottleneck one way, in ms.
+    /// One-way delay of the bottleneck in ms.
     pub(super) delay: u32,
-    /// Of the bottleneck, in packets, the one that is sent included.
+    /// Queue of the bottleneck in packets, including the one being sent.
     pub(super) queue: u32,
     pub(super) plan: Plan,
-    /// Web clients.
+    /// Number of web clients.
     pub(super) web: u32,
-    /// FTP clients.
+    /// Number of FTP clients.
     pub(super) ftp: u32,
-    /// Segments at the start.
+    /// Initial window in segments.
     pub(super) initial_window: u32,
-    /// The largest window, in segments.
+    /// Maximum window in segments.
     pub(super) window: u32,
-    /// The share of the packets towards the clients that is lost before the queue.
+    /// Share of the packets towards the clients that is lost before the queue.
     pub(super) loss: f64,
 }
 
-/// How the files of a page travel.
+/// How the files of a page are transferred.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Plan {
     /// Pages of one file, each on a new connection.
     Single,
     /// Four files, one after the other, on a new connection for each page.
     Persistent,
-    /// Four files, the inlines asked for at once, on a new connection for each page.
+    /// Four files, the inlines requested at once, on a new connection for each page.
     Pipelined,
-    /// Four files on up to three connections, which are kept from page to page.
+    /// Four files on up to three connections, which are kept between pages.
     Parallel,
 }
 
@@ -43,7 +43,7 @@ impl Plan {
     pub(super) const ALL: [Self; 4] =
         [Self::Single, Self::Persistent, Self::Pipelined, Self::Parallel];
 
-    /// As the script for ns-2 calls it.
+    /// Its name in the script for ns-2.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -53,7 +53,8 @@ impl Plan {
         }
     }
 
-    /// Files beside the primary: as in the thesis whose simulator ns-2 was (Gürkan 1998, section 4.1).
+    /// Number of files besides the primary, as in the thesis that used ns-2 (Gürkan 1998, section
+    /// 4.1).
     pub(super) const fn inlines(self) -> usize {
         match self {
             Self::Single => 0,
@@ -62,7 +63,7 @@ impl Plan {
     }
 }
 
-/// The ranges of [`Point::draw`]. Our choice: from half to three times what the thesis has.
+/// The ranges of [`Point::draw`] (our choice): from half to three times the thesis' values.
 pub(super) const RANGES: &str = "\
 points: rate 750 to 4000 kb/s, delay 10 to 150 ms, queue 10 to 60 packets, 1 to 32 web and 0 to 3 FTP
 clients, initial window 1 to 4 and largest window 8 to 32 segments, one of 4 plans; every third has a
@@ -98,5 +99,5 @@ impl fmt::Display for Point {
     }
 }
 
-/// Above the columns of a point.
+/// Headings of a point's columns.
 pub(super) const HEADINGS: &str = " kb/s   ms   q plan       web ftp iw max loss%";

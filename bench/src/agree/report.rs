@@ -1,4 +1,4 @@
-//! The points as a table or as JSON, and whether they agree.
+//! Formats the points as a table or as JSON, and whether they agree.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::outcome::{Comparison, Side};
 use super::point::{HEADINGS, Plan};
 use crate::verdict;
 
-/// One point on a line.
+/// Formats one point as a line.
 pub(super) fn line(comparison: &Comparison) -> String {
     format!(
         "{} | {:>7.3} {:>7.3} {:>+6.1} ±{:<4.1} | {:>6.2} {:>6.2} {:>+6.2}",
@@ -73,13 +73,14 @@ fn point(comparison: &Comparison) -> Value {
 /// Absolute differences over several points.
 #[derive(Clone, Copy, Debug)]
 struct Summary {
-    /// Of page times, in per cent.
+    /// Of page times, in percent.
     median: f64,
     worst: f64,
-    /// The share of points with drops within half a point and within one and a half, in per cent.
+    /// Shares of points whose drops differ by at most half a percentage point and by at most one
+    /// and a half, in percent.
     half: f64,
     one_and_a_half: f64,
-    /// The largest difference of drops, in points.
+    /// Maximum difference of drops, in percentage points.
     most: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What each user fetches and when, drawn once for both simulators.
+//! What each user fetches and when, generated once for both simulators.
 
 use super::dice::Dice;
 use super::point::Point;
@@ -8,25 +8,25 @@ use super::point::Point;
 pub(super) struct Users {
     /// Web clients first, then FTP clients.
     pub(super) all: Vec<User>,
-    /// The packets towards the clients that are lost, counted from 0.
+    /// Lost packets towards the clients, counted from 0.
     pub(super) lost: Vec<u32>,
 }
 
-/// One user. After the end of a list it begins again.
+/// One user. Lists repeat when they are used up.
 #[derive(Clone, Debug)]
 pub(super) struct User {
-    /// Microseconds.
+    /// Start time in microseconds.
     pub(super) start: u32,
     /// Bytes of each page's files, the primary first.
     pub(super) pages: Vec<Vec<u32>>,
-    /// Microseconds before each page.
+    /// Think time before each page in microseconds.
     pub(super) think: Vec<u32>,
 }
 
 impl Users {
-    /// Sizes and times are those of Gürkan 1998, section 4.1, as our experiments read them: Pareto
-    /// from 1,000 bytes with 0.91 for primaries and 1.24 for inlines, at most 15,000 bytes; 1 to 2 s
-    /// of thought. FTP clients fetch one megabyte after the other.
+    /// Sizes and times are those of Gürkan 1998, section 4.1, as used in the experiments: Pareto
+    /// from 1,000 bytes with shapes 0.91 for primaries and 1.24 for inlines, at most 15,000 bytes;
+    /// 1 to 2 s of think time. FTP clients fetch one megabyte after the other.
     pub(super) fn draw(point: &Point, dice: &mut Dice) -> Self {
         let web = (0..point.web).map(|_| web_user(point, dice));
         let web: Vec<_> = web.collect();
@@ -60,15 +60,16 @@ fn pareto(dice: &mut Dice, shape: f64) -> u32 {
     size
 }
 
-/// More than the bottleneck can be offered in a run: four times what it carries in packets of 500 bytes.
+/// An upper bound on the packets offered to the bottleneck in a run: four times its capacity in
+/// packets of 500 bytes.
 fn most_packets(point: &Point) -> u32 {
     if point.loss > 0.0 { point.rate * SECONDS } else { 0 }
 }
 
-/// How long a run lasts, in virtual time.
+/// Duration of a run in virtual seconds (our choice).
 pub(super) const SECONDS: u32 = 60;
 
-/// A user thinks a second at least, so the list is not used twice.
+/// Think times are at least a second, so the list is not repeated.
 const PAGES: u32 = SECONDS;
 
 const SECOND: u32 = 1_000_000;

@@ -1,4 +1,4 @@
-//! The captures: made once, and kept while they are whole.
+//! The captures: created once, and kept while they are complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,32 +19,32 @@ pub(super) const PACKAGES: &[Package] = &[
     Package { name: "wireshark-common", purpose: "cuts and counts captures", service: None },
 ];
 
-/// What a capture shows.
+/// The contents of a capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Responses of 20,000 bytes, 100 on each connection, in whole packets.
+    /// Responses of 20,000 bytes, 100 per connection, with whole packets.
     Full,
-    /// The same packets, 128 bytes of each.
+    /// The same packets, truncated to 128 bytes.
     Cut,
-    /// A connection for each response of 300 bytes, in whole packets.
+    /// One connection per response of 300 bytes, with whole packets.
     Short,
 }
 
-/// A capture that is there.
+/// An existing capture.
 #[derive(Clone, Debug)]
 pub(super) struct Capture {
     pub(super) kind: Kind,
     pub(super) file: PathBuf,
     pub(super) packets: u64,
-    /// How long the file is.
+    /// File size in bytes.
     pub(super) bytes: u64,
 }
 
 impl Kind {
-    /// In the order in which one is made of the other.
+    /// In the order in which one is made from the other.
     const ALL: [Self; 3] = [Self::Full, Self::Cut, Self::Short];
 
-    /// What the file is called, without its ending.
+    /// File name without extension.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// For a person.
+    /// Description for the output.
     pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Full => "50,000 responses of 20,000 bytes, 100 on each connection",
@@ -62,8 +62,8 @@ impl Kind {
         }
     }
 
-    /// Fewer packets than this cannot hold all of that: full segments of 1448 bytes without a single
-    /// ACK; eight packets a connection.
+    /// Minimum number of packets in a complete capture: full segments of 1448 bytes without ACKs;
+    /// eight packets per connection.
     const fn fewest_packets(self) -> u64 {
         match self {
             Self::Full | Self::Cut => 700_000,
@@ -81,11 +81,11 @@ impl Kind {
     }
 }
 
-/// The captures in `directory`; those that are missing or not whole are made.
+/// The captures in `directory`; missing or incomplete ones are created.
 ///
 /// # Errors
 ///
-/// Why one could not be made.
+/// If one cannot be created.
 pub(super) fn provide(directory: &Path) -> anyhow::Result<Vec<Capture>> {
     fs::create_dir_all(directory)?;
     Kind::ALL.into_iter().map(|kind| provide_one(kind, directory)).collect()
@@ -100,14 +100,14 @@ fn provide_one(kind: Kind, directory: &Path) -> anyhow::Result<Capture> {
     let unfinished = file.with_extension("unfinished");
     let made = kind.make(&unfinished, directory).and_then(|()| Ok(fs::rename(&unfinished, &file)?));
     if made.is_err() {
-        // Absent if it was never begun.
+        // Absent if it was never started.
         let _ = fs::remove_file(&unfinished);
     }
     made?;
     look_at(kind, &file)
 }
 
-/// Counts the packets of a capture, and says no to one that ends too early.
+/// Counts the packets of a capture, and rejects one that is truncated.
 fn look_at(kind: Kind, file: &Path) -> anyhow::Result<Capture> {
     let bytes = fs::metadata(file)?.len();
     let mut packets = None;
@@ -122,8 +122,8 @@ fn look_at(kind: Kind, file: &Path) -> anyhow::Result<Capture> {
     Ok(Capture { kind, file: file.to_owned(), packets, bytes })
 }
 
-/// Lets nginx answer wrk `responses` times. Anew if tcpdump was too slow for all packets, which it is
-/// where others use the processors.
+/// Runs wrk against nginx for `responses` responses. Repeated if tcpdump missed packets, which
+/// happens when other processes use the processors.
 fn record(file: &Path, what: &str, responses: &str) -> anyhow::Result<()> {
     for _ in 0..MOST_ATTEMPTS {
         let mut script = Command::new("unshare");
@@ -148,12 +148,12 @@ fn cut(file: &Path, whole: &Path) -> anyhow::Result<()> {
 
 const SCRIPT: &str = "bench/explain/capture.sh";
 
-/// With this the script says that the capture is not whole.
+/// The script's exit code for an incomplete capture.
 const PACKETS_MISSED: i32 = 3;
 
 const MOST_ATTEMPTS: usize = 3;
 
-/// Half a minute on a quiet machine.
+/// Time limit (our choice): it takes half a minute on an idle machine.
 const RECORD_LIMIT: Duration = Duration::from_secs(400);
 
 const TOOL_LIMIT: Duration = Duration::from_secs(120);

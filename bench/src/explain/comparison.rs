@@ -1,4 +1,4 @@
-//! All readers in turn, several times, with the same capture.
+//! Runs all readers in turn, several times, on the same capture.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::peak::Peak;
 use crate::spread::Spread;
 use crate::{child, rounds};
 
-/// What was measured of one reader.
+/// Measurements of one reader.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) name: &'static str,
@@ -20,10 +20,10 @@ pub(super) struct Measured {
 /// One reading of the whole capture.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// User and system.
+    /// User and system time.
     cpu: Duration,
     wall: Duration,
-    /// The largest resident set, in bytes.
+    /// Maximum resident set in bytes.
     peak: u64,
 }
 
@@ -33,22 +33,22 @@ impl Measured {
         Spread::of(self.speeds())
     }
 
-    /// Seconds of processor time.
+    /// Processor time in seconds.
     pub(super) fn cpu(&self) -> Spread {
         Spread::of(self.runs.iter().map(|run| run.cpu.as_secs_f64()))
     }
 
-    /// Seconds from start to end.
+    /// Wall time in seconds.
     pub(super) fn wall(&self) -> Spread {
         Spread::of(self.runs.iter().map(|run| run.wall.as_secs_f64()))
     }
 
-    /// The most memory of all rounds, in bytes.
+    /// Maximum memory of all rounds in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.runs.iter().map(|run| run.peak).max().unwrap_or(0)
     }
 
-    /// How many times as fast as `other` this is, round by round.
+    /// Speed relative to `other`, by round.
     pub(super) fn times(&self, other: &Self) -> Spread {
         Spread::of(self.speeds().zip(other.speeds()).map(|(ours, theirs)| ours / theirs))
     }
@@ -58,12 +58,12 @@ impl Measured {
     }
 }
 
-/// Lets each reader read `capture` once, so that the kernel has the file in memory, and then `count`
-/// times against the clock.
+/// Runs each reader once on `capture`, to load the file into the page cache, and then `count` times
+/// with timing.
 ///
 /// # Errors
 ///
-/// The first run that failed.
+/// If a run fails.
 pub(super) fn compare(
     capture: &Capture,
     readers: &[Reader],

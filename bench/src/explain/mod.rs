@@ -1,8 +1,8 @@
-//! How fast is `ackwise explain`, and how small?
+//! Measures speed and memory of `ackwise explain`.
 //!
-//! Ours and tcptrace read the same three captures in turn; tshark, which takes minutes for what the
-//! others do in a second, reads the beginning of one. The captures are made here, of what wrk asks of
-//! nginx over a veth pair. `docs/decisions/explain-speed.md` says what is fair about it.
+//! Ackwise and tcptrace read the same three captures in turn; tshark, which takes about a hundred
+//! times as long, reads the beginning of one. The captures are recorded here, from wrk and nginx
+//! over a veth pair. `docs/decisions/explain-speed.md` discusses the fairness of the comparison.
 
 mod captures;
 mod comparison;
@@ -23,7 +23,7 @@ use super::peak::Peak;
 use super::{peak, program, warn_if_busy};
 use xtask::{install, process};
 
-/// What `cargo xtask bench NAME` calls it.
+/// Its name in `cargo xtask bench NAME`.
 pub(super) const NAME: &str = "explain";
 
 /// The question that it answers.
@@ -34,7 +34,7 @@ pub(super) const QUESTION: &str =
 ///
 /// # Errors
 ///
-/// If ours does not build, a capture cannot be made, or a run failed.
+/// If Ackwise does not build, a capture cannot be created, or a run fails.
 pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     println!("{NAME}: {QUESTION}");
     for packages in [peak::PACKAGES, captures::PACKAGES, reader::PACKAGES] {
@@ -60,7 +60,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where captures are kept, seen from the root of the repository.
+/// Directory of the captures, relative to the root of the repository.
 const DIRECTORY: &str = "target/bench/explain";
 
 const ROUNDS: NonZeroUsize = const { NonZeroUsize::new(5).unwrap() };

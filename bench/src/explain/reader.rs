@@ -1,4 +1,4 @@
-//! Who reads the captures.
+//! The programs that read the captures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,19 +8,19 @@ use xtask::install::needs::Package;
 pub(super) const PACKAGES: &[Package] =
     &[Package { name: "tcptrace", purpose: "the analyser to compare with", service: None }];
 
-/// A program with the options that it is given.
+/// A program with its options.
 #[derive(Clone, Debug)]
 pub(super) enum Reader {
-    /// Ours, where it was built: everything that it always does.
+    /// Ackwise at this path, with default options.
     Ackwise(PathBuf),
-    /// As it is started by default: a line for each connection.
+    /// Default options: a line for each connection.
     Tcptrace,
-    /// With its long output and round-trip times: for information.
+    /// Long output with round-trip times, for information.
     TcptraceLong,
 }
 
 impl Reader {
-    /// What the table calls it.
+    /// Its name in the table.
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Ackwise(_) => "ackwise explain",

@@ -1,10 +1,10 @@
-//! The comparison as a table, and whether ours is as fast and as small as we want.
+//! Prints the comparison as a table, and whether Ackwise reaches its targets for speed and memory.
 
 use super::captures::Capture;
 use super::comparison::Measured;
 use crate::verdict;
 
-/// Prints what was found; the first reader is ours, the second the one to compare with.
+/// Prints the results; the first reader is Ackwise, the second is the reference.
 pub(super) fn print(capture: &Capture, all: &[Measured]) {
     let Capture { kind, packets, bytes, .. } = capture;
     let megabytes = bytes / 1_000_000;
@@ -47,8 +47,8 @@ fn targets(ours: &Measured, tcptrace: &Measured) {
     }
 }
 
-/// So many times tcptrace's packets per second of processor time.
+/// Target: packets per second of processor time relative to tcptrace (our choice).
 const TIMES_TCPTRACE: f64 = 1.5;
 
-/// The most memory, in bytes.
+/// Target: maximum memory in bytes (our choice).
 const MOST_MEMORY: u64 = 100_000_000;

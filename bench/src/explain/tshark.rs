@@ -1,6 +1,6 @@
-//! tshark with the fields that come nearest to what ours says.
+//! tshark with the fields closest to Ackwise's output.
 //!
-//! Once, and with the beginning of one capture: it takes about a hundred times as long.
+//! Runs once on the beginning of one capture, because it takes about a hundred times as long.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,11 +13,11 @@ use xtask::install::{self, needs::Package};
 const PACKAGES: &[Package] =
     &[Package { name: "tshark", purpose: "the other analyser to compare with", service: None }];
 
-/// Measures and prints it; nothing but why, where it cannot be had.
+/// Measures tshark and prints the result, or the reason why it is not available.
 ///
 /// # Errors
 ///
-/// If it fails.
+/// If tshark fails.
 pub(super) fn report(capture: &Capture, ours: &Measured) -> anyhow::Result<()> {
     if let Err(error) = install::provide_packages(PACKAGES) {
         println!("skipped tshark: {error:#}");
@@ -25,7 +25,7 @@ pub(super) fn report(capture: &Capture, ours: &Measured) -> anyhow::Result<()> {
     }
     let set_up = seconds(&capture.file, 1)?;
     let whole = seconds(&capture.file, PACKETS)?;
-    // What is done before the first packet is left out: a whole capture would not show it.
+    // Excludes the time before the first packet, which is negligible for a whole capture.
     let speed = f64::from(PACKETS - 1) / (whole - set_up).max(f64::EPSILON);
     let times = ours.speed().median / speed;
     println!(
@@ -38,7 +38,7 @@ pub(super) fn report(capture: &Capture, ours: &Measured) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time for so many packets.
+/// Processor time for the first `packets` packets.
 fn seconds(file: &Path, packets: u32) -> anyhow::Result<f64> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-c", &packets.to_string(), "-T", "fields"]);
@@ -50,8 +50,8 @@ fn seconds(file: &Path, packets: u32) -> anyhow::Result<f64> {
 const FIELDS: &[&str] =
     &["frame.number", "tcp.analysis.retransmission", "tcp.analysis.ack_rtt", "http.response.code"];
 
-/// A fifth of the capture: a quarter of a minute.
+/// A fifth of the capture, which takes a quarter of a minute (our choice).
 const PACKETS: u32 = 200_000;
 
-/// So many times its packets per second of processor time.
+/// Target: packets per second of processor time relative to tshark (our choice).
 const TIMES: f64 = 100.0;

@@ -1,4 +1,4 @@
-//! All simulators in turn, several times, doing the same work.
+//! Runs all simulators in turn, several times, on the same work.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use super::work::{Counts, Seconds, Work};
 use crate::spread::Spread;
 use crate::{child, rounds};
 
-/// What was measured of one simulator.
+/// Measurements of one simulator.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) name: &'static str,
-    /// Virtual time that it was given.
+    /// Virtual time of its runs.
     pub(super) seconds: Seconds,
     pub(super) counts: Counts,
-    /// How much of the work that is.
+    /// Amount of work in that time.
     amount: f64,
     rounds: Vec<Times>,
 }
@@ -25,19 +25,19 @@ pub(super) struct Measured {
 /// User times of one round.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// The whole run.
+    /// A whole run.
     whole: Duration,
-    /// A run that ends when everything is set up.
+    /// A run that ends after the setup.
     set_up: Duration,
 }
 
 impl Measured {
-    /// User seconds of the whole run.
+    /// User time of the whole run in seconds.
     pub(super) fn whole(&self) -> Spread {
         Spread::of(self.rounds.iter().map(|times| times.whole.as_secs_f64()))
     }
 
-    /// User seconds before the first packet.
+    /// User time of the setup in seconds.
     pub(super) fn set_up(&self) -> Spread {
         Spread::of(self.rounds.iter().map(|times| times.set_up.as_secs_f64()))
     }
@@ -47,12 +47,12 @@ impl Measured {
         Spread::of(self.speeds())
     }
 
-    /// How many times as fast as `other` this is, round by round.
+    /// Speed relative to `other`, by round.
     pub(super) fn times(&self, other: &Self) -> Spread {
         Spread::of(self.speeds().zip(other.speeds()).map(|(ours, theirs)| ours / theirs))
     }
 
-    /// The same, had nobody to set anything up.
+    /// The same without the setup times.
     pub(super) fn times_when_set_up(&self, other: &Self) -> Spread {
         let pairs = self.speeds_when_set_up().zip(other.speeds_when_set_up());
         Spread::of(pairs.map(|(ours, theirs)| ours / theirs))
@@ -68,12 +68,12 @@ impl Measured {
     }
 }
 
-/// Lets each simulator do `work` once with its packets counted, then `count` times against the clock.
-/// Who goes first changes from round to round, so that a drift of the machine favours nobody.
+/// Runs `work` on each simulator once with packet counts, then `count` times with timing. The order
+/// rotates between rounds, so that drift of the machine favours none.
 ///
 /// # Errors
 ///
-/// The first run that failed or did not say what it did.
+/// If a run fails or does not print its counts.
 pub(super) fn compare(
     work: Work,
     simulators: &[Box<dyn Simulator>],

@@ -1,4 +1,4 @@
-//! What a live connection costs in memory: one million of them at once, against a thousand.
+//! Measures the memory of a live connection: a million concurrent ones compared with a thousand.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::ours::{Ours, SAME_TCP, measures, whole};
 use crate::peak::Peak;
 use crate::{child, verdict};
 
-/// Measures and prints it. `directory` is for what GNU time writes.
+/// Measures and prints the result. GNU time writes its output to `directory`.
 ///
 /// # Errors
 ///
-/// If a run failed, or did not say what it did.
+/// If a run fails, or does not print its counts.
 pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
     println!("\nmillion: one million connections at once, both ends\n");
     let peak = Peak::new(directory)?;
@@ -34,9 +34,9 @@ pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
 
 #[derive(Clone, Copy, Debug)]
 struct Size {
-    /// The most that were alive at once.
+    /// Maximum number of live connections.
     connections: u64,
-    /// The largest resident set.
+    /// Maximum resident set in bytes.
     bytes: u64,
     user: Duration,
 }
@@ -59,8 +59,8 @@ impl Size {
 const FEW: u64 = 1_000;
 const MANY: u64 = 1_000_000;
 
-/// The most that a live connection may take, in bytes.
+/// Target: maximum memory per live connection in bytes (our choice).
 const EACH: u64 = 2_048;
 
-/// The most that all of them may take, in bytes.
+/// Target: maximum memory of all connections in bytes (our choice).
 const ALL: u64 = 4_000_000_000;

@@ -1,8 +1,8 @@
-//! How fast is the simulator, and how small?
+//! Measures speed and memory of the simulator.
 //!
-//! Ours, ns-2 and ns-3 do the same work in turn on one thread, in user time. The scripts for the other
-//! two are ours, in `bench/sim`, written to be fast. `docs/decisions/sim-speed.md` says what is
-//! the same in all three and what is not.
+//! Ackwise, ns-2 and ns-3 do the same work in turn on one thread, measured in user time. The
+//! scripts for ns-2 and ns-3 in `bench/sim` were written for this benchmark, for speed.
+//! `docs/decisions/sim-speed.md` lists what is the same in all three and what is not.
 
 mod comparison;
 mod memory;
@@ -28,7 +28,7 @@ use super::machine::Load;
 use super::{peak, program, warn_if_busy};
 use xtask::{install, process};
 
-/// What `cargo xtask bench NAME` calls it.
+/// Its name in `cargo xtask bench NAME`.
 pub(super) const NAME: &str = "sim";
 
 /// The question that it answers.
@@ -39,7 +39,7 @@ pub(super) const QUESTION: &str =
 ///
 /// # Errors
 ///
-/// If ours does not build, or a run failed. Another simulator that cannot be had is left out.
+/// If Ackwise does not build, or a run fails. Other simulators are skipped if not available.
 pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     println!("{NAME}: {QUESTION}");
     let simulators = simulators()?;
@@ -59,7 +59,7 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ours first, then those of the others that can be had here.
+/// Ackwise first, then the other available simulators.
 fn simulators() -> anyhow::Result<Vec<Box<dyn Simulator>>> {
     let mut all: Vec<Box<dyn Simulator>> = vec![Box::new(ours()?)];
     match install::provide_packages(Ns2::PACKAGES) {
@@ -78,10 +78,10 @@ fn ours() -> anyhow::Result<Ours> {
     Ok(Ours { program: program::build()? })
 }
 
-/// The scripts for the others, seen from the root of the repository.
+/// Scripts for the other simulators, relative to the root of the repository.
 const SCRIPTS: &str = "bench/sim";
 
-/// Where programs for ns-3 are built.
+/// Build directory of the programs for ns-3.
 const DIRECTORY: &str = "target/bench-sim";
 
 const ROUNDS: NonZeroUsize = const { NonZeroUsize::new(5).unwrap() };

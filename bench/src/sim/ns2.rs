@@ -1,4 +1,4 @@
-//! ns-2, as Debian builds it.
+//! ns-2 as packaged by Debian.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use super::simulator::{Simulator, Watch, parse_counts};
 use super::work::{Counts, Seconds, Work};
 use xtask::install::needs::Package;
 
-/// See the module.
+/// The simulator.
 #[derive(Debug)]
 pub(super) struct Ns2;
 

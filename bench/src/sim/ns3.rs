@@ -1,4 +1,4 @@
-//! ns-3: our programs, built against Debian's library.
+//! ns-3: programs of this benchmark, built against Debian's library.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::work::{Counts, Seconds, Work};
 use xtask::install::needs::Package;
 use xtask::process::{self, End, Output};
 
-/// The programs, built.
+/// The built programs.
 #[derive(Debug)]
 pub(super) struct Ns3 {
     directory: PathBuf,
@@ -29,7 +29,7 @@ impl Ns3 {
     ///
     /// # Errors
     ///
-    /// If one of them does not compile.
+    /// If a program does not compile.
     pub(super) fn build(directory: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir_all(&directory)?;
         let simulator = Self { directory };
@@ -37,7 +37,7 @@ impl Ns3 {
             let mut compiler = Command::new("g++");
             compiler.args(["-std=c++17", "-O2", "-o"]).arg(simulator.program(work));
             compiler.arg(format!("{SCRIPTS}/{}.cc", work.name()));
-            // The order in which one needs the other.
+            // In dependency order.
             compiler.args(MODULES.iter().map(|module| format!("-lns3-{module}")));
             let end = process::run(&mut compiler, Output::Inherit, BUILD_LIMIT)?;
             ensure!(end == End::Succeeded, "{}.cc does not compile", work.name());
@@ -68,7 +68,7 @@ impl Simulator for Ns3 {
         parse_counts(output)
     }
 
-    /// A sixth and a fifth of the work: it needs about fifty times as long.
+    /// A sixth and a fifth of the work: ns-3 takes about fifty times as long.
     fn seconds(&self, work: Work) -> Seconds {
         match work {
             Work::Dumbbell => Seconds(10),

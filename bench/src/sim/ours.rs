@@ -1,5 +1,5 @@
-//! Ours: `ackwise run` with an experiment of the repository and the TCP that the scripts for the others
-//! ask for.
+//! Ackwise: `ackwise run` with an experiment of the repository and the TCP configuration of the
+//! other simulators' scripts.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::simulator::{Simulator, Watch};
 use super::work::{Counts, Seconds, Work};
 
-/// The program, built.
+/// The built program.
 #[derive(Debug)]
 pub(super) struct Ours {
     pub(super) program: PathBuf,
 }
 
 impl Ours {
-    /// Runs `experiment` on one thread, with some of its values replaced.
+    /// Runs `experiment` on one thread, with some values replaced.
     pub(super) fn run(&self, experiment: &str, settings: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["run", experiment, "--json", "--threads", "1"]);
@@ -36,7 +36,7 @@ impl Simulator for Ours {
             Work::Dumbbell => "crates/lab/experiments/dumbbell.toml",
             Work::Connections => "crates/lab/experiments/arrivals.toml",
         };
-        // A run of no time is refused, as the mistake that it is elsewhere.
+        // A duration of zero is rejected, because it is usually a mistake.
         let duration = match seconds {
             Seconds(0) => "duration=\"1 us\"".to_owned(),
             Seconds(seconds) => format!("duration=\"{seconds} s\""),
@@ -65,7 +65,7 @@ pub(super) fn measures(json: &str) -> Option<Value> {
     report.get("rows")?.get(0)?.get("measures").cloned()
 }
 
-/// Counts are written as numbers, maybe with a point.
+/// Counts are written as numbers, possibly with a decimal point.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -75,7 +75,7 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().map(|value| value as u64))
 }
 
-/// What the scripts for ns-2 and ns-3 set, where a preset would choose otherwise.
+/// Settings of the scripts for ns-2 and ns-3 that differ from the presets.
 pub(super) const SAME_TCP: [&str; 7] = [
     "tcp.ack=\"every-segment\"",
     "tcp.congestion=\"new-reno\"",
@@ -86,8 +86,8 @@ pub(super) const SAME_TCP: [&str; 7] = [
     "tcp.timestamps=false",
 ];
 
-/// The other two acknowledge SYN-ACK, last data and FIN before a program sends anything: 26 packets a
-/// connection, where three of them travel with what follows otherwise.
+/// The other two acknowledge SYN-ACK, last data and FIN before a program sends data: 26 packets per
+/// connection, three of which would otherwise be combined with later ones.
 const SAME_PACKETS: [&str; 2] =
     ["application.short.prompt_acks=true", "application.short.hold=\"1 us\""];
 

@@ -1,11 +1,11 @@
-//! The comparison as a table, and whether ours is as fast as we want.
+//! Prints the comparison as a table, and whether Ackwise reaches its targets for speed.
 
 use super::comparison::Measured;
 use super::work::Work;
 use crate::spread::Spread;
 use crate::verdict;
 
-/// Prints what was found; the first simulator is ours.
+/// Prints the results; the first simulator is Ackwise.
 pub(super) fn print(work: Work, all: &[Measured]) {
     println!("\n{}: {}\n", work.name(), work.description());
     let speed = format!("{} / user s [quartiles]", work.unit());
@@ -40,7 +40,7 @@ pub(super) fn print(work: Work, all: &[Measured]) {
     targets(work, ours, others.iter().find(|other| other.seconds == ours.seconds));
 }
 
-/// `same` has done all of the work too.
+/// Prints the targets. `same` has also done all of the work.
 fn targets(work: Work, ours: &Measured, same: Option<&Measured>) {
     let target = work.target();
     if let Some(speed) = target.per_second {
@@ -58,20 +58,20 @@ fn targets(work: Work, ours: &Measured, same: Option<&Measured>) {
     }
 }
 
-/// The share of `other` by which `ours` is more or less.
+/// Difference between `ours` and `other` as a share of `other`.
 fn difference(ours: u64, other: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts of one run are below 2^53")]
     let (difference, other) = (ours.abs_diff(other) as f64, other.max(1) as f64);
     difference / other
 }
 
-/// Thousands, without digits that say nothing.
+/// Thousands, without insignificant digits.
 fn in_thousands(speed: Spread) -> String {
     let Spread { lower, median, upper } = speed;
     format!("{:.1} k [{:.1} k, {:.1} k]", median / 1e3, lower / 1e3, upper / 1e3)
 }
 
-/// More than this share, and it was not the same work.
+/// Maximum share by which the same work may differ (our choice).
 const MOST_DIFFERENT: f64 = 0.02;
 
 #[cfg(test)]

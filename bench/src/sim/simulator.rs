@@ -1,34 +1,35 @@
-//! One simulator: how it is asked to do the work, and what it says of it.
+//! One simulator: its commands, and the parsing of its output.
 
 use std::process::Command;
 
 use super::work::{Counts, Seconds, Work};
 
-/// Ours, ns-2 or ns-3.
+/// Ackwise, ns-2 or ns-3.
 pub(super) trait Simulator {
-    /// What the table calls it.
+    /// Its name in the table.
     fn name(&self) -> &'static str;
 
-    /// The command that does `work` for `seconds` of virtual time, quickly or with its packets counted.
+    /// The command that runs `work` for `seconds` of virtual time, either fast or with packet
+    /// counts.
     fn command(&self, work: Work, seconds: Seconds, watch: Watch) -> Command;
 
-    /// What a command with [`Watch::Count`] printed; `None` if this is something else.
+    /// Parses the output of a command with [`Watch::Count`]; `None` if it is malformed.
     fn counts(&self, work: Work, output: &str) -> Option<Counts>;
 
-    /// How much of the work's time it is given: less if it takes minutes otherwise.
+    /// Virtual time to run: shorter than the work's if it would take minutes.
     fn seconds(&self, work: Work) -> Seconds {
         work.seconds()
     }
 }
 
-/// Whether packets are counted, which costs time in some simulators.
+/// Whether packets are counted, which takes time in some simulators.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Watch {
     Nothing,
     Count,
 }
 
-/// Reads lines of a word and a number, as our scripts for ns-2 and ns-3 print them.
+/// Parses lines of a word and a number, as printed by the scripts for ns-2 and ns-3.
 pub(super) fn parse_counts(output: &str) -> Option<Counts> {
     let number = |word: &str| {
         let rest = output.lines().find_map(|line| line.strip_prefix(word))?;

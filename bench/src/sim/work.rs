@@ -1,20 +1,20 @@
-//! What all simulators are asked to do, and how fast we want to be.
+//! The work of all simulators, and the targets for speed.
 
 use std::fmt;
 
 /// The same work for each simulator.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Work {
-    /// Many packets: 100 long flows each way through 100 Mb/s, 20 ms and 250 packets.
+    /// Many packets: 100 long flows each way over 100 Mb/s, 20 ms and 250 packets.
     Dumbbell,
-    /// Many connections: 10,000 a second, each for a response of 12 KB, through 10 Gb/s.
+    /// Many connections: 10,000 per second, each for a response of 12 KB, over 10 Gb/s.
     Connections,
 }
 
 impl Work {
     pub(super) const ALL: [Self; 2] = [Self::Dumbbell, Self::Connections];
 
-    /// What scripts and experiments are called.
+    /// Its name in scripts and experiments.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Dumbbell => "dumbbell",
@@ -22,7 +22,7 @@ impl Work {
         }
     }
 
-    /// What the work consists of, for a person.
+    /// Description for the output.
     pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Dumbbell => {
@@ -32,7 +32,7 @@ impl Work {
         }
     }
 
-    /// How long the run lasts, in virtual time.
+    /// Duration of the run in virtual time.
     pub(super) const fn seconds(self) -> Seconds {
         match self {
             Self::Dumbbell => Seconds(60),
@@ -40,7 +40,7 @@ impl Work {
         }
     }
 
-    /// What the speed is counted in.
+    /// The unit of the speed.
     pub(super) const fn unit(self) -> &'static str {
         match self {
             Self::Dumbbell => "packet-hops",
@@ -48,7 +48,7 @@ impl Work {
         }
     }
 
-    /// How much of the work there is in `counts`.
+    /// Amount of work in `counts`.
     pub(super) const fn amount(self, counts: Counts) -> Option<u64> {
         match self {
             Self::Dumbbell => Some(counts.packet_hops),
@@ -56,7 +56,7 @@ impl Work {
         }
     }
 
-    /// What ours has to reach.
+    /// Ackwise's target.
     pub(super) const fn target(self) -> Target {
         match self {
             Self::Dumbbell => Target { per_second: Some(6e6), times_ns2: 4.0 },
@@ -75,20 +75,20 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// How much a simulator did.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Counts {
-    /// Packets, with data or without, that came to the end of a link.
+    /// Packets, with or without data, that reached the end of a link.
     pub(super) packet_hops: u64,
-    /// Connections whose response was wholly received, where the work counts them.
+    /// Connections whose response was received completely, if the work counts them.
     pub(super) connections: Option<u64>,
 }
 
-/// What ours has to reach.
+/// A target for Ackwise (our choice).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Target {
     /// Units of the work per second of user time.
     pub(super) per_second: Option<f64>,
-    /// Times as fast as ns-2.
+    /// Speed relative to ns-2.
     pub(super) times_ns2: f64,
 }

@@ -1,40 +1,40 @@
-//! The questions that `check` asks of a server, and their names.
+//! The checks that `check` runs against a server, and their names.
 
 use core::{fmt, str::FromStr};
 
 use crate::Cause;
 
-/// A question about a live server, and the name of its answer: a finding.
+/// A check of a live server; its result, a finding, has the same name.
 ///
-/// Five of them ask for a [`Cause`], and have its name.
+/// Five of them check for a [`Cause`], and share its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum FindingId {
-    /// Does the response head leave in a segment of its own?
+    /// Whether the response head is sent in a separate segment.
     SplitHead,
-    /// Does the response wait for our delayed ACK at its start?
+    /// Whether the start of the response waits for the client's delayed ACK.
     ShortInitialSegment,
-    /// Is a small last segment held until our ACK?
+    /// Whether a small last segment is held until the client's ACK.
     NagleDelayedAck,
-    /// Is it held until a timer fires, whatever we do?
+    /// Whether it is held until a timer fires, whatever the client does.
     CorkTimer,
     /// Segments sent before the first ACK.
     InitialWindow,
-    /// The window before and after an idle pause.
+    /// The window before and after an idle period.
     IdleRestart,
-    /// What bounds the flight.
+    /// What limits the data in flight.
     SendBuffer,
-    /// Is the connection kept, how long, for how many requests?
+    /// Whether the connection is kept, how long, and for how many requests.
     KeepAlive,
     /// Two requests in one segment.
     Pipelining,
-    /// Who closes first, and what an RST does.
+    /// Which end closes first, and the effect of an RST.
     Close,
-    /// A request that comes in two segments.
+    /// A request that arrives in two segments.
     RequestSegments,
 }
 
 impl FindingId {
-    /// All of them, in the order of the report card.
+    /// All findings, in the order of the report card.
     pub const ALL: [Self; 11] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
@@ -49,7 +49,7 @@ impl FindingId {
         Self::RequestSegments,
     ];
 
-    /// The cause of lost time that this asks for; `None` for facts that cost nothing by themselves.
+    /// The cause of lost time that this checks for; `None` for facts without a direct cost.
     #[must_use]
     pub const fn cause(self) -> Option<Cause> {
         match self {
@@ -89,14 +89,14 @@ impl FindingId {
     }
 }
 
-/// Its [`name`](FindingId::name).
+/// Formats the [`name`](FindingId::name).
 impl fmt::Display for FindingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// From its [`name`](FindingId::name).
+/// Parses a [`name`](FindingId::name).
 impl FromStr for FindingId {
     type Err = UnknownFinding;
 
@@ -105,7 +105,7 @@ impl FromStr for FindingId {
     }
 }
 
-/// Its [`name`](FindingId::name).
+/// Serializes the [`name`](FindingId::name).
 impl serde::Serialize for FindingId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -116,7 +116,7 @@ impl serde::Serialize for FindingId {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UnknownFinding;
 
-/// Names those that there are.
+/// Lists the valid names.
 impl fmt::Display for UnknownFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("unknown check (expected one of ")?;

@@ -2,16 +2,16 @@
 //!
 //! ## Modules
 //!
-//! | module | its one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | `name` | [`Cause`]: why an exchange does not make progress at some moment |
-//! | `finding` | [`FindingId`]: what `check` asks of a live server |
-//! | `meaning` | each name in one sentence |
-//! | `party` | who can change something, and which way the data goes |
+//! | `name` | [`Cause`]: why an exchange makes no progress at some moment |
+//! | `finding` | [`FindingId`]: the checks of a live server |
+//! | `meaning` | the meaning of each name in one sentence |
+//! | `party` | which end can change something, and the direction of the data |
 //! | `remedy`, `software` | what to change, by server, language and system |
-//! | `moment` | from what both ends wait for to the cause |
+//! | `moment` | derives the cause from what both ends wait for |
 //!
-//! Not here: how a cause is recognised, in a capture (`capture`) or at a live server (`check`).
+//! Not here: how a cause is detected in a capture (`capture`) or at a live server (`check`).
 
 #![no_std]
 

@@ -1,12 +1,12 @@
-//! What each name means, in one sentence, and where the documentation describes it.
+//! The meaning of each name in one sentence, and its place in the documentation.
 
 use crate::{Cause, FindingId};
 
-/// The page of the documentation with a section for each name, from the root of the repository.
+/// The documentation page with a section for each name, relative to the root of the repository.
 pub const PAGE: &str = "docs/stalls.md";
 
 impl Cause {
-    /// What it is, in one sentence without a full stop.
+    /// The meaning in one sentence, without a full stop.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Cause {
 }
 
 impl FindingId {
-    /// What it checks, in one sentence without a full stop.
+    /// What is checked, in one sentence, without a full stop.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

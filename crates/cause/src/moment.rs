@@ -1,43 +1,42 @@
-//! From what both ends wait for to the cause.
+//! Derives the cause from what both ends wait for.
 //!
-//! One rule decides what a moment is blamed on: what keeps the next byte of the message from getting
-//! nearer to the receiver *now*. While a link is busy with the message, that is the link, whatever else
-//! holds back what comes behind: it would only join the queue. When no link is busy, it is whatever
-//! the sender waits for; and when the sender waits for nothing any more, it is distance. So the
-//! milliseconds under a cause are those that would be saved if it alone were cured, and the stalls of
-//! slow start are those of the analytic models.
+//! A moment is attributed to what keeps the next byte of the message from getting closer to the
+//! receiver *now*. While a link is busy with the message, that is the link: data held back behind
+//! it would only join the queue. When no link is busy, it is what the sender waits for; when the
+//! sender waits for nothing, it is the propagation delay. The time attributed to a cause is
+//! therefore the time saved by removing it alone, and the stalls of slow start match the analytic
+//! models.
 
 use ackwise_tcp::{AckWait, Wait};
 
 use super::{Cause, Direction};
 
-/// What is known of one exchange at one moment. Each fact is one that a simulator knows and that a
-/// capture can show.
+/// The state of one exchange at one moment. Each fact is available in a simulator and in a capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Moment {
-    /// How far the exchange is; it says whose data is waited for.
+    /// Phase of the exchange, which determines whose data is awaited.
     pub phase: Phase,
-    /// Why the TCP that is to send does not send (more).
+    /// Why the sending TCP does not send (more).
     pub wait: Wait,
-    /// Why the other TCP has not acknowledged, if there is something to acknowledge.
+    /// Why the other TCP has not acknowledged, if an acknowledgement is pending.
     pub ack_wait: Option<AckWait>,
     /// Where the sender's data in flight is.
     pub in_flight: InFlight,
-    /// What the sender's program is doing.
+    /// State of the sender's application.
     pub writer: Writer,
-    /// The congestion window was cut after an idle time, within this exchange, and has not grown
-    /// back to what it was.
+    /// Whether the congestion window was cut after an idle period within this exchange, and has not
+    /// grown back to its former size.
     pub cut_by_idle: bool,
-    /// The sender's pacing timer runs, and there is something to send when it fires.
+    /// Whether the sender's pacing timer runs, with data to send when it fires.
     pub paced: bool,
 }
 
-/// How far an exchange is.
+/// The phase of an exchange.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Phase {
-    /// Before the connection is open.
+    /// Before the connection is established.
     Handshake,
-    /// Before TLS is done; whose turn it is.
+    /// Before the TLS handshake is complete; the direction of the awaited message.
     Tls(Direction),
     /// The client has begun to write the request, and it has not arrived completely.
     Request,
@@ -45,25 +44,27 @@ pub enum Phase {
     ServerThink,
     /// The server has begun to write the response, and it has not arrived completely.
     Response,
-    /// As the two before, but an earlier response on the connection has not arrived completely.
+    /// As for the previous two, but an earlier response on the connection has not arrived
+    /// completely.
     HeadOfLine,
 }
 
-/// Where the sender's data in flight is: the first of these that is true of any of it.
+/// Where the sender's data in flight is: the first of these that applies to any of it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum InFlight {
-    /// Some is being put on a link, or waits for its turn there.
+    /// Some is being transmitted on a link, or is queued there.
     Transmitting,
-    /// The first byte that the receiver misses was sent and lost, and no retransmission of it is in flight.
+    /// The first byte missing at the receiver was sent and lost, and no retransmission of it is in
+    /// flight.
     Lost(RepairedBy),
-    /// Some is between the links' ends, and links are not busy with it.
+    /// Some is propagating, and no link is busy with it.
     Propagating,
-    /// None is: what was sent has arrived.
+    /// None: all sent data has arrived.
     Nothing,
 }
 
-/// What repairs a loss. Who does not know the future expects recovery if three later segments were
-/// sent.
+/// What repairs a loss. Without knowledge of the future, recovery is expected if three later
+/// segments were sent.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum RepairedBy {
     /// Duplicate acknowledgements or SACK.
@@ -72,21 +73,21 @@ pub enum RepairedBy {
     Timeout,
 }
 
-/// What the program that writes the awaited message is doing.
+/// State of the application that writes the awaited message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Writer {
-    /// It has not written all of the message, and nothing hinders it.
+    /// It has not written all of the message, and is not blocked.
     Working,
-    /// It has more to write, and the send buffer is full.
+    /// It is blocked by a full send buffer.
     SendBufferFull,
-    /// It has more to write, and HTTP/2's flow control forbids it.
+    /// It is blocked by HTTP/2 flow control.
     FlowControlled,
     /// It has written all of the message.
     Done,
 }
 
 impl Phase {
-    /// Which way the data goes that is waited for.
+    /// The direction of the awaited data.
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
@@ -97,8 +98,8 @@ impl Phase {
     }
 }
 
-/// Why the exchange does not go on at `moment`. Never [`Cause::Unknown`]: who cannot say what the
-/// moment is says that.
+/// Why the exchange makes no progress at `moment`. Never [`Cause::Unknown`], which is for a caller
+/// that cannot determine the moment.
 #[must_use]
 pub const fn cause(moment: &Moment) -> Cause {
     match moment.phase {
@@ -110,7 +111,7 @@ pub const fn cause(moment: &Moment) -> Cause {
             Cause::Transmission => Cause::RequestUpload,
             cause => cause,
         },
-        // Who computes, and for how long, belongs to TLS; what TCP holds back does not.
+        // Computation belongs to TLS; segments held by TCP do not.
         Phase::Tls(_) => match moment.of_message() {
             Cause::Transmission | Cause::Propagation | Cause::ApplicationLimited => {
                 Cause::TlsHandshake
@@ -121,7 +122,7 @@ pub const fn cause(moment: &Moment) -> Cause {
 }
 
 impl Moment {
-    /// A loss that is being repaired, or else `otherwise`.
+    /// The repair of a loss, if one is in progress, else `otherwise`.
     const fn repair(&self, otherwise: Cause) -> Cause {
         match (self.in_flight, self.wait) {
             (InFlight::Lost(RepairedBy::Timeout), _)
@@ -133,7 +134,7 @@ impl Moment {
         }
     }
 
-    /// A message that is being sent.
+    /// The cause while a message is being sent.
     const fn of_message(&self) -> Cause {
         let held = match self.in_flight {
             InFlight::Transmitting => return Cause::Transmission,
@@ -165,7 +166,7 @@ impl Moment {
         }
     }
 
-    /// TCP has sent all that it was given.
+    /// TCP has sent all data written so far.
     const fn unwritten(&self) -> Cause {
         match self.writer {
             Writer::Working => Cause::ApplicationLimited,
@@ -175,17 +176,17 @@ impl Moment {
         }
     }
 
-    /// The whole message has left.
+    /// The whole message has been sent.
     const fn arriving(&self) -> Cause {
         match self.in_flight {
             InFlight::Transmitting => Cause::Transmission,
             InFlight::Lost(_) | InFlight::Propagating => Cause::Propagation,
-            // It has arrived and is not read.
+            // It has arrived and has not been read.
             InFlight::Nothing => Cause::ApplicationLimited,
         }
     }
 
-    /// The receiver delays an acknowledgement, and no data is in flight that would trigger it.
+    /// Whether the receiver delays an acknowledgement, and no data in flight would trigger it.
     const fn ack_is_delayed(&self) -> bool {
         match (self.ack_wait, self.in_flight) {
             (

@@ -2,62 +2,61 @@
 
 use core::{fmt, str::FromStr};
 
-/// Why an exchange does not go on at some moment.
+/// Why an exchange makes no progress at some moment.
 ///
-/// A new cause is meant to stop the build where causes are told apart, so this is not
-/// `non_exhaustive`.
+/// Not `non_exhaustive`, so that a new cause breaks the build wherever causes are distinguished.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Cause {
-    /// TCP's connection set-up.
+    /// TCP connection setup.
     Handshake,
-    /// TLS's.
+    /// TLS handshake.
     TlsHandshake,
     /// The link is busy with the request.
     RequestUpload,
     /// The request has arrived, and nothing of the response is written.
     ServerThink,
-    /// All that is to be sent is on its way, and no link is busy with it.
+    /// All data to be sent is in flight, and no link is busy with it.
     Propagation,
-    /// A link is busy with the response, or it waits for its turn there.
+    /// A link is busy with the response, or it is queued there.
     Transmission,
-    /// The congestion window is closed until a delayed acknowledgement opens it.
+    /// The congestion window is full until a delayed acknowledgement opens it.
     ShortInitialSegment,
     /// A small segment is held until a delayed acknowledgement releases it.
     NagleDelayedAck,
-    /// A small segment is held for an acknowledgement that nobody delays.
+    /// A small segment is held for an acknowledgement that is not delayed.
     NagleRtt,
     /// A small segment is held until a timer releases it; no acknowledgement is awaited.
     CorkTimer,
-    /// The window allows no more than a silly little segment.
+    /// The window allows only a small segment (silly window syndrome).
     SillyWindow,
-    /// The congestion window is closed, in slow start.
+    /// The congestion window is full, in slow start.
     SlowStart,
-    /// The congestion window is closed, past slow start.
+    /// The congestion window is full, after slow start.
     CongestionWindow,
-    /// The congestion window is closed, because it was cut after an idle time.
+    /// The congestion window is full, because it was cut after an idle period.
     IdleRestart,
     /// The sender spreads its segments over time.
     Pacing,
     /// Lost segments are being repaired.
     LossRecovery,
-    /// Nothing but the retransmission timer can repair the loss.
+    /// Only the retransmission timer can repair the loss.
     RetransmissionTimeout,
     /// The receiver's window is closed.
     ReceiveWindow,
-    /// The sender's program has more to write, and no room for it in the send buffer.
+    /// The sender's application has more to write, and the send buffer is full.
     SendBuffer,
-    /// The sender's program has more to write, and HTTP/2's flow control forbids it.
+    /// The sender's application has more to write, and HTTP/2 flow control blocks it.
     H2FlowControl,
     /// The response waits behind an earlier one on its connection.
     HeadOfLine,
-    /// The sender's program has not written on, or the receiver's has not read.
+    /// The sender's application has not written, or the receiver's has not read.
     ApplicationLimited,
-    /// What was seen does not tell.
+    /// The observations do not determine the cause.
     Unknown,
 }
 
 impl Cause {
-    /// Every cause, in the order of an exchange's life.
+    /// Every cause, in the order of an exchange.
     pub const ALL: [Self; 23] = [
         Self::Handshake,
         Self::TlsHandshake,
@@ -84,7 +83,7 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// In a word: for reports, JSON and options.
+    /// The name in reports, JSON and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,14 +114,14 @@ impl Cause {
     }
 }
 
-/// Its [`name`](Cause::name).
+/// Formats the [`name`](Cause::name).
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// From its [`name`](Cause::name).
+/// Parses a [`name`](Cause::name).
 impl FromStr for Cause {
     type Err = UnknownCause;
 

@@ -1,20 +1,20 @@
-//! Who has to change something.
+//! Which end has to change something.
 
 use super::Cause;
 
-/// Who has to change something.
+/// The party that has to change something.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Party {
-    /// The client: its program or its TCP.
+    /// The client: its application or its TCP.
     Client,
-    /// The server: its program or its TCP.
+    /// The server: its application or its TCP.
     Server,
-    /// Nobody at the ends does anything that costs: it is distance, rate or loss.
+    /// Neither end causes a delay: it is distance, rate or loss.
     Path,
 }
 
 impl Party {
-    /// In a word.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Party {
     }
 }
 
-/// Which way the data goes that is waited for.
+/// The direction of the awaited data.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Direction {
     /// From the client: a request.
@@ -35,7 +35,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// In words.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Direction {
         }
     }
 
-    /// The way back.
+    /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -53,7 +53,7 @@ impl Direction {
         }
     }
 
-    /// Who sends.
+    /// The sending end.
     #[must_use]
     pub const fn sender(self) -> Party {
         match self {
@@ -62,7 +62,7 @@ impl Direction {
         }
     }
 
-    /// Who receives.
+    /// The receiving end.
     #[must_use]
     pub const fn receiver(self) -> Party {
         match self {
@@ -73,18 +73,19 @@ impl Direction {
 }
 
 impl Cause {
-    /// Whether this is what the path takes even if both ends do everything right: distance and rate.
+    /// Whether this is the delay of the path itself (distance and rate), which remains if both ends
+    /// are optimal.
     #[must_use]
     pub const fn is_path_delay(self) -> bool {
         matches!(self, Self::RequestUpload | Self::Propagation | Self::Transmission)
     }
 
-    /// Who has to change something so that this costs less, for data that goes in `direction`;
-    /// `None` if that is unknown.
+    /// The party that has to change something to reduce this, for data in `direction`; `None` if
+    /// unknown.
     ///
-    /// A small segment that Nagle holds needs both ends to become a stall; the sender can cure it for
-    /// all its peers, so it is the sender's. A connection that had to be opened is the path's: only
-    /// the connections before it tell who could have kept one.
+    /// A small segment held by Nagle becomes a stall only with both ends; it is attributed to the
+    /// sender, which can fix it for all its peers. Connection setup is attributed to the path: only
+    /// earlier connections show which end could have kept one open.
     #[must_use]
     pub const fn party(self, direction: Direction) -> Option<Party> {
         Some(match self {
@@ -97,7 +98,7 @@ impl Cause {
             | Self::LossRecovery
             | Self::RetransmissionTimeout => Party::Path,
             Self::ServerThink => Party::Server,
-            // Who sends requests before responses are there chooses to wait for all of them.
+            // A client that pipelines requests chooses to wait for all responses in order.
             Self::HeadOfLine => Party::Client,
             Self::ShortInitialSegment
             | Self::NagleDelayedAck
@@ -118,7 +119,7 @@ impl Cause {
 mod tests {
     use super::*;
 
-    /// A direction: its name in reports, who sends, who receives, and the way back.
+    /// A direction: its name in reports, sender, receiver, and the opposite direction.
     const WAYS: [(Direction, &str, Party, Party, Direction); 2] = [
         (Direction::ToServer, "to-server", Party::Client, Party::Server, Direction::ToClient),
         (Direction::ToClient, "to-client", Party::Server, Party::Client, Direction::ToServer),

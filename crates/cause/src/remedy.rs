@@ -1,24 +1,23 @@
-//! What removes each: the setting of a server that we recognise, else the socket option or the way to
-//! write.
+//! The remedy of each cause and finding: the setting of a recognised server, else the socket option
+//! or the way to write.
 //!
-//! A remedy is marked as tested only where a test applies it and sees the finding disappear.
+//! A remedy is marked as tested only if a test applies it and the finding disappears.
 
 use crate::{Cause, Direction, FindingId, Party, Software};
 
-/// What whoever can change something should change.
+/// What the responsible party should change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Remedy {
-    /// In words, without a capital letter and without a full stop.
+    /// The remedy in words, without a capital letter and without a full stop.
     pub text: &'static str,
-    /// The test that applied it and saw the finding disappear.
+    /// The test that applies it and sees the finding disappear.
     pub tested: Option<&'static str>,
-    /// The server or language whose setting it is; `None` if it is general.
+    /// The server or language with this setting; `None` if it is general.
     pub software: Option<Software>,
 }
 
 impl Cause {
-    /// What to change for data that goes in `direction`; `None` where nobody at the ends can change
-    /// anything.
+    /// What to change for data that goes in `direction`; `None` if neither end can change anything.
     ///
     /// ```
     /// use ackwise_cause::{Cause, Direction};
@@ -39,8 +38,8 @@ impl Cause {
 }
 
 impl FindingId {
-    /// What to change at a server that is `software`, if that is known; `None` where there is nothing
-    /// to remove.
+    /// What to change at a server that runs `software`, if known; `None` if there is nothing to
+    /// remove.
     #[must_use]
     pub fn remedy(self, software: Option<Software>) -> Option<Remedy> {
         let asked_for = [Some(Of::Finding(self)), self.cause().map(Of::Cause)];
@@ -50,7 +49,7 @@ impl FindingId {
         })
     }
 
-    /// Every remedy for it, those of recognised servers first.
+    /// Every remedy, those for recognised servers first.
     pub fn remedies(self) -> impl Iterator<Item = Remedy> {
         let mine = move |row: &&Row| {
             row.of == Of::Finding(self) || self.cause().is_some_and(|it| row.of == Of::Cause(it))
@@ -66,12 +65,12 @@ fn find(of: Of, by: By) -> Option<Remedy> {
 /// What a remedy removes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Of {
-    /// A finding, also where its cause has another remedy.
+    /// A finding, even if its cause has another remedy.
     Finding(FindingId),
     Cause(Cause),
 }
 
-/// Who applies it.
+/// The party that applies it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum By {
     Software(Software),
@@ -240,8 +239,8 @@ mod tests {
         assert_eq!(FindingId::Close.remedy(None), None, "a fact needs no remedy");
     }
 
-    /// Who has to act, for data to the server and to the client: the client, the server, either of
-    /// them, or nobody.
+    /// The party that has to act, for data to the server and to the client: the client, the server,
+    /// either, or none.
     #[rustfmt::skip]
     const BY: [(Cause, [Option<By>; 2]); 23] = [
         (Handshake,              [Some(Either), Some(Either)]),

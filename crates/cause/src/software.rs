@@ -1,6 +1,6 @@
-//! Servers, and the languages of servers, that have settings of their own.
+//! Servers, and server languages, with specific settings.
 
-/// A server, or the library of a language, that has a setting of its own.
+/// A server, or a language's library, with a specific setting.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Software {
@@ -18,7 +18,7 @@ pub enum Software {
     Node,
     /// Go's net/http.
     Go,
-    /// Tomcat, Jetty, Netty, and the JDK's own server.
+    /// Tomcat, Jetty, Netty, and the JDK's built-in server.
     Java,
     /// Python's http.server, gunicorn, uvicorn.
     Python,
@@ -27,7 +27,7 @@ pub enum Software {
 }
 
 impl Software {
-    /// From the product names of a `Server` field; `None` if none of them is known.
+    /// Recognises the product names of a `Server` field; `None` if none of them is known.
     ///
     /// ```
     /// use ackwise_cause::Software;
@@ -43,7 +43,7 @@ impl Software {
         row.map(|(_, software)| *software)
     }
 
-    /// How it calls itself.
+    /// The product's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Software {
     }
 }
 
-/// Product names in lower case; the first that is found counts (Tomcat calls itself Apache-Coyote).
+/// Product names in lower case; the first match counts (Tomcat sends Apache-Coyote).
 const PRODUCTS: &[(&str, Software)] = &[
     ("nginx", Software::Nginx),
     ("openresty", Software::Nginx),

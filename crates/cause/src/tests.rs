@@ -1,4 +1,4 @@
-//! The whole product of waits, delayed acknowledgements and phases, drawn as tables.
+//! The whole product of waits, delayed acknowledgements and phases, as tables.
 
 use core::time::Duration;
 
@@ -7,9 +7,9 @@ use ackwise_tcp::{AckWait, Instant, Wait};
 use super::*;
 use Cause::*;
 
-/// A message whose sender's program is done, while no link is busy with it and nothing of it is
-/// lost: by the sender's wait, the cause while data travels; when it has arrived and its
-/// acknowledgement is on the way; and when the acknowledgement is delayed.
+/// A message that is completely written, not lost, and with no link busy. By the sender's wait, the
+/// cause while data is in flight; when it has arrived and its acknowledgement is in flight; and
+/// when the acknowledgement is delayed.
 #[rustfmt::skip]
 const HELD: [(Wait, [Cause; 3]); 13] = [
     (Wait::Application,                         [Propagation,           ApplicationLimited,    ApplicationLimited]),
@@ -46,7 +46,7 @@ const PHASES: [Phase; 7] = [
     Phase::HeadOfLine,
 ];
 
-/// A response whose program is done.
+/// A response that is completely written.
 const RESPONSE: Moment = Moment {
     phase: Phase::Response,
     wait: Wait::Application,
@@ -57,7 +57,7 @@ const RESPONSE: Moment = Moment {
     paced: false,
 };
 
-/// What a phase makes of a cause that the sender's wait gives in the response.
+/// The cause in `phase` for the cause that the sender's wait gives in the response.
 fn in_phase(phase: Phase, of_response: Cause) -> Cause {
     match (phase, of_response) {
         (Phase::Handshake, LossRecovery | RetransmissionTimeout) => of_response,
@@ -155,7 +155,7 @@ fn pacing_is_blamed_only_when_the_link_would_have_been_free() {
 
 #[test]
 fn the_tables_have_every_wait() {
-    /// A new wait stops the build here; then the table wants a row for it.
+    /// A new wait breaks the build here; the table then needs a row for it.
     const fn row(wait: Wait) -> usize {
         match wait {
             Wait::Application => 0,

@@ -1,4 +1,5 @@
-//! `docs/stalls.md` is written from the vocabulary: `ACKWISE_UPDATE=1 cargo test -p ackwise-cause`.
+//! `docs/stalls.md` is generated from the vocabulary: `ACKWISE_UPDATE=1 cargo test -p
+//! ackwise-cause`.
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
 

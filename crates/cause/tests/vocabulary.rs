@@ -1,12 +1,12 @@
-//! The names are spelled in this crate and nowhere else in the code of the workspace.
+//! The names are spelled in this crate and nowhere else in the workspace's code.
 
 use std::{fs, path::Path};
 
 use ackwise_cause::{Cause, FindingId};
 
-/// Other vocabularies that have a word in common with ours.
+/// Other vocabularies that share a word with this one.
 const OTHER_VOCABULARIES: &[(&str, &str)] = &[
-    // The waits of one endpoint, from which causes are made.
+    // The waits of one endpoint, from which causes are derived.
     ("tcp/src/notation/names.rs", ""),
     // The option of the `Connection` field (RFC 9110, section 7.6.1).
     ("http/src/persistence.rs", "keep-alive"),
@@ -17,7 +17,7 @@ const OTHER_VOCABULARIES: &[(&str, &str)] = &[
 fn no_name_is_spelled_anywhere_else() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let names = Cause::ALL.map(Cause::name).into_iter().chain(FindingId::ALL.map(FindingId::name));
-    // A name of one word is also a word of other things.
+    // A one-word name is also an ordinary word.
     let names: Vec<_> = names.filter(|name| name.contains('-')).collect();
     assert!(names.len() > 20, "{names:?}");
     let mut complaints = Vec::new();
@@ -41,7 +41,7 @@ fn no_name_is_spelled_anywhere_else() {
     assert!(complaints.is_empty(), "use ackwise_cause:\n  {}", complaints.join("\n  "));
 }
 
-/// The source files of all crates but this one, tests and samples apart.
+/// The source files of all other crates, without tests and samples.
 fn walk(folder: &Path, look: &mut dyn FnMut(&Path, &str)) {
     for entry in fs::read_dir(folder).expect("a folder of the workspace can be read") {
         let path = entry.expect("its entries too").path();

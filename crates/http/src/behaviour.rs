@@ -1,7 +1,6 @@
-//! How a server answers, as data: the simulator's server and the one on the kernel's sockets both
-//! run these.
+//! Server behaviour as data, shared by the simulated server and the server on kernel sockets.
 //!
-//! It says what the server *does*. What that costs is TCP's doing and is not written down here.
+//! It describes what the server *does*. The cost is computed by TCP and is not part of it.
 
 mod keep_alive;
 mod plan;
@@ -11,37 +10,37 @@ pub use plan::{Write, WritePlan, Writes};
 
 use core::{num::NonZeroU32, num::NonZeroUsize, time::Duration};
 
-/// Every choice a server has between reading a request and having answered it.
+/// Every choice of a server between reading a request and completing its response.
 ///
-/// A new field is meant to stop the build where a `Behaviour` is taken apart, so this is not
-/// `non_exhaustive`. Variations are one line: `Behaviour { nagle: Nagle::On, ..Behaviour::FIXED }`.
+/// Not `non_exhaustive`, so that a new field breaks the build wherever a `Behaviour` is
+/// destructured. Variations are one line: `Behaviour { nagle: Nagle::On, ..Behaviour::FIXED }`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Behaviour {
     /// Whether the head waits for the body.
     pub head_flush: HeadFlush,
-    /// How many bytes go into one write; `None` writes all there is at once.
+    /// Bytes per write; `None` writes all available data at once.
     pub write_size: Option<NonZeroUsize>,
     /// The Nagle algorithm (RFC 896) on the server's socket.
     pub nagle: Nagle,
-    /// What becomes of the last write.
+    /// How the last write is sent.
     pub tail: Tail,
-    /// Size of the send buffer in bytes (`SO_SNDBUF`); `None` leaves it to the kernel.
+    /// Size of the send buffer in bytes (`SO_SNDBUF`); `None` keeps the kernel's default.
     pub send_buffer: Option<NonZeroUsize>,
     /// Whether and how long connections persist.
     pub keep_alive: KeepAlivePolicy,
-    /// Time between a request and the first write of its answer.
+    /// Time between a request and the first write of its response.
     pub think: Duration,
-    /// Time between the head and the first write of the body, if they are written apart.
+    /// Time between the head and the first write of the body, if they are written separately.
     pub think_after_head: Duration,
     /// Time between two writes of the body.
     pub think_between_writes: Duration,
-    /// What happens to requests that arrive together.
+    /// How requests that arrive together are answered.
     pub pipelining: Pipelining,
-    /// Whether the answers to requests that arrive together share writes.
+    /// Whether responses to requests that arrive together share writes.
     pub gather: Gather,
-    /// What happens to a request that arrives in pieces.
+    /// How a request that arrives in several segments is read.
     pub request_pieces: RequestPieces,
-    /// What the server says.
+    /// What the server sends in response.
     pub answer: Answer,
 }
 
@@ -50,9 +49,9 @@ impl Behaviour {
     ///
     /// Section 2.1: "Apache sends its headers as a separate segment"; 2.2: it "writes data at the
     /// application-layer in 4KB chunks", with Nagle "enabled by default"; section 1: HTTP/1.0 with
-    /// `Connection: Keep-Alive`. Apache 1.1's manual has the idle time-out of 15 s. Its limit of 5
-    /// requests would cut measurements short; 100 is Apache 1.2's default. How long its machine
-    /// thought is not a choice of the server: experiments say that themselves.
+    /// `Connection: Keep-Alive`. The idle timeout of 15 s is from Apache 1.1's manual. Its limit of
+    /// 5 requests would cut measurements short; 100 is Apache 1.2's default. Think time depends on
+    /// the machine, so experiments set it.
     pub const PAPER_1996: Self = Self {
         head_flush: HeadFlush::Apart,
         write_size: NonZeroUsize::new(4096),
@@ -64,8 +63,9 @@ impl Behaviour {
         ..Self::FIXED
     };
 
-    /// Both fixes of the papers and what else HTTP/1.1 has taught since: one gathered write, Nagle
-    /// off. The idle time-out of 15 s is ours, the same as 1996 so that it is not what differs.
+    /// Both fixes from the papers: one gathered write over HTTP/1.1, Nagle off. The idle timeout of
+    /// 15 s is our choice: the same as in [`Behaviour::PAPER_1996`], so that it is not a difference
+    /// between the two.
     pub const FIXED: Self = Self {
         head_flush: HeadFlush::Joined,
         write_size: None,
@@ -101,7 +101,7 @@ impl Behaviour {
 pub enum HeadFlush {
     /// Head and body share writes.
     Joined,
-    /// The head is a write of its own.
+    /// The head is written separately.
     Apart,
 }
 
@@ -113,66 +113,67 @@ pub enum Nagle {
     Off,
 }
 
-/// What becomes of the last write of a response.
+/// How the last write of a response is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Tail {
-    /// It is sent like the others.
+    /// Like the others.
     Sent,
-    /// It is made under `TCP_CORK` (as with `MSG_MORE`), and the cork is forgotten: a short segment
-    /// waits for the kernel's timer, 200 ms on Linux, whatever is acknowledged.
+    /// Under `TCP_CORK` (as with `MSG_MORE`), which is never cleared: a short segment waits for the
+    /// kernel's timer, 200 ms on Linux, even when all data is acknowledged.
     Corked,
 }
 
-/// What happens to requests that arrive before the first is answered.
+/// How requests that arrive before the first is answered are handled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Pipelining {
     /// Answered in order: RFC 9112, section 9.3.2, "MUST send the corresponding responses in the
     /// same order that the requests were received".
     InOrder,
-    /// Only the first is answered; the others are lost with the buffer they were read into.
+    /// Only the first is answered; the others are discarded with the receive buffer.
     FirstOnly,
-    /// Answered last first.
+    /// Answered in reverse order.
     Reversed,
 }
 
-/// Whether the answers to requests that arrive together share writes.
+/// Whether responses to requests that arrive together share writes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Gather {
-    /// Each is written by itself, whatever else is to be answered.
+    /// Each response is written separately, even if others are pending.
     Each,
-    /// Several become one stream of writes, so that only its last segment is short, whatever TCP
-    /// holds back (Figure 4.6 of Gürkan's thesis). [`HeadFlush`] counts for a single one only.
+    /// Pending responses are written as one stream, so that only its last segment is short, whether
+    /// or not TCP holds small segments back (Figure 4.6 of Gürkan's thesis). [`HeadFlush`] applies
+    /// to a single response only.
     Pending,
 }
 
-/// What happens to a request that arrives in more than one segment.
+/// How a request that arrives in more than one segment is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RequestPieces {
-    /// The server reads on as soon as there is more.
+    /// The server reads again as soon as data arrives.
     Awaited,
-    /// The server looks again only after this long.
+    /// The server reads again only after this delay.
     LookedAtAfter(Duration),
 }
 
-/// What the server says; all but the first are for testing clients.
+/// What the server sends; all but the first are for testing clients.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// What was asked for.
+    /// The requested document.
     Document,
     /// Bytes that are not HTTP.
     Garbage,
-    /// A head without an end.
+    /// A head that never ends.
     EndlessHead,
-    /// A redirect to the same place.
+    /// A redirect to the same target.
     RedirectLoop,
-    /// Nothing: accepts, reads, and keeps quiet.
+    /// Nothing: the server accepts, reads and does not respond.
     Silence,
-    /// Nothing: accepts and closes.
+    /// Nothing: the server accepts and closes.
     Close,
 }
 
@@ -184,7 +185,7 @@ mod tests {
     fn the_server_of_1996_leaves_nagle_on_and_announces_how_long_it_keeps_connections() {
         let Behaviour { nagle, keep_alive, .. } = Behaviour::PAPER_1996;
         assert_eq!(nagle, Nagle::On, "enabled by default");
-        // Apache 1.1's idle time-out, and Apache 1.2's limit of requests.
+        // Apache 1.1's idle timeout and Apache 1.2's request limit.
         let (idle, max_requests) = (Duration::from_secs(15), NonZeroU32::new(100));
         assert_eq!(keep_alive, KeepAlivePolicy::Announced { idle, max_requests });
     }

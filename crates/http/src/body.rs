@@ -6,7 +6,7 @@ use crate::{
     cursor::Cursor,
 };
 
-/// Finds the end of a body of which not every byte can be seen, as in a capture with a snap length.
+/// Finds the end of a body of which some bytes are missing, as in a capture with a snap length.
 ///
 /// ```
 /// use ackwise_http::{BodyEnd, Framing};
@@ -23,17 +23,17 @@ use crate::{
 pub struct BodyEnd(BodyScanner);
 
 impl BodyEnd {
-    /// A body that is delimited by `framing`, at its first byte.
+    /// A body delimited by `framing`, at its first byte.
     #[must_use]
     pub const fn new(framing: Framing) -> Self {
         Self(BodyScanner::new(framing))
     }
 
-    /// Takes bytes of the body off the front of `input`; whether it has ended then.
+    /// Consumes bytes of the body from the front of `input`. Returns whether the body has ended.
     ///
     /// # Errors
     ///
-    /// If its chunks are broken; the end cannot be found any more.
+    /// If the chunk framing is malformed. The end of the body can no longer be found.
     pub fn advance(&mut self, input: &mut &[u8]) -> Result<bool, ChunkError> {
         let mut cursor = Cursor::new(input, 0);
         loop {
@@ -47,8 +47,8 @@ impl BodyEnd {
         }
     }
 
-    /// Does what [`advance`](Self::advance) does, and calls `report` with each run of bytes that is chunk
-    /// framing, what it is, and its offset in `input`. A run may be cut where `input` ends.
+    /// Like [`advance`](Self::advance), but also calls `report` for each run of chunk framing with
+    /// its kind, its offset in `input` and its bytes. A run may be split where `input` ends.
     ///
     /// ```
     /// use ackwise_http::{BodyEnd, ChunkSyntax, Framing};
@@ -68,7 +68,7 @@ impl BodyEnd {
     ///
     /// # Errors
     ///
-    /// If the chunks are broken: `input` then begins with the wrong byte.
+    /// If the chunk framing is malformed. `input` then begins at the offending byte.
     pub fn advance_reporting(
         &mut self,
         input: &mut &[u8],
@@ -92,9 +92,9 @@ impl BodyEnd {
         }
     }
 
-    /// Passes over `bytes` that were not seen; how many of them belong to the body.
+    /// Skips `bytes` that were not captured. Returns how many of them belong to the body.
     ///
-    /// `None` if they may hold what says where the body ends; it cannot be found any more then.
+    /// `None` if they may contain framing; the end of the body can no longer be found.
     pub fn skip(&mut self, bytes: u64) -> Option<u64> {
         match &mut self.0 {
             BodyScanner::Length { left } => {
@@ -107,8 +107,8 @@ impl BodyEnd {
         }
     }
 
-    /// Passes over the next `bytes`, seen or not, if all of them are content whatever they are and the
-    /// body goes on after them. Whether it did.
+    /// Skips the next `bytes`, captured or not, if all of them are certainly content and the body
+    /// continues after them. Returns whether it did.
     pub const fn pass(&mut self, bytes: u64) -> bool {
         match &mut self.0 {
             BodyScanner::Length { left } if bytes < *left => {
@@ -121,7 +121,7 @@ impl BodyEnd {
     }
 }
 
-/// What of the body is still to come.
+/// The rest of the body that is still expected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyScanner {
     Length { left: u64 },
@@ -129,7 +129,7 @@ pub(crate) enum BodyScanner {
     UntilClose,
 }
 
-/// What came of scanning a piece.
+/// Result of scanning a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BodyStep<'i> {
     /// Content, without the framing around it; never empty.
@@ -170,7 +170,7 @@ impl BodyScanner {
         Ok(if content.is_empty() { BodyStep::NeedsMore } else { BodyStep::Content(content) })
     }
 
-    /// What a connection that closed now has left unsaid; `None` if the body may end here.
+    /// What is still missing if the connection closes now; `None` if the body may end here.
     pub(crate) const fn missing(&self) -> Option<Missing> {
         match self {
             Self::Length { left: 0 } | Self::UntilClose => None,
@@ -180,17 +180,17 @@ impl BodyScanner {
     }
 }
 
-/// What was expected when a connection closed too early.
+/// What was still expected when a connection closed too early.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
     /// The rest of a head.
     #[error("the rest of the head")]
     Head,
-    /// Number of bytes still to come of a body with `Content-Length`.
+    /// The rest of a body with `Content-Length`.
     #[error("{bytes} more bytes of content")]
     Content {
-        /// How many.
+        /// Number of missing bytes.
         bytes: u64,
     },
     /// The chunk of size zero and the empty line after it.

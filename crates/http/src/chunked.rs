@@ -1,15 +1,15 @@
-//! The chunked transfer coding: RFC 9112, section 7.1. Trailer fields are passed over, not read.
+//! The chunked transfer coding (RFC 9112, section 7.1). Trailer fields are skipped, not parsed.
 //!
-//! Unlike a head, chunks are read strictly (CRLF and nothing else): a sender that is wrong here
-//! would have its body cut at another place by the next recipient.
+//! Unlike heads, chunks are parsed strictly (CRLF only): two recipients that are lenient in
+//! different ways would find different ends of the body.
 
 use crate::cursor::Cursor;
 
-/// Where in the chunked body the next byte stands.
+/// Parser state at the next byte of a chunked body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkScanner {
     state: State,
-    /// Bytes so far of this chunk's size and extensions, or of the trailer section.
+    /// Bytes so far of this chunk's size line, or of the trailer section.
     overhead: usize,
 }
 
@@ -21,9 +21,9 @@ enum State {
     SizeDigits(u64),
     /// After the size, before the end of its line.
     Extension(u64),
-    /// After the CR of the size's line.
+    /// After the CR of the size line.
     SizeLf(u64),
-    /// In the data; never zero.
+    /// In the data; the remaining size, never zero.
     Data(u64),
     DataCr,
     DataLf,
@@ -35,7 +35,7 @@ enum State {
     End,
 }
 
-/// What came of scanning a piece.
+/// Result of scanning a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ChunkStep<'i> {
     Data(&'i [u8]),
@@ -43,28 +43,28 @@ pub(crate) enum ChunkStep<'i> {
     NeedsMore,
 }
 
-/// What a byte of chunk framing is.
+/// The kind of a byte of chunk framing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ChunkSyntax {
-    /// A digit of a chunk's size.
+    /// A digit of the chunk size.
     Size,
-    /// Of a chunk's extensions, or white space before them.
+    /// A chunk extension, or white space before it.
     Extension,
-    /// Of a trailer field.
+    /// A trailer field.
     Trailer,
     /// The CR or LF of a line.
     LineEnd,
 }
 
-/// Why a chunked body cannot be read on.
+/// Why a chunked body is malformed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {
-    /// No hexadecimal number where a chunk begins, or one of more than 64 bits.
+    /// A chunk that does not begin with a hexadecimal number of at most 64 bits.
     #[error("expected a chunk size")]
     Size,
-    /// Something else where a CRLF must be: the size before it is probably wrong.
+    /// Something other than the expected CRLF: the preceding size is probably wrong.
     #[error("expected CRLF after {0}")]
     LineEnd(ChunkPart),
     /// More than [`CHUNK_OVERHEAD_LIMIT`] bytes of extension or trailer.
@@ -76,13 +76,13 @@ pub enum ChunkError {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkPart {
-    /// The size with its extensions.
+    /// The size and its extensions.
     #[error("chunk size")]
     Size,
     /// The data.
     #[error("chunk data")]
     Data,
-    /// The fields after the last chunk.
+    /// The trailer fields after the last chunk.
     #[error("trailer section")]
     Trailer,
 }
@@ -92,7 +92,7 @@ impl ChunkScanner {
         Self { state: State::Size, overhead: 0 }
     }
 
-    /// Reads up to the next data; on an error the cursor stands at the byte that is wrong.
+    /// Scans up to the next data. On an error the cursor is at the offending byte.
     pub(crate) fn advance<'i>(
         &mut self,
         cursor: &mut Cursor<'i>,
@@ -115,8 +115,8 @@ impl ChunkScanner {
         }
     }
 
-    /// Reads the next run of framing bytes that are the same; `None` if data, the end of the body or
-    /// of the input is next. On an error the cursor stands at the byte that is wrong.
+    /// Scans the next run of framing bytes of one kind; `None` if data, the end of the body or the
+    /// end of the input is next. On an error the cursor is at the offending byte.
     pub(crate) fn advance_framing<'i>(
         &mut self,
         cursor: &mut Cursor<'i>,
@@ -131,7 +131,7 @@ impl ChunkScanner {
             let before = *self;
             let state = match self.after(byte) {
                 Ok(state) => state,
-                // What is right before it is a run of its own.
+                // The valid bytes before the error are a separate run.
                 Err(error) if run.is_none() => return Err(error),
                 Err(_) => {
                     *self = before;
@@ -155,7 +155,7 @@ impl ChunkScanner {
         Ok(run.map(|syntax| (syntax, &bytes[..length])))
     }
 
-    /// Passes over unseen bytes; `false` if some of them are framing.
+    /// Skips missing bytes; `false` if some of them are framing.
     pub(crate) fn skip(&mut self, bytes: u64) -> bool {
         match self.state {
             _ if bytes == 0 => true,
@@ -167,7 +167,7 @@ impl ChunkScanner {
         }
     }
 
-    /// The state after a byte of framing.
+    /// The state after a framing byte.
     fn after(&mut self, byte: u8) -> Result<State, ChunkError> {
         Ok(match (self.state, byte) {
             (State::Size, _) => {
@@ -177,7 +177,7 @@ impl ChunkScanner {
             (State::SizeDigits(size) | State::Extension(size), b'\r') => State::SizeLf(size),
             (State::SizeDigits(size), b';' | b' ' | b'\t') => State::Extension(size),
             (State::SizeDigits(size), _) => {
-                self.count(ChunkPart::Size)?; // Zeros without end never overflow.
+                self.count(ChunkPart::Size)?; // Endless leading zeros never overflow.
                 let digit = hex(byte).ok_or(ChunkError::Size)?;
                 State::SizeDigits(append_digit(size, digit).ok_or(ChunkError::Size)?)
             }
@@ -229,8 +229,8 @@ fn append_digit(size: u64, digit: u64) -> Option<u64> {
     size.checked_mul(16).map(|size| size + digit)
 }
 
-/// Most bytes of one chunk's size line, or of a trailer section. Nothing that we read needs many;
-/// without a bound they are a body that never delivers anything.
+/// Limit on the bytes of one chunk's size line, or of a trailer section (our choice: far more than
+/// any known sender needs). Without a limit a body of endless framing would never deliver data.
 pub const CHUNK_OVERHEAD_LIMIT: usize = 8 * 1024;
 
 #[cfg(test)]

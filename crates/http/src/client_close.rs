@@ -1,7 +1,7 @@
-//! CLIENT_CLOSE: a request without a reply, by which a client ends a series of requests and says that it
-//! closes the connection itself, so that TIME-WAIT is at its end (Faber, Touch, Yue 1997).
+//! CLIENT_CLOSE: a request without a response. With it a client ends a series of requests and
+//! closes the connection first, so that the client holds TIME-WAIT (Faber, Touch, Yue 1997).
 //!
-//! The draft gives no format. Ours is a request line with the asterisk, `Host` and nothing else:
+//! The draft gives no format. Our choice is a request line with the asterisk form, and `Host`:
 //!
 //! ```
 //! let request = ackwise_http::client_close::encode("localhost")?;
@@ -9,14 +9,13 @@
 //! # Ok::<(), ackwise_http::EncodeError>(())
 //! ```
 //!
-//! The client sends it when [`ClientSide::may_close`] says so, and closes at once. A server that knows
-//! it ([`RequestParser::with_client_close`](crate::RequestParser::with_client_close)) closes without a
-//! reply. To any other it is a method that it does not implement, which it answers by a 501 that
-//! nobody reads.
+//! The client sends it when [`ClientSide::may_close`] allows it, and closes immediately. A server
+//! that supports it ([`RequestParser::with_client_close`](crate::RequestParser::with_client_close))
+//! closes without a response. Any other server answers 501, which is not read.
 //!
-//! It is for the next hop alone, as the connection is: see [`Request::is_client_close`].
+//! It is hop-by-hop, as the connection is: see [`Request::is_client_close`].
 //!
-//! Not here: sockets, and how long a client drains what a server answers all the same (`serve`).
+//! Not here: sockets, and how long a client drains a response that arrives anyway (`serve`).
 
 use alloc::vec::Vec;
 
@@ -24,16 +23,16 @@ use crate::{
     CloseReason, EncodeError, Method, Persistence, Request, RequestBuilder, request::ASTERISK,
 };
 
-/// The request, for the server at `host` (with the port, if it is not the default).
+/// Encodes the request for the server at `host` (with the port, if it is not the default).
 ///
 /// # Errors
 ///
-/// If `host` cannot stand in a head.
+/// If `host` contains bytes that are not allowed in a head.
 pub fn encode(host: &str) -> Result<Vec<u8>, EncodeError> {
     RequestBuilder::new(Method::ClientClose, host, ASTERISK).encode()
 }
 
-/// What a client knows about one of its connections.
+/// A client's view of one of its connections.
 ///
 /// ```
 /// use ackwise_http::{Persistence, client_close::{ClientSide, MayNotClose}};
@@ -45,30 +44,30 @@ pub fn encode(host: &str) -> Result<Vec<u8>, EncodeError> {
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientSide {
-    /// Requests that were sent, pipelined ones included; the last one perhaps not to its end.
+    /// Requests sent, pipelined ones included. The last may be incomplete.
     pub sent: u64,
-    /// Those whose final response has arrived to its last byte.
+    /// Requests whose final response is complete.
     pub answered: u64,
-    /// The last request has not left completely.
+    /// Whether the last request is incomplete.
     pub sending: bool,
-    /// What the last response said of the connection.
+    /// Persistence as of the last response.
     pub last: Option<Persistence>,
-    /// The server has closed its half.
+    /// Whether the server has closed its half.
     pub server_closed: bool,
 }
 
 impl ClientSide {
-    /// Nothing has happened yet.
+    /// A connection without requests.
     pub const NEW: Self =
         Self { sent: 0, answered: 0, sending: false, last: None, server_closed: false };
 
-    /// Whether a CLIENT_CLOSE may be sent now, and the connection closed.
+    /// Whether a CLIENT_CLOSE may be sent, and the connection closed, now.
     ///
     /// The draft: clients send it "to the server after the end of the last response".
     ///
     /// # Errors
     ///
-    /// Why not. Each of them is a matter of waiting, or of a connection that ends in another way.
+    /// If it may not. In each case the client waits, or the connection ends in another way.
     pub const fn may_close(&self) -> Result<(), MayNotClose> {
         if self.server_closed {
             return Err(MayNotClose::ServerClosed);
@@ -92,26 +91,27 @@ impl ClientSide {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum MayNotClose {
-    /// It "terminates a series of requests": there was none. A plain close says as much.
+    /// There was no response: it "terminates a series of requests", and a plain close does the same
+    /// here.
     NoResponseYet,
-    /// The bytes would become a part of the request that is being sent.
+    /// Its bytes would become part of the request that is being sent.
     WithinRequest,
-    /// So many requests wait for their responses, or for the rest of it.
+    /// This many responses are outstanding or incomplete.
     ResponsesOutstanding(u64),
-    /// The server closes after its last response; after one that only the close ends, that is how the
-    /// client has learnt of its end.
+    /// The server closes after its last response, or has delimited that response by closing.
     ServerWillClose(CloseReason),
-    /// The server has closed, so TIME-WAIT is its own already.
+    /// The server has closed, so it already holds TIME-WAIT.
     ServerClosed,
 }
 
 impl Request {
-    /// Whether the client that is connected here closes this connection: then the server closes its end,
-    /// too, without a reply, and has no error to count.
+    /// Whether the directly connected client closes this connection. The server then closes its end
+    /// without a response, and counts no error.
     ///
-    /// A CLIENT_CLOSE that has come through a proxy is none: it was meant for the proxy, whose connection
-    /// to us serves strangers, too. RFC 9110, section 7.6.3: "A proxy MUST send an appropriate Via header
-    /// field […] in each message that it forwards". The answer to it is a 501, and the connection stays.
+    /// `false` for a CLIENT_CLOSE forwarded by a proxy: it was meant for the proxy, whose
+    /// connection to the server is shared with other clients. RFC 9110, section 7.6.3: "A proxy
+    /// MUST send an appropriate Via header field […] in each message that it forwards". The
+    /// response is a 501, and the connection stays open.
     #[must_use]
     pub fn is_client_close(&self) -> bool {
         self.method == Method::ClientClose && self.fields.first("Via").is_none()
@@ -119,8 +119,8 @@ impl Request {
 }
 
 impl Method {
-    /// Whether the method is about the connection it comes on: a proxy does what it says, or refuses it,
-    /// and never passes it on.
+    /// Whether the method applies to the connection it arrives on: a proxy acts on it or rejects
+    /// it, and never forwards it.
     #[must_use]
     pub const fn is_hop_by_hop(self) -> bool {
         matches!(self, Self::ClientClose)
@@ -147,7 +147,7 @@ mod tests {
             (state(2, 1, persists),                          Err(ResponsesOutstanding(1))),
             (state(5, 2, persists),                          Err(ResponsesOutstanding(3))),
             (sending(state(1, 0, None)),                     Err(WithinRequest)),
-            (sending(state(2, 2, persists)),                 Err(WithinRequest)), // An early answer.
+            (sending(state(2, 2, persists)),                 Err(WithinRequest)), // Early response.
             (state(1, 1, Some(Closes(UntilClose))),          Err(ServerWillClose(UntilClose))),
             (state(1, 1, Some(Closes(CloseOption))),         Err(ServerWillClose(CloseOption))),
             (state(1, 1, Some(Closes(Http10Only))),          Err(ServerWillClose(Http10Only))),

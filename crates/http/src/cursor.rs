@@ -1,9 +1,9 @@
 //! A reading position in a stream that arrives in pieces.
 
-/// The unread rest of one piece, and where in the stream it begins.
+/// The unread rest of one piece, and its offset in the stream.
 ///
-/// Scanners read through this instead of a slice, so that an error knows its offset without a sum
-/// in every scanner.
+/// Scanners read through a cursor instead of a slice, so that an error has its stream offset
+/// without arithmetic in every scanner.
 pub(crate) struct Cursor<'i> {
     rest: &'i [u8],
     at: u64,
@@ -14,7 +14,7 @@ impl<'i> Cursor<'i> {
         Self { rest, at }
     }
 
-    /// Offset in the stream of the next byte.
+    /// Offset of the next byte in the stream.
     pub(crate) const fn at(&self) -> u64 {
         self.at
     }
@@ -31,7 +31,7 @@ impl<'i> Cursor<'i> {
         self.take(1);
     }
 
-    /// At most `limit` of the bytes at hand.
+    /// Takes at most `limit` of the available bytes.
     pub(crate) fn take(&mut self, limit: u64) -> &'i [u8] {
         let length = usize::try_from(limit).map_or(self.rest.len(), |n| n.min(self.rest.len()));
         let (taken, rest) = self.rest.split_at(length);

@@ -1,12 +1,13 @@
-//! Writes heads. Refuses what would end a line early: a caller's string is not a caller's header.
+//! Writes heads. Rejects values that would end a line early, so that a caller cannot inject a
+//! header field.
 
 use alloc::{string::String, vec::Vec};
 
-/// Why a message could not be written. The caller is at fault.
+/// Why a message could not be encoded. The caller is at fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// A request target that is empty, or has spaces, controls or bytes outside ASCII.
+    /// A request target that is empty, or contains spaces, controls or non-ASCII bytes.
     #[error("request target {0:?} is not visible ASCII")]
     Target(String),
     /// A field name that is not a token (RFC 9110, section 5.6.2).
@@ -22,7 +23,7 @@ pub enum EncodeError {
     },
 }
 
-/// Appends `name: value` and its line end.
+/// Appends `name: value` and the line end.
 pub(crate) fn field(head: &mut Vec<u8>, name: &str, value: &str) -> Result<(), EncodeError> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(EncodeError::FieldName(name.into()));

@@ -1,16 +1,16 @@
-//! The header fields of one message: looked up by name, never interpreted here.
+//! The header fields of one message: lookup by name, without interpretation.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, ops::Range};
 
-/// Header fields as they came off the wire, in order.
+/// Header fields as received, in order.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Fields {
     head: Box<[u8]>,
     lines: Vec<Line>,
 }
 
-/// Where in the head a field's name and value stand.
+/// Ranges of a field's name and value in the head.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Line {
     name: Range<usize>,
@@ -18,11 +18,11 @@ struct Line {
 }
 
 impl Fields {
-    /// Remembers where `parsed`, which borrows from `head`, stands in it.
+    /// Records the positions of `parsed`, which borrows from `head`.
     ///
     /// # Panics
     ///
-    /// If it does not.
+    /// If `parsed` does not borrow from `head`.
     #[must_use]
     pub fn locate(head: &[u8], parsed: &[httparse::Header<'_>]) -> Self {
         let lines = parsed
@@ -61,7 +61,7 @@ impl Fields {
         core::str::from_utf8(self.first(name)?).ok()
     }
 
-    /// The elements of the comma-separated list that all fields called `name` form together.
+    /// The elements of the comma-separated list formed by all fields called `name`.
     ///
     /// RFC 9110, section 5.6.1.2: "a recipient MUST parse and ignore a reasonable number of empty
     /// list elements".
@@ -82,7 +82,7 @@ impl fmt::Debug for Fields {
 
 fn range_in(whole: &[u8], part: &[u8]) -> Range<usize> {
     if part.is_empty() {
-        return 0..0; // An empty value may be a constant of the parser's and stand nowhere.
+        return 0..0; // An empty value may be a constant of the parser, outside `head`.
     }
     let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     assert!(start < whole.len() && part.len() <= whole.len() - start, "a field of another head");

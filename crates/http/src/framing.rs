@@ -1,4 +1,4 @@
-//! How a message body is delimited: RFC 9112, section 6.3, as one function for each direction.
+//! How a message body is delimited (RFC 9112, section 6.3), as one function for each direction.
 
 use crate::{Fields, Method, Version};
 
@@ -6,44 +6,45 @@ use crate::{Fields, Method, Version};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Framing {
-    /// With the head: there is none, whatever the fields say.
+    /// With the head: no body, whatever the fields contain.
     None,
     /// After this number of bytes.
     Length(u64),
     /// With a chunk of size zero and its trailer section.
     Chunked,
-    /// With the connection.
+    /// When the connection closes.
     UntilClose,
 }
 
-/// Why the fields of a head do not say where its body ends.
+/// Why the fields of a head do not determine the end of the body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FramingError {
     /// A `Content-Length` that is not a number of at most 64 bits.
     #[error("Content-Length is not a number of bytes")]
     ContentLength,
-    /// Two lengths that differ.
+    /// Two different lengths.
     #[error("Content-Length says both {first} and {second} bytes")]
     ConflictingLengths {
-        /// The one that came first.
+        /// The first value.
         first: u64,
-        /// The first that differs from it.
+        /// The first value that differs from it.
         second: u64,
     },
-    /// A request with both lengths, or one encoded but not chunked last: an attempt to smuggle.
+    /// A request with both lengths, or one whose last coding is not chunked: possible request
+    /// smuggling.
     #[error("Transfer-Encoding leaves the end of the request in doubt")]
     TransferEncoding,
 }
 
-/// The framing of a response with `status` to a request made with `method`.
+/// The framing of a response with `status` to a request with `method`.
 ///
 /// # Errors
 ///
 /// If the lengths are malformed or conflict (RFC 9112, section 6.3, rule 5).
 pub fn of_response(method: Method, status: u16, fields: &Fields) -> Result<Framing, FramingError> {
     match (method, status) {
-        // Rule 2, and 101: what follows is not HTTP and lasts as long as the connection.
+        // Rule 2, and 101: the bytes that follow are not HTTP and last until the close.
         (Method::Connect, 200..=299) | (_, 101) => return Ok(Framing::UntilClose),
         // Rule 1.
         (Method::Head, _) | (_, 100..=199 | 204 | 304) => return Ok(Framing::None),
@@ -61,8 +62,8 @@ pub fn of_response(method: Method, status: u16, fields: &Fields) -> Result<Frami
 ///
 /// # Errors
 ///
-/// As [`of_response`]; and where a response would be read leniently, because a server that guesses
-/// where a request ends can be made to read the body as a second request.
+/// As for [`of_response`], and where a response would be parsed leniently: a server that guesses
+/// the end of a request can be made to parse its body as a second request.
 pub fn of_request(version: Version, fields: &Fields) -> Result<Framing, FramingError> {
     match (Coding::of(fields), content_length(fields)?) {
         (Coding::None, Some(n)) => Ok(Framing::Length(n)),
@@ -72,18 +73,18 @@ pub fn of_request(version: Version, fields: &Fields) -> Result<Framing, FramingE
     }
 }
 
-/// Whether a peer may have meant another end of the body than we read.
+/// Whether a peer may have intended another end of the body.
 ///
 /// RFC 9112, section 6.1: "A server or client that receives an HTTP/1.0 message containing a
 /// Transfer-Encoding header field MUST treat the message as if the framing is faulty, even if a
 /// Content-Length is present, and close the connection after processing the message." The same
-/// section lets a message with both lengths through on the same terms.
+/// section allows a message with both lengths under the same condition.
 pub(crate) fn is_faulty(version: Version, fields: &Fields) -> bool {
     fields.first(TRANSFER_ENCODING).is_some()
         && (version == Version::Http10 || fields.first(CONTENT_LENGTH).is_some())
 }
 
-/// The `Content-Length`, if there is one. Repetitions of one value count as one (rule 5).
+/// The `Content-Length`, if present. Repetitions of one value count once (rule 5).
 pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
     let mut length = None;
     for value in fields.all(CONTENT_LENGTH).flat_map(|value| value.split(|&byte| byte == b',')) {
@@ -96,13 +97,13 @@ pub(crate) fn content_length(fields: &Fields) -> Result<Option<u64>, FramingErro
     Ok(length)
 }
 
-/// `1*DIGIT`: without the sign that `str::parse` would take.
+/// `1*DIGIT`, without the sign that `str::parse` accepts.
 fn bytes(digits: &[u8]) -> Option<u64> {
     digits.iter().all(u8::is_ascii_digit).then_some(())?;
     core::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// What the transfer codings say about the end of the body.
+/// How the transfer codings delimit the body.
 enum Coding {
     None,
     ChunkedLast,

@@ -1,13 +1,13 @@
 //! Finds the end of a head that arrives in pieces.
 //!
-//! `httparse` starts again at every call, so a peer that sends a large head byte by byte would cost
-//! the square of its size. This looks at each byte once and calls the parser once.
+//! `httparse` restarts at every call, so parsing a large head that arrives byte by byte takes
+//! quadratic time. This scanner examines each byte once and calls the parser once.
 
 use alloc::vec::Vec;
 
 use crate::cursor::Cursor;
 
-/// Collects one head, up to and with the empty line that ends it.
+/// Collects one head, including the empty line that ends it.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadScanner {
     bytes: Vec<u8>,
@@ -15,28 +15,28 @@ pub(crate) struct HeadScanner {
     line: Line,
 }
 
-/// How far the line that may be the empty one has come.
+/// State of the current line, which may be the empty one.
 ///
 /// A lone LF counts as the end of a line, RFC 9112, section 2.2: "a recipient MAY recognize a
 /// single LF as a line terminator and ignore any preceding CR".
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Line {
-    /// It has content, or it is the first.
+    /// It has content, or it is the first line.
     Filled,
-    /// Nothing yet.
+    /// No bytes yet.
     Start,
     /// A CR.
     Cr,
 }
 
-/// What came of scanning a piece.
+/// Result of scanning a piece.
 #[derive(Debug)]
 pub(crate) enum HeadStep {
     /// The whole head.
     Whole(Vec<u8>),
-    /// The piece is used up.
+    /// The piece is consumed.
     NeedsMore,
-    /// `limit` bytes and no empty line.
+    /// `limit` bytes without an empty line.
     TooLarge,
 }
 
@@ -76,10 +76,10 @@ impl HeadScanner {
     }
 }
 
-/// Where in `head` the first line begins that makes `is_malformed` true of the bytes up to its end.
+/// Offset in `head` of the first line for which `is_malformed` holds on the bytes up to its end.
 ///
-/// The parser says what is wrong but not where. What it refuses of a prefix it refuses of every
-/// longer one, so the line is found by bisection.
+/// The parser reports an error without its position. Bisection finds the line, because a malformed
+/// prefix stays malformed when it is extended.
 pub(crate) fn malformed_line(head: &[u8], is_malformed: impl Fn(&[u8]) -> bool) -> usize {
     let line_ends: Vec<usize> =
         head.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
@@ -89,5 +89,5 @@ pub(crate) fn malformed_line(head: &[u8], is_malformed: impl Fn(&[u8]) -> bool) 
     }
 }
 
-/// More fields than any server that answers sensibly sends; nginx and Apache accept 100.
+/// Limit on the number of fields (our choice: nginx and Apache accept 100).
 pub const FIELD_LIMIT: usize = 256;

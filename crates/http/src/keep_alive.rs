@@ -1,23 +1,23 @@
-//! The `Keep-Alive` field of HTTP/1.0's persistent connections.
+//! The `Keep-Alive` field of HTTP/1.0 persistent connections.
 
 use core::{fmt, time::Duration};
 
 use crate::Fields;
 
-/// What a server says about an idle persistent connection.
+/// What a server announces about an idle persistent connection.
 ///
-/// Never standardised after RFC 2068, section 19.7.1.1, and sent by Apache to this day. It is an
-/// announcement, not a promise: `check` compares it with what is seen.
+/// Not standardised after RFC 2068, section 19.7.1.1, but still sent by Apache. The announcement is
+/// not binding: `check` compares it with the observed behaviour.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct KeepAlive {
-    /// How long the connection stays open unused; whole seconds on the wire.
+    /// How long an idle connection stays open; whole seconds on the wire.
     pub timeout: Option<Duration>,
     /// How many more requests the connection takes after this one.
     pub max: Option<u32>,
 }
 
 impl KeepAlive {
-    /// Reads `Keep-Alive: timeout=5, max=100`; parameters unknown or malformed are skipped.
+    /// Parses `Keep-Alive: timeout=5, max=100`. Unknown or malformed parameters are skipped.
     ///
     /// `None` if the message has no such field.
     #[must_use]
@@ -37,7 +37,7 @@ impl KeepAlive {
     }
 }
 
-/// As it stands on the wire.
+/// Formats the field value as sent.
 impl fmt::Display for KeepAlive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.timeout, self.max) {

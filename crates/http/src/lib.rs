@@ -2,22 +2,22 @@
 //!
 //! ## Modules
 //!
-//! | module | its one idea |
+//! | module | purpose |
 //! | --- | --- |
 //! | [`request`] | build a request; parse requests as a server |
-//! | [`response`] | build a head; parse responses and say at which byte of the stream each thing is |
+//! | [`response`] | build a head; parse responses and report stream offsets |
 //! | [`framing`] | where a body ends (RFC 9112, section 6.3) |
 //! | [`persistence`] | whether the connection outlives a response (RFC 9112, section 9.3) |
 //! | [`behaviour`] | how a server writes its responses, as data, and the plan of its writes |
 //! | [`range`] | one range of bytes |
-//! | [`client_close`] | the request by which a client says that it closes, and when it may |
-//! | [`workload`] | how long, how large, how many: distributions as data |
-//! | [`page`] | how the files of a page travel, as data, and the plan of its requests |
+//! | [`client_close`] | the request by which a client announces its close, and when it is allowed |
+//! | [`workload`] | distributions of durations, sizes and counts, as data |
+//! | [`page`] | how the files of a page are transferred, as data, and the plan of its requests |
 //!
-//! Everything that comes off the wire may be hostile: parsers take bytes in pieces of any size, have
-//! named limits, and answer with an error that says what, where and what was expected.
+//! All input from the network may be hostile: parsers take bytes in pieces of any size, have named
+//! limits, and return an error with the fault, its offset and the expected input.
 //!
-//! Not here: sockets (`serve`), content codings, HTTP/2, and anything that reads a clock.
+//! Not here: sockets (`serve`), content codings, HTTP/2 and clocks.
 
 #![no_std]
 

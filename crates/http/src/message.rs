@@ -1,13 +1,13 @@
-//! The words of a start line: version, method, reason phrase. Nothing here looks at fields.
+//! The elements of a start line: version, method, reason phrase. Fields are not examined here.
 
 use core::fmt;
 
 /// The protocol version of a message.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Version {
-    /// HTTP/1.0 (RFC 1945): closes after a response unless both ends say `keep-alive`.
+    /// HTTP/1.0 (RFC 1945): closes after a response unless both ends send `keep-alive`.
     Http10,
-    /// HTTP/1.1 (RFC 9112): persists unless one end says `close`.
+    /// HTTP/1.1 (RFC 9112): persists unless one end sends `close`.
     Http11,
 }
 
@@ -26,7 +26,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a [`RequestErrorKind::Method`].
+/// A request method of RFC 9110, section 9, or CLIENT_CLOSE. Any other is a
+/// [`RequestErrorKind::Method`].
 ///
 /// [`RequestErrorKind::Method`]: crate::RequestErrorKind::Method
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,7 +42,8 @@ pub enum Method {
     Connect,
     Options,
     Trace,
-    /// Not of RFC 9110: see [`client_close`](crate::client_close). Parsers know it if they are told.
+    /// Not of RFC 9110: see [`client_close`](crate::client_close). Parsers accept it only if
+    /// enabled.
     ClientClose,
 }
 
@@ -58,7 +60,7 @@ impl Method {
         Self::Trace,
     ];
 
-    /// The method as it stands in a request line.
+    /// The method's token in a request line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,14 +76,15 @@ impl Method {
         }
     }
 
-    /// The method of that name; methods are case-sensitive (RFC 9110, section 9.1).
+    /// The method named `token`; methods are case-sensitive (RFC 9110, section 9.1).
     pub(crate) fn from_token(token: &str) -> Option<Self> {
         let mut known = Self::ALL.into_iter().chain([Self::ClientClose]);
         known.find(|method| method.as_str() == token)
     }
 }
 
-/// The reason phrase RFC 9110 suggests for `status`; empty for a status this crate never sends.
+/// The reason phrase that RFC 9110 suggests for `status`; empty for a status this crate never
+/// sends.
 #[must_use]
 pub const fn reason_phrase(status: u16) -> &'static str {
     match status {

@@ -1,4 +1,4 @@
-//! Heads of an exact size: for captures of simulated runs, where only the size was ever there.
+//! Heads of an exact size, for captures of simulated runs, in which only the size is known.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -6,7 +6,7 @@ use crate::{ConnectionOption, EncodeError, RequestBuilder, ResponseBuilder, Vers
 
 /// The head of a GET of `target` that is exactly `size` bytes long.
 ///
-/// `None` if `size` is too small, or if `target` cannot stand in a head.
+/// `None` if `size` is too small, or if `target` is not allowed in a head.
 ///
 /// ```
 /// let head = ackwise_http::padded_request_head("/", 210).expect("there is room for a `/`");
@@ -25,14 +25,14 @@ pub fn padded_request_head(target: &str, size: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// The head of a response with `body` bytes of content that is exactly `size` bytes long; it says
-/// whether the connection persists.
+/// The head of a response with `body` bytes of content that is exactly `size` bytes long, with the
+/// `Connection` field that `persists` requires.
 ///
 /// `None` if `size` is too small.
 #[must_use]
 pub fn padded_response_head(body: u64, size: usize, persists: bool) -> Option<Vec<u8>> {
     padded(size, |few, field| {
-        // Leading zeros are digits like others: RFC 9110, section 8.6, "Content-Length = 1*DIGIT".
+        // Leading zeros are valid: RFC 9110, section 8.6, "Content-Length = 1*DIGIT".
         let length = format!("{}{body}", "0".repeat(few));
         let head = ResponseBuilder::new(Version::Http11, 200).field("Content-Length", length);
         let head = match persists {
@@ -46,8 +46,8 @@ pub fn padded_response_head(body: u64, size: usize, persists: bool) -> Option<Ve
     })
 }
 
-/// Finds what makes a head `size` bytes long. A padding field with its name takes a few bytes at
-/// least; fewer go where `head` can put any number.
+/// Finds the padding that makes a head `size` bytes long. A padding field takes a few bytes at
+/// least; a smaller gap is filled by the part of `head` whose length is arbitrary.
 fn padded(
     size: usize,
     head: impl Fn(usize, Option<String>) -> Result<Vec<u8>, EncodeError>,

@@ -1,7 +1,8 @@
-//! How the files of a page travel: plans as data, and the state machine that carries one out.
+//! How the files of a page are transferred: plans as data, and the state machine that executes a
+//! plan.
 //!
-//! It has no sockets and no clock. A driver polls a [`PageFetch`] for the next [`Step`], pauses as the
-//! step says, carries it out, and tells of responses and closes:
+//! It has no sockets and no clock. A driver polls a [`PageFetch`] for the next [`Step`], applies
+//! its pause, executes it, and passes in responses and closes:
 //!
 //! ```
 //! use ackwise_http::page::{Connections, Page, PageFetch, Pause, Step, Transfer};
@@ -31,41 +32,42 @@ pub use step::{Pause, Step};
 use alloc::vec::Vec;
 use core::num::{NonZeroU16, NonZeroU32};
 
-/// A page: one primary document and the files that it names. All lengths in bytes.
+/// A page: one primary document and its inline files. All lengths are in bytes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Page {
     /// The primary document: file 0.
     pub primary: u64,
-    /// The inline files, in the order in which the primary names them: files 1, 2 and so on.
+    /// The inline files in the primary's order: files 1, 2 and so on.
     pub inlines: Vec<u64>,
 }
 
-/// How the files of a page travel.
+/// How the files of a page are transferred.
 ///
-/// All plans ask for the primary first and know the inlines when its response is complete.
+/// Every plan requests the primary first and knows the inlines when its response is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Transfer {
-    /// A new connection for each file, one after the other (HTTP/1.0). With [`Connections::Kept`] the
-    /// next file takes the connection of the last one.
+    /// A new connection for each file, one after the other (HTTP/1.0). With [`Connections::Kept`]
+    /// the next file reuses the previous connection.
     Serial,
-    /// The primary on one connection; then each inline on a new connection of its own. With
-    /// [`Connections::Kept`] an inline takes a connection that is free, as in today's browsers, and a
-    /// new one only if none is.
+    /// The primary on one connection, then each inline on its own new connection. With
+    /// [`Connections::Kept`] an inline uses a free connection, as in current browsers, and a new
+    /// one only if none is free.
     Parallel {
-        /// How many inlines travel at once.
+        /// Number of concurrent inline transfers.
         connections: NonZeroU16,
     },
-    /// One connection; a request follows when the previous response is complete.
+    /// One connection; each request follows the complete previous response.
     ///
-    /// What the thesis calls "pipelined": the gaps in its Table 4.5 are round trips.
+    /// The thesis calls this "pipelined", but the gaps in its Table 4.5 are round trips.
     Persistent,
-    /// One connection; all inlines are asked for at once (RFC 9112, section 9.3.2).
+    /// One connection; all inlines are requested at once (RFC 9112, section 9.3.2).
     Pipelined,
     /// One connection, two exchanges: the primary, then all inlines as one response.
     ///
-    /// As the thesis' Table 4.7 shows it: primaries are whole segments, the other lengths are not.
+    /// As in the thesis' Table 4.7, the primary is a whole number of segments; the other lengths
+    /// are not.
     SegmentFilled {
-        /// The primary is rounded down to a multiple of this many bytes, but not to nothing.
+        /// The primary is rounded down to a multiple of this many bytes, at least one.
         segment: NonZeroU32,
     },
     /// One connection, one exchange: the server sends the primary and all inlines as one response
@@ -74,7 +76,7 @@ pub enum Transfer {
 }
 
 impl Transfer {
-    /// Whether each file has a connection of its own, unless connections are kept.
+    /// Whether each file has its own connection, unless connections are kept.
     const fn has_a_connection_for_each_file(self) -> bool {
         match self {
             Self::Serial | Self::Parallel { .. } => true,
@@ -82,7 +84,7 @@ impl Transfer {
         }
     }
 
-    /// How many requests may be unanswered at once, when the inlines are known.
+    /// How many requests may be outstanding once the inlines are known.
     const fn unanswered_at_once(self) -> u32 {
         match self {
             Self::Serial | Self::Persistent | Self::SegmentFilled { .. } | Self::GetWeb => 1,
@@ -92,15 +94,15 @@ impl Transfer {
     }
 }
 
-/// Which connections a page may use beside those that it opens, and what becomes of them.
+/// Which existing connections a page may use, and whether connections are closed after use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Connections {
-    /// None. [`Transfer::Serial`] and [`Transfer::Parallel`] have each one closed after its response.
+    /// None. [`Transfer::Serial`] and [`Transfer::Parallel`] request a close after each response.
     OfThePage,
-    /// Those that earlier pages have left open, and no request has a connection closed.
+    /// Those left open by earlier pages. No request asks for a close.
     Kept {
-        /// How many are open: they are connections 0, 1 and so on, the one that was used last at the
-        /// end, and need no opening.
+        /// Number of open connections. They are numbered from 0, the most recently used last, and
+        /// need no setup.
         open: u32,
     },
 }

@@ -5,14 +5,14 @@ use crate::{Fields, Framing, Version};
 /// The options of the `Connection` field that govern persistence.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ConnectionOptions {
-    /// `close` is among them.
+    /// Whether `close` is present.
     pub close: bool,
-    /// `keep-alive` is among them.
+    /// Whether `keep-alive` is present.
     pub keep_alive: bool,
 }
 
 impl ConnectionOptions {
-    /// Reads every `Connection` field; options are case-insensitive.
+    /// Parses every `Connection` field; options are case-insensitive.
     #[must_use]
     pub fn from_fields(fields: &Fields) -> Self {
         let has = |option: &[u8]| {
@@ -22,13 +22,13 @@ impl ConnectionOptions {
     }
 }
 
-/// What happens to the connection after a response, as far as the messages tell.
+/// Whether the connection persists after a response, as far as the messages determine it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Persistence {
-    /// It takes another request.
+    /// It accepts another request.
     Persists,
-    /// It will not, and why.
+    /// It closes, for this reason.
     Closes(CloseReason),
 }
 
@@ -36,17 +36,17 @@ pub enum Persistence {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// The message says `Connection: close`.
+    /// The message has `Connection: close`.
     CloseOption,
-    /// HTTP/1.0, and nobody said `keep-alive`.
+    /// HTTP/1.0 without `keep-alive`.
     Http10Only,
-    /// Only the close tells where the body ends.
+    /// The body is delimited by the close.
     UntilClose,
     /// The message had more than one possible end (RFC 9112, section 6.1).
     FaultyFraming,
 }
 
-/// The rule of RFC 9112, section 9.3, in its order, after the two cases where the body decides.
+/// The rules of RFC 9112, section 9.3, in its order, after the two cases determined by the body.
 #[must_use]
 pub(crate) fn after_response(
     version: Version,

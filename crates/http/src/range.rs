@@ -5,19 +5,19 @@ use core::ops::Range;
 /// Which part of a representation a request asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RangeRequest {
-    /// All of it: no range was asked for, or one that a server may ignore.
+    /// All of it: no range was requested, or the server may ignore it.
     Whole,
     /// These bytes; never empty and within the representation.
     Part(Range<u64>),
-    /// None that exist: status 416.
+    /// No existing bytes: status 416.
     Unsatisfiable,
 }
 
 impl RangeRequest {
-    /// Reads the value of a `Range` field for a representation of `length` bytes.
+    /// Parses the value of a `Range` field for a representation of `length` bytes.
     ///
-    /// RFC 9110, section 14.2: "A server MAY ignore the Range header field". So it is with other
-    /// units, several ranges and malformed ones.
+    /// RFC 9110, section 14.2: "A server MAY ignore the Range header field". Other units, several
+    /// ranges and malformed ranges are ignored.
     #[must_use]
     pub fn parse(value: &str, length: u64) -> Self {
         match Self::parse_single(value, length) {
@@ -27,7 +27,7 @@ impl RangeRequest {
         }
     }
 
-    /// The range, cut to `length` and empty if nothing is left of it; `None` if it is to be ignored.
+    /// The range, clipped to `length` and possibly empty; `None` if it is to be ignored.
     fn parse_single(value: &str, length: u64) -> Option<Range<u64>> {
         let (unit, range) = value.split_once('=')?;
         if !unit.trim().eq_ignore_ascii_case("bytes") {

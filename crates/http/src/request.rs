@@ -14,7 +14,7 @@ use alloc::string::String;
 
 use crate::{ConnectionOptions, Fields, Method, Version};
 
-/// A request that has arrived completely. Its content, if it had any, is gone.
+/// A request that has arrived completely. Its content is discarded.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
@@ -26,16 +26,16 @@ pub struct Request {
     pub method: Method,
     /// The request target as sent.
     pub target: String,
-    /// The version the client speaks.
+    /// The client's version.
     pub version: Version,
-    /// What the client wants to become of the connection.
+    /// The client's connection options.
     pub connection: ConnectionOptions,
     /// All fields.
     pub fields: Fields,
 }
 
 impl Request {
-    /// The path that the target names, without scheme, authority and query.
+    /// The path of the target, without scheme, authority and query.
     ///
     /// RFC 9112, section 3.2.2: "a server MUST accept the absolute-form in requests even though
     /// most HTTP/1.1 clients will only send the absolute-form to a proxy".
@@ -52,5 +52,5 @@ impl Request {
     }
 }
 
-/// "The asterisk-form of request-target" (RFC 9112, section 3.2.4): it is about no resource.
+/// "The asterisk-form of request-target" (RFC 9112, section 3.2.4), which names no resource.
 pub(crate) const ASTERISK: &str = "*";

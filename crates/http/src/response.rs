@@ -1,4 +1,4 @@
-//! Responses: their heads as data, a builder for them and a parser that says where things are.
+//! Responses: heads as data, a builder, and a parser that reports stream offsets.
 
 mod build;
 mod error;
@@ -20,21 +20,21 @@ pub struct ResponseHead {
     pub start: u64,
     /// Offset of the first byte after the empty line.
     pub end: u64,
-    /// The version the server speaks.
+    /// The server's version.
     pub version: Version,
     /// The status code, three digits.
     pub status: u16,
-    /// The method of the request this answers; `None` if nothing was asked (a 408, for example).
+    /// The method of the request; `None` if there was no request (a 408, for example).
     pub answers: Option<Method>,
     /// How the body is delimited.
     pub framing: Framing,
-    /// The `Content-Length`, which a response to HEAD has without having a body.
+    /// The `Content-Length`, which a response to HEAD has without a body.
     pub content_length: Option<u64>,
-    /// Whether the connection takes another request after this response.
+    /// Whether the connection accepts another request after this response.
     pub persistence: Persistence,
-    /// The `Keep-Alive` field, if there is one.
+    /// The `Keep-Alive` field, if present.
     pub keep_alive: Option<KeepAlive>,
-    /// All fields, for whatever else is wanted: `Location`, `Server`, `Accept-Ranges`.
+    /// All fields, for example `Location`, `Server`, `Accept-Ranges`.
     pub fields: Fields,
 }
 
@@ -42,7 +42,7 @@ pub struct ResponseHead {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Response {
-    /// Its head.
+    /// The head.
     pub head: ResponseHead,
     /// Bytes of content, without the framing around them.
     pub content: u64,

@@ -1,14 +1,15 @@
-//! What does a packet cost on a busy link? `cargo bench -p ackwise-link`
+//! The cost of a packet on a busy link: `cargo bench -p ackwise-link`
 //!
-//! Each row: packets pushed as fast as they leave, and polled when they arrive, on one link and on 400
-//! in turn (a dumbbell of 100 flows each way): the second shows whether they stay in the cache.
+//! Each row pushes packets as fast as they leave and polls them when they arrive, on one link and
+//! on 400 links in turn (a dumbbell of 100 flows each way). The second shows whether their state
+//! stays in the cache.
 
 use std::{hint::black_box, num::NonZeroU32, time::Duration};
 
 use ackwise_link::{Link, LinkConfig, Queue, Rate, Red};
 use ackwise_tcp::{ByteCount, Instant};
 
-/// Short runs, of which the fastest counts: what else the machine does only ever adds.
+/// Short runs, of which the fastest counts: other load on the machine only adds time.
 const PACKETS: u64 = 80_000;
 const RUNS: u32 = 150;
 
@@ -54,7 +55,7 @@ fn nanos_per_packet(config: &LinkConfig, count: u64) -> f64 {
     fastest.as_secs_f64() * 1e9 / packets
 }
 
-/// A full-sized segment and an acknowledgement for each link, after the time that it takes to send both.
+/// One full-sized segment and one acknowledgement per link, after the time needed to send both.
 fn round(links: &mut [Link<u32>], rate: Option<Rate>, now: Instant) -> Instant {
     const SIZES: [ByteCount; 2] = [ByteCount(1_500), ByteCount(40)];
     let now = now + rate.map_or(Duration::ZERO, |rate| rate.serialization_delay(ByteCount(1_540)));

@@ -1,4 +1,4 @@
-//! What a link is like, as data.
+//! Link configuration as data.
 
 use core::{num::NonZeroU32, time::Duration};
 
@@ -6,24 +6,23 @@ use ackwise_tcp::ByteCount;
 
 use crate::{pick::Pick, rate::Rate, red::Red, seed::Seed};
 
-/// What one direction of a link is like.
+/// Configuration of one direction of a link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LinkConfig {
-    /// How fast packets leave; `None` is infinitely fast, and nothing waits.
+    /// Transmission rate; `None` is infinite, and nothing queues.
     pub rate: Option<Rate>,
-    /// Propagation: from the last bit sent to the packet's arrival.
+    /// Propagation delay, from the last bit sent to the packet's arrival.
     pub delay: Duration,
-    /// What happens to packets that have to wait.
+    /// Queueing of packets that have to wait.
     pub queue: Queue,
-    /// What goes wrong on purpose.
+    /// Injected faults.
     pub faults: Faults,
-    /// Where the random faults' streams begin. Two links of one run have different ones:
-    /// [`Seed::named`].
+    /// Seed of the random faults' streams. Links of one run have different seeds: [`Seed::named`].
     pub seed: Seed,
 }
 
 impl LinkConfig {
-    /// No delay, no limit to the rate, no faults.
+    /// No delay, infinite rate, no faults.
     pub const IDEAL: Self = Self {
         rate: None,
         delay: Duration::ZERO,
@@ -33,18 +32,18 @@ impl LinkConfig {
     };
 }
 
-/// Which packets wait and which are dropped.
+/// The queueing discipline: which packets wait and which are dropped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Queue {
-    /// First come, first served; a packet that finds no room is dropped.
+    /// FIFO; a packet that does not fit is dropped.
     DropTail(Limit),
-    /// First come, first served; drops become more likely as the average queue grows.
+    /// FIFO; the drop probability rises with the average queue length.
     Red(Red),
 }
 
 impl Queue {
-    /// Drop-tail with room for `limit` packets; `None` for zero, which would let nothing pass.
+    /// Drop-tail with room for `limit` packets; `None` for zero, with which nothing could pass.
     #[must_use]
     pub const fn packets(limit: u32) -> Option<Self> {
         match NonZeroU32::new(limit) {
@@ -53,38 +52,39 @@ impl Queue {
         }
     }
 
-    /// Drop-tail with room for `limit` bytes. A larger packet never passes.
+    /// Drop-tail with room for `limit` bytes. A larger packet is always dropped.
     #[must_use]
     pub const fn bytes(limit: u64) -> Self {
         Self::DropTail(Limit::Bytes(ByteCount(limit)))
     }
 }
 
-/// How much may wait. The packet that is being sent counts until its last bit has left: so does ns-2
-/// (`queue/drop-tail.cc` refuses at `length + 1 >= limit` what waits beside it).
+/// Size of the queue. The packet being sent counts until its last bit has left, as in ns-2
+/// (`queue/drop-tail.cc` drops at `length + 1 >= limit`, where `length` excludes that packet).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Limit {
-    /// In packets, whatever their size.
+    /// In packets of any size.
     Packets(NonZeroU32),
-    /// In bytes, whatever their number.
+    /// In bytes, in any number of packets.
     Bytes(ByteCount),
 }
 
-/// What goes wrong on purpose. Each fault picks by a stream and a count of its own.
+/// Injected faults. Each fault selects packets with its own stream and counter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Faults {
-    /// These are dropped before the queue: they take none of the link's time.
+    /// Packets dropped before the queue, so that they take no transmission time.
     pub loss: Pick,
-    /// These arrive twice, the second right behind the first, without taking time to send.
+    /// Packets that arrive twice, the copy right behind the original, without extra transmission
+    /// time.
     pub duplication: Pick,
-    /// These arrive late by `lateness`, so later ones may overtake them.
+    /// Packets that arrive late by `lateness`, so that later ones may overtake them.
     pub reordering: Pick,
-    /// How much later than in order.
+    /// Delay of a reordered packet beyond its in-order arrival.
     pub lateness: Duration,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     pub const NONE: Self = Self {
         loss: Pick::Never,
         duplication: Pick::Never,

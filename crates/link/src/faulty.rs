@@ -1,6 +1,7 @@
-//! What goes wrong on a link, and the packets that are late because of it.
+//! Injected faults of a link, and the packets that are late because of them.
 //!
-//! Apart from the link itself, because most links have no faults and a busy one has no time.
+//! Separate from the link because most links have no faults, and the path of a busy link must stay
+//! short.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -19,11 +20,11 @@ pub(crate) struct Faulty<T> {
     loss: Picker,
     duplication: Picker,
     reordering: Picker,
-    /// In flight and late, by arrival, then by number.
+    /// Late packets in flight, by arrival, then by number.
     late: BTreeMap<(Instant, u64), T>,
 }
 
-/// What the faults do to one packet.
+/// The faults applied to one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
@@ -32,7 +33,7 @@ pub(crate) struct Fate {
 }
 
 impl<T> Faulty<T> {
-    /// `None` if nothing can go wrong.
+    /// `None` if all faults are disabled.
     pub(crate) fn new(faults: Faults, seed: Seed) -> Option<Self> {
         let Faults { loss, duplication, reordering, lateness } = faults;
         let harmless = [&loss, &duplication, &reordering].into_iter().all(|p| *p == Pick::Never);
@@ -45,7 +46,7 @@ impl<T> Faulty<T> {
         })
     }
 
-    /// Each fault decides for every packet, so that one fault does not shift the others.
+    /// Each fault draws for every packet, so that faults do not affect each other's random numbers.
     pub(crate) fn next(&mut self) -> Fate {
         Fate {
             lost: self.loss.next(),
@@ -54,12 +55,12 @@ impl<T> Faulty<T> {
         }
     }
 
-    /// Keeps the `number`th packet, which would arrive at `in_order` if it were not late.
+    /// Stores the `number`th packet, whose in-order arrival would be `in_order`.
     pub(crate) fn delay(&mut self, packet: T, number: u64, in_order: Instant) {
         self.late.insert((in_order + self.lateness, number), packet);
     }
 
-    /// When the next late packet arrives.
+    /// Arrival of the next late packet.
     #[cold]
     pub(crate) fn next_late(&self) -> Option<Instant> {
         self.late.first_key_value().map(|((arrives, _), _)| *arrives)

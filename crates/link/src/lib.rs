@@ -2,17 +2,17 @@
 //!
 //! ## Modules
 //!
-//! | module | one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | `link` | packets in, packets out at their time, and counts |
-//! | `config` | what a link is like, as data |
-//! | `transmitter` | one packet at a time at a rate, the others wait or are dropped |
-//! | `red` | drops early, by the average queue |
+//! | `link` | accepts packets, delivers them at their arrival time, counts |
+//! | `config` | link configuration as data |
+//! | `transmitter` | sends one packet at a time at a rate; the others wait or are dropped |
+//! | `red` | drops early, by the average queue length |
 //! | `rate` | bits per second |
-//! | `faulty` | what goes wrong, and the packets that are late because of it |
-//! | `pick` | which packets a fault hits: none, some at random, or the nth |
-//! | `seed` | a stream of random numbers for each purpose, by name |
-//! | `verdict` | what becomes of packets, one by one and in all |
+//! | `faulty` | injected faults, and the packets that are late because of them |
+//! | `pick` | which packets a fault selects: none, some at random, or the nth |
+//! | `seed` | a named stream of random numbers for each purpose |
+//! | `verdict` | outcome of each packet, and totals |
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Packets in, packets out at their time, and counts.
+//! A link: accepts packets, delivers them at their arrival time, counts.
 
 use alloc::{boxed::Box, collections::VecDeque};
 
@@ -13,24 +13,24 @@ use crate::{
 
 /// One direction of a link, for packets of type `T`.
 ///
-/// The driver's contract: [`push`](Self::push) what is sent, sleep until
-/// [`poll_timeout`](Self::poll_timeout), then drain [`poll`](Self::poll). `now` never goes back.
+/// The driver must [`push`](Self::push) sent packets, sleep until
+/// [`poll_timeout`](Self::poll_timeout), then drain [`poll`](Self::poll). `now` must not decrease.
 #[derive(Clone, Debug)]
 pub struct Link<T> {
     transmitter: Transmitter,
-    /// Propagation: a `Duration` would be multiplied out for each packet.
+    /// Propagation delay. Not a `Duration`, which would need a multiplication for each packet.
     delay_nanos: u64,
-    /// In flight, by arrival, which is also the order in which they came.
+    /// Packets in flight by arrival, which is also the order in which they were pushed.
     in_order: VecDeque<(Instant, T)>,
-    /// What goes wrong, if anything does.
+    /// Injected faults, if any.
     faulty: Option<Box<Faulty<T>>>,
-    /// What is not counted elsewhere: see [`counters`](Self::counters).
+    /// Counts that are not kept elsewhere: see [`counters`](Self::counters).
     counters: Counters,
 }
 
 impl<T> Link<T> {
-    /// The most packets in flight, queued ones included (our choice): it bounds a link so long or so
-    /// fast that its queue does not.
+    /// Maximum number of packets in flight, queued ones included (our choice). Bounds links so long
+    /// or so fast that their queue does not.
     pub const MAX_IN_FLIGHT: usize = 1 << 20;
 
     /// An empty link.
@@ -46,8 +46,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// When the next packet arrives; after every [`push`](Self::push) and [`poll`](Self::poll) it may
-    /// have changed.
+    /// Arrival of the next packet. May change after every [`push`](Self::push) and
+    /// [`poll`](Self::poll).
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -58,8 +58,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// The next packet that has arrived by `now`. Of two that arrive at once, the one that is not
-    /// late comes first.
+    /// The next packet that has arrived by `now`. Of two that arrive at the same time, the one that
+    /// is not late comes first.
     #[must_use]
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<T> {
@@ -77,7 +77,7 @@ impl<T> Link<T> {
         self.faulty.as_ref().and_then(|faulty| faulty.next_late())
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let taken = self.counters.queued + self.counters.duplicated;
@@ -88,7 +88,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// When the last bit of what was taken so far will have left.
+    /// When the last bit of the packets accepted so far will have left.
     #[must_use]
     pub const fn busy_until(&self) -> Instant {
         self.transmitter.free_at()
@@ -100,10 +100,10 @@ impl<T> Link<T> {
         self.in_order.len() + self.faulty.as_ref().map_or(0, |faulty| faulty.late())
     }
 
-    /// When a packet of `size` bytes that is sent now arrives, if it is not late; and counts it.
+    /// Accepts and counts a packet of `size` bytes. Returns its in-order arrival.
     #[inline]
     fn take(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
-        // A duplicate needs a second place.
+        // A duplicate needs a second slot.
         if self.in_flight() + 2 > Self::MAX_IN_FLIGHT {
             return Err(DropReason::InFlightFull);
         }

@@ -1,10 +1,10 @@
-//! Which packets a fault hits.
+//! Selects the packets that a fault affects.
 
 use alloc::vec::Vec;
 
 use crate::seed::{Seed, Stream};
 
-/// Which packets a fault hits.
+/// The packets that a fault affects.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Pick {
@@ -13,11 +13,11 @@ pub enum Pick {
     Never,
     /// Each with this probability, independently of the others (Bernoulli).
     Random(Probability),
-    /// The nth ones offered to the link, counted from 1, in any order.
+    /// The nth packets offered to the link, counted from 1, in any order.
     Nth(Vec<u64>),
 }
 
-/// A probability in millionths, so that a stream decides the same on every machine.
+/// A probability in millionths, so that a stream gives the same decisions on every platform.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Probability {
     per_million: u32,
@@ -36,7 +36,7 @@ impl Probability {
         self.per_million
     }
 
-    /// Decides at random. The bias is below 2^-44.
+    /// Draws a decision. The bias is below 2^-44.
     pub fn hits(self, stream: &mut Stream) -> bool {
         stream.below(MILLION.into()) < self.per_million.into()
     }
@@ -44,7 +44,7 @@ impl Probability {
 
 const MILLION: u32 = 1_000_000;
 
-/// A [`Pick`] with its place in the sequence of packets.
+/// A [`Pick`] with its position in the sequence of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Picker {
     pick: Pick,
@@ -60,7 +60,7 @@ impl Picker {
         Self { pick, stream: seed.stream(), offered: 0 }
     }
 
-    /// Whether the next packet is hit. One call per packet.
+    /// Whether the next packet is affected. One call per packet.
     pub(crate) fn next(&mut self) -> bool {
         self.offered += 1;
         match &self.pick {

@@ -26,8 +26,8 @@ impl Rate {
         self.bits_per_second.get()
     }
 
-    /// Time for `size` to pass, rounded up to a nanosecond: a link never finishes early. What would
-    /// last longer than 584 years lasts 584 years.
+    /// Time to send `size`, rounded up to a nanosecond, so that a link never finishes early.
+    /// Saturates at 584 years.
     #[must_use]
     pub fn serialization_delay(self, size: ByteCount) -> Duration {
         Duration::from_nanos(self.nanos(size))
@@ -36,7 +36,7 @@ impl Rate {
     fn nanos(self, size: ByteCount) -> u64 {
         const NANOBITS: u64 = 8_000_000_000;
         let rate = self.bits_per_second.get();
-        // A division in 128 bits costs ten times as much, and packets are small.
+        // A 128-bit division takes ten times as long, and packets are small.
         match size.0.checked_mul(NANOBITS) {
             Some(bits) => bits.div_ceil(rate),
             None => {
@@ -47,8 +47,8 @@ impl Rate {
     }
 }
 
-/// A rate, or none, that remembers the delays of the last small and the last large packet: most packets
-/// of a link have one of two sizes, and a division takes longer than all the rest of a push.
+/// An optional rate with the cached delays of the last small and the last large packet: most
+/// packets of a link have one of two sizes, and a division takes longer than the rest of a push.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     rate: Option<Rate>,
@@ -58,11 +58,11 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) const fn new(rate: Option<Rate>) -> Self {
-        // Nothing takes no time, at any rate.
+        // Zero bytes take no time at any rate.
         Self { rate, known: [(0, 0); 2] }
     }
 
-    /// [`Rate::serialization_delay`] in nanoseconds; none without a rate.
+    /// [`Rate::serialization_delay`] in nanoseconds; 0 without a rate.
     #[inline]
     pub(crate) fn serialization_nanos(&mut self, size: ByteCount) -> u64 {
         let known = &mut self.known[usize::from(size.0 >= Self::LARGE)];
@@ -72,7 +72,7 @@ impl Pace {
         known.1
     }
 
-    /// Where acknowledgements end and data begins.
+    /// Boundary in bytes between acknowledgements and data.
     const LARGE: u64 = 256;
 }
 

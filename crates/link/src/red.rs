@@ -1,7 +1,7 @@
 //! Random early detection: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion
 //! Avoidance", figure 2.
 //!
-//! What is not here: marking (ECN), and thresholds in bytes.
+//! Not here: marking (ECN), and thresholds in bytes.
 
 use core::num::NonZeroU32;
 
@@ -14,39 +14,40 @@ use crate::{
     verdict::DropReason,
 };
 
-/// Random early detection. Lengths are in packets, and count the one that is being sent, as
-/// [`Limit`](crate::Limit) does.
+/// Random early detection. Lengths are in packets and include the packet being sent, as in
+/// [`Limit`](crate::Limit).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Red {
-    /// min_th: below this average length nothing is dropped early.
+    /// min_th: below this average length no packet is dropped early.
     pub min_threshold: u32,
     /// max_th: from this average length on, [`beyond_max`](Self::beyond_max).
     pub max_threshold: u32,
-    /// max_p: how likely a drop is, before drops are spaced, when the average comes to max_th.
+    /// max_p: the drop probability, before drops are spaced, as the average reaches max_th.
     pub max_probability: Probability,
-    /// w_q: what the present length contributes to the average, in millionths. More than a million is
-    /// a million: no average, the length itself.
+    /// w_q: weight of the current length in the average, in millionths. Values above a million
+    /// count as a million: no averaging.
     pub weight_per_million: u32,
-    /// What happens from `max_threshold` on.
+    /// Behaviour from `max_threshold` on.
     pub beyond_max: BeyondMax,
-    /// Packets that may wait, whatever the average is.
+    /// Queue size in packets, whatever the average.
     pub limit: NonZeroU32,
-    /// How large packets are in the mean, to tell how many an idle link could have sent.
+    /// Mean packet size, to estimate how many packets an idle link could have sent.
     pub mean_packet: ByteCount,
 }
 
-/// What RED does when the average is above max_th.
+/// RED's behaviour when the average is above max_th.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BeyondMax {
     /// Drops every packet (Floyd and Jacobson 1993).
     DropAll,
-    /// Drops more and more, from max_p at max_th to all at twice max_th ("gentle": Floyd 2000).
+    /// Raises the drop probability from max_p at max_th to 1 at twice max_th ("gentle": Floyd
+    /// 2000).
     Gentle,
 }
 
 impl Red {
-    /// The parameters of the simulations of Floyd and Jacobson 1993, section 4: 5 and 15 packets, 1/50,
-    /// 0.002; their buffer is "sufficiently large", so it is the caller's.
+    /// The parameters of the simulations of Floyd and Jacobson 1993, section 4: 5 and 15 packets,
+    /// 1/50, 0.002. Their buffer is "sufficiently large", so the caller chooses it.
     #[must_use]
     pub const fn floyd_jacobson_1993(limit: NonZeroU32) -> Self {
         let Some(max_probability) = Probability::per_million(20_000) else { unreachable!() };
@@ -61,7 +62,7 @@ impl Red {
         }
     }
 
-    /// p_b: how likely a drop is at an average length, before drops are spaced.
+    /// p_b: the drop probability at an average length, before drops are spaced.
     fn probability(&self, average: f64) -> f64 {
         let (min, max) = (f64::from(self.min_threshold), f64::from(self.max_threshold));
         let max_p = f64::from(self.max_probability.as_per_million()) / 1e6;
@@ -77,13 +78,13 @@ impl Red {
     }
 }
 
-/// RED at work.
+/// The state of RED.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlyDetection {
     red: Red,
     /// w_q
     weight: f64,
-    /// s: how long a packet of mean size is sent; 0 without a rate.
+    /// s: transmission time of a packet of mean size; 0 without a rate.
     mean_packet_nanos: f64,
     /// avg
     average: f64,
@@ -105,7 +106,7 @@ impl EarlyDetection {
         }
     }
 
-    /// Whether a packet is let in that finds `waiting` others; of an empty queue the last left at
+    /// Whether to accept a packet that finds `waiting` others; an empty queue has been idle since
     /// `idle_since`.
     pub(crate) fn admit(
         &mut self,
@@ -130,7 +131,8 @@ impl EarlyDetection {
         Err(reason)
     }
 
-    /// As if the queue had been empty for each of the m packets that the link could have sent.
+    /// Decays the average as if the queue had been empty for each of the m packets that the link
+    /// could have sent.
     fn average_after_idling(&self, idle_nanos: f64) -> f64 {
         if self.average == 0.0 || self.mean_packet_nanos == 0.0 {
             return 0.0;
@@ -139,9 +141,10 @@ impl EarlyDetection {
         self.average * libm::pow(1.0 - self.weight, m)
     }
 
-    /// Spaces drops evenly: p_a = p_b / (1 - count * p_b) makes the distance between two uniform from 1
-    /// to 1 / p_b packets (section 7 of the paper, method 2). As the text has it, `count` is the
-    /// packets let in since the last drop; figure 2 is one ahead of that after a drop.
+    /// Spaces drops evenly: p_a = p_b / (1 - count * p_b) makes the distance between two uniform
+    /// from 1 to 1 / p_b packets (section 7 of the paper, method 2). As in the paper's text,
+    /// `count` is the number of packets accepted since the last drop; figure 2 is one ahead of that
+    /// after a drop.
     fn drops_early(&mut self) -> bool {
         let p_b = self.red.probability(self.average);
         if p_b <= 0.0 {
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn the_average_follows_the_length_and_decays_while_idle() {
         let mut queue = at_work(red(BeyondMax::DropAll));
-        // Comes (us), finds waiting, the queue was last left at (us), average afterwards.
+        // Arrival (us), packets found waiting, idle since (us), average afterwards.
         #[rustfmt::skip]
         let table = [
             (     0,  0,     0, 0.0),
@@ -205,7 +208,7 @@ mod tests {
     fn the_probability_has_the_two_slopes_of_the_papers() {
         #[rustfmt::skip]
         let table = [
-            // average, all dropped beyond max_th, gentle
+            // Average, probability with `DropAll`, with `Gentle`.
             ( 0.0, 0.0,  0.0),
             ( 4.9, 0.0,  0.0),
             ( 5.0, 0.0,  0.0),
@@ -223,7 +226,7 @@ mod tests {
         }
     }
 
-    /// How many packets are let in before each drop, at a constant length.
+    /// Number of packets accepted before each drop, at a constant length.
     fn let_in_between_drops(red: Red, waiting: usize, packets: u32) -> Vec<u32> {
         let mut queue = at_work(Red { weight_per_million: 1_000_000, ..red });
         let (mut runs, mut run) = (Vec::new(), 0);
@@ -246,13 +249,13 @@ mod tests {
 
     #[test]
     fn drops_are_spaced_uniformly() {
-        // p_b = 1/20: from 0 to 19 packets between two drops, each number as often as another.
+        // p_b = 1/20: from 0 to 19 packets between two drops, all equally likely.
         let runs = let_in_between_drops(red(BeyondMax::DropAll), 10, 210_000);
         let mut counts = [0_u32; 20];
         for run in &runs {
             counts[usize::try_from(*run).unwrap()] += 1;
         }
-        // 20,000 drops: five standard deviations around 1,000 for each.
+        // 20,000 drops, 1,000 for each distance within five standard deviations.
         assert!(runs.len().abs_diff(20_000) < 400, "{}", runs.len());
         assert!(counts.iter().all(|count| count.abs_diff(1_000) < 155), "{counts:?}");
     }
@@ -266,18 +269,18 @@ mod tests {
 
     #[test]
     fn odd_parameters_mean_something() {
-        // The upper threshold is not above the lower: nothing below the lower, all from there on.
+        // max_th is below min_th: no drops below min_th, all packets dropped from there on.
         let odd = Red { min_threshold: 7, max_threshold: 3, ..red(BeyondMax::DropAll) };
         assert!(let_in_between_drops(odd, 6, 100).is_empty());
         assert_eq!(let_in_between_drops(odd, 7, 100).len(), 100);
         let zero = Red { min_threshold: 0, max_threshold: 0, ..red(BeyondMax::Gentle) };
         assert_eq!(let_in_between_drops(zero, 1, 100).len(), 100);
         assert_eq!(zero.probability(0.0), 1.0);
-        // Without a rate nothing ever waits.
+        // Without a rate nothing queues.
         let mut queue = EarlyDetection::new(red(BeyondMax::DropAll), None, Seed(1));
         assert_eq!(queue.admit(0, us(0), us(5)), Ok(()));
         assert_eq!(queue.average, 0.0);
-        // Packets without size: while idle the link could have sent any number of them.
+        // Packets of size zero: an idle link could have sent any number of them.
         let mut queue = at_work(Red { mean_packet: ByteCount(0), ..red(BeyondMax::DropAll) });
         assert_eq!(queue.admit(4, us(0), us(5)), Ok(()));
         assert_eq!(queue.admit(0, us(5), us(5)), Ok(()));

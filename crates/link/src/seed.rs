@@ -1,18 +1,18 @@
-//! A stream of random numbers for each purpose, so that adding a link, or a fault to a link, does not
-//! shift the random numbers of another.
+//! A stream of random numbers for each purpose, so that adding a link, or a fault to a link, does
+//! not change the random numbers of another.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
 };
 
-/// Where a stream begins.
+/// The seed of a stream.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of a part of what this is the seed of: FNV-1a (64 bits) over this seed's eight bytes,
-    /// least significant first, then over `name`. It does not depend on what other parts there are.
+    /// Derives the seed of a part: FNV-1a (64 bits) over this seed's eight bytes, least significant
+    /// first, then over `name`. Independent of the other parts.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
@@ -21,15 +21,15 @@ impl Seed {
         Self(bytes.fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
     }
 
-    /// The numbers that follow from this seed.
+    /// The stream of this seed.
     #[must_use]
     pub fn stream(self) -> Stream {
         Stream { generator: Xoshiro256PlusPlus::seed_from_u64(self.0) }
     }
 }
 
-/// Random numbers, the one generator of faults and of simulations: xoshiro256++, filled from the seed
-/// by SplitMix64, as its authors say. The numbers are the same on every machine and in every version.
+/// The random number generator of faults and simulations: xoshiro256++, seeded by SplitMix64 as its
+/// authors recommend. The numbers are the same on every platform and in every version.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -41,14 +41,15 @@ impl Stream {
         self.generator.next_u64()
     }
 
-    /// The next number, uniform in [0, 1): a multiple of 2^-53, from the upper 53 bits, so that each
-    /// one is exact in an `f64` and none is rounded up to 1.
+    /// The next number, uniform in [0, 1): a multiple of 2^-53, from the upper 53 bits, so that
+    /// each is exact in an `f64` and none is rounded up to 1.
     pub fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.next_u64() >> 11) as f64 * STEP
     }
 
-    /// The next number, uniform in `0..bound`; 0 for a bound of 0. The bias is below `bound` / 2^64.
+    /// The next number, uniform in `0..bound`; 0 for a bound of 0. The bias is below `bound` /
+    /// 2^64.
     pub fn below(&mut self, bound: u64) -> u64 {
         let scaled = (u128::from(self.next_u64()) * u128::from(bound)) >> 64;
         u64::try_from(scaled).expect("the upper half of 128 bits has 64")

@@ -1,7 +1,7 @@
-//! One packet at a time at a rate; the others wait or are dropped.
+//! Sends one packet at a time at a rate; the others wait or are dropped.
 //!
-//! It holds no packets. First come, first served means that a packet's departure is known when it
-//! arrives, so only departures are kept, for as long as they fill the queue.
+//! Packets are not stored. FIFO order determines a packet's departure when it arrives, so only the
+//! departures of queued packets are kept.
 
 use alloc::{boxed::Box, collections::VecDeque};
 use core::time::Duration;
@@ -20,14 +20,14 @@ use crate::{
 pub(crate) struct Transmitter {
     pace: Pace,
     discipline: Discipline,
-    /// When the last packet taken will have left wholly.
+    /// When the last accepted packet will have left completely.
     free_at: Instant,
-    /// The same for the packets before it that have not left. The list is empty while nothing waits.
+    /// Departures of the packets before it that have not left; empty while no packet waits.
     before: VecDeque<Instant>,
     busy_nanos: u64,
 }
 
-/// A [`Queue`] with what it has to remember.
+/// A [`Queue`] with its state.
 #[derive(Clone, Debug)]
 enum Discipline {
     Packets(usize),
@@ -39,12 +39,12 @@ enum Discipline {
 struct WaitingBytes {
     limit: u64,
     total: u64,
-    /// Of each packet that waits, the last one included.
+    /// Sizes of the waiting packets, the last one included.
     sizes: VecDeque<u64>,
 }
 
 impl Transmitter {
-    /// `seed` is for what a queue does at random.
+    /// `seed` is for the queue's random decisions.
     pub(crate) fn new(rate: Option<Rate>, queue: Queue, seed: Seed) -> Self {
         let discipline = match queue {
             Queue::DropTail(Limit::Packets(limit)) => {
@@ -66,12 +66,12 @@ impl Transmitter {
         }
     }
 
-    /// When the last bit of what was taken so far will have left.
+    /// When the last bit of the packets accepted so far will have left.
     pub(crate) const fn free_at(&self) -> Instant {
         self.free_at
     }
 
-    /// When the last bit of a packet that comes at `now` will have left, or why it will not leave.
+    /// When the last bit of a packet that arrives at `now` will have left, or why it is dropped.
     #[inline]
     pub(crate) fn offer(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
@@ -89,7 +89,7 @@ impl Transmitter {
         Ok(self.free_at)
     }
 
-    /// The serialization delays of all packets that were not refused.
+    /// Total serialization delay of the accepted packets.
     pub(crate) const fn busy(&self) -> Duration {
         Duration::from_nanos(self.busy_nanos)
     }
@@ -104,7 +104,7 @@ impl Transmitter {
         if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
     }
 
-    /// All have left.
+    /// Clears the state: all packets have left.
     #[inline]
     fn none_waits(&mut self) -> usize {
         self.before.clear();
@@ -114,7 +114,7 @@ impl Transmitter {
         0
     }
 
-    /// How many packets have not left wholly by `now`, when the last one has not.
+    /// Number of packets that have not left completely by `now`, if the last one has not.
     #[inline]
     fn waiting(&mut self, now: Instant) -> usize {
         while self.before.pop_front_if(|departs| *departs <= now).is_some() {
@@ -159,7 +159,7 @@ mod tests {
         Transmitter::new(Rate::bits_per_second(8_000_000), queue, Seed(1))
     }
 
-    /// Rows of (comes, size, departs), in microseconds and bytes.
+    /// Checks rows of (arrival, size, departure), in microseconds and bytes.
     fn walk(mut transmitter: Transmitter, rows: &[(u64, u64, Option<u64>)]) {
         for &(comes, size, departs) in rows {
             let result = transmitter.offer(ByteCount(size), us(comes)).ok();
@@ -174,7 +174,7 @@ mod tests {
             (    0, 1_000, Some(1_000)),
             (    0,   500, Some(1_500)),
             (    0,     1, None),
-            (  999,     1, None),          // the first is not wholly sent
+            (  999,     1, None),          // the first is not completely sent
             (1_000,   100, Some(1_600)),
             (9_000,   100, Some(9_100)),
         ]);

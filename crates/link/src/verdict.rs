@@ -1,65 +1,65 @@
-//! What becomes of packets, one by one and in all.
+//! Outcome of each packet, and totals.
 
 use core::time::Duration;
 
-/// What becomes of a packet that is offered.
+/// Outcome of a packet offered to the link.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Verdict {
     /// It will arrive.
     Queued,
-    /// It will not.
+    /// It will not arrive.
     Dropped(DropReason),
 }
 
-/// Why a packet will not arrive.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// The queue has no room.
+    /// The queue is full.
     QueueFull,
-    /// The queue has room, but [`Red`](crate::Red) tells the senders that it grows.
+    /// The queue has room, but [`Red`](crate::Red) signals its growth to the senders.
     EarlyDrop,
-    /// The fault [`loss`](crate::Faults::loss) hit it.
+    /// Selected by the fault [`loss`](crate::Faults::loss).
     Loss,
     /// [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) packets are in flight.
     InFlightFull,
 }
 
-/// What has happened on a link since it was made. They are never reset: for an interval,
-/// subtract what they were at its beginning.
+/// Totals since the link was created. They are never reset: for an interval, subtract the values at
+/// its start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Packets taken; each will arrive, or has.
+    /// Packets accepted; each has arrived or will arrive.
     pub queued: u64,
-    /// Bytes of the packets taken.
+    /// Bytes of the packets accepted.
     pub bytes: u64,
-    /// How long the packets taken keep the link sending: the sum of their serialization delays, of
-    /// those that still wait too. Without a rate there is none.
+    /// Total serialization delay of the packets accepted, including those still waiting. Zero
+    /// without a rate.
     pub busy: Duration,
-    /// Packets that found the queue full.
+    /// Packets dropped because the queue was full.
     pub dropped_queue_full: u64,
     /// Packets that [`Red`](crate::Red) dropped although there was room.
     pub dropped_red: u64,
-    /// Packets hit by the fault loss.
+    /// Packets dropped by the fault `loss`.
     pub dropped_loss: u64,
-    /// Packets that found [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) of them in flight.
+    /// Packets dropped because [`Link::MAX_IN_FLIGHT`](crate::Link::MAX_IN_FLIGHT) were in flight.
     pub dropped_in_flight_full: u64,
-    /// Packets taken that arrive twice.
+    /// Packets accepted that arrive twice.
     pub duplicated: u64,
-    /// Packets taken that arrive late.
+    /// Packets accepted that arrive late.
     pub reordered: u64,
     /// Packets that have arrived, duplicates included.
     pub delivered: u64,
 }
 
 impl Counters {
-    /// Packets dropped, for whatever reason.
+    /// Packets dropped for any reason.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped_queue_full + self.dropped_red + self.dropped_loss + self.dropped_in_flight_full
     }
 
-    /// Packets offered: taken or dropped.
+    /// Packets offered: accepted or dropped.
     #[must_use]
     pub const fn offered(&self) -> u64 {
         self.queued + self.dropped()

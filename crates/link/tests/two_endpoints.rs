@@ -1,4 +1,4 @@
-//! Two endpoints over two links that lose, repeat and reorder: every byte arrives once and in order,
+//! Two endpoints over links that lose, duplicate and reorder: every byte arrives once and in order,
 //! time never goes back, and the same seed gives the same trace.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
@@ -17,7 +17,7 @@ use ackwise_tcp::{
 use pair::Pair;
 use proptest::prelude::*;
 
-/// Long after every retransmission: no run may take longer in virtual time.
+/// Virtual time limit of a run, far beyond any retransmission (our choice).
 const LIMIT: Duration = Duration::from_secs(20_000);
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Case {
     }
 }
 
-/// A stream in which a misplaced byte shows.
+/// A stream in which a misplaced byte is detected.
 fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|index| u8::try_from((index / 7 + index) % 251).unwrap()).collect()
 }

@@ -1,10 +1,10 @@
-//! The monotonic clock, as endpoints and links see it.
+//! The monotonic clock as virtual time for endpoints and links.
 
 use std::time;
 
 use ackwise_tcp::Instant;
 
-/// Counts from [`BEGINNING`], the moment that it was made.
+/// Counts from [`BEGINNING`], the time of its creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: time::Instant,
@@ -19,17 +19,18 @@ impl Clock {
         self.instant(time::Instant::now())
     }
 
-    /// What `at` is here. Anything before the clock was made is its beginning.
+    /// Converts `at`. Times before the clock's creation become its beginning.
     pub(crate) fn instant(self, at: time::Instant) -> Instant {
         BEGINNING + at.saturating_duration_since(self.start)
     }
 
-    /// The same point in time outside, unless it is later than the system can say.
+    /// Converts back to the system's time, unless it is out of range.
     pub(crate) fn outside(self, at: Instant) -> Option<time::Instant> {
         self.start.checked_add(at.max(BEGINNING).since(BEGINNING))
     }
 }
 
-/// Not zero: an endpoint's timestamps count from zero too, and Linux takes a timestamp of zero for none.
-/// From TIME-WAIT it would then answer without, and RFC 7323, section 3.2, has us drop that.
+/// Not zero: an endpoint's timestamps also start at zero, and Linux treats a timestamp of zero as
+/// none. In TIME-WAIT it would then respond without timestamps, and RFC 7323, section 3.2, requires
+/// such segments to be dropped.
 const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);

@@ -1,8 +1,8 @@
-//! A TUN device: IP packets that the kernel routes to us, and ours to it.
+//! A TUN device: exchanges IP packets with the kernel's routing.
 //!
-//! It is opened in the namespace of the calling thread and stays there. It is never made persistent, so
-//! the kernel removes it, its addresses and its routes with the last descriptor. Offloads stay off: a
-//! packet on it is what would be on a wire.
+//! It is opened in the calling thread's namespace and stays there. It is never persistent, so the
+//! kernel removes the device, its addresses and its routes when the last descriptor closes.
+//! Offloads stay off, so that packets are as on a wire.
 
 use std::{
     fs::OpenOptions,
@@ -18,34 +18,35 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::{netlink, routes::Routes};
 
-/// How a device is made.
+/// Options of a device.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TunOptions {
-    /// Largest packet in bytes, IP header included.
+    /// Maximum packet size in bytes, IP header included.
     pub mtu: u16,
-    /// Give it IPv6 addresses too, where the host has IPv6.
+    /// Whether to add IPv6 addresses, if the host supports IPv6.
     pub v6: bool,
-    /// Packets that the kernel keeps for us before it drops further ones.
+    /// Queue length in packets; the kernel drops further ones.
     pub queue: u32,
 }
 
 impl Default for TunOptions {
-    /// As Ethernet: 1500 bytes. The queue is ours: what 10,000 connections send in one round trip.
+    /// An MTU of 1500 bytes as on Ethernet. The queue is our choice: the packets of 10,000
+    /// connections in one round trip.
     fn default() -> Self {
         Self { mtu: 1500, v6: false, queue: 32_768 }
     }
 }
 
-/// The two ends of the device in one address family.
+/// The addresses of both ends of the device in one address family.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ends<A> {
-    /// The kernel's.
+    /// The kernel's address.
     pub host: A,
-    /// Ours: what the kernel routes into the device.
+    /// The stack's address, which the kernel routes into the device.
     pub ours: A,
 }
 
-/// An open TUN device, up, with addresses. Gone when dropped, and when the process ends.
+/// An open TUN device, up and with addresses. Removed on drop, and when the process ends.
 pub struct TunDevice {
     device: SyncDevice,
     name: String,
@@ -55,20 +56,20 @@ pub struct TunDevice {
 }
 
 impl TunDevice {
-    /// Opens a device in the namespace of the calling thread.
+    /// Opens a device in the calling thread's namespace.
     ///
-    /// Its IPv4 network is a /30 of the benchmarking range (RFC 2544: 198.18.0.0/15) that overlaps no
-    /// route of the namespace.
+    /// Its IPv4 network is a /30 of the benchmarking range (RFC 2544: 198.18.0.0/15) that overlaps
+    /// no route of the namespace.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; the message says what is missing and how to grant it.
+    /// If the kernel refuses. The message names the missing permission and how to grant it.
     pub fn open(options: TunOptions) -> Result<Self, TunError> {
         let subnet = Subnet::free_in(&[read_routes()?])?;
         Self::open_on(subnet, options)
     }
 
-    /// Opens a device with addresses of this network, which the caller knows to be free.
+    /// Opens a device with addresses of `subnet`, which must be free.
     pub(crate) fn open_on(subnet: Subnet, options: TunOptions) -> Result<Self, TunError> {
         check_node()?;
         let device = build(subnet.v4, options).map_err(TunError::from_creation)?;
@@ -76,7 +77,7 @@ impl TunDevice {
             .map_err(|source| TunError::setup("be given its queue", source))?;
         device.enabled(true).map_err(|source| TunError::setup("be brought up", source))?;
         let v6 = options.v6.then_some(subnet.v6).filter(|ends| {
-            // Fails where IPv6 is switched off, which is no reason to do without IPv4.
+            // Fails if IPv6 is disabled; IPv4 still works.
             device.add_address_v6(ends.host, V6_PREFIX).is_ok() && becomes_usable(ends.host)
         });
         device
@@ -86,36 +87,36 @@ impl TunDevice {
         Ok(Self { device, name, mtu: options.mtu, v4: subnet.v4, v6 })
     }
 
-    /// Its name, such as `tun0`.
+    /// The device's name, such as `tun0`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its number in the namespace, where the caller has to be.
+    /// The interface index. The calling thread must be in the device's namespace.
     pub(crate) fn index(&self) -> Result<u32, TunError> {
         self.device.if_index().map_err(|source| TunError::setup("tell its number", source))
     }
 
-    /// Largest packet in bytes, IP header included.
+    /// Maximum packet size in bytes, IP header included.
     #[must_use]
     pub const fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// Its IPv4 addresses.
+    /// The IPv4 addresses.
     #[must_use]
     pub const fn v4(&self) -> Ends<Ipv4Addr> {
         self.v4
     }
 
-    /// Its IPv6 addresses.
+    /// The IPv6 addresses, if any.
     #[must_use]
     pub const fn v6(&self) -> Option<Ends<Ipv6Addr>> {
         self.v6
     }
 
-    /// Whether `address` is one of ours.
+    /// Whether `address` belongs to the stack.
     #[must_use]
     pub fn is_ours(&self, address: IpAddr) -> bool {
         match address {
@@ -124,7 +125,7 @@ impl TunDevice {
         }
     }
 
-    /// Our address for talking to `peer`, if we have one in its family.
+    /// The stack's address in the family of `peer`, if there is one.
     #[must_use]
     pub fn address_towards(&self, peer: IpAddr) -> Option<IpAddr> {
         match peer {
@@ -133,7 +134,7 @@ impl TunDevice {
         }
     }
 
-    /// The next packet from the kernel and its length, or `None` if there is none now.
+    /// Receives the next packet from the kernel and returns its length; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -146,11 +147,12 @@ impl TunDevice {
         }
     }
 
-    /// Hands `packet` to the kernel.
+    /// Sends `packet` to the kernel.
     ///
     /// # Errors
     ///
-    /// If the kernel does not take it: no memory, not an IP packet, or the device is gone or down.
+    /// If the kernel does not accept it: no memory, not an IP packet, or the device is removed or
+    /// down.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         self.device.send(packet).map(drop)
     }
@@ -162,22 +164,22 @@ impl AsFd for TunDevice {
     }
 }
 
-/// Why there is no device. The host's settings are at fault, not the caller.
+/// Why a device could not be created. The host's settings are at fault, not the caller.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TunError {
-    /// The kernel has no TUN driver, or the container does not show it.
+    /// The kernel has no TUN driver, or the container does not expose it.
     #[error(
         "cannot open {NODE}: it does not exist (run `modprobe tun`, or start the container with \
          `--device {NODE}`)"
     )]
     NoNode,
-    /// The driver exists, and this user may not open it.
+    /// The driver exists, but this user may not open it.
     #[error(
         "cannot open {NODE}: not permitted (run as root, or grant CAP_NET_ADMIN and access to {NODE})"
     )]
     NodeForbidden,
-    /// The kernel does not let this process make a device in this namespace.
+    /// The kernel does not permit this process to create a device in this namespace.
     #[error(
         "cannot create a TUN device: CAP_NET_ADMIN is missing (run as root, in a network namespace of \
          your own by `unshare --user --net --map-root-user`, or in a container with `--cap-add \
@@ -189,12 +191,12 @@ pub enum TunError {
         "cannot create a TUN device: 198.18.0.0/15 has no free network (remove a route that covers it)"
     )]
     NoFreeNetwork,
-    /// Something else went wrong.
+    /// Another system call failed.
     #[error("cannot set up the TUN device: it did not {step}: {source}")]
     Setup {
-        /// What was tried.
+        /// The failed step.
         step: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -212,7 +214,8 @@ impl TunError {
     }
 }
 
-/// Tells apart what `tun-rs` would report as one error; it would also make a missing node, and leave it.
+/// Distinguishes errors that `tun-rs` would report as one. `tun-rs` would also create a missing
+/// node and not remove it.
 fn check_node() -> Result<(), TunError> {
     match OpenOptions::new().read(true).write(true).open(NODE) {
         Ok(_) => Ok(()),
@@ -239,8 +242,8 @@ fn set_queue(device: &SyncDevice, length: u32) -> io::Result<()> {
     netlink::change_link(device.if_index()?, netlink::Change::QueueLength(length))
 }
 
-/// Waits for duplicate address detection: it has nobody to ask on a device without neighbours, but its
-/// verdict comes from a work queue.
+/// Waits for duplicate address detection. It cannot fail on a device without neighbours, but
+/// completes in a work queue.
 fn becomes_usable(address: Ipv6Addr) -> bool {
     let deadline = Instant::now() + ADDRESS_PATIENCE;
     while UdpSocket::bind((address, 0)).is_err() {
@@ -252,7 +255,7 @@ fn becomes_usable(address: Ipv6Addr) -> bool {
     true
 }
 
-/// One of the networks that a device may have.
+/// One of the networks available to devices.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Subnet {
     v4: Ends<Ipv4Addr>,
@@ -260,12 +263,12 @@ pub(crate) struct Subnet {
 }
 
 impl Subnet {
-    /// One that overlaps none of the routes of any of these namespaces.
+    /// A network that overlaps no route of any of these namespaces.
     pub(crate) fn free_in(namespaces: &[Routes]) -> Result<Self, TunError> {
         free_subnet(namespaces, first_subnet()).ok_or(TunError::NoFreeNetwork)
     }
 
-    /// The same network for a device whose kernel is at our end: the other end of a cable.
+    /// The same network with both ends swapped, for the device at the other end of a link.
     pub(crate) const fn turned(self) -> Self {
         let (v4, v6) = (self.v4, self.v6);
         Self {
@@ -284,7 +287,7 @@ impl Subnet {
     }
 }
 
-/// The first free one from `start` on, going around.
+/// The first free network from `start` on, wrapping around.
 fn free_subnet(namespaces: &[Routes], start: u16) -> Option<Subnet> {
     (0..SUBNETS).map(|step| Subnet::number(start.wrapping_add(step) % SUBNETS)).find(|subnet| {
         namespaces.iter().all(|routes| {
@@ -299,7 +302,7 @@ pub(crate) fn read_routes() -> Result<Routes, TunError> {
     Routes::read().map_err(|source| TunError::setup("find a free network", source))
 }
 
-/// Two processes that start at once should not look at the same network first.
+/// First network to try, which differs between processes that start at the same time.
 fn first_subnet() -> u16 {
     let pid = Pid::this().as_raw().rem_euclid(i32::from(SUBNETS));
     u16::try_from(pid).unwrap_or(0)
@@ -311,10 +314,10 @@ const V4_BENCHMARKING: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const V4_PREFIX: u8 = 30;
 /// /30 networks in a /15.
 const SUBNETS: u16 = 1 << 15;
-/// RFC 4193: fd00::/8 and 40 bits that were drawn by lot, once.
+/// RFC 4193: fd00::/8 and 40 bits chosen once at random.
 const V6_UNIQUE_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x7c1e, 0x92a4, 0, 0, 0, 0, 0);
 const V6_PREFIX: u8 = 126;
-/// It takes about a millisecond.
+/// Maximum wait for a usable address (our choice; it takes about a millisecond).
 const ADDRESS_PATIENCE: Duration = Duration::from_secs(2);
 const ADDRESS_PAUSE: Duration = Duration::from_millis(1);
 

@@ -2,23 +2,24 @@
 //!
 //! ## Modules
 //!
-//! | module | one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | [`namespace`] | a network of our own: nothing in it outlives us, nothing outside it changes |
-//! | [`device`] | a TUN device: where our packets meet the kernel's |
+//! | [`namespace`] | a private network, removed with the process; nothing outside it changes |
+//! | [`device`] | a TUN device: exchanges packets with the kernel |
 //! | [`stack`] | many endpoints of `ackwise-tcp` over one device, in one thread |
-//! | [`emulator`] | the link of `ackwise-link` in real time, between two namespaces |
-//! | [`packet_socket`] | a live interface: packets as they pass, with the kernel's times |
-//! | [`host_changes`] | what must be changed outside a namespace, announced, and undone whatever happens |
+//! | [`emulator`] | a link of `ackwise-link` in real time, between two namespaces |
+//! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
+//! | [`host_changes`] | changes to the host, announced and always undone |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
-//! | [`wire`] | how a server is reached from a TUN device of ours |
-//! | [`testing`] | how a test says that it could not run here |
+//! | [`wire`] | makes a server reachable from a TUN device |
+//! | [`testing`] | reports tests that could not run |
 //!
-//! Everything is undone by the kernel when the process ends, however it ends: namespaces have no name,
-//! the device goes with its descriptor, and [`host_changes`] keeps a watchdog that outlives us.
+//! The kernel undoes everything when the process ends, however it ends: namespaces have no name,
+//! the device is removed with its descriptor, and [`host_changes`] keeps a watchdog that outlives
+//! the process.
 //!
-//! There is no async runtime and no `unsafe`: `nix`, `tun-rs` and `thread-priority` wrap the few system
-//! calls. The emulator has the one thread of our own. On other systems than Linux this crate is empty.
+//! There is no async runtime and no `unsafe`: `nix`, `tun-rs` and `thread-priority` wrap the few
+//! system calls. Only the emulator starts threads. On systems other than Linux this crate is empty.
 
 #![cfg(target_os = "linux")]
 

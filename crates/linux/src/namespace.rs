@@ -1,9 +1,10 @@
-//! A network of our own.
+//! Private network namespaces.
 //!
-//! A namespace made here has no name in `/run/netns`: it lives as long as a descriptor or a thread
-//! holds it, so the kernel removes it with everything inside when the process ends, however it ends.
+//! A namespace created here has no name in `/run/netns`. It exists as long as a descriptor or a
+//! thread refers to it, so the kernel removes it with its contents when the process ends, however
+//! it ends.
 //!
-//! What it does not do: connect the namespace to the outside. Whoever needs the outside works there.
+//! Not here: connections to the outside. Code that needs the outside runs there.
 
 use std::{
     fs::{self, File},
@@ -20,27 +21,27 @@ use nix::{
 
 use crate::netlink::{self, Change};
 
-/// A network namespace with nothing in it but a loopback interface that is up.
+/// A network namespace that contains only a loopback interface, which is up.
 ///
-/// Making one needs `CAP_SYS_ADMIN`; [`enter_private_network`] is the way without.
+/// Creating one needs `CAP_SYS_ADMIN`; [`enter_private_network`] works without it.
 #[derive(Debug)]
 pub struct Namespace {
     handle: File,
 }
 
 impl Namespace {
-    /// Makes a new namespace. The calling thread stays where it is.
+    /// Creates a new namespace. The calling thread stays in its own.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; the message says what to grant.
+    /// If the kernel refuses. The message names the missing permission.
     pub fn create() -> Result<Self, NamespaceError> {
-        // `unshare` moves the thread that calls it, so a thread that ends at once makes it.
+        // `unshare` moves the calling thread, so a short-lived thread calls it.
         thread::scope(|scope| scope.spawn(Self::create_and_move).join())
             .expect("making a namespace does not panic")
     }
 
-    /// The namespace of the calling thread.
+    /// The calling thread's namespace.
     ///
     /// # Errors
     ///
@@ -50,25 +51,25 @@ impl Namespace {
         Ok(Self { handle })
     }
 
-    /// The namespace in which a process is.
+    /// The namespace of a process.
     ///
     /// # Errors
     ///
-    /// If there is no such process, or it may not be looked at.
+    /// If there is no such process, or access is denied.
     pub fn of_process(process: u32) -> Result<Self, NamespaceError> {
         let handle = File::open(format!("/proc/{process}/ns/net"));
         let handle = handle.map_err(|error| NamespaceError::Process(process, error))?;
         Ok(Self { handle })
     }
 
-    /// Moves the calling thread, and the threads and processes that it starts from now on, into the
-    /// namespace, until the guard is dropped.
+    /// Moves the calling thread, and the threads and processes that it then starts, into the
+    /// namespace until the guard is dropped.
     ///
-    /// Sockets and devices stay in the namespace that they were opened in.
+    /// Sockets and devices stay in the namespace in which they were opened.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; the message says what to grant.
+    /// If the kernel refuses. The message names the missing permission.
     pub fn enter(&self) -> Result<Inside, NamespaceError> {
         let outer = Self::current()?;
         self.move_in()?;
@@ -79,11 +80,11 @@ impl Namespace {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; `work` has not run then.
+    /// If the kernel refuses. `work` has not run then.
     ///
     /// # Panics
     ///
-    /// If `work` does.
+    /// If `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         let inside = || self.move_in().map(|()| work());
         thread::scope(|scope| match scope.spawn(inside).join() {
@@ -92,7 +93,7 @@ impl Namespace {
         })
     }
 
-    /// Whether both are handles of one namespace.
+    /// Whether both refer to the same namespace.
     pub(crate) fn is_same(&self, other: &Self) -> io::Result<bool> {
         let (one, other) = (self.handle.metadata()?, other.handle.metadata()?);
         Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
@@ -110,33 +111,33 @@ impl Namespace {
     }
 }
 
-/// The calling thread is inside a [`Namespace`]; dropping this moves it back.
+/// Guard of a thread inside a [`Namespace`]; dropping it moves the thread back.
 #[derive(Debug)]
 #[must_use = "dropping it leaves the namespace at once"]
 pub struct Inside {
     outer: Namespace,
-    /// Belongs to the thread that entered, so it must not be sent to another.
+    /// Bound to the thread that entered, so it must not be `Send`.
     _bound_to_thread: PhantomData<*const ()>,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        // It was possible to come here from there, with the same rights; if it fails all the same,
-        // going on in the wrong network would be worse than stopping.
+        // Moving back needs no more permission than moving in. If it fails anyway, continuing in
+        // the wrong network would be worse than a panic.
         self.outer.move_in().expect("the way back is open");
     }
 }
 
-/// Moves the whole process into a network of its own, with or without root, for good.
+/// Moves the whole process permanently into a private network, with or without root.
 ///
-/// For the beginning of `main`: the kernel makes a user namespace only for a process with a single
-/// thread. The process keeps its user and group; within the new network it may do everything, so
-/// [`Namespace::create`] and [`crate::TunDevice::open`] work afterwards. Programs that it starts have no
-/// such rights unless they run as root.
+/// Call it at the beginning of `main`: the kernel creates a user namespace only for a process with
+/// a single thread. The process keeps its user and group and gets all capabilities in the new
+/// network, so [`Namespace::create`] and [`crate::TunDevice::open`] work afterwards. Programs that
+/// it starts do not inherit the capabilities unless they run as root.
 ///
 /// # Errors
 ///
-/// If the kernel refuses; the message says what to grant. The process has not moved then.
+/// If the kernel refuses. The message names the missing permission. The process has not moved then.
 pub fn enter_private_network() -> Result<(), NamespaceError> {
     if geteuid().is_root() {
         return Namespace::create_and_move().map(drop);
@@ -144,7 +145,8 @@ pub fn enter_private_network() -> Result<(), NamespaceError> {
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
         .map_err(|errno| NamespaceError::CreateForUser(errno.into()))?;
-    // user_namespaces(7): who is not root may map only itself, and its group only without setgroups.
+    // user_namespaces(7): without root a process may map only its own user, and its group only
+    // after disabling setgroups.
     let identity = |file: &str, map: String| fs::write(file, map).map_err(NamespaceError::Identity);
     identity("/proc/self/setgroups", "deny".into())?;
     identity("/proc/self/uid_map", format!("{user} {user} 1"))?;
@@ -152,7 +154,7 @@ pub fn enter_private_network() -> Result<(), NamespaceError> {
     netlink::change_link(LOOPBACK, Change::Up).map_err(NamespaceError::Loopback)
 }
 
-/// Why there is no network of our own. The host's settings are at fault, not the caller.
+/// Why a namespace is not available. The host's settings are at fault, not the caller.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NamespaceError {
@@ -166,22 +168,22 @@ pub enum NamespaceError {
          Ubuntu kernel.apparmor_restrict_unprivileged_userns=0), before any thread is started"
     )]
     CreateForUser(#[source] io::Error),
-    /// The identity of the process could not be carried into its new user namespace.
+    /// The process's user and group could not be mapped into its new user namespace.
     #[error("cannot keep the user in the new namespace: {0}")]
     Identity(#[source] io::Error),
     /// `setns` failed.
     #[error("cannot enter the network namespace: {0} (run as root, or grant CAP_SYS_ADMIN)")]
     Enter(#[source] io::Error),
-    /// There is no descriptor of the namespace to be had.
+    /// A descriptor of the namespace is not available.
     #[error("cannot hold the network namespace: {0} (expected /proc to be mounted)")]
     Handle(#[source] io::Error),
-    /// There is no descriptor of a process' namespace to be had.
+    /// A descriptor of a process's namespace is not available.
     #[error("cannot read the network namespace of process {0}: {1}")]
     Process(u32, #[source] io::Error),
-    /// The loopback interface stayed down.
+    /// The loopback interface could not be set up.
     #[error("cannot bring the loopback interface up: {0}")]
     Loopback(#[source] io::Error),
 }
 
-/// Number of the loopback interface in every namespace: it is the first.
+/// Index of the loopback interface in every namespace: it is the first.
 const LOOPBACK: u32 = 1;

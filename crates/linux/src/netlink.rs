@@ -1,7 +1,8 @@
-//! The three things that we ask of route netlink: bring an interface up, set its queue, add a route.
+//! The three requests to route netlink: set an interface up, set its queue length, add a route.
 //!
-//! The older `ioctl` for the queue wants the capability in the first user namespace, netlink only in the
-//! one of the network. A library for the rest of rtnetlink(7) would be larger than everything else here.
+//! The older `ioctl` for the queue length needs the capability in the initial user namespace,
+//! netlink only in the network's. A library for all of rtnetlink(7) would be larger than the rest
+//! of this crate.
 
 use std::{io, net::Ipv4Addr, os::fd::AsRawFd};
 
@@ -9,36 +10,37 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
 };
 
-/// What is to change of an interface.
+/// A change to an interface.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Change {
     /// `IFF_UP`.
     Up,
-    /// Packets that wait for being sent.
+    /// Queue length in packets.
     QueueLength(u32),
 }
 
-/// A way to one host that names how its congestion is controlled.
+/// A route to one host with its congestion control.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct HostRoute<'a> {
     /// The host.
     pub(crate) to: Ipv4Addr,
-    /// Our address towards it.
+    /// The local address towards it.
     pub(crate) from: Ipv4Addr,
-    /// Number of the interface.
+    /// Index of the interface.
     pub(crate) through: u32,
-    /// As `ip route … congctl lock NAME`: new connections have it, and no program may change it.
+    /// As `ip route … congctl lock NAME`: applies to new connections, and programs cannot override
+    /// it.
     pub(crate) congestion_control: &'a str,
 }
 
-/// Changes the interface with number `index` of the current namespace.
+/// Changes the interface with index `index` in the current namespace.
 pub(crate) fn change_link(index: u32, change: Change) -> io::Result<()> {
     ask(link_request(index, change))
 }
 
-/// Adds a route to the main table of the current namespace. It goes with its interface.
+/// Adds a route to the main table of the current namespace. It is removed with its interface.
 pub(crate) fn add_route(route: HostRoute<'_>) -> io::Result<()> {
-    // The kernel would cut such a name, and might know what is left.
+    // The kernel would truncate a longer name, which might match another algorithm.
     let name = route.congestion_control;
     if name.len() >= TCP_CA_NAME_MAX || name.contains('\0') {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name has this form"));
@@ -60,7 +62,7 @@ fn ask(message: Message) -> io::Result<()> {
     verdict(&answer[..len])
 }
 
-/// `struct ifinfomsg` and an attribute.
+/// `struct ifinfomsg` and one attribute.
 fn link_request(index: u32, change: Change) -> Message {
     let (flags, queue) = match change {
         Change::Up => (IFF_UP, None),
@@ -77,7 +79,7 @@ fn link_request(index: u32, change: Change) -> Message {
     message
 }
 
-/// `struct rtmsg` and its attributes, the metrics nested.
+/// `struct rtmsg` and its attributes, with nested metrics.
 fn route_request(route: HostRoute<'_>) -> Message {
     let HostRoute { to, from, through, congestion_control } = route;
     let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
@@ -95,7 +97,7 @@ fn route_request(route: HostRoute<'_>) -> Message {
     message
 }
 
-/// `struct nlmsghdr` and what follows, in host byte order (rtnetlink(7)).
+/// `struct nlmsghdr` and its payload, in host byte order (rtnetlink(7)).
 #[derive(Debug, Default)]
 struct Message {
     bytes: Vec<u8>,
@@ -116,7 +118,7 @@ impl Message {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// `struct rtattr`: a length without the padding to four bytes, a kind, a value.
+    /// `struct rtattr`: length without the padding to four bytes, type, value.
     fn attribute(&mut self, kind: u16, value: &[u8]) {
         let length = u16::try_from(4 + value.len()).expect("our attributes are short");
         self.put(&length.to_ne_bytes());
@@ -132,7 +134,7 @@ impl Message {
     }
 }
 
-/// NLMSG_ERROR carries zero, or an errno with its sign turned.
+/// NLMSG_ERROR carries zero or a negative errno.
 fn verdict(answer: &[u8]) -> io::Result<()> {
     let field = |at: usize, len: usize| answer.get(at..at + len);
     let kind = field(4, 2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
@@ -162,7 +164,7 @@ const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
-/// Its last byte is a zero.
+/// Includes the terminating zero byte.
 const TCP_CA_NAME_MAX: usize = 16;
 const RTAX_LOCK: u16 = 1;
 const RTAX_CC_ALGO: u16 = 16;

@@ -1,11 +1,11 @@
-//! Which networks the routing table of the current namespace already knows.
+//! Networks in the routing table of the current namespace.
 
 use std::{
     fs, io,
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-/// The routes of the current namespace, default routes left out: every address is under those.
+/// The routes of the current namespace, except default routes, which match every address.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     v4: Vec<(u32, u8)>,
@@ -13,9 +13,9 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Reads the main table. Tables of policy routing are not looked at.
+    /// Reads the main table. Policy routing tables are not read.
     pub(crate) fn read() -> io::Result<Self> {
-        // `thread-self`: `/proc/net` shows the namespace of the process's first thread.
+        // `thread-self`: `/proc/net` shows the namespace of the process's main thread.
         let v4 = fs::read_to_string("/proc/thread-self/net/route")?;
         let v6 = fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
         Ok(Self::parse(&v4, &v6))
@@ -28,13 +28,13 @@ impl Routes {
         }
     }
 
-    /// Whether a route shares an address with the network `address/prefix`.
+    /// Whether a route overlaps the network `address/prefix`.
     pub(crate) fn overlap_v4(&self, address: Ipv4Addr, prefix: u8) -> bool {
         let address = u32::from(address);
         self.v4.iter().any(|(net, len)| same_v4(*net, address, prefix.min(*len)))
     }
 
-    /// As [`Routes::overlap_v4`].
+    /// Like [`Routes::overlap_v4`].
     pub(crate) fn overlap_v6(&self, address: Ipv6Addr, prefix: u8) -> bool {
         let address = u128::from(address);
         self.v6.iter().any(|(net, len)| same_v6(*net, address, prefix.min(*len)))
@@ -49,7 +49,7 @@ fn same_v6(one: u128, other: u128, prefix: u8) -> bool {
     (one ^ other).leading_zeros() >= u32::from(prefix)
 }
 
-/// `Iface Destination Gateway Flags RefCnt Use Metric Mask …`, addresses as the machine keeps them.
+/// `Iface Destination Gateway Flags RefCnt Use Metric Mask …`, with addresses in host byte order.
 fn parse_v4(line: &str) -> Option<(u32, u8)> {
     let mut fields = line.split_whitespace();
     let destination = u32::from_str_radix(fields.nth(1)?, 16).ok()?;
@@ -58,7 +58,7 @@ fn parse_v4(line: &str) -> Option<(u32, u8)> {
     Some((u32::from_be_bytes(destination.to_ne_bytes()), prefix))
 }
 
-/// `Destination PrefixLength …`, in network order and hexadecimal.
+/// `Destination PrefixLength …`, in hexadecimal and network byte order.
 fn parse_v6(line: &str) -> Option<(u128, u8)> {
     let mut fields = line.split_whitespace();
     let destination = u128::from_str_radix(fields.next()?, 16).ok()?;

@@ -1,19 +1,28 @@
-//! How a test says that it could not run here.
+//! Reports tests that could not run, or whose measurement was inconclusive.
 //!
-//! `cargo xtask test` sets [`SKIPS_FILE`] and lists what it finds there, so that a green run without
-//! root cannot be mistaken for a complete one.
+//! `cargo xtask test` sets [`SKIPS_FILE`] and lists its contents, so that a passing run without
+//! root is not mistaken for a complete one.
 
 use std::{fmt, fs::OpenOptions, io::Write};
 
 use crate::namespace::Namespace;
 
-/// Environment variable with the path of the file that collects skipped tests, one a line.
+/// Environment variable with the path of the file that collects skipped tests, one per line.
 pub const SKIPS_FILE: &str = "ACKWISE_SKIPS";
 
-/// Says on stderr, and in the file that [`SKIPS_FILE`] names, that `test` did not run, and why.
+/// Reports that `test` was skipped and why, on stderr and in the file named by [`SKIPS_FILE`].
 pub fn skip(test: &str, missing: impl fmt::Display) {
-    let line = format!("SKIPPED {test}: {missing}\n");
-    // To the descriptor itself: the harness keeps what `eprintln!` says of a test that passes.
+    note(&format!("SKIPPED {test}: {missing}\n"));
+}
+
+/// Like [`skip`], for a `test` that was disturbed at every attempt and is inconclusive. `cargo
+/// xtask test` lists it and does not fail, because a busy machine is not a defect.
+pub fn inconclusive(test: &str, why: impl fmt::Display) {
+    note(&format!("INCONCLUSIVE {test}: {why}\n"));
+}
+
+fn note(line: &str) {
+    // Writes to the descriptor: the test harness captures `eprintln!` of passing tests.
     let _ = std::io::stderr().write_all(line.as_bytes());
     let Some(path) = std::env::var_os(SKIPS_FILE) else { return };
     let file = OpenOptions::new().create(true).append(true).open(path);
@@ -22,11 +31,11 @@ pub fn skip(test: &str, missing: impl fmt::Display) {
     }
 }
 
-/// Runs `test` in a thread inside a new namespace, or skips it where none can be made.
+/// Runs `test` in a thread inside a new namespace, or skips it if none can be created.
 ///
 /// # Panics
 ///
-/// If `test` does.
+/// If `test` panics.
 pub fn in_namespace(name: &str, test: impl FnOnce() + Send) {
     match Namespace::create() {
         Ok(namespace) => namespace.run(test).expect("who may make a namespace may enter it"),

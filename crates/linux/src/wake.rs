@@ -1,4 +1,4 @@
-//! Sleeping until a packet arrives or time has passed.
+//! Sleeps until a packet arrives or a time has passed.
 
 use std::{
     io,
@@ -15,18 +15,18 @@ use nix::{
     },
 };
 
-/// An epoll set of devices and a timer: epoll's own time-out counts milliseconds, which is too coarse
-/// for a receiver that acknowledges "after 40 ms".
+/// An epoll set of devices and a timer: epoll's own timeout is in milliseconds, too coarse for a
+/// receiver that acknowledges after 40 ms.
 #[derive(Debug)]
 pub(crate) struct Wake {
     epoll: Epoll,
     timer: TimerFd,
-    /// What the timer was last set for.
+    /// The timer's current setting.
     armed: Option<Instant>,
 }
 
 impl Wake {
-    /// Sleeps until one of `sources` is readable, among other things. Whoever wakes looks at all of them.
+    /// Adds `sources` to the set. The caller must check all of them after a wake-up.
     pub(crate) fn new(sources: &[BorrowedFd<'_>]) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
@@ -37,7 +37,7 @@ impl Wake {
         Ok(Self { epoll, timer, armed: None })
     }
 
-    /// Sleeps until a source is readable, `until` has come, or a signal was handled.
+    /// Sleeps until a source is readable, `until` has passed, or a signal was handled.
     pub(crate) fn sleep(&mut self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -53,7 +53,7 @@ impl Wake {
         }
     }
 
-    /// Setting it also forgets an expiry that nobody has read.
+    /// Sets the timer, which also clears an unread expiry.
     fn set(&self, left: Duration) -> io::Result<()> {
         let once = Expiration::OneShot(TimeSpec::from_duration(left));
         Ok(self.timer.set(once, TimerSetTimeFlags::empty())?)

@@ -1,4 +1,4 @@
-//! Our stack against the kernel's, over a TUN device in a namespace of its own.
+//! Ackwise's stack against the kernel's, over a TUN device in a separate namespace.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -63,7 +63,7 @@ fn a_megabyte_goes_each_way_to_a_kernel_client() {
     });
 }
 
-/// The kernel's half: reads one megabyte while it writes another, then reads to the end.
+/// The kernel's side: reads one megabyte while it writes another, then reads to the end.
 fn exchange_megabytes(mut socket: TcpStream) {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut writer = socket.try_clone().unwrap();
@@ -222,7 +222,7 @@ fn a_syn_reopens_time_wait() {
     });
 }
 
-/// Connects from a port of our choice.
+/// Connects from the given local port.
 fn connect_from(port: u16, to: SocketAddr) -> TcpStream {
     use nix::sys::socket::{
         AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, setsockopt, socket, sockopt,

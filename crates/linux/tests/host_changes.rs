@@ -1,4 +1,4 @@
-//! What is changed on a host, a namespace here, is announced, works, and is undone, also after SIGKILL.
+//! Changes to a host (a namespace here) are announced, work, and are undone, also after SIGKILL.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -58,7 +58,7 @@ fn a_server_on_loopback_only_is_reached_while_the_change_holds() {
 fn a_host_behind_this_one_is_reached_and_its_interface_is_as_before() {
     let name = "a_host_behind_this_one_is_reached_and_its_interface_is_as_before";
     Host::with(name, |mut host| {
-        // A second device plays the uplink, its stack the host that is far away.
+        // A second device is the uplink, its stack the remote host.
         let mut far = Host::on(TunDevice::open(TunOptions::default()).unwrap());
         far.stack.listen(80, Listen { config: config(), backlog: 1, tap: Tap::Off }).unwrap();
         let uplink = far.stack.device().name().to_owned();
@@ -111,7 +111,7 @@ fn a_killed_process_leaves_no_change() {
     });
 }
 
-/// Not a test, but for the process that the test above starts and kills.
+/// Not a test: the process that the test above starts and kills.
 #[test]
 fn a_process_that_holds_changes() {
     let Ok(target) = std::env::var(TARGET) else { return };
@@ -123,7 +123,7 @@ fn a_process_that_holds_changes() {
     thread::sleep(if made.is_some() { PATIENCE } else { Duration::ZERO });
 }
 
-/// Without `nft` there is nothing to test.
+/// Skips the test without `nft`.
 fn made(test: &str, changes: Result<HostChanges, HostChangeError>) -> Option<HostChanges> {
     match changes {
         Ok(changes) => Some(changes),

@@ -1,4 +1,4 @@
-//! Nothing is left behind, however the process ends.
+//! Nothing remains, however the process ends.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -75,7 +75,7 @@ fn an_emulated_link_goes_when_its_process_is_killed() {
     });
 }
 
-/// Not a test, but for the process that the test above starts and kills.
+/// Not a test: the process that the test above starts and kills.
 #[test]
 fn a_process_that_holds_an_emulated_link() {
     if std::env::var_os(CHILD).is_none() {
@@ -87,7 +87,7 @@ fn a_process_that_holds_an_emulated_link() {
     thread::sleep(PATIENCE);
 }
 
-/// Not a test, but for the process that a test starts and kills.
+/// Not a test: the process that a test starts and kills.
 #[test]
 fn a_process_that_holds_a_device() {
     if std::env::var_os(CHILD).is_none() {
@@ -98,7 +98,7 @@ fn a_process_that_holds_a_device() {
     thread::sleep(PATIENCE);
 }
 
-/// Starts a test of this file as a process; returns what it says first.
+/// Starts a test of this file as a process. Returns its first line of output.
 fn start(test: &str) -> (Child, String) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
@@ -113,7 +113,7 @@ fn start(test: &str) -> (Child, String) {
     (child, said.expect("the child says something"))
 }
 
-/// The kernel ends a killed process in its own time.
+/// The kernel removes a killed process's resources asynchronously.
 fn wait_for_loopback_alone() {
     let deadline = Instant::now() + PATIENCE;
     while interfaces() != ["lo"] {

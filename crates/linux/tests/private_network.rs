@@ -1,7 +1,8 @@
-//! A process without root enters a network of its own and plays there.
+//! A process without root enters a private network and uses it.
 //!
-//! The kernel makes a user namespace only for a process with a single thread, so this has its own `main`;
-//! as root it starts itself again as nobody, with a `/dev/net/tun` for everybody, as most hosts have it.
+//! The kernel creates a user namespace only for a process with a single thread, so this test has
+//! its own `main`. As root it restarts itself as user nobody, with a `/dev/net/tun` accessible to
+//! all users, as on most hosts.
 
 fn main() {
     #[cfg(target_os = "linux")]
@@ -49,7 +50,7 @@ mod linux {
         }
     }
 
-    /// In a mount namespace that goes with this process.
+    /// In a mount namespace that ends with this process.
     fn show_node_to_everybody() -> io::Result<()> {
         let nothing = None::<&str>;
         let node = "/dev/net/tun";
@@ -79,7 +80,7 @@ mod linux {
                 assert!(device.name().starts_with("tun"));
                 over_an_emulated_link();
             }
-            // The node's permissions are the host's business; the right to use it is not missing.
+            // The node's permissions are a setting of the host; the capability is not missing.
             Err(forbidden @ (TunError::NodeForbidden | TunError::NoNode)) => {
                 println!("{forbidden}")
             }
@@ -95,7 +96,7 @@ mod linux {
         let listener = server.run(|| TcpListener::bind(address)).expect("in").expect("free");
         let address = listener.local_addr().expect("a bound socket has one");
         let _open = client.run(|| TcpStream::connect(address)).expect("in").expect("joined");
-        // The client is connected when the SYN-ACK is there, the server when the ACK is.
+        // The client is connected once the SYN-ACK has arrived, the server once the ACK has.
         listener.accept().expect("the client is connected");
         let report = emulator.stop().expect("nobody removes its devices");
         assert!(report.to_server.delivered >= 2, "SYN and ACK: {report}");

@@ -1,4 +1,4 @@
-//! Ten thousand endpoints in one driver, talking to a real server without loss of data.
+//! Ten thousand endpoints in one driver, connected to a real server, without data loss.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -37,10 +37,11 @@ fn ten_thousand_endpoints_talk_to_a_real_server() {
             let grant = "raise it with `ulimit -Hn 20000`";
             return skip(name, format!("only {allowed} open files are allowed; {grant}"));
         }
-        // Of the namespace, so it goes with it.
+        // Belongs to the namespace and is removed with it.
         fs::write("/proc/sys/net/core/somaxconn", "16384").unwrap();
         let listener = TcpListener::bind(host.kernel(0)).unwrap();
-        // std's 128 would bring SYN cookies, and a reset for each that is checked against later data.
+        // std's backlog of 128 would cause SYN cookies, and a reset for each that fails the check
+        // on later data.
         listen(&listener, Backlog::MAXALLOWABLE).unwrap();
         let server = listener.local_addr().unwrap();
         let echo = thread::spawn(move || serve_echo(&listener, ENDPOINTS));
@@ -93,7 +94,7 @@ impl Clients {
         clients
     }
 
-    /// Does what the events since the last time ask for.
+    /// Handles the events since the last call.
     fn advance(&mut self, host: &mut Host) {
         for (id, event) in host.take_events() {
             let client = self.of.get_mut(&id).unwrap();
@@ -114,8 +115,8 @@ impl Clients {
     }
 }
 
-/// A kernel server in one thread: takes `count` connections and returns what each sends, until all are
-/// closed. Returns how many bytes that were.
+/// A single-threaded kernel server: accepts `count` connections and echoes data until all are
+/// closed. Returns the number of bytes.
 fn serve_echo(listener: &TcpListener, count: usize) -> usize {
     let epoll = Epoll::new(EpollCreateFlags::empty()).unwrap();
     let add = |socket: &dyn AsRawFd, fd: std::os::fd::BorrowedFd<'_>| {
@@ -159,7 +160,7 @@ fn serve_echo(listener: &TcpListener, count: usize) -> usize {
 fn raise_descriptor_limit() -> u64 {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     let wanted = hard.max(2 * ENDPOINTS as u64);
-    // Only root may go beyond the hard limit.
+    // Only root may exceed the hard limit.
     if setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted).is_err() {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
     }

@@ -1,6 +1,7 @@
-//! Who waits in TIME-WAIT: our stack as the client, the kernel as a server that closes first.
+//! Which end holds TIME-WAIT: Ackwise's stack as the client, the kernel as a server that closes
+//! first.
 //!
-//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes so many connections instead of 2,000.
+//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` replaces the default of 2,000 connections.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -16,7 +17,7 @@ use ackwise_tcp::{
 };
 use host::Host;
 
-/// Fewer than the kernel's backlog holds.
+/// Below the kernel's backlog.
 const MAX_OPEN: usize = 64;
 
 #[test]
@@ -32,7 +33,7 @@ fn with_swap_no_connection_is_left_at_the_server() {
     Host::with("with_swap_no_connection_is_left_at_the_server", |mut host| {
         let reasons = serve(ClosePolicy::Swap, &mut host);
         assert_eq!(reasons, vec![TimeWaitReason::Swapped; connections()]);
-        // Nothing is lost here: the last RST may still be on its way through the device's queue.
+        // No loss, but the last RST may still be in the device's queue.
         host.run_until("the server waits for none", |_| time_wait() == 0);
     });
 }
@@ -79,8 +80,8 @@ fn connections() -> usize {
     asked.map_or(2_000, |number| number.parse().unwrap())
 }
 
-/// Opens the connections, lets the kernel close each first, and closes ours. Returns why our ends wait,
-/// as far as they do.
+/// Opens the connections, lets the kernel close each first, and closes the client's end. Returns
+/// the reasons for the client's TIME-WAIT.
 fn serve(close: ClosePolicy, host: &mut Host) -> Vec<TimeWaitReason> {
     let connections = connections();
     let listener = TcpListener::bind(host.kernel(0)).unwrap();
@@ -112,7 +113,7 @@ fn serve(close: ClosePolicy, host: &mut Host) -> Vec<TimeWaitReason> {
     waiting.filter_map(|id| host.stack.endpoint(id)?.time_wait_reason()).collect()
 }
 
-/// The kernel's sockets in TIME-WAIT in this namespace, as `/proc/net/tcp` shows them.
+/// The kernel's sockets in TIME-WAIT in this namespace, from `/proc/net/tcp`.
 fn time_wait() -> usize {
     const TIME_WAIT: &str = "06";
     let table = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();

@@ -1,4 +1,4 @@
-//! The clients' end of a load: a transport, and what it alone knows of its connections.
+//! The clients' end of a load: a transport, and what only it can report about its connections.
 
 use std::net::IpAddr;
 
@@ -6,24 +6,25 @@ use ackwise_tcp::TimeWaitReason;
 
 use crate::generator::{KernelTransport, Transport};
 
-/// A transport, and what can be known of the clients' end beyond the connections.
+/// A transport with additional information about the clients' end.
 pub(super) trait Clients: Transport {
-    /// Why connections are in TIME-WAIT there, with how many. `None`: the kernel's table says.
+    /// Reasons for TIME-WAIT at the clients, with counts. `None` if only the kernel's socket table
+    /// has this end.
     fn time_wait_reasons(&mut self) -> Option<Vec<(TimeWaitReason, u64)>> {
         None
     }
 
-    /// Whether a connection is still on its way to its end.
+    /// Whether a connection is still closing.
     fn is_closing(&self) -> bool {
         false
     }
 
-    /// The one address from which connections start, if there is one.
+    /// The single local address of all connections, if there is one.
     fn address(&self) -> Option<IpAddr> {
         None
     }
 
-    /// Packets that were lost on the way out.
+    /// Outgoing packets that were lost.
     fn packets_lost(&self) -> u64 {
         0
     }

@@ -1,8 +1,9 @@
-//! Looks at both ends of the connections: sockets of this host, in this namespace or another one's.
+//! Counts the sockets at both ends of the connections, in this network namespace or in another one
+//! of this host.
 //!
-//! An end that cannot be looked at is unknown, with the reason, and never 0: whether the server's end can
-//! be is found out with a connection that asks for nothing. Only connections of this run count: what was
-//! there before it began is remembered by the kernel's own name for each socket.
+//! An end that cannot be inspected is reported as unknown with the reason, never as 0. A probe
+//! connection without a request determines whether the server's end can be inspected. Only
+//! connections of this run count: earlier sockets are excluded by their kernel cookies.
 
 use std::{
     collections::BTreeSet,
@@ -22,25 +23,25 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::generator::is_port_in_use;
 
-/// Where the sockets of one end are.
+/// The sockets of one end.
 pub(super) struct End {
     table: SocketTable,
     query: Query,
-    /// What the address of the other end must be, where it is known.
+    /// Required address of the other end, if known.
     remote: Option<IpAddr>,
-    /// Sockets that were there before.
+    /// Cookies of sockets that existed before the run.
     before: BTreeSet<u64>,
-    /// Open until it is among those that were there before, at both ends.
+    /// The probe, kept open until it is recorded in `before` at both ends.
     probe: Option<TcpStream>,
 }
 
 impl End {
-    /// The server's end, if it is on this host. `starts` are where the connection that finds out may start
-    /// from, one after the other if there is no port; `None`: where the kernel chooses.
+    /// The server's end, if it is on this host. `starts` are local addresses for the probe, tried
+    /// in turn until one has a free port; `None` lets the kernel choose.
     ///
     /// # Errors
     ///
-    /// Why it cannot be looked at.
+    /// If it cannot be inspected.
     pub(super) fn of_server(
         server: SocketAddr,
         process: Option<u32>,
@@ -54,8 +55,8 @@ impl End {
         };
         let query = Query::local_port(server.port());
         let probe = knock(server, starts)?;
-        let ours = probe.local_addr().map_err(|error| error.to_string())?;
-        let Some(family) = other_end(&mut table, query, ours)? else {
+        let probe_address = probe.local_addr().map_err(|error| error.to_string())?;
+        let Some(family) = other_end(&mut table, query, probe_address)? else {
             let place = match process {
                 None => "this network namespace (--server-pid selects another one)".to_owned(),
                 Some(process) => format!("the network namespace of process {process}"),
@@ -66,11 +67,11 @@ impl End {
         Ok(Self { probe: Some(probe), ..end })
     }
 
-    /// The clients' end, where that is the kernel's. To be opened after the server's.
+    /// The clients' end, if the kernel holds it. Create it after the server's.
     ///
     /// # Errors
     ///
-    /// Why it cannot be looked at.
+    /// If it cannot be inspected.
     pub(super) fn of_clients(server: SocketAddr) -> Result<Self, String> {
         let table = SocketTable::here().map_err(unreadable)?;
         let family = if server.is_ipv4() { Family::V4 } else { Family::V6 };
@@ -88,7 +89,7 @@ impl End {
         Ok(Self { table, query, remote, before, probe: None })
     }
 
-    /// How many connections of this run it holds in TIME-WAIT now.
+    /// Number of this run's connections in TIME-WAIT at this end.
     pub(super) fn count(&mut self) -> Result<u64, String> {
         let Self { table, query, remote, before, probe } = self;
         *probe = None;
@@ -101,7 +102,7 @@ impl End {
     }
 }
 
-/// A connection that asks for nothing.
+/// Opens a probe connection, which sends no request.
 fn knock(server: SocketAddr, starts: &[Option<IpAddr>]) -> Result<TcpStream, String> {
     for start in starts {
         match connect(server, *start) {
@@ -124,28 +125,28 @@ fn connect(server: SocketAddr, start: Option<IpAddr>) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Whether the sockets of `process` can be looked at.
+/// Checks that the sockets of `process` can be inspected.
 ///
 /// # Errors
 ///
-/// Why not.
+/// If they cannot.
 pub(super) fn check_process(process: u32) -> Result<(), String> {
     let opened = SocketTable::of_process(process);
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// The family of the socket that is connected to `ours`, if it is in `table`. Its port tells: addresses may
-/// have been translated on the way.
+/// The family of the socket connected to `probe_address`, if it is in `table`. It is identified by
+/// its port, because addresses may have been translated.
 fn other_end(
     table: &mut SocketTable,
     query: Query,
-    ours: SocketAddr,
+    probe_address: SocketAddr,
 ) -> Result<Option<Family>, String> {
     let deadline = Instant::now() + PROBE_LIMIT;
     loop {
         let mut family = None;
         let looked = table.each(query, |socket| {
-            if socket.remote.port() == ours.port() && socket.state != State::TimeWait {
+            if socket.remote.port() == probe_address.port() && socket.state != State::TimeWait {
                 family = Some(socket.family);
             }
         });
@@ -157,7 +158,8 @@ fn other_end(
     }
 }
 
-/// Whether the server's kernel ignores an RST in TIME-WAIT (RFC 1337), as far as that can be read.
+/// Whether the server's kernel ignores an RST in TIME-WAIT (RFC 1337); `None` if that cannot be
+/// read.
 pub(super) fn ignores_resets(process: Option<u32>) -> Option<bool> {
     let read = || fs::read_to_string("/proc/sys/net/ipv4/tcp_rfc1337").ok();
     let value = match process {
@@ -171,6 +173,6 @@ fn unreadable(error: io::Error) -> String {
     format!("cannot list the kernel's sockets: {error}")
 }
 
-/// For the handshake of one connection on one host.
+/// Maximum time for the handshake of the probe on one host (our choice).
 const PROBE_LIMIT: Duration = Duration::from_millis(500);
 const PROBE_INTERVAL: Duration = Duration::from_millis(10);

@@ -1,8 +1,8 @@
-//! Where there is no `NETLINK_SOCK_DIAG`, neither end can be looked at.
+//! Without `NETLINK_SOCK_DIAG`, neither end can be inspected.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// There is none.
+/// Never constructed.
 pub(super) enum End {}
 
 impl End {

@@ -1,4 +1,4 @@
-//! Why there is no report.
+//! Errors that prevent a report.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use ackwise_report::{Unresolved, words::counted};
 
 use crate::generator::{ConnectError, ConnectionError, Failure, RunError};
 
-/// Why a run could not be made, or brought nothing.
+/// Why a run could not be made, or had no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -17,34 +17,34 @@ pub enum LoadError {
     /// The server's name has no address.
     #[error(transparent)]
     Resolve(#[from] Unresolved),
-    /// The target cannot stand in a request.
+    /// The target is not allowed in a request.
     #[error("cannot build the request: {0}")]
     Request(#[from] EncodeError),
-    /// The process that `--server-pid` names cannot be looked into.
+    /// The process given by `--server-pid` cannot be inspected.
     #[error("--server-pid: {0}")]
     ServerProcess(String),
-    /// Our own TCP has no way to the server.
+    /// Ackwise's TCP has no route to the server.
     #[error("{0}")]
     Wire(String),
-    /// Our own system is at fault.
+    /// The local system is at fault.
     #[error("{}", system(.0))]
     Run(#[from] RunError),
     /// The transport could not be set up.
     #[error("cannot open connections: {0}")]
     System(#[source] std::io::Error),
-    /// Nobody could be asked.
+    /// No connection could be attempted.
     #[error(
         "cannot connect to {0}: no free local port (another run, or its TIME-WAIT, may hold them)"
     )]
     NoPort(SocketAddr),
-    /// Not one request was answered.
+    /// No request was answered.
     #[error("{}", unanswered(*server, *failed, *failure))]
     NothingAnswered {
         /// The server.
         server: SocketAddr,
-        /// How many were tried.
+        /// Number of failed requests.
         failed: u64,
-        /// What became of most of them, by the first.
+        /// The first failure of the most frequent kind.
         failure: Failure,
     },
 }

@@ -1,4 +1,4 @@
-//! One sentence: which end holds TIME-WAIT, for how many of the connections, and why.
+//! The summary sentence: which end holds TIME-WAIT, for how many connections, and why.
 
 use ackwise_report::words::{counted, grouped};
 use ackwise_tcp::TimeWaitReason;
@@ -6,14 +6,14 @@ use ackwise_tcp::TimeWaitReason;
 use super::{CloseMode, HeldCount, TimeWait};
 use crate::generator::Drain;
 
-/// What the sentence follows from.
+/// Input of the summary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
     pub(super) connections: u64,
     pub(super) close: CloseMode,
     pub(super) drain: Drain,
     pub(super) time_wait: &'a TimeWait,
-    /// Packets that our own TCP could not send.
+    /// Packets that Ackwise's TCP could not send.
     pub(super) lost: u64,
     /// Connections that were reset, or not closed in time, after their last response.
     pub(super) not_closed: u64,
@@ -21,11 +21,11 @@ pub(super) struct Facts<'a> {
     pub(super) unfinished: u64,
     /// Connections that broke before a response was complete.
     pub(super) broken: u64,
-    /// Connections that the server said it closes, where the client was to.
+    /// Connections that the server announced it would close although the client was to close first.
     pub(super) forestalled: u64,
 }
 
-/// The sentence.
+/// Writes the summary.
 pub(super) fn explain(facts: &Facts<'_>) -> String {
     let TimeWait { server, client, .. } = facts.time_wait;
     let all = facts.connections;
@@ -103,7 +103,7 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
     }
 }
 
-/// Only what was seen is given as the reason.
+/// Gives only observed reasons.
 fn why_neither(facts: &Facts<'_>) -> String {
     let causes = causes(&broken_off(facts));
     match facts.close {
@@ -161,7 +161,7 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
     }
 }
 
-/// How many connections did not end as planned, by how they ended.
+/// Number of connections that did not end as planned, by how they ended.
 const fn broken_off(facts: &Facts<'_>) -> [(u64, &'static str); 3] {
     [
         (facts.broken, "broke before the response was complete"),

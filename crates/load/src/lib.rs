@@ -2,20 +2,20 @@
 //!
 //! ## Modules
 //!
-//! | module | one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | `options` | what is asked for, and which combinations make no sense |
-//! | `run` | from a URL to a report: whose TCP, which ends can be looked at, the run, the end |
-//! | `clients` | a transport, and what it alone knows of its connections |
-//! | `progress` | what the caller is told during a run |
-//! | `tun_transport` | our own TCP over TUN as the generator's transport |
-//! | `ends`, `socket_counter` | the socket tables at both ends, counted on a thread of its own |
-//! | `time_wait`, `sampler` | TIME-WAIT at each end, while it runs and afterwards |
-//! | `explain` | one sentence: who waits, and why; pure |
+//! | `options` | options, and their invalid combinations |
+//! | `run` | from a URL to a report: TCP stack, inspection of both ends, the run, its end |
+//! | `clients` | a transport, and what only it can report about its connections |
+//! | `progress` | progress reported to the caller during a run |
+//! | `tun_transport` | Ackwise's TCP over TUN as the generator's transport |
+//! | `ends`, `socket_counter` | the socket tables at both ends, counted on a separate thread |
+//! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
+//! | `explain` | the summary: which end holds TIME-WAIT, and why; pure |
 //! | [`report`] | text and JSON |
-//! | [`generator`] | many connections to one server, each with its requests and a chosen way to end |
+//! | [`generator`] | many connections to one server, with their requests and a chosen close |
 //!
-//! Not here: the sockets of each kind that the kernel holds, which `ackwise-linux` lists.
+//! Not here: listing the kernel's sockets (`ackwise-linux`).
 
 mod clients;
 #[cfg(target_os = "linux")]

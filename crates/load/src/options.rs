@@ -1,4 +1,4 @@
-//! What is asked for, and which combinations make no sense.
+//! Options, and their invalid combinations.
 
 use std::{
     fmt,
@@ -14,61 +14,62 @@ use ipnet::IpNet;
 use super::LoadError;
 use crate::generator::{Close, Drain, Pace, Schedule, Sources};
 
-/// A run of the load generator.
+/// Options of a run of the load generator.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// The page that is asked for.
+    /// The requested page.
     pub target: Target,
-    /// How many connections in all; `None`: until the time is over.
+    /// Number of connections; `None`: until `duration` has passed.
     pub connections: Option<u64>,
-    /// How many at once, at most.
+    /// Maximum number of concurrent connections.
     pub concurrency: usize,
-    /// Requests on each of them.
+    /// Requests on each connection.
     pub requests_per_connection: NonZeroU32,
-    /// Starts a second; `None`: the next one starts when one has ended.
+    /// Starts per second; `None`: the next connection starts when one has ended.
     pub rate: Option<f64>,
     /// No connection starts after this time.
     pub duration: Option<Duration>,
-    /// How long a response may take, and the close.
+    /// Timeout of a response, and of the close.
     pub timeout: Duration,
     /// Which end closes first.
     pub close: CloseMode,
     /// What follows a CLIENT_CLOSE.
     pub drain: Drain,
-    /// Whose TCP plays the clients; `None`: ours for a swap, else the kernel's.
+    /// The clients' TCP stack; `None`: Ackwise's for a swap, else the kernel's.
     pub stack: Option<StackMode>,
-    /// Where connections start from; none: where the kernel chooses, and on loopback further ones.
+    /// Local addresses; if empty, the kernel chooses, with further addresses on loopback.
     pub sources: Vec<SourceNet>,
-    /// A process of the server, if that runs in another network namespace of this host.
+    /// A process of the server, if it runs in another network namespace of this host.
     pub server_process: Option<u32>,
-    /// Whether the host may be changed so that our own TCP finds the server.
+    /// Whether the host may be changed so that Ackwise's TCP can reach the server.
     pub allow_host_changes: bool,
 }
 
-/// Which end closes a connection first, and who is to hold TIME-WAIT.
+/// Which end closes a connection first, and which end then holds TIME-WAIT.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CloseMode {
     /// The server.
     Server,
-    /// The client, without a word.
+    /// The client, without an announcement.
     Client,
     /// The client, after a CLIENT_CLOSE.
     ClientClose,
-    /// The server, and our TCP takes TIME-WAIT over ([`ackwise_tcp::policy::ClosePolicy::Swap`]).
+    /// The server, and Ackwise's TCP takes over TIME-WAIT
+    /// ([`ackwise_tcp::policy::ClosePolicy::Swap`]).
     Swap,
 }
 
-/// Whose TCP plays the clients.
+/// The clients' TCP stack.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StackMode {
     /// The kernel's sockets.
     Kernel,
-    /// Our own, on a TUN device.
+    /// Ackwise's TCP on a TUN device.
     Ackwise,
 }
 
 impl CloseMode {
-    /// Its name on the command line and in JSON.
+    /// The name on the command line and in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -81,7 +82,7 @@ impl CloseMode {
 }
 
 impl StackMode {
-    /// Its name on the command line and in JSON.
+    /// The name on the command line and in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -92,7 +93,8 @@ impl StackMode {
 }
 
 impl LoadOptions {
-    /// One request on each of a thousand connections, 64 at once; the server closes.
+    /// One request on each of a thousand connections, 64 of them concurrent; the server closes (our
+    /// choice).
     #[must_use]
     pub const fn new(target: Target) -> Self {
         Self {
@@ -112,11 +114,11 @@ impl LoadOptions {
         }
     }
 
-    /// Whose TCP plays the clients.
+    /// The clients' TCP stack.
     ///
     /// # Errors
     ///
-    /// If that one cannot do what else is asked for, or has no use for it.
+    /// If it does not support the other options, or would ignore them.
     pub fn stack(&self) -> Result<StackMode, LoadError> {
         let refuse = |why: &str| Err(LoadError::Options(why.to_owned()));
         if self.drain == Drain::Plain && self.close != CloseMode::ClientClose {
@@ -141,7 +143,7 @@ impl LoadOptions {
         }
     }
 
-    /// What the client does; a swap is a matter of TCP.
+    /// The client's part; a swap is done by TCP.
     pub(super) const fn close(&self) -> Close {
         match self.close {
             CloseMode::Server | CloseMode::Swap => Close::Server,
@@ -162,7 +164,7 @@ impl LoadOptions {
         }
     }
 
-    /// Where connections to `server` start from.
+    /// Local addresses of connections to `server`.
     pub(super) fn sources(&self, server: SocketAddr) -> Result<Sources, LoadError> {
         if self.sources.is_empty() {
             let loopback = server.is_ipv4() && server.ip().is_loopback();
@@ -180,7 +182,7 @@ impl LoadOptions {
         }
     }
 
-    /// Where a connection beside the run may start from; the run comes to the last ports last.
+    /// Local addresses of the probe. The run uses the last address last.
     pub(super) fn probe_starts(&self, server: SocketAddr) -> Vec<Option<IpAddr>> {
         let last = self.source_addresses().last();
         let loopback = server.is_ipv4() && server.ip().is_loopback();
@@ -196,7 +198,7 @@ impl LoadOptions {
     }
 }
 
-/// Addresses to start from: one, or the hosts of a net.
+/// Local addresses: one, or the hosts of a net.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SourceNet(IpNet);
 
@@ -220,9 +222,9 @@ impl fmt::Display for SourceNet {
     }
 }
 
-/// More have ports for longer than a TIME-WAIT lasts.
+/// Maximum number of addresses (our choice): with more, ports last longer than TIME-WAIT.
 const SOURCES_LIMIT: usize = 4096;
-/// No run starts from here.
+/// Not used by any run.
 const SPARE_LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 
 #[cfg(test)]

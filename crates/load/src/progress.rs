@@ -1,14 +1,14 @@
-//! What the caller is told during a run.
+//! Progress reported to the caller during a run.
 
 use super::Sample;
 
-/// What a run is doing.
+/// The state of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Progress {
-    /// A change to the host, about to be made.
+    /// The host is about to be changed.
     ChangingHost(String),
-    /// Some time has gone by.
+    /// A periodic update.
     Loading {
         /// Connections started.
         connections: u64,
@@ -16,7 +16,7 @@ pub enum Progress {
         answered: u64,
         /// Requests that failed.
         failed: u64,
-        /// Both ends, as far as they are known.
+        /// TIME-WAIT at both ends, as far as known.
         held: Sample,
     },
 }

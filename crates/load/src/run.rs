@@ -1,4 +1,4 @@
-//! From options to a report: whose TCP, which ends can be looked at, the run, and its end.
+//! From options to a report: TCP stack, inspection of both ends, the run, and its end.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::generator::{EndReason, Failure, KernelTransport, Load, LoadResult, Plan, run};
 
-/// Makes the connections, counts, and looks at both ends.
+/// Makes the connections, counts results, and inspects both ends.
 ///
-/// `watch` hears of each step and may stop the run; what was measured by then is reported.
+/// `watch` is called at each step and may stop the run; the results so far are reported.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -33,8 +33,8 @@ use crate::generator::{EndReason, Failure, KernelTransport, Load, LoadResult, Pl
 ///
 /// # Errors
 ///
-/// If the options contradict each other, there is no way to the server, our own system is at fault, or
-/// nothing was answered.
+/// If the options contradict each other, there is no route to the server, the local system is at
+/// fault, or no request was answered.
 pub fn load(
     options: &LoadOptions,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -68,7 +68,7 @@ pub fn load(
     }
 }
 
-/// The address that answers, where a name has several.
+/// The first address that accepts a connection, if the name has several.
 fn find(target: &Target) -> Result<SocketAddr, LoadError> {
     let addresses = target.resolve()?;
     let (first, more) = addresses.split_first().expect("a name that resolves has an address");
@@ -77,12 +77,12 @@ fn find(target: &Target) -> Result<SocketAddr, LoadError> {
     Ok(reached(*answering.unwrap_or(first)))
 }
 
-/// Where a connection to `server` really goes: the kernel's table has no other address for it.
+/// The address that a connection to `server` really reaches, as the kernel's table shows it.
 fn reached(server: SocketAddr) -> SocketAddr {
     let address = match server.ip().to_canonical() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        address if address == server.ip() => return server, // Its scope stays.
+        address if address == server.ip() => return server, // Keeps the scope.
         address => address,
     };
     SocketAddr::new(address, server.port())
@@ -121,7 +121,7 @@ impl Run<'_> {
 
         let watch = &mut *self.watch;
         let mut announce = |change: &ackwise_linux::host_changes::Change| {
-            // Whoever wants to stop is asked again in a moment.
+            // A stop request is repeated at the next call.
             let _ = watch(Progress::ChangingHost(change.to_string()));
         };
         let changes = match self.options.allow_host_changes {
@@ -144,7 +144,7 @@ impl Run<'_> {
     }
 }
 
-/// A run without a single answer is no measurement; one that says no is an answer.
+/// Rejects a run without a single response; an error status is a response.
 fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadError> {
     let is_answer = |failure| matches!(failure, Failure::Status(_));
     if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
@@ -161,7 +161,7 @@ fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadErr
     }
 }
 
-/// Where both ends can be looked at.
+/// The ends that can be inspected.
 fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T) -> Ends {
     let process = options.server_process;
     // In another namespace addresses may have been translated.
@@ -174,7 +174,7 @@ fn ends<T: Clients>(server: SocketAddr, options: &LoadOptions, transport: &mut T
     }
 }
 
-/// How long one address of several may take to answer.
+/// Timeout of the connection setup to one of several addresses (our choice).
 const KNOCK_LIMIT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Watches a run: TIME-WAIT at both ends on the way, and when everything has settled.
+//! Samples TIME-WAIT at both ends during a run and after it has settled.
 
 use std::{
     ops::ControlFlow,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::generator::{NextCall, Tally};
 
-/// What has been seen of a run.
+/// The samples of a run.
 pub(super) struct Sampler {
     counter: SocketCounter,
     series: Series,
@@ -29,7 +29,7 @@ impl Sampler {
         Self { counter, series: Series::new(), began: Instant::now(), last: None }
     }
 
-    /// Looks if it is time to, and tells the one who wants to know.
+    /// Samples if one is due, and reports progress.
     pub(super) fn sample<T: Clients>(
         &mut self,
         transport: &mut T,
@@ -54,7 +54,8 @@ impl Sampler {
         }
     }
 
-    /// Lets the last FINs and RSTs arrive: until nothing changes any more, or for so long.
+    /// Lets the last FINs and RSTs arrive: until the counts are stable, or [`SETTLE_LIMIT`] has
+    /// passed.
     pub(super) fn settle<T: Clients>(&mut self, transport: &mut T) {
         let deadline = Instant::now() + SETTLE_LIMIT;
         while Instant::now() < deadline {
@@ -63,7 +64,7 @@ impl Sampler {
             if let Some(counts) = self.counter.wait(SETTLE_LIMIT) {
                 self.record(counts, transport);
             }
-            // A count that was asked for earlier may have come first: two that agree are late enough.
+            // The first count may have been requested earlier: two equal ones are late enough.
             if before.is_some() && before == self.last && !transport.is_closing() {
                 return;
             }
@@ -102,7 +103,7 @@ impl Sampler {
     }
 }
 
-/// Lets the transport do what is left to do.
+/// Lets the transport finish pending work.
 fn idle<T: Clients>(transport: &mut T) {
     let mut ready = Vec::new();
     let until = transport.now() + SETTLE_INTERVAL;
@@ -118,8 +119,8 @@ fn total(reasons: &[(TimeWaitReason, u64)]) -> u64 {
     reasons.iter().map(|(_, count)| count).sum()
 }
 
-/// How often whoever watches may stop a run, and how late a count may be noticed.
+/// Interval of the stop checks, and maximum delay of a count (our choice).
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
-/// A lost FIN comes again within a second.
+/// A lost FIN is retransmitted within a second (our choice: twice that).
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);

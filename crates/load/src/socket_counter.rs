@@ -1,5 +1,5 @@
-//! Both ends' socket tables, counted on a thread of its own: a look takes milliseconds, which would hold
-//! the load up.
+//! Counts the socket tables of both ends on a separate thread: a count takes milliseconds, which
+//! would delay the load.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
@@ -9,23 +9,23 @@ use std::{
 
 use super::ends::End;
 
-/// The ends that the kernel can be asked about. Why not, for one that it cannot.
+/// The ends in the kernel's tables, or why one cannot be inspected.
 pub(super) struct Ends {
     pub(super) server: Result<End, String>,
-    /// `None`: the transport knows.
+    /// `None` if the transport counts them.
     pub(super) clients: Option<Result<End, String>>,
 }
 
-/// What both held at one moment.
+/// The counts at both ends at one moment.
 pub(super) struct Counts {
-    /// When the look began.
+    /// When the count began.
     pub(super) at: Instant,
     pub(super) took: Duration,
     pub(super) server: Result<u64, String>,
     pub(super) clients: Option<Result<u64, String>>,
 }
 
-/// Asks for a count, and hears of it later. The thread ends with it.
+/// Requests counts from its thread, which ends when this is dropped.
 pub(super) struct SocketCounter {
     ask: Sender<()>,
     counts: Receiver<Counts>,
@@ -40,12 +40,12 @@ impl SocketCounter {
         Self { ask, counts, asked: false }
     }
 
-    /// Asks, unless an answer is awaited already.
+    /// Requests a count, unless one is pending.
     pub(super) fn start(&mut self) {
         self.asked = self.asked || self.ask.send(()).is_ok();
     }
 
-    /// The answer, if it has come.
+    /// The count, if it has arrived.
     pub(super) fn poll(&mut self) -> Option<Counts> {
         match self.counts.try_recv() {
             Ok(counts) => {
@@ -56,7 +56,7 @@ impl SocketCounter {
         }
     }
 
-    /// The answer, which may take so long.
+    /// Waits at most `limit` for the count.
     pub(super) fn wait(&mut self, limit: Duration) -> Option<Counts> {
         self.start();
         match self.counts.recv_timeout(limit) {

@@ -1,20 +1,20 @@
-//! TIME-WAIT at both ends, in numbers.
+//! TIME-WAIT counts of both ends.
 
 use std::time::Duration;
 
 use ackwise_tcp::TimeWaitReason;
 
-/// How many connections of this run an end holds in TIME-WAIT.
+/// Number of this run's connections in TIME-WAIT at one end.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeldCount {
     /// The number of connections.
     Known(u64),
-    /// It cannot be seen from here, and why.
+    /// It cannot be determined, with the reason.
     Unknown(String),
 }
 
 impl HeldCount {
-    /// The number, where it is known.
+    /// The number, if known.
     #[must_use]
     pub const fn known(&self) -> Option<u64> {
         match self {
@@ -24,10 +24,10 @@ impl HeldCount {
     }
 }
 
-/// Both ends at one moment.
+/// The counts at both ends at one moment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Sample {
-    /// Since the beginning of the run.
+    /// Time since the beginning of the run.
     pub at: Duration,
     /// At the server.
     pub server: Option<u64>,
@@ -35,23 +35,23 @@ pub struct Sample {
     pub client: Option<u64>,
 }
 
-/// Both ends: at the end of the run, and on the way there.
+/// The counts at both ends during the run and at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeWait {
     /// At the server, at the end.
     pub server: HeldCount,
     /// At the clients, at the end.
     pub client: HeldCount,
-    /// Oldest first.
+    /// The samples, oldest first.
     pub series: Vec<Sample>,
-    /// `net.ipv4.tcp_rfc1337` where the server is: whether it ignores an RST in TIME-WAIT.
+    /// Whether the server ignores an RST in TIME-WAIT (`net.ipv4.tcp_rfc1337`).
     pub server_ignores_resets: Option<bool>,
-    /// Why our own TCP holds what it holds, with how many; empty for the kernel's.
+    /// Reasons for TIME-WAIT in Ackwise's TCP, with counts; empty for the kernel's.
     pub reasons: Vec<(TimeWaitReason, u64)>,
 }
 
-/// Samples at even intervals, in bounded memory: when it is full, every second one goes and the interval
-/// doubles.
+/// Evenly spaced samples in bounded memory: when it is full, every second sample is removed and the
+/// interval doubles.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     samples: Vec<Sample>,
@@ -60,7 +60,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// The first samples come quickly: a short run has a history, too.
+    /// The first samples are close together, so that a short run has a history.
     pub(super) const fn new() -> Self {
         Self { samples: Vec::new(), interval: FIRST_INTERVAL, due: Duration::ZERO }
     }
@@ -69,7 +69,7 @@ impl Series {
         now >= self.due
     }
 
-    /// Adds one that took so long to take: looking is to cost little of the time.
+    /// Adds a sample that took `cost`, which limits the share of time spent sampling.
     pub(super) fn push(&mut self, sample: Sample, cost: Duration) {
         if self.samples.len() >= SAMPLES_LIMIT {
             let mut odd = false;
@@ -96,9 +96,9 @@ impl Series {
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(2);
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Share of the time, as a divisor.
+/// Maximum share of time spent sampling, as a divisor (our choice).
 const COST_SHARE: u32 = 10;
-/// Four minutes at four a second.
+/// Maximum number of samples (our choice): four minutes at four per second.
 const SAMPLES_LIMIT: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Our own TCP over TUN as the generator's transport.
+//! Ackwise's TCP over TUN as the generator's transport.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use ackwise_tcp::{
 use super::clients::Clients;
 use crate::generator::{AfterWrite, ConnectError, ConnectionError, Read, Slot, Transport};
 
-/// Connections of our own TCP to one server.
+/// Connections of Ackwise's TCP to one server.
 pub(super) struct TunTransport {
     tun: TunStack,
     peer: SocketAddr,
     config: Arc<Config>,
-    slots: Vec<Option<Ours>>,
+    slots: Vec<Option<OpenConnection>>,
     by_id: BTreeMap<ConnectionId, Slot>,
-    /// Connections that were given up and may be in TIME-WAIT.
+    /// Closed connections that may be in TIME-WAIT.
     closing: Vec<ConnectionId>,
     began: Instant,
     _changes: Option<HostChanges>,
@@ -36,7 +36,7 @@ pub(super) struct TunTransport {
 
 /// A connection in its slot.
 #[derive(Clone, Copy)]
-struct Ours {
+struct OpenConnection {
     id: ConnectionId,
     connected: bool,
     peer_closed: bool,
@@ -44,7 +44,7 @@ struct Ours {
 }
 
 impl TunTransport {
-    /// A transport for `slots` connections at once.
+    /// A transport for `slots` concurrent connections.
     pub(super) fn new(wire: Wire, close: ClosePolicy, slots: usize) -> Self {
         let Wire { tun, peer, changes } = wire;
         Self {
@@ -69,22 +69,24 @@ impl TunTransport {
     }
 
     fn take(&mut self, slot: Slot) -> Option<ConnectionId> {
-        let Ours { id, .. } = self.slots[slot.0].take()?;
+        let OpenConnection { id, .. } = self.slots[slot.0].take()?;
         self.by_id.remove(&id);
         Some(id)
     }
 
-    /// Notes what has happened.
+    /// Records events.
     fn hear(&mut self, ready: &mut Vec<Slot>) {
         while let Some((id, event)) = self.tun.poll_event() {
             let Some(slot) = self.by_id.get(&id) else { continue };
-            let Some(ours) = &mut self.slots[slot.0] else { continue };
+            let Some(connection) = &mut self.slots[slot.0] else { continue };
             match event {
-                Event::Connected => ours.connected = true,
-                Event::PeerClosed => ours.peer_closed = true,
-                Event::Reset if ours.connected => ours.broken = Some(ConnectionError::Reset),
-                Event::Reset => ours.broken = Some(ConnectionError::Refused),
-                Event::TimedOut(_) => ours.broken = Some(ConnectionError::TimedOut),
+                Event::Connected => connection.connected = true,
+                Event::PeerClosed => connection.peer_closed = true,
+                Event::Reset if connection.connected => {
+                    connection.broken = Some(ConnectionError::Reset)
+                }
+                Event::Reset => connection.broken = Some(ConnectionError::Refused),
+                Event::TimedOut(_) => connection.broken = Some(ConnectionError::TimedOut),
                 _ => {}
             }
             if ready.last() != Some(slot) {
@@ -131,8 +133,8 @@ impl Transport for TunTransport {
             TunConnectError::NoPort(_) | TunConnectError::Full(_) => ConnectError::NoPort,
             error => ConnectError::System(io::Error::other(error)),
         })?;
-        let ours = Ours { id, connected: false, peer_closed: false, broken: None };
-        self.slots[slot.0] = Some(ours);
+        let connection = OpenConnection { id, connected: false, peer_closed: false, broken: None };
+        self.slots[slot.0] = Some(connection);
         self.by_id.insert(id, slot);
         Ok(())
     }
@@ -143,33 +145,33 @@ impl Transport for TunTransport {
         bytes: &[u8],
         follows: AfterWrite,
     ) -> Result<usize, ConnectionError> {
-        let ours = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
-        match ours.broken {
+        let connection = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
+        match connection.broken {
             Some(broken) => Err(broken),
-            // What is written during the handshake would wait in the send buffer, and look as if sent.
-            None if !ours.connected => Ok(0),
+            // Bytes written during the handshake would stay in the send buffer and count as sent.
+            None if !connection.connected => Ok(0),
             None => {
                 if follows == AfterWrite::Close {
-                    self.tun.set_hold(ours.id, UNTIL_THE_FIN);
+                    self.tun.set_hold(connection.id, UNTIL_THE_FIN);
                 }
-                Ok(self.tun.write(ours.id, bytes))
+                Ok(self.tun.write(connection.id, bytes))
             }
         }
     }
 
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError> {
-        let ours = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
-        match (self.tun.read(ours.id, buffer), ours.broken) {
+        let connection = self.slots[slot.0].ok_or(ConnectionError::Reset)?;
+        match (self.tun.read(connection.id, buffer), connection.broken) {
             (0, Some(broken)) => Err(broken),
-            (0, None) if ours.peer_closed => Ok(Read::End),
+            (0, None) if connection.peer_closed => Ok(Read::End),
             (0, None) => Ok(Read::Nothing),
             (bytes, _) => Ok(Read::ByteCount(bytes)),
         }
     }
 
     fn half_close(&mut self, slot: Slot) {
-        if let Some(ours) = self.slots[slot.0] {
-            self.tun.close(ours.id);
+        if let Some(connection) = self.slots[slot.0] {
+            self.tun.close(connection.id);
         }
     }
 
@@ -199,7 +201,8 @@ impl Transport for TunTransport {
     }
 }
 
-/// A FIN that follows takes the held bytes along; the bound is Linux' for `MSG_MORE`.
+/// Holds bytes that a FIN follows, so that they are sent together; the bound is Linux's for
+/// `MSG_MORE`.
 const UNTIL_THE_FIN: HoldPolicy = HoldPolicy::LINUX_CORK;
-/// The stack itself has room for as many: at least half of them are gone when there are twice as many.
+/// The stack holds at most half as many, so at this length at least half of the entries are stale.
 const CLOSING_LIMIT: usize = 2 * 65_536;

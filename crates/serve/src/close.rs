@@ -1,9 +1,10 @@
-//! Closes a connection without destroying what was sent on it.
+//! Closes a connection without destroying data in flight.
 //!
 //! RFC 9112, section 9.6: "if the server receives additional data from the client on a fully closed
 //! connection […] the server's TCP stack will send a reset packet to the client; unfortunately, the
-//! reset packet might erase the client's unacknowledged input buffers before they can be read". So
-//! the server closes its half and reads on, for a bounded time and a bounded number of bytes.
+//! reset packet might erase the client's unacknowledged input buffers before they can be read". The
+//! server therefore closes its half and keeps reading, for a bounded time and a bounded number of
+//! bytes.
 
 use std::{
     io::Read,
@@ -16,25 +17,26 @@ use crate::{
     send::left_until,
 };
 
-/// Sends a FIN, then waits `linger` at most for the client's.
+/// Sends a FIN, then waits at most `linger` for the client's.
 ///
-/// Errors end it early and are nobody's concern any more.
+/// Errors end the wait early and are ignored.
 pub(crate) fn close(stream: &TcpStream, linger: Duration) {
     if stream.shutdown(Shutdown::Write).is_ok() {
         await_end(stream, linger);
     }
 }
 
-/// Waits `linger` at most for the FIN of a client that has said that it closes first, then sends ours.
+/// Waits at most `linger` for the FIN of a client that sent CLIENT_CLOSE, then sends the server's
+/// FIN.
 ///
-/// Without the wait our FIN might overtake the client's, and TIME-WAIT would be ours after all.
+/// Without the wait the server's FIN might overtake the client's and leave TIME-WAIT at the server.
 pub(crate) fn close_after_client(stream: &TcpStream, linger: Duration) {
     await_end(stream, linger);
-    // A client that is gone completely needs no FIN.
+    // A client that has fully closed needs no FIN.
     let _ = stream.shutdown(Shutdown::Write);
 }
 
-/// Reads and discards until the client's FIN, up to a limit of time and bytes.
+/// Reads and discards until the client's FIN, up to the limits of time and bytes.
 fn await_end(mut stream: &TcpStream, linger: Duration) {
     let deadline = Instant::now() + linger;
     let mut discarded = 0;

@@ -1,4 +1,4 @@
-//! The life of one connection: read what has arrived, answer it, read again; then close.
+//! Serves one connection: reads requests, answers them, reads again; then closes.
 
 use std::{
     io::{self, Read, Write},
@@ -21,7 +21,7 @@ use crate::{
     stop::StopSignal,
 };
 
-/// One accepted connection and what its server lets it use.
+/// One accepted connection, with the server's shared state that it uses.
 pub(crate) struct Connection<'s> {
     pub(crate) stream: &'s TcpStream,
     pub(crate) behaviour: &'s Behaviour,
@@ -31,24 +31,24 @@ pub(crate) struct Connection<'s> {
     pub(crate) counters: &'s Counters,
 }
 
-/// Which end closes first. If the client has done so already, both are the same.
+/// The end that closes first. Equivalent if the client has closed already.
 enum End {
     Ours,
-    /// It has said so by a CLIENT_CLOSE.
+    /// The client, as announced by a CLIENT_CLOSE.
     Clients,
 }
 
-/// The requests that one read brought to an end, and what followed them if it was none.
+/// The requests completed by one read, and the error after them, if any.
 struct Batch {
     requests: Vec<Request>,
-    /// The client closes; what comes after that is nothing.
+    /// The client closes; later bytes are ignored.
     client_closes: bool,
     broken: Option<RequestError>,
 }
 
 impl Connection<'_> {
-    /// Serves the connection to its end. How it ends is the client's affair: an error here means
-    /// that it vanished, dawdled or that the server is stopping.
+    /// Serves the connection to its end. Errors are not reported: the client vanished or was too
+    /// slow, or the server is stopping.
     pub(crate) fn run(&self) {
         let served = match self.behaviour.answer {
             Answer::Close => Ok(End::Ours),
@@ -61,7 +61,7 @@ impl Connection<'_> {
         match served {
             Ok(End::Ours) => close(self.stream, linger),
             Ok(End::Clients) => close_after_client(self.stream, linger),
-            // A client that was too slow gets a FIN like any other; one that is gone gets nothing.
+            // A slow client gets a FIN; a vanished one gets nothing.
             Err(error) if is_time_out(&error) => close(self.stream, linger),
             Err(_) => {}
         }
@@ -97,7 +97,7 @@ impl Connection<'_> {
         Ok(End::Ours)
     }
 
-    /// Reads until at least one request has ended or the stream is broken; `None` at its end.
+    /// Reads until at least one request is complete or the stream is malformed; `None` at its end.
     fn read_batch(
         &self,
         parser: &mut RequestParser,
@@ -107,7 +107,8 @@ impl Connection<'_> {
         let waiting_since = Instant::now();
         let mut begun = parser.is_within_request().then_some(waiting_since);
         loop {
-            // The first request has as long as any other; what comes after it may idle first.
+            // The request limit applies from the accept or the first byte; between requests the
+            // idle timeout applies.
             let deadline = match self.behaviour.keep_alive.idle() {
                 Some(idle) if begun.is_none() && answered > 0 => waiting_since + idle,
                 _ => begun.unwrap_or(waiting_since) + self.limits.request,
@@ -130,12 +131,12 @@ impl Connection<'_> {
         }
     }
 
-    /// How many requests at most are answered by one stream of writes.
+    /// Maximum number of requests answered by one stream of writes.
     fn answered_together(&self) -> usize {
         if self.behaviour.gather == Gather::Pending { usize::MAX } else { 1 }
     }
 
-    /// The replies to `requests`, up to one that closes the connection.
+    /// The replies to `requests`, up to the first that closes the connection.
     fn replies(&self, requests: &[Request], answered: &mut u32) -> Vec<Reply> {
         let mut replies = Vec::with_capacity(requests.len());
         for request in requests {
@@ -159,7 +160,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits for something like a request, then writes `start`, and `phrase` so many `times`.
+    /// Waits for any input, then writes `start`, and `phrase` repeated `times` times.
     fn shout(&self, start: &[u8], phrase: &[u8], times: usize) -> io::Result<End> {
         let mut stream = self.stream;
         stream.set_read_timeout(Some(self.limits.request))?;
@@ -175,7 +176,7 @@ impl Connection<'_> {
         Ok(End::Ours)
     }
 
-    /// Reads and says nothing, for as long as a response may take.
+    /// Reads without responding, for the duration of the response limit.
     fn keep_quiet(&self) -> io::Result<End> {
         let deadline = Instant::now() + self.limits.response;
         let mut buffer = vec![0; READ_SIZE];
@@ -204,7 +205,7 @@ fn parse(parser: &mut RequestParser, mut input: &[u8]) -> Batch {
     }
 }
 
-/// The requests in the order in which a behaviour answers them.
+/// The requests in the order in which the behaviour answers them.
 fn in_order(mut requests: Vec<Request>, pipelining: Pipelining) -> Vec<Request> {
     match pipelining {
         Pipelining::FirstOnly => requests.truncate(1),
@@ -223,7 +224,7 @@ fn read_some(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// A socket's time-out is `WouldBlock` on some systems.
+/// A socket timeout is `WouldBlock` on some systems.
 fn is_time_out(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }

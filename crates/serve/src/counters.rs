@@ -1,18 +1,18 @@
-//! Counts what the acceptor and the connections do, each on a thread of its own.
+//! Counts events of the acceptor and the connections, each on its own thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often what has happened since the start.
+/// Event counts since the start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Connections that were served.
+    /// Connections accepted and served.
     pub accepted: u64,
-    /// Connections closed at once, because there were too many.
+    /// Connections closed immediately because the limit was reached.
     pub refused: u64,
-    /// Responses sent completely.
+    /// Complete responses sent.
     pub answered: u64,
-    /// Connections that ended by a CLIENT_CLOSE.
+    /// Connections ended by a CLIENT_CLOSE.
     pub client_closed: u64,
 }
 

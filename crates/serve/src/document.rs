@@ -1,18 +1,18 @@
-//! Documents made of nothing but their length.
+//! Documents generated from their length.
 
 use std::{io::IoSlice, ops::Range, sync::LazyLock};
 
-/// The document `/N`: N bytes of visible ASCII, each unlike its neighbours.
+/// The document `/N`: N bytes of visible ASCII, each different from its neighbours.
 ///
-/// A byte follows from its place and from the document's length, so a client can tell a body from
-/// another document's, and from the same one shifted.
+/// A byte is determined by its offset and the document's length, so a client can distinguish a body
+/// from another document's, and from a shifted one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Document {
     length: u64,
 }
 
 impl Document {
-    /// The longest document there is, in bytes: what a check of windows and buffers needs.
+    /// Maximum length in bytes: what a check of windows and buffers needs.
     pub const LONGEST: u64 = 64 * 1024 * 1024;
 
     /// The document of `length` bytes; `None` beyond [`LONGEST`](Self::LONGEST).
@@ -21,7 +21,7 @@ impl Document {
         if length <= Self::LONGEST { Some(Self { length }) } else { None }
     }
 
-    /// The document at `path`: `/6651` has 6,651 bytes, and `/` is the same page.
+    /// The document at `path`: `/6651` has 6,651 bytes, and `/` is the same document.
     #[must_use]
     pub fn at_path(path: &str) -> Option<Self> {
         let digits = path.strip_prefix('/')?;
@@ -32,13 +32,13 @@ impl Document {
         Self::new(digits.parse().ok()?)
     }
 
-    /// Its length in bytes.
+    /// Length in bytes.
     #[must_use]
     pub const fn length(self) -> u64 {
         self.length
     }
 
-    /// Whether `bytes` are this document's from `at` on.
+    /// Whether `bytes` match this document from offset `at` on.
     #[must_use]
     pub fn has(self, at: u64, bytes: &[u8]) -> bool {
         let end = at.saturating_add(bytes.len() as u64);
@@ -46,7 +46,7 @@ impl Document {
         end <= self.length && bytes.iter().copied().eq(expected)
     }
 
-    /// Appends the bytes in `range`, or as many as a call may gather, without copying them.
+    /// Appends the bytes in `range`, up to the limit of one gathering write, without copying them.
     pub(crate) fn gather<'s>(self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
         let mut at = range.start;
         while at < range.end && slices.len() < GATHER_LIMIT {
@@ -60,7 +60,7 @@ impl Document {
     }
 }
 
-/// Where in the pattern's period the `n`th byte stands.
+/// Position of the `n`th byte in the pattern's period.
 fn phase(n: u64) -> u8 {
     u8::try_from(n % PERIOD).expect("the period is less than 256")
 }
@@ -69,16 +69,16 @@ const fn first_byte() -> u8 {
     b'!'
 }
 
-/// Whole periods of `!"#$…~`, enough that a large body needs few slices.
+/// Whole periods of `!"#$…~`, long enough that a large body needs few slices.
 static PATTERN: LazyLock<Vec<u8>> =
     LazyLock::new(|| (0..PERIOD * PERIODS).map(|n| first_byte() + phase(n)).collect());
 
-/// The visible characters of ASCII.
+/// Number of visible ASCII characters.
 const PERIOD: u64 = 94;
 
 const PERIODS: u64 = 700;
 
-/// Most slices in one gathering write, well below every system's `IOV_MAX`.
+/// Maximum number of slices in one gathering write, well below every system's `IOV_MAX`.
 pub(crate) const GATHER_LIMIT: usize = 64;
 
 /// The primary page of Heidemann 1996 and 1997.

@@ -2,21 +2,20 @@
 //!
 //! ## Modules
 //!
-//! | module | its one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | `server` | accepting, and stopping within a bounded time |
-//! | `connection` | the life of one connection: read, answer, close |
-//! | `reply` | from a request to a head and the range of a document; pure |
-//! | `document` | documents whose bytes follow from their length, so that a client can check them |
-//! | `send` | carries a plan of writes out on a socket |
-//! | `close` | closes without an RST that would destroy what was sent |
-//! | `counters` | what the server has done so far, counted by all threads |
-//! | `limits` | every bound a hostile client meets |
+//! | `server` | accepts connections, and stops within a bounded time |
+//! | `connection` | serves one connection: read, answer, close |
+//! | `reply` | maps a request to a head and a range of a document; pure |
+//! | `document` | documents generated from their length, so that a client can check them |
+//! | `send` | executes a plan of writes on a socket |
+//! | `close` | closes without an RST that would destroy data in flight |
+//! | `counters` | event counts, updated by all threads |
+//! | `limits` | limits on a hostile client |
 //!
-//! A thread serves each connection: [`Limits::connections`] of them at most, and blocking reads and
-//! writes keep the order of what happens on the wire the order of what stands in the source. It is
-//! made to be measured, not to be fast; documents from a disk, and many thousand connections, are
-//! another server's work.
+//! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
+//! writes, the order of events on the wire is the order in the source. The server is a measurement
+//! target, not a fast server; documents on disk and thousands of connections are out of scope.
 
 mod close;
 mod connection;

@@ -1,24 +1,24 @@
-//! Every bound a client meets: none can hold a thread, memory or a port for as long as it likes.
+//! Limits on a client: no client can hold a thread, memory or a port indefinitely.
 
 use std::time::Duration;
 
-/// The bounds of one server. The size of a request's head and content are `ackwise-http`'s
-/// (`REQUEST_HEAD_LIMIT`, `REQUEST_BODY_LIMIT`), the idle time-out is the behaviour's.
+/// The limits of one server. Those on a request's head and content are in `ackwise-http`
+/// (`REQUEST_HEAD_LIMIT`, `REQUEST_BODY_LIMIT`), the idle timeout is part of the behaviour.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// Connections open at once. One more is accepted and closed without a word, and counted in
-    /// [`Stats::refused`](crate::Stats::refused).
+    /// Maximum number of open connections. Further ones are accepted, closed without a response,
+    /// and counted in [`Stats::refused`](crate::Stats::refused).
     pub connections: usize,
-    /// From the accept, or from a request's first byte, until its last.
+    /// Time from the accept, or from a request's first byte, to its last byte.
     pub request: Duration,
-    /// From the first write of a response, thinking included, until its last.
+    /// Time from the first write of a response, think time included, to its last byte.
     pub response: Duration,
-    /// How long a half-closed connection is read on for the client's FIN.
+    /// How long a half-closed connection waits for the client's FIN.
     pub linger: Duration,
 }
 
 impl Default for Limits {
-    /// Wide for a client that measures, narrow for one that attacks.
+    /// Generous for a measuring client, tight for an attacker (our choice).
     fn default() -> Self {
         Self {
             connections: 256,
@@ -29,20 +29,21 @@ impl Default for Limits {
     }
 }
 
-/// Bytes read at once, and so the bound on the requests that are answered together.
+/// Size of one read in bytes, which also bounds the requests answered together (our choice).
 pub(crate) const READ_SIZE: usize = 16 * 1024;
 
-/// Bytes discarded after a half-close.
+/// Maximum number of bytes discarded after a half-close (our choice).
 pub(crate) const LINGER_BYTES: usize = 256 * 1024;
 
-/// Fields of a head without an end, 16 MB: more than any client should read of it.
+/// Number of fields in an endless head, 16 MB: more than any client should read (our choice).
 pub(crate) const ENDLESS_FIELDS: usize = 300_000;
 
-/// Stack of a connection's thread; it needs a tenth of this.
+/// Stack size in bytes of a connection's thread, ten times what it needs.
 pub(crate) const STACK_SIZE: usize = 256 * 1024;
 
-/// How long `stop` waits for connections: their sockets are shut down, so they end at once.
+/// How long `stop` waits for connections (our choice). Their sockets are shut down, so they end
+/// immediately.
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// How long to leave the listener alone after an error such as "too many open files".
+/// Pause after an accept error such as "too many open files" (our choice).
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! From a request to what is sent: pure, but for the date it is given.
+//! Maps a request to the bytes sent. Pure: the date is an argument.
 
 use std::{io::IoSlice, ops::Range, time::SystemTime};
 
@@ -9,7 +9,7 @@ use ackwise_http::{
 
 use crate::{Document, document::GATHER_LIMIT};
 
-/// What is sent for one request.
+/// The response to one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) head: Vec<u8>,
@@ -17,7 +17,7 @@ pub(crate) struct Reply {
     pub(crate) outlook: Outlook,
 }
 
-/// The part of a document that follows a head.
+/// The document range that follows a head.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Content {
     pub(crate) document: Document,
@@ -38,7 +38,7 @@ impl Reply {
                 Some(document) => serve(document, request, start),
                 None => (start(404), None),
             },
-            // Through a proxy, whose connection stays: `Request::is_client_close`.
+            // Forwarded by a proxy, so the connection stays open: see `Request::is_client_close`.
             (_, Method::ClientClose) => (start(501), None),
             _ => (start(405).field("Allow", "GET, HEAD"), None),
         };
@@ -51,24 +51,25 @@ impl Reply {
         }
     }
 
-    /// The reply to what is not a request. The next one could begin anywhere: the connection closes.
+    /// The reply to a malformed request. The start of the next request is unknown, so the
+    /// connection closes.
     pub(crate) fn to_error(error: &RequestErrorKind, now: SystemTime) -> Self {
         let outlook = Outlook::Closes;
         let head = common(Version::Http11, error.status(), now).field("Content-Length", "0");
         Self { head: encode(&outlook.announce(head)), content: None, outlook }
     }
 
-    /// Bytes of its content.
+    /// Length of the content in bytes.
     pub(crate) fn content_length(&self) -> u64 {
         self.content.as_ref().map_or(0, |Content { range, .. }| range.end - range.start)
     }
 
-    /// Bytes of its head and content.
+    /// Length of head and content in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.head.len() as u64 + self.content_length()
     }
 
-    /// Appends the bytes in `range`, or as many as a call may gather, without copying them.
+    /// Appends the bytes in `range`, up to the limit of one gathering write, without copying them.
     pub(crate) fn gather<'s>(&'s self, range: Range<u64>, slices: &mut Vec<IoSlice<'s>>) {
         let of_head =
             |at| usize::try_from(at).map_or(self.head.len(), |at| at.min(self.head.len()));
@@ -90,7 +91,8 @@ fn serve(
 ) -> (ResponseBuilder, Option<Content>) {
     let length = document.length();
     // RFC 9110, section 14.2: "A server MUST ignore a Range header field received with a request
-    // method that is unrecognized or for which range handling is not defined": it is for GET only.
+    // method that is unrecognized or for which range handling is not defined". It is defined for
+    // GET only.
     let range = request.fields.text("Range").filter(|_| request.method == Method::Get);
     match range.map_or(RangeRequest::Whole, |range| RangeRequest::parse(range, length)) {
         RangeRequest::Whole => {

@@ -1,4 +1,5 @@
-//! Carries a plan of writes out on a socket: each write one call, as far as the kernel takes it.
+//! Executes a plan of writes on a socket: one call per write, unless the kernel accepts only a
+//! part.
 
 use std::{
     io::{self, IoSlice, Write},
@@ -14,12 +15,12 @@ use ackwise_http::{
 
 use crate::{reply::Reply, stop::StopSignal};
 
-/// Sets what a behaviour says about the socket itself.
+/// Sets the socket options of a behaviour.
 pub(crate) fn configure(stream: &TcpStream, behaviour: &Behaviour) -> io::Result<()> {
     stream.set_nodelay(behaviour.nagle == Nagle::Off)
 }
 
-/// Sends `replies` by `behaviour`'s plan before `deadline`: several as one stream.
+/// Sends `replies` by the plan of `behaviour` before `deadline`; several replies as one stream.
 pub(crate) fn send(
     stream: &TcpStream,
     replies: &[Reply],
@@ -28,7 +29,7 @@ pub(crate) fn send(
     deadline: Instant,
 ) -> io::Result<()> {
     if behaviour.tail == Tail::Corked {
-        set_cork(stream, false)?; // The last response left it in.
+        set_cork(stream, false)?; // The last response left the cork set.
     }
     for write in writes(replies, behaviour) {
         let behaviour::Write { after, head, body, corked, .. } = write;
@@ -51,8 +52,8 @@ fn writes<'b>(replies: &[Reply], behaviour: &'b Behaviour) -> Writes<'b> {
     }
 }
 
-/// Writes `range` of the replies, one after the other, by one gathering call, and the rest by
-/// further ones if the kernel stops short.
+/// Writes `range` of the concatenated replies with one gathering call, and with further calls if
+/// the kernel accepts only a part.
 fn write_all(
     mut stream: &TcpStream,
     replies: &[Reply],
@@ -71,7 +72,7 @@ fn write_all(
     Ok(())
 }
 
-/// The bytes in `range`, or as many as a call may gather.
+/// The bytes in `range`, up to the limit of one gathering write.
 fn gather(replies: &[Reply], range: Range<u64>) -> Vec<IoSlice<'_>> {
     let mut slices = Vec::with_capacity(2);
     let mut start = 0;
@@ -86,11 +87,11 @@ fn gather(replies: &[Reply], range: Range<u64>) -> Vec<IoSlice<'_>> {
     slices
 }
 
-/// The time left until `deadline`, as a time-out for a socket, which must not be zero.
+/// The time left until `deadline`, as a socket timeout, which must not be zero.
 ///
 /// # Errors
 ///
-/// `TimedOut` if there is none.
+/// `TimedOut` if the deadline has passed.
 pub(crate) fn left_until(deadline: Instant) -> io::Result<Duration> {
     match deadline.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),

@@ -24,22 +24,22 @@ use crate::{
     stop::StopSignal,
 };
 
-/// What a server is started with.
+/// Configuration of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Where to listen; port 0 lets the kernel choose.
+    /// Address to listen on; port 0 lets the kernel choose.
     pub bind: SocketAddr,
-    /// How to answer.
+    /// How requests are answered.
     pub behaviour: Behaviour,
-    /// What clients may use.
+    /// Limits on clients.
     pub limits: Limits,
-    /// Whether a CLIENT_CLOSE is understood ([`ackwise_http::client_close`]): the connection closes
-    /// without a reply. Otherwise it is a method that is not implemented.
+    /// Whether CLIENT_CLOSE is supported ([`ackwise_http::client_close`]): the connection closes
+    /// without a response. Otherwise the response is 501.
     pub client_close: bool,
 }
 
 impl Config {
-    /// A server on a free port of 127.0.0.1, which does not know CLIENT_CLOSE.
+    /// A server on a free port of 127.0.0.1 without support for CLIENT_CLOSE.
     #[must_use]
     pub fn loopback(behaviour: Behaviour) -> Self {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -58,12 +58,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts to listen; when this returns, clients can connect.
+    /// Starts listening. Clients can connect when this returns.
     ///
     /// # Errors
     ///
-    /// If the address cannot be had, a socket option is refused, or the system cannot cork
-    /// (`Unsupported`: Linux can).
+    /// If the address is not available, a socket option is rejected, or the system does not support
+    /// corking (`Unsupported`; Linux supports it).
     pub fn start(config: Config) -> io::Result<Self> {
         if config.behaviour.tail == Tail::Corked && !cfg!(target_os = "linux") {
             return Err(io::ErrorKind::Unsupported.into());
@@ -85,13 +85,13 @@ impl Server {
         Ok(Self { local_addr, shared, wake: Some(wake), acceptor: Some(acceptor) })
     }
 
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub const fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// What has happened so far.
+    /// The event counts so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.counters.stats()
@@ -99,7 +99,7 @@ impl Server {
 
     /// Closes the listener and every connection, and waits until their threads have ended.
     ///
-    /// That takes milliseconds, and never more than five seconds. Dropping does the same.
+    /// Takes milliseconds, and at most five seconds. Dropping does the same.
     pub fn stop(self) {
         drop(self);
     }
@@ -110,14 +110,14 @@ impl Drop for Server {
         self.shared.stop.raise();
         drop(self.wake.take());
         if let Some(acceptor) = self.acceptor.take() {
-            // A panic there was printed when it happened; there is nothing to add here.
+            // A panic of the thread was already printed.
             let _ = acceptor.join();
         }
         self.shared.close_connections();
     }
 }
 
-/// What the acceptor, the connections and the handle know in common.
+/// State shared by the acceptor, the connections and the handle.
 #[derive(Debug)]
 struct Shared {
     config: Config,
@@ -132,7 +132,8 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread for `stream`, unless there are too many or the system refuses one more.
+    /// Starts a thread for `stream`, unless the connection limit is reached or the system rejects
+    /// the thread.
     fn admit(self: &Arc<Self>, stream: TcpStream) {
         let id = self.counters.accepted();
         let stream = Arc::new(stream);
@@ -153,18 +154,19 @@ impl Shared {
         }
     }
 
-    /// Shuts every connection down, which ends its thread's reads and writes, and waits for that.
+    /// Shuts down every connection, which ends its thread's reads and writes, and waits for the
+    /// threads.
     fn close_connections(&self) {
         let open = self.open();
         for stream in open.values() {
-            // It fails if the client was faster, which is as good.
+            // Fails if the client has closed first, which is harmless.
             let _ = stream.shutdown(Shutdown::Both);
         }
         let _ = self.closed_one.wait_timeout_while(open, STOP_WAIT, |open| !open.is_empty());
     }
 }
 
-/// A connection's place among those open; leaving it frees the place, also after a panic.
+/// A connection's slot among the open ones, freed on drop, also after a panic.
 struct Seat {
     id: u64,
     shared: Arc<Shared>,
@@ -193,7 +195,7 @@ fn listen(config: &Config) -> io::Result<TcpListener> {
     if let Some(size) = behaviour.send_buffer {
         socket.set_send_buffer_size(size.get())?; // Accepted sockets inherit it.
     }
-    socket.set_nonblocking(true)?; // A client that resets first must not leave accept waiting.
+    socket.set_nonblocking(true)?; // A reset before the accept must not block it.
     socket.bind(&(*bind).into())?;
     socket.listen(i32::try_from(limits.connections).unwrap_or(i32::MAX))?;
     Ok(socket.into())
@@ -221,7 +223,7 @@ fn accept_until(woken: &UnixStream, listener: &TcpListener, shared: &Arc<Shared>
     }
 }
 
-/// BSD's accepted sockets inherit the listener's mode, Linux's do not.
+/// Accepted sockets inherit the listener's mode on BSD, but not on Linux.
 fn blocking(stream: TcpStream) -> io::Result<TcpStream> {
     stream.set_nonblocking(false)?;
     Ok(stream)

@@ -1,11 +1,11 @@
-//! A signal that ends sleeps.
+//! A signal that interrupts sleeps.
 
 use std::{
     sync::{Condvar, Mutex, PoisonError},
     time::Duration,
 };
 
-/// Raised once, when the server is to stop.
+/// Raised once, when the server stops.
 #[derive(Debug, Default)]
 pub(crate) struct StopSignal {
     raised: Mutex<bool>,
@@ -18,7 +18,7 @@ impl StopSignal {
         self.changed.notify_all();
     }
 
-    /// Sleeps for `span`; false if the signal ended it.
+    /// Sleeps for `span`; `false` if interrupted by the signal.
     #[must_use]
     pub(crate) fn sleep(&self, span: Duration) -> bool {
         if span.is_zero() {

@@ -35,7 +35,7 @@ mod pattern;
 mod trace;
 
 pub use pattern::{NotationError, Pattern};
-pub use trace::{Call, Happening, Trace};
+pub use trace::{Call, Trace, TraceEvent};
 
 /// The initial sequence numbers that a line of text counts from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -1,4 +1,4 @@
-//! Debian packages, through apt-get, as root, and without starting the services in them.
+//! Installs Debian packages with apt-get, as root, without starting their services.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use crate::process::{self, End, Output};
 ///
 /// # Errors
 ///
-/// Which ones are missing, if they cannot be installed here.
+/// If some are missing and cannot be installed.
 pub(crate) fn provide(packages: &[Package]) -> anyhow::Result<()> {
     if find("dpkg-query").is_none() {
         bail!("this is not Debian: install by hand what the skipped tests name");
@@ -51,8 +51,8 @@ fn missing(packages: &[Package]) -> anyhow::Result<Vec<&Package>> {
 
 fn install(packages: &[&Package], names: &[&str]) -> anyhow::Result<()> {
     let _off = ServicesOff::new()?;
-    // An old list names versions that are no longer served, so it is fetched anew. It may fail for
-    // one of several sources: what counts is the installation.
+    // An outdated list refers to versions that are no longer available, so update it. An error of
+    // one source is ignored: only the installation counts.
     apt_get(&["update", "--quiet=2"])?;
     let mut arguments = vec!["install", "--yes", "--quiet=2", "--no-install-recommends"];
     arguments.extend(names);
@@ -68,7 +68,7 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<End> {
     let mut command = Command::new("apt-get");
     command.args(["-o", "DPkg::Lock::Timeout=120"]).args(arguments);
     command.env("DEBIAN_FRONTEND", "noninteractive");
-    // A line per unpacked file tells nobody anything; what goes wrong is on standard error.
+    // Drop the line per unpacked file; errors go to standard error.
     process::run(&mut command, Output::Take(&mut |_| {}), INSTALL_LIMIT)
 }
 
@@ -81,10 +81,10 @@ fn stay_off_at_boot(service: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// While this lives, Debian's maintainer scripts may not start services (`invoke-rc.d(8)`:
-/// a policy layer that answers 101 forbids the action).
+/// Prevents Debian's maintainer scripts from starting services until dropped (`invoke-rc.d(8)`: a
+/// policy layer that exits with 101 forbids the action).
 struct ServicesOff {
-    /// Whether the file is ours; one that was there before stays, with what it says.
+    /// Whether the file has these contents and is removed on drop; any other is left unchanged.
     ours: bool,
 }
 
@@ -98,7 +98,7 @@ impl ServicesOff {
                 fs::set_permissions(POLICY, Permissions::from_mode(0o755))?;
                 Ok(guard)
             }
-            // A run of ours that was killed left it behind, or it is somebody else's.
+            // Left by a killed run (same contents), or created by another program.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Ok(Self { ours: fs::read(POLICY)? == FORBID })
             }

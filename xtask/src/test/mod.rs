@@ -1,4 +1,4 @@
-//! `cargo xtask test`: installs what is missing, runs the steps, and ends with a summary.
+//! `cargo xtask test`: installs missing dependencies, runs the steps, and prints a summary.
 
 mod skips;
 pub(crate) mod steps;
@@ -22,19 +22,19 @@ use xtask::install;
 use xtask::install::needs::Need;
 use xtask::process::{self, End, Ended, Output};
 
-/// How to run the tests.
+/// Options of `cargo xtask test`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// Leave out the steps that are slow by design.
+    /// Skip the slow steps.
     pub(crate) fast: bool,
-    /// Report success although something was skipped.
+    /// Report success even if tests were skipped.
     pub(crate) allow_skips: bool,
     /// Names of the steps to run; empty means all.
     pub(crate) only: Vec<String>,
 }
 
 impl Options {
-    /// Whether the options ask for `step`. A step named by `--only` runs even if it is slow.
+    /// Whether the options select `step`. A step named by `--only` runs even if it is slow.
     pub(crate) fn select(&self, step: &Step) -> bool {
         if self.only.is_empty() {
             !(self.fast && step.slow)
@@ -44,12 +44,12 @@ impl Options {
     }
 }
 
-/// Runs the steps that `options` ask for. A step that fails does not keep the others from running,
-/// except those that have nothing to run without it.
+/// Runs the steps selected by `options`. After a failed step the others still run, except those
+/// that depend on it.
 ///
 /// # Errors
 ///
-/// If the file of skipped tests cannot be made or read; whatever a step does wrong is its verdict.
+/// If the file of skipped tests cannot be created or read. A step's failure is part of its verdict.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let skip_file = SkipFile::create()?;
     let steps: Vec<_> = STEPS.iter().filter(|step| options.select(step)).collect();
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         run(Lane::Main, console);
     });
     run(Lane::Alone, Console::Own);
-    let summary = Summary { rows: rows.in_order(), skipped_tests: skip_file.read()? };
+    let summary = Summary { rows: rows.in_order(), excused_tests: skip_file.read()? };
     summary.print();
     Ok(if process::interrupted() {
         ExitCode::from(130)
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What both lanes have done so far.
+/// Results of both lanes so far.
 #[derive(Default)]
 struct Rows(Mutex<Vec<Row>>);
 
@@ -85,13 +85,13 @@ impl Rows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
 
-    /// Whether the step called `name` was run and did not pass.
+    /// Whether the step called `name` ran and did not pass.
     fn failed(&self, name: &str) -> bool {
         let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rows.iter().any(|row| row.step == name && row.verdict != Verdict::Passed)
     }
 
-    /// In the order of [`STEPS`], whichever ended first.
+    /// The rows in the order of [`STEPS`].
     fn in_order(self) -> Vec<Row> {
         let mut rows = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         rows.sort_by_key(|row| STEPS.iter().position(|step| step.name == row.step));
@@ -156,8 +156,8 @@ fn execute(
     process::run_measured(&mut command, Output::TakeAll(&mut take), step.limit)
 }
 
-/// What is missing for a step, if it cannot run without. Debian packages are never that: each test
-/// knows what it needs and skips itself by name.
+/// Installs a step's dependencies. Returns what is missing if the step cannot run without it.
+/// Debian packages never prevent a step: each test checks for its own and is skipped by name.
 fn provide(needs: &[Need]) -> Option<String> {
     needs.iter().find_map(|need| match (need, install::provide(*need)) {
         (_, Ok(())) => None,

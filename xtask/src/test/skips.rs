@@ -1,8 +1,9 @@
-//! How a test that misses something says so.
+//! Collects skipped tests.
 //!
-//! A test cannot tell libtest at run time that it did not run. So it prints
-//! `SKIPPED NAME: WHAT IS MISSING`, appends the same line to the file that `ACKWISE_SKIPS` names,
-//! and returns. This is the other end of that file.
+//! A test cannot report to libtest at run time that it was skipped. It therefore prints `SKIPPED
+//! NAME: WHAT IS MISSING`, appends the same line to the file named by `ACKWISE_SKIPS`, and returns.
+//! A test that was disturbed in every run writes `INCONCLUSIVE NAME: WHY`. This module creates and
+//! reads that file.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};
@@ -15,6 +16,8 @@ pub(crate) const VARIABLE: &str = "ACKWISE_SKIPS";
 pub(crate) struct SkipFile(PathBuf);
 
 impl SkipFile {
+    /// Creates the empty file.
+    ///
     /// # Errors
     ///
     /// If the file cannot be written.
@@ -28,7 +31,7 @@ impl SkipFile {
         &self.0
     }
 
-    /// What the tests wrote, each line once, in order of name.
+    /// The tests' lines without duplicates, sorted by name.
     ///
     /// # Errors
     ///
@@ -41,7 +44,7 @@ impl SkipFile {
 
 impl Drop for SkipFile {
     fn drop(&mut self) {
-        // It lies in the directory for temporary files: leaving it behind does no harm.
+        // It is in the directory for temporary files, so leaving it is harmless.
         let _ = fs::remove_file(&self.0);
     }
 }

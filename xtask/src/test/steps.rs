@@ -1,52 +1,53 @@
-//! The steps, as data, in the order in which each lane runs them: what fails fast comes first.
+//! The steps as data, in the order in which each lane runs them: fast ones first.
 
 use std::time::Duration;
 
 use xtask::install::needs::{CARGO_DENY, CARGO_FUZZ, CARGO_MUTANTS, Need};
 
-/// One thing that must hold.
+/// A test step.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// What `--only` calls it.
+    /// Its name for `--only`.
     pub(crate) name: &'static str,
     pub(crate) action: Action,
     pub(crate) lane: Lane,
-    /// Environment that the command gets besides ours.
+    /// Additional environment variables of the command.
     pub(crate) environment: &'static [(&'static str, &'static str)],
     pub(crate) needs: &'static [Need],
-    /// A step of the same lane without which this one has nothing to run.
+    /// A step of the same lane on which this one depends.
     pub(crate) after: Option<&'static str>,
-    /// `--fast` leaves it out.
+    /// Whether `--fast` skips it.
     pub(crate) slow: bool,
-    /// A step that runs longer is stopped and has failed.
+    /// Time limit; a step that exceeds it is stopped and fails.
     pub(crate) limit: Duration,
 }
 
-/// When a step runs. Two lanes run side by side, each in order, and then those that want to be alone.
+/// When a step runs. Two lanes run concurrently, each in order, followed by the steps that must run
+/// alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Lane {
     /// In `target`, where cargo runs one build at a time.
     Main,
-    /// Beside the main lane: its builds have a directory of their own.
+    /// Concurrently with the main lane, with a separate build directory.
     Beside,
-    /// After the lanes, with the machine to itself: what measures time on the kernel.
+    /// After the lanes, with the machine to itself: steps that measure time on the kernel.
     Alone,
 }
 
 /// What a step runs.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// `cargo` with these arguments; what it prints of test results is counted.
+    /// `cargo` with these arguments; test results in its output are counted.
     Cargo(&'static [&'static str]),
-    /// The tests of the workspace that measure time, or the others.
+    /// The workspace's tests that measure time, or the others.
     Tests(Tests),
-    /// Builds every fuzz target, then runs each for a while.
+    /// Builds every fuzz target, then runs each for a limited time.
     Fuzz,
-    /// Mutates what has changed since `$BASE`, if that is set.
+    /// Mutates the lines changed since `$BASE`, if set.
     Mutants,
 }
 
-/// Which targets of the one build a step runs.
+/// Which test targets of the common build a step runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Tests {
     /// Unit tests, and the integration tests in [`COMPUTES`].
@@ -84,8 +85,8 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(20),
         )
     },
-    // One build of all tests, with every feature: clippy compiles what users get without.
-    // Without it, `test` builds what it runs, which is not the tests on the kernel.
+    // One build of all tests, with every feature; clippy checks the default features. On its own,
+    // `test` builds only what it runs, which excludes the tests on the kernel.
     Step {
         slow: true,
         ..cargo(
@@ -118,8 +119,8 @@ pub(crate) const STEPS: &[Step] = &[
             minutes(5),
         )
     },
-    // The debug build and the release build must give the same traces; and port reuse runs 100,000 cases
-    // instead of a debug build's 2,000.
+    // Debug and release builds must give the same traces; and port reuse runs 100,000 cases instead
+    // of a debug build's 2,000.
     Step {
         lane: Lane::Beside,
         environment: &[("CARGO_TARGET_DIR", "target/beside")],
@@ -160,7 +161,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
     },
-    // Also alone: a test slowed down by other steps looks like a mutant that hangs.
+    // Also alone: a test slowed down by other steps looks like a hanging mutant.
     Step {
         action: Action::Mutants,
         lane: Lane::Alone,
@@ -169,8 +170,8 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
-/// Integration tests that compute, or use programs over loopback without timing them: load on the machine
-/// cannot change their verdict. All others run alone.
+/// Integration tests that compute, or use programs over loopback without timing: machine load
+/// cannot change their results. All others run alone.
 pub(crate) const COMPUTES: &[&str] = &[
     "allocation",
     "attribution",

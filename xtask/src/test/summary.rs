@@ -1,4 +1,4 @@
-//! What `cargo xtask test` says at the end, and its exit code.
+//! Summary and exit code of `cargo xtask test`.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::tally::Tally;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
     Passed,
-    /// With what went wrong.
+    /// With the reason.
     Failed(String),
-    /// With what is missing and how to get it.
+    /// With what is missing and how to install it.
     Skipped(String),
-    /// With why there was nothing to run. Nobody misses anything, so it is not counted.
+    /// With the reason why there was nothing to run. No test is missing, so it is not counted.
     NotRun(String),
 }
 
@@ -36,27 +36,28 @@ pub(crate) struct Row {
     /// User and system time of its commands.
     pub(crate) cpu: Duration,
     pub(crate) verdict: Verdict,
-    /// What its test runs said; nothing for a step that runs no tests.
+    /// Results of its test runs; empty for a step without tests.
     pub(crate) tests: Tally,
 }
 
 impl Row {
-    /// A step that failed without a failed test counts as one, so that no failure shows as 0.
+    /// A step that failed without a failed test counts as one failure, so that no failure is shown
+    /// as 0.
     fn failures(&self) -> usize {
         self.tests.failed.max(usize::from(matches!(self.verdict, Verdict::Failed(_))))
     }
 }
 
-/// Everything that is known at the end.
+/// The complete results.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) rows: Vec<Row>,
-    /// The lines that tests wrote when they skipped themselves. libtest counts these as passed.
-    pub(crate) skipped_tests: Vec<String>,
+    /// The lines of tests that were skipped or inconclusive. libtest counts these as passed.
+    pub(crate) excused_tests: Vec<String>,
 }
 
 impl Summary {
-    /// 0 everything passed, 1 something failed, 2 something was skipped.
+    /// 0: all passed, 1: failures, 2: skipped tests.
     pub(crate) fn exit_code(&self, allow_skips: bool) -> u8 {
         if self.failed() > 0 {
             1
@@ -67,7 +68,7 @@ impl Summary {
         }
     }
 
-    /// The last line counts tests; the words are fixed, because CI reads them.
+    /// The last line counts tests; CI parses it, so its wording is fixed.
     pub(crate) fn print(&self) {
         println!("\n{:<8} {:>8} {:>8}  result", "step", "wall s", "cpu s");
         for Row { step, took, cpu, verdict, tests: _ } in &self.rows {
@@ -78,7 +79,7 @@ impl Summary {
             println!("FAILED {name}");
         }
         let skipped = self.skipped();
-        for line in &skipped {
+        for line in skipped.iter().chain(self.inconclusive()) {
             println!("{line}");
         }
         println!("\n{}", self.last_line());
@@ -86,7 +87,7 @@ impl Summary {
 
     fn last_line(&self) -> String {
         let passed: usize = self.rows.iter().map(|row| row.tests.passed).sum();
-        let passed = passed.saturating_sub(self.skipped_tests.len());
+        let passed = passed.saturating_sub(self.excused_tests.len());
         format!("{passed} passed, {} failed, {} skipped", self.failed(), self.skipped().len())
     }
 
@@ -101,8 +102,19 @@ impl Summary {
             Verdict::Skipped(missing) => Some(format!("SKIPPED step {}: {missing}", row.step)),
             _ => None,
         });
-        self.skipped_tests.iter().cloned().chain(ignored).chain(steps).collect()
+        let tests = self.excused_tests.iter().filter(|line| !is_inconclusive(line)).cloned();
+        tests.chain(ignored).chain(steps).collect()
     }
+
+    /// Tests that ran, but were inconclusive because the machine was busy. Not counted as passed,
+    /// failed or skipped.
+    fn inconclusive(&self) -> impl Iterator<Item = &String> {
+        self.excused_tests.iter().filter(|line| is_inconclusive(line))
+    }
+}
+
+fn is_inconclusive(line: &str) -> bool {
+    line.starts_with("INCONCLUSIVE ")
 }
 
 #[cfg(test)]
@@ -116,7 +128,7 @@ mod tests {
     }
 
     fn summary(rows: Vec<Row>, skips: &[&str]) -> Summary {
-        Summary { rows, skipped_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
+        Summary { rows, excused_tests: skips.iter().map(|line| (*line).to_owned()).collect() }
     }
 
     fn failed() -> Verdict {
@@ -129,6 +141,13 @@ mod tests {
         assert_eq!(summary.last_line(), "11 passed, 0 failed, 1 skipped");
         assert_eq!(summary.exit_code(false), 2);
         assert_eq!(summary.exit_code(true), 0);
+    }
+
+    #[test]
+    fn a_test_that_was_always_disturbed_neither_passes_nor_fails() {
+        let summary = summary(vec![row(Verdict::Passed, 12, 0)], &["INCONCLUSIVE cork: too busy"]);
+        assert_eq!(summary.last_line(), "11 passed, 0 failed, 0 skipped");
+        assert_eq!(summary.exit_code(false), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Counts tests in what `cargo test` prints, and remembers the names that matter.
+//! Counts tests in the output of `cargo test`, and records relevant names.
 
-/// What the test runs said, added up.
+/// Total of the test runs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
@@ -12,7 +12,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Takes one line of output. Returns the test that it says has failed.
+    /// Processes one line of output. Returns the name of a failed test, if the line reports one.
     pub(crate) fn on_line<'a>(&mut self, line: &'a str) -> Option<&'a str> {
         if let Some(summary) = line.strip_prefix("test result: ") {
             self.passed += count(summary, "passed");
@@ -23,7 +23,7 @@ impl Tally {
                     self.failures.push(name.to_owned());
                     return Some(name);
                 }
-                // "ignored, REASON" when the attribute gives one.
+                // "ignored, REASON" if the attribute has a reason.
                 _ if verdict.starts_with("ignored") => self.ignored.push(name.to_owned()),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Which test targets there are, as cargo tells, and which of them a step runs.
+//! Lists the test targets from cargo, and selects those of a step.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::steps::{COMPUTES, Tests};
 use xtask::process::{self, End, Output};
 
-/// The arguments of `cargo` for `tests`: the same packages and features as the step `build`, so that
-/// nothing is built again.
+/// The arguments of `cargo` for `tests`. Packages and features are those of the step `build`, so
+/// that nothing is rebuilt.
 ///
 /// # Errors
 ///
-/// If cargo does not say which test targets there are.
+/// If cargo cannot list the test targets.
 pub(crate) fn arguments(tests: Tests) -> anyhow::Result<Vec<String>> {
     Ok(select(tests, &integration_tests()?))
 }
@@ -34,7 +34,7 @@ fn select(tests: Tests, all: &BTreeSet<String>) -> Vec<String> {
     arguments
 }
 
-/// The names of all integration tests of the workspace but our own.
+/// Names of all integration tests of the workspace except xtask's.
 fn integration_tests() -> anyhow::Result<BTreeSet<String>> {
     let mut json = String::new();
     let mut take = |line: &str| json.push_str(line);

@@ -1,10 +1,11 @@
-//! The picture in `ARCHITECTURE.md`: which crate may know which.
+//! Checks the dependencies between crates against the diagram in `ARCHITECTURE.md`.
 
 use crate::metadata::{Package, packages};
 use crate::repository::assert_none;
 
-/// A layer of the picture, from the bottom up: its crates, and those that each of them may depend on,
-/// tests included. Cargo itself refuses circles, so the pure ones may know each other.
+/// A layer of the diagram, from the bottom up: its crates, and the crates that each of them may
+/// depend on, tests included. Cargo itself rejects circles, so pure crates may depend on each
+/// other.
 const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (PURE, &[PURE]),
     (&["ackwise-sim", "ackwise-linux", "ackwise-capture"], &[PURE]),
@@ -19,11 +20,11 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
 
 const PURE: &[&str] = &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause"];
 
-/// What every command may use.
+/// Crates that every command may use.
 const BELOW_COMMANDS: &[&str] =
     &["ackwise-linux", "ackwise-capture", "ackwise-report", "ackwise-serve"];
 
-/// They never use each other.
+/// Commands, which never use each other.
 const COMMANDS: &[&str] = &["ackwise-check", "ackwise-explain", "ackwise-load"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `docs/conformance.md`: each departure from a standard has a test, and that test exists.
+//! Checks `docs/conformance.md`: each departure from a standard names a test, and that test exists.
 //!
 //! The table is `| requirement | what we do | why | test |`, with the names of the tests in
 //! backticks, with or without the path to them.
@@ -9,7 +9,7 @@ use crate::repository::{assert_none, files, root};
 
 #[test]
 fn every_test_that_the_table_names_exists() {
-    // The table comes with the first departure.
+    // The table exists only once there is a departure.
     let Ok(table) = fs::read_to_string(root().join("docs/conformance.md")) else { return };
     let sources: String = files()
         .iter()
@@ -53,7 +53,7 @@ fn complaints(table: &str, sources: &str) -> Vec<String> {
     complaints
 }
 
-/// The cells of a row of the body.
+/// The cells of a row of the table's body.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     let cells: Vec<_> = inner.split('|').map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! Every crate that is not ours has a line that says why it is here.
+//! Every external crate has a comment that gives the reason for it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What may not be in a file, and how large one may be.
+//! Forbidden contents of files, and their maximum size.
 
 use crate::repository::{File, assert_none, files};
 
@@ -21,7 +21,7 @@ fn nothing_is_left_unfinished() {
     assert_none(&complaints, "finish it, or file an issue:");
 }
 
-/// What others wrote, as they publish it.
+/// Third-party files, unchanged.
 const VENDORED: &[&str] = &["crates/report/assets/uplot/"];
 
 #[test]
@@ -75,7 +75,7 @@ fn tests_at_the_bottom_do_not_count() {
     let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n";
     assert_eq!(lines_without_tests(text), 2);
     assert_eq!(lines_without_tests("fn a() {}\n"), 1);
-    // One item for tests in the middle is not the end of the code.
+    // A single test item in the middle does not end the code.
     assert_eq!(lines_without_tests("#[cfg(test)]\nuse a;\nfn b() {}\n"), 3);
 }
 
@@ -88,7 +88,7 @@ fn a_path_is_told_from_a_word_with_a_slash() {
     assert!(!names_path(&format!("..{path}x"), path), "relative");
 }
 
-/// The complaints of `look` about every line of every text file but this one.
+/// The complaints of `look` about every line of every text file except this one.
 fn in_lines(look: impl Fn(&File, &str) -> Option<String>) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files().iter().filter(|file| !file.path.ends_with("tidy/files.rs")) {
@@ -129,13 +129,14 @@ const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/", "/Users/"];
 const MARKERS: &[&str] = &["FIXME", "XXX", "TODO"];
 const RUST_MARKERS: &[&str] = &["todo!", "unimplemented!", "dbg!", "#[ignore"];
 
-/// rustfmt keeps code within 100; what it cannot break may be a little longer.
+/// Maximum line length (our choice): rustfmt keeps code within 100; lines it cannot break may be
+/// longer.
 const LINE_LIMIT: usize = 160;
 
 const FILE_LIMIT: usize = 600;
 
-/// Files that were too long when the rule came, with their length then: they may only shrink.
+/// Files that were too long when the rule was added, with their lengths then; they may only shrink.
 const RATCHET: &[(&str, usize)] = &[];
 
-/// A picture or a capture fits; an archive or a binary does not belong here.
+/// Maximum file size (our choice): allows an image or a capture, but not an archive or a binary.
 const SIZE_LIMIT: usize = 512 * 1024;

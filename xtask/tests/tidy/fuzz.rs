@@ -1,4 +1,4 @@
-//! Every fuzz target is built: its file and its entry in the manifest come in pairs.
+//! Every fuzz target has both a file and an entry in the manifest, so that it is built.
 
 use std::fs;
 

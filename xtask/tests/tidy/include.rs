@@ -1,4 +1,4 @@
-//! What a file includes lies in its own package: what cargo publishes would not build otherwise.
+//! Included files are in the including package: otherwise the published package does not build.
 
 use crate::repository::{File, assert_none, files};
 
@@ -10,7 +10,7 @@ fn nothing_is_included_from_outside_its_package() {
     let mut complaints = Vec::new();
     let looked_at = |file: &&File| file.has_extension("rs") && !file.path.ends_with("/include.rs");
     for file in files.iter().filter(looked_at) {
-        // The package is the longest folder with a manifest; the workspace's own has no code.
+        // The package is the longest folder with a manifest; the workspace's root has no code.
         let package = packages.iter().filter(|folder| file.path.starts_with(**folder));
         let package = package.max_by_key(|folder| folder.len()).copied().unwrap_or_default();
         let included = included(&file.path, file.text().unwrap_or_default(), package);
@@ -32,7 +32,7 @@ fn a_file_of_another_package_is_told_from_one_of_ours() {
     );
 }
 
-/// The files that `text` includes, seen from the root of the repository.
+/// The files that `text` includes, relative to the root of the repository.
 fn included(path: &str, text: &str, package: &str) -> Vec<String> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ fn included(path: &str, text: &str, package: &str) -> Vec<String> {
             let from_package =
                 call.starts_with("concat!(") && call.contains("\"CARGO_MANIFEST_DIR\"");
             let start = if from_package { package } else { folder };
-            // Of `concat!(env!("CARGO_MANIFEST_DIR"), "…")` it is the second piece in quotes.
+            // In `concat!(env!("CARGO_MANIFEST_DIR"), "…")` the path is the second quoted string.
             if let Some(target) = call.split('"').nth(if from_package { 3 } else { 1 }) {
                 found.push(normalize(&format!("{start}/{target}")));
             }

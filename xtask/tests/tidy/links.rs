@@ -1,4 +1,4 @@
-//! Documents link to what exists, and every document is linked from somewhere.
+//! Documents link only to existing files, and every document is linked.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn documents(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| file.has_extension("md"))
 }
 
-/// The files that a document links to, seen from the root.
+/// The targets of a document's links, relative to the root.
 fn targets(document: &File) -> Vec<String> {
     let directory = document.path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let mut targets = Vec::new();

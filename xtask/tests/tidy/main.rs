@@ -1,7 +1,7 @@
-//! The repository checks itself: what no compiler looks at, but a reader stumbles over.
+//! Checks of the repository that no compiler makes.
 //!
-//! These are plain tests, so that `cargo test` says at once what CI would say later. Each looks at
-//! the files that git tracks, and names the file and line that it complains about.
+//! These are plain tests, so that `cargo test` reports locally what CI would report. Each checks
+//! the files tracked by git, and names the file and line of every complaint.
 
 mod arrows;
 mod circles;

@@ -1,4 +1,4 @@
-//! What cargo knows about the crates of this workspace.
+//! Cargo's metadata of this workspace's crates.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// One line of a manifest.
+/// One dependency in a manifest.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,

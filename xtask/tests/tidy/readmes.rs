@@ -1,4 +1,4 @@
-//! Each crate introduces itself: a README with an example that is tested, and what a registry shows.
+//! Each crate has a README with a tested example, and the metadata shown by a registry.
 
 use crate::repository::{File, assert_none, files};
 

@@ -1,4 +1,4 @@
-//! The files that git tracks.
+//! The files tracked by git.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,13 +7,13 @@ use std::{env, fs, io};
 /// A tracked file.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// From the root, with forward slashes.
+    /// Relative to the root, with forward slashes.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl File {
-    /// `None` for a picture, a capture or another file that is not text.
+    /// `None` for images, captures and other files that are not text.
     pub(crate) fn text(&self) -> Option<&str> {
         if self.bytes.contains(&0) { None } else { std::str::from_utf8(&self.bytes).ok() }
     }
@@ -23,8 +23,8 @@ impl File {
     }
 }
 
-/// Asked at run time: a binary in a target directory that two checkouts share would else look at the
-/// checkout that it was first built for.
+/// Read at run time: a binary in a target directory shared by two checkouts would otherwise check
+/// the one it was built for.
 pub(crate) fn root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it for tests");
     let mut root = PathBuf::from(manifest);
@@ -32,7 +32,7 @@ pub(crate) fn root() -> PathBuf {
     root
 }
 
-/// All tracked files. One that was deleted but not yet committed is left out.
+/// All tracked files, except those deleted but not yet committed.
 pub(crate) fn files() -> Vec<File> {
     let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
     let output = output.expect("git is needed to know which files belong to the repository");
@@ -49,7 +49,7 @@ fn read(name: &str) -> Option<File> {
     }
 }
 
-/// Fails with every complaint, not only the first.
+/// Fails with all complaints, not only the first.
 pub(crate) fn assert_none(complaints: &[String], rule: &str) {
     assert!(complaints.is_empty(), "{rule}\n  {}", complaints.join("\n  "));
 }

@@ -1,15 +1,15 @@
-//! Words that nobody in the field would write, and what to write instead.
+//! Words that are not used in the field, and their replacements.
 //!
-//! Looked for in comments, strings and prose, across the ends of lines; a word inside a quotation of an
-//! RFC, between `"`, is the RFC's.
+//! Searched in comments, strings and prose, across line ends. Words inside an RFC quotation,
+//! between `"`, are excluded.
 
 use crate::repository::{File, assert_none, files};
 
-/// What not to write, what to write, and how often it stood there when the rule came or was last lowered:
-/// it may only become rarer.
+/// Forbidden words, their replacements, and the number of uses when the rule was added or its limit
+/// last lowered. A limit may only be lowered.
 const WORDS: &[(&str, &str, usize)] = &[
     ("octet", "byte", 0),
-    // Where a name of before version 1 of the formats is recognised.
+    // Names from before version 1 of the formats are recognised.
     ("octets", "bytes", 7),
     ("Octets", "bytes", 0),
     ("nobody may", "say what is not allowed, and to whom", 2),
@@ -26,24 +26,24 @@ const WORDS: &[(&str, &str, usize)] = &[
     ("is said of", "is reported about", 2),
     ("found out", "determined, detected", 10),
     ("find out", "determine, detect", 5),
-    ("by lot", "at random", 5),
+    ("by lot", "at random", 0),
     ("dear to", "slow to", 0),
     ("lives from", "depends on", 0),
     ("live from", "depend on", 0),
     ("is listened on", "has a listener", 0),
     ("not spoken", "not supported", 0),
     ("food for", "say what it gives to whom", 0),
-    ("It is no", "It is not a", 1),
+    ("It is no", "It is not a", 0),
     ("is no number", "is not a number", 2),
     ("no number of trials", "the trials were inconclusive", 0),
     ("what of the", "which part of the", 2),
     ("Who does not", "begin with the subject: A reader who does not", 2),
     ("Who wants", "begin with the subject", 0),
-    ("to be had", "available", 3),
+    ("to be had", "available", 0),
     ("but for", "except", 25),
     ("by heart", "from memory", 0),
-    // Identifiers: the field has its own.
-    // The old name, in CHANGELOG.md.
+    // Identifiers.
+    // CHANGELOG.md contains the old name.
     ("UnderWay", "InFlight", 1),
     ("at_once", "immediately, or the size of the batch", 0),
     ("troubles", "errors, warnings", 0),
@@ -93,11 +93,11 @@ fn is_prose(file: &File) -> bool {
         && !file.path.ends_with("tidy/words.rs")
 }
 
-/// A file as one line, without the marks of comments and without what comments quote.
+/// A file as one line, without comment markers and without quotations in comments.
 struct Prose {
     path: String,
     text: String,
-    /// Where in the text each line of the file begins.
+    /// Offset of each line of the file in the text.
     lines: Vec<usize>,
 }
 
@@ -107,7 +107,8 @@ impl Prose {
         Self { path: file.path.clone(), text, lines }
     }
 
-    /// Where `word` stands, not as a part of another, nor after a full stop: that is a method.
+    /// Occurrences of `word`, except as part of another word or after a full stop, where it is a
+    /// method.
     fn places(&self, word: &str) -> Vec<String> {
         let in_name = |letter: char| letter.is_alphanumeric() || letter == '_';
         let alone = |at: usize| {

@@ -10,7 +10,10 @@ use std::{
 };
 
 use ackwise_cause::{Cause, Party};
-use ackwise_linux::{emulator::EmulatorOptions, testing::skip};
+use ackwise_linux::{
+    emulator::{Disturbance, EmulatorOptions},
+    testing::{inconclusive, skip},
+};
 use socket2::SockRef;
 
 use super::{
@@ -69,20 +72,29 @@ impl Exhibit {
         }
         let section = Section::of(self.title);
         section.must_quote(self.source);
-        let mut bad = String::new();
+        let mut undisturbed = None;
         for _ in 0..ATTEMPTS {
-            match self.attempt(&section) {
-                Ok(()) => return,
-                Err(why) => bad = why,
+            let (buggy, disturbed) = self.watch(Version::Buggy);
+            let (fixed, disturbed_too) = self.watch(Version::Fixed);
+            let disturbances = [disturbed, disturbed_too].concat();
+            let Err(why) = self.judge(buggy, fixed, &section) else { return };
+            println!("{}: {why}\ndisturbances: {disturbances:?}", self.title);
+            if disturbances.is_empty() {
+                undisturbed = Some(why);
             }
-            println!("{}: perhaps because the machine was busy: {bad}", self.title);
         }
-        panic!("{}: {bad}", self.title);
+        match undisturbed {
+            Some(why) => panic!("{}: {why}", self.title),
+            None => inconclusive(self.title, "every run was disturbed: the machine is too busy"),
+        }
     }
 
-    fn attempt(&self, section: &Section) -> Result<(), String> {
-        let buggy = self.watch(Version::Buggy);
-        let fixed = self.watch(Version::Fixed);
+    fn judge(
+        &self,
+        buggy: [Report; 2],
+        fixed: [Report; 2],
+        section: &Section,
+    ) -> Result<(), String> {
         for (buggy, fixed) in buggy.iter().zip(&fixed) {
             self.verdict.must_hold(buggy)?;
             self.verdict.must_be_gone(fixed, buggy)?;
@@ -95,8 +107,8 @@ impl Exhibit {
         section.must_show(&at_client)
     }
 
-    /// Runs the program, and explains what the client's end and the server's saw.
-    fn watch(&self, version: Version) -> [Report; 2] {
+    /// Runs the program, explains what the client's end and the server's saw, and says what disturbed it.
+    fn watch(&self, version: Version) -> ([Report; 2], Vec<Disturbance>) {
         let lab = match self.network {
             Network::Cable => Lab::with_cable(),
             Network::Link(options) => Lab::with_link(&options()),
@@ -104,7 +116,9 @@ impl Exhibit {
         let taps = [(&lab.client, "client"), (&lab.server, "server")]
             .map(|(host, at)| Tap::at(host, &self.file(version, at)));
         self.run(&lab, version);
-        taps.map(|tap| Report::of(&tap.stop()))
+        let captures = taps.map(Tap::stop);
+        let disturbances = lab.stop();
+        (captures.map(|capture| Report::of(&capture)), disturbances)
     }
 
     fn file(&self, version: Version, at: &str) -> PathBuf {

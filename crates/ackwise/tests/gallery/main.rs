@@ -3,8 +3,9 @@
 //!
 //! Each is shown twice: with the bug, where `ackwise explain` must name it and who can change it, and
 //! with a fix of a line or two, where it must accuse nobody of it. Times are real: an exhibit has three
-//! attempts, each that fails is printed, and the fifteen percent that a report may differ from the
-//! printed one are what other work on the machine may cost.
+//! attempts, each that fails is printed with what disturbed it, and the fifteen percent that a report may
+//! differ from the printed one are what other work on the machine may cost. If all three fail and were
+//! disturbed, the exhibit is inconclusive.
 
 #![cfg(target_os = "linux")]
 

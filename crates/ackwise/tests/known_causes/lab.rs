@@ -2,18 +2,26 @@
 
 use std::{fs, io, net::Ipv4Addr, process::Command, sync::mpsc, thread};
 
-use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions};
+use ackwise_linux::{
+    Emulator, Namespace,
+    emulator::{Disturbance, EmulatorOptions, ProcessorWatch},
+};
 
 /// A client's host and a server's host, each in a namespace.
 #[derive(Debug)]
 pub(crate) struct Lab {
     pub client: Host,
     pub server: Host,
-    /// What is between them, if it is not a cable.
-    pub emulator: Option<Emulator>,
-    /// Clients and servers run before other programs. Not over a link that is kept busy: the emulator
-    /// needs the processors more.
+    between: Between,
+    /// Clients and servers run before other programs.
     pub programs_first: bool,
+}
+
+/// What joins the hosts, and knows whether the machine disturbed it.
+#[derive(Debug)]
+enum Between {
+    Cable(ProcessorWatch),
+    Link(Emulator),
 }
 
 /// One of them.
@@ -47,7 +55,7 @@ impl Lab {
         Self {
             client: Host::on_cable(client, Ipv4Addr::new(10, 77, 0, 1)),
             server: Host::on_cable(server, Ipv4Addr::new(10, 77, 0, 2)),
-            emulator: None,
+            between: Between::Cable(ProcessorWatch::start().expect("there is room for threads")),
             programs_first: true,
         }
     }
@@ -63,8 +71,21 @@ impl Lab {
         Self {
             client: host(client, link.client_device(), link.client_address()),
             server: host(server, link.server_device(), link.server_address()),
-            emulator: Some(link),
+            between: Between::Link(link),
             programs_first: true,
+        }
+    }
+
+    /// As that, kept busy: the emulator needs the processors more than the programs do.
+    pub(crate) fn with_busy_link(options: &EmulatorOptions) -> Self {
+        Self { programs_first: false, ..Self::with_link(options) }
+    }
+
+    /// Ends what is between the hosts. A run with disturbances shows nothing.
+    pub(crate) fn stop(self) -> Vec<Disturbance> {
+        match self.between {
+            Between::Link(link) => link.stop().expect("nobody removed its devices").disturbances(),
+            Between::Cable(watch) => Disturbance::of_pause(watch.stop()).into_iter().collect(),
         }
     }
 }

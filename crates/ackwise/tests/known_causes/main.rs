@@ -1,10 +1,10 @@
 //! Captures of the real kernel with known causes: programs that waste time on purpose between two
 //! namespaces, tcpdump at both ends, and the verdicts against what the programs measured.
 //!
-//! Times are real and the machine may be busy. Clients and servers run before other programs, and an
-//! emulated link knows how late it delivered packets: a run with [`disturbances`] is repeated, at most
-//! three times, before its verdict is computed. In any other run, and in every run on a cable, a wrong
-//! verdict fails the case.
+//! Times are real and the machine may be busy. Clients and servers run before other programs, and what is
+//! between them knows how late it delivered packets and whether processors paused: a wrong
+//! verdict fails the case, unless [`disturbances`] had been reported before it was computed. Then the run is
+//! repeated, at most three times; a case without an undisturbed run is inconclusive.
 //!
 //! [`disturbances`]: ackwise_linux::emulator::Report::disturbances
 

@@ -1,4 +1,4 @@
-//! Whether a server keeps a connection after an answer, and what it says about that.
+//! Whether a server keeps a connection open after a response, and which fields announce it.
 
 use core::{num::NonZeroU32, time::Duration};
 
@@ -8,40 +8,40 @@ use crate::{ConnectionOptions, KeepAlive, ResponseBuilder, Version};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum KeepAlivePolicy {
-    /// Closes after every response: "simple HTTP" in the papers.
+    /// Closes after every response ("simple HTTP" in the papers).
     Never,
-    /// Persists, and says so in a `Keep-Alive` field as servers did in 1996.
+    /// Persists, and announces it in a `Keep-Alive` field as servers did in 1996.
     Announced {
         /// How long an idle connection stays open.
         idle: Duration,
-        /// How many requests a connection takes; `None` for any number.
+        /// Requests per connection; `None` for no limit.
         max_requests: Option<NonZeroU32>,
     },
-    /// Persists, and says no more than HTTP/1.1 requires.
+    /// Persists, and sends only what HTTP/1.1 requires.
     Silent {
         /// How long an idle connection stays open.
         idle: Duration,
-        /// How many requests a connection takes; `None` for any number.
+        /// Requests per connection; `None` for no limit.
         max_requests: Option<NonZeroU32>,
     },
 }
 
-/// What becomes of a connection after an answer.
+/// Whether a connection persists after a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outlook {
-    /// It stays open, and the head says this about it.
+    /// It stays open; the head carries these fields.
     Persists {
-        /// Whether `Connection: keep-alive` must be said, because the client speaks HTTP/1.0.
+        /// Whether `Connection: keep-alive` must be sent, because the client uses HTTP/1.0.
         say_keep_alive: bool,
-        /// The `Keep-Alive` field, if there is to be one.
+        /// The `Keep-Alive` field, if one is sent.
         keep_alive: Option<KeepAlive>,
     },
-    /// The server closes it; the head says `Connection: close`.
+    /// The server closes it; the head carries `Connection: close`.
     Closes,
 }
 
 impl KeepAlivePolicy {
-    /// How long an idle connection stays open; `None` if it never idles.
+    /// How long an idle connection stays open; `None` if connections are never idle.
     #[must_use]
     pub const fn idle(self) -> Option<Duration> {
         match self {
@@ -50,7 +50,7 @@ impl KeepAlivePolicy {
         }
     }
 
-    /// How many requests a connection takes; `None` for any number.
+    /// Requests per connection; `None` for no limit.
     #[must_use]
     pub const fn max_requests(self) -> Option<NonZeroU32> {
         match self {
@@ -61,11 +61,11 @@ impl KeepAlivePolicy {
         }
     }
 
-    /// The version to answer a request of version `asked` in.
+    /// The version of the response to a request of version `asked`.
     ///
     /// RFC 9110, section 2.5: "A server SHOULD send a response version equal to the highest version
-    /// to which the server is conformant". `Announced` departs from it on purpose: it is a server
-    /// of 1996, which answers HTTP/1.0 in kind.
+    /// to which the server is conformant". `Announced` departs from it on purpose: it models a
+    /// server of 1996, which answers HTTP/1.0 with HTTP/1.0.
     #[must_use]
     pub const fn version_for(self, asked: Version) -> Version {
         match self {
@@ -76,8 +76,8 @@ impl KeepAlivePolicy {
 
     /// Decides after the `nth` request of a connection, counted from one.
     ///
-    /// The client's wishes as RFC 9112, section 9.3, reads them: `close` wins, HTTP/1.1 persists,
-    /// HTTP/1.0 does if it says `keep-alive`.
+    /// RFC 9112, section 9.3: `close` takes precedence; otherwise HTTP/1.1 persists, and HTTP/1.0
+    /// persists with `keep-alive`.
     #[must_use]
     pub fn after(self, version: Version, options: ConnectionOptions, nth: u32) -> Outlook {
         let wants_more = !options.close && (version == Version::Http11 || options.keep_alive);
@@ -97,7 +97,7 @@ impl KeepAlivePolicy {
 }
 
 impl Outlook {
-    /// Adds the fields that say so.
+    /// Adds the corresponding fields to `head`.
     pub fn announce(self, head: ResponseBuilder) -> ResponseBuilder {
         use alloc::string::ToString;
         match self {

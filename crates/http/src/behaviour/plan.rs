@@ -1,28 +1,28 @@
 //! The writes of one response, as ranges of its head and body. Pure, so that the simulator and the
-//! kernel's sockets are given the same ones.
+//! kernel sockets use the same writes.
 
 use core::{ops::Range, time::Duration};
 
 use super::{Behaviour, HeadFlush, Tail};
 
-/// One write: bytes of the head, then bytes of the body, gathered into one call.
+/// One write: bytes of the head followed by bytes of the body, in one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Write {
-    /// How long the server thinks first.
+    /// Think time before the write.
     pub after: Duration,
-    /// Which bytes of the head.
+    /// Range of the head's bytes.
     pub head: Range<usize>,
-    /// Which bytes of the body.
+    /// Range of the body's bytes.
     pub body: Range<u64>,
-    /// Whether a cork holds back what does not fill a segment.
+    /// Whether the write is corked, so that a partial segment is held back.
     pub corked: bool,
 }
 
-/// What is left to be written of a response; every byte once, no write empty.
+/// The unwritten rest of a response. Every byte is written once; no write is empty.
 ///
-/// It is kept apart from the [`Behaviour`] that it follows because a simulated server has one of
-/// these for each connection, and one of those for all.
+/// Separate from [`Behaviour`] because a simulated server has one plan for each connection and one
+/// behaviour for all of them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WritePlan {
     head: Range<usize>,
@@ -30,13 +30,13 @@ pub struct WritePlan {
 }
 
 impl WritePlan {
-    /// For a response of `head` and `body` bytes.
+    /// A plan for a response of `head` and `body` bytes.
     #[must_use]
     pub const fn new(head: usize, body: u64) -> Self {
         Self { head: 0..head, body: 0..body }
     }
 
-    /// For several responses as one stream of `bytes`: all of it counts as body.
+    /// A plan for several responses as one stream of `bytes`; all bytes count as body.
     #[must_use]
     pub const fn gathered(bytes: u64) -> Self {
         Self::new(0, bytes)
@@ -48,7 +48,7 @@ impl WritePlan {
         self.head.start == self.head.end && self.body.start == self.body.end
     }
 
-    /// The next write of a server that behaves so; `None` if there is nothing left.
+    /// The next write under `behaviour`; `None` when everything is written.
     pub fn next_write(&mut self, behaviour: &Behaviour) -> Option<Write> {
         if self.is_done() {
             return None;
@@ -63,7 +63,7 @@ impl WritePlan {
         Some(Write { after, head, body, corked })
     }
 
-    /// How long to think before the next write.
+    /// Think time before the next write.
     fn thought(&self, behaviour: &Behaviour) -> Duration {
         let Behaviour { head_flush, think, think_after_head, think_between_writes, .. } = behaviour;
         match (self.head.start, self.body.start) {

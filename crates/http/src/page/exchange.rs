@@ -1,4 +1,4 @@
-//! The exchanges that a plan makes of a page.
+//! The exchanges of a plan for a page.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{num::NonZeroU32, ops::Range};
@@ -14,7 +14,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Whether it is asked on `connection`, and not answered.
+    /// Whether its request was sent on `connection` and is unanswered.
     pub(super) fn is_asked_on(&self, connection: u32) -> bool {
         matches!(self.progress, Progress::AskedOn { connection: on, .. } if on == connection)
     }
@@ -25,13 +25,13 @@ pub(super) enum Progress {
     Planned,
     AskedOn {
         connection: u32,
-        /// The connection has carried a response before.
+        /// Whether the connection has carried a response before.
         proven: bool,
     },
     Answered,
 }
 
-/// The exchanges in order; none for files that are all cached.
+/// The exchanges in order. An exchange whose files are all cached is omitted.
 pub(super) fn exchanges(
     transfer: Transfer,
     page: &Page,
@@ -54,7 +54,7 @@ pub(super) fn exchanges(
     }
 }
 
-/// Each file in an exchange of its own.
+/// Each file in its own exchange.
 fn files(page: &Page) -> Vec<Exchange> {
     let lengths = core::iter::once(&page.primary).chain(&page.inlines);
     let exchange = |(file, &response)| Exchange {

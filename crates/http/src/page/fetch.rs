@@ -1,7 +1,7 @@
-//! Carries a plan out, step by step.
+//! Executes a plan step by step.
 //!
-//! A plan is two things: a list of exchanges, and how many of them may be unanswered at once. The
-//! rest is the same for all plans.
+//! A plan consists of a list of exchanges and the number of them that may be outstanding. The rest
+//! is the same for all plans.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -11,26 +11,26 @@ use super::{
 };
 use crate::ConnectionOption;
 
-/// One page on its way.
+/// The transfer of one page.
 #[derive(Clone, Debug)]
 pub struct PageFetch {
     exchanges: Box<[Exchange]>,
-    /// The connections that the next requests are for, the one that was used last at the end.
+    /// Connections free for the next requests, the most recently used last.
     free: Vec<Free>,
     transfer: Transfer,
     /// All exchanges before this one are answered.
     answered: u32,
-    /// No exchange before this one is yet to be asked.
+    /// All exchanges before this one are requested.
     next: u32,
-    /// No exchange from this one on has been asked.
+    /// No exchange from this one on has been requested.
     asked: u32,
-    /// How many are asked and not answered.
+    /// Number of requested, unanswered exchanges.
     unanswered: u32,
-    /// How many connections there have been, kept ones included.
+    /// Number of connections so far, kept ones included.
     connections: u32,
-    /// Each connection is closed after its response.
+    /// Whether each connection is closed after its response.
     closes: bool,
-    /// What comes before the next step.
+    /// The pause before the next step.
     pause: Pause,
     failed: bool,
 }
@@ -39,12 +39,13 @@ pub struct PageFetch {
 #[derive(Clone, Copy, Debug)]
 struct Free {
     connection: u32,
-    /// It has carried a response before.
+    /// Whether it has carried a response before.
     proven: bool,
 }
 
 impl PageFetch {
-    /// Begins to fetch `page`, but for the files of which `cached` is true; 0 is the primary.
+    /// Starts the transfer of `page` without the files for which `cached` is true; 0 is the
+    /// primary.
     #[must_use]
     pub fn new(
         transfer: Transfer,
@@ -71,7 +72,8 @@ impl PageFetch {
         }
     }
 
-    /// What may be done now. Polled again after each step and each `on_*` call, until it has nothing.
+    /// The next step that is possible now. Poll after each step and each `on_*` call until it
+    /// returns `None`.
     #[must_use]
     pub fn poll(&mut self) -> Option<Step> {
         if self.failed || self.unanswered >= self.unanswered_at_once() {
@@ -83,17 +85,17 @@ impl PageFetch {
         let pause = core::mem::replace(&mut self.pause, Pause::None);
         Some(match self.free.last() {
             None => self.open(pause),
-            // Nothing is opened.
+            // No connection is opened, so no `OpenGap`.
             Some(&free) if pause == Pause::OpenGap => self.request(free, Pause::None),
             Some(&free) => self.request(free, pause),
         })
     }
 
-    /// A response is complete: of those awaited on `connection`, the one asked for first.
+    /// Handles the complete response to the oldest outstanding request on `connection`.
     pub fn on_response(&mut self, connection: u32) {
         let mut awaited = self.awaited().filter(|exchange| exchange.is_asked_on(connection));
         let Some(exchange) = awaited.next() else {
-            return; // Nobody asked for it.
+            return; // Unsolicited.
         };
         exchange.progress = Progress::Answered;
         for other in awaited {
@@ -109,14 +111,14 @@ impl PageFetch {
         }
     }
 
-    /// The server has closed or reset `connection`, or has said that it will; what it owes is asked for
-    /// on another one.
+    /// Handles a close or reset of `connection` by the server, or its announcement. Outstanding
+    /// requests are repeated on another connection.
     ///
-    /// RFC 9112, section 9.3.1: "When an inbound connection is closed prematurely, a client MAY open
-    /// a new connection and automatically retransmit an aborted sequence of requests if all of those
-    /// requests have idempotent methods". As in browsers, only if it has carried a response before:
-    /// so each response is worth one connection more at most, and a server that closes every
-    /// connection unanswered makes the page [fail](Self::has_failed).
+    /// RFC 9112, section 9.3.1: "When an inbound connection is closed prematurely, a client MAY
+    /// open a new connection and automatically retransmit an aborted sequence of requests if all of
+    /// those requests have idempotent methods". As in browsers, only if it has carried a response
+    /// before. Each response therefore allows at most one more connection, and a page
+    /// [fails](Self::has_failed) if the server closes every connection without a response.
     pub fn on_close(&mut self, connection: u32) {
         self.free.retain(|free| free.connection != connection);
         for at in self.answered..self.asked {
@@ -138,18 +140,18 @@ impl PageFetch {
         self.answered as usize == self.exchanges.len()
     }
 
-    /// Whether the page cannot be completed, so that there are no more steps.
+    /// Whether the page cannot be completed. There are no more steps then.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// The exchanges from the first that is not answered to the last that is asked.
+    /// The exchanges from the first unanswered to the last requested one.
     fn awaited(&mut self) -> impl Iterator<Item = &mut Exchange> {
         self.exchanges[self.answered as usize..self.asked as usize].iter_mut()
     }
 
-    /// The inlines are known when the primary is there.
+    /// The inlines are known once the primary is complete.
     fn unanswered_at_once(&self) -> u32 {
         match self.exchanges.first() {
             Some(first) if first.files.start == 0 && first.progress != Progress::Answered => 1,

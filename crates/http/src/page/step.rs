@@ -1,43 +1,44 @@
-//! What a plan wants done.
+//! The steps of a plan.
 
 use core::ops::Range;
 
 use crate::ConnectionOption;
 
-/// What may be done now. Connections are counted from 0 within the page, and never used again.
+/// A step that is possible now. Connections are numbered from 0 within the page; numbers are not
+/// reused.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Step {
-    /// Open a connection. The request that is for it comes next: no need to wait until it is open.
+    /// Open a connection. Its request is the next step and need not wait for the connection setup.
     Open {
-        /// Which one.
+        /// The connection's number.
         connection: u32,
-        /// What comes before.
+        /// The pause before this step.
         pause: Pause,
     },
     /// Send a request.
     Request {
-        /// On which connection.
+        /// The connection's number.
         connection: u32,
-        /// The files that its response carries, cached ones excepted; 0 is the primary.
+        /// The files in its response, except cached ones; 0 is the primary.
         files: Range<u32>,
-        /// Bytes of the response's body.
+        /// Length of the response body in bytes.
         response: u64,
-        /// What the request says about the connection: with `Close` the server closes it after the
-        /// response, with `KeepAlive` it stays open, also when the page is complete.
+        /// The connection option of the request: with `Close` the server closes the connection
+        /// after the response, with `KeepAlive` it stays open, even after the page is complete.
         option: ConnectionOption,
-        /// What comes before.
+        /// The pause before this step.
         pause: Pause,
     },
 }
 
-/// What a driver may put before a step: think time, or the client's own pace.
+/// What a driver may insert before a step: think time, or the client's processing time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Pause {
-    /// Nothing: the step belongs to the one before.
+    /// Nothing: the step follows the previous one directly.
     None,
     /// The page begins.
     Document,
-    /// A response has just been completed, and a further file is turned to.
+    /// A response is complete and the next file is requested.
     File,
     /// Another connection is opened right after a request on a new one.
     OpenGap,

@@ -1,5 +1,5 @@
-//! Every plan's steps. `open 1`, `ask 1: 2..3 of 300, close` and `had 1` are a step, a step, and a
-//! response; a pause stands in brackets before the step.
+//! The steps of every plan. `open 1`, `ask 1: 2..3 of 300, close` and `had 1` are a step, a step
+//! and a response; a pause is in brackets before the step.
 
 use super::*;
 use crate::ConnectionOption;
@@ -90,8 +90,8 @@ fn a_kept_connection_needs_no_opening() {
     }
 }
 
-/// As in a browser: an inline takes the free connection that was used last, and a new one only if none
-/// is free; no request has a connection closed.
+/// As in a browser: an inline uses the most recently used free connection, and a new one only if
+/// none is free; no request asks for a close.
 #[test]
 fn serial_and_parallel_transfers_take_kept_connections() {
     let serial = "[document] ask 0: 0..1 of 5000, keep; had 0;
@@ -165,7 +165,7 @@ fn cached_files_are_not_asked_for() {
         (&[0],    segment_filled(1000), "[document] open 0; ask 0: 1..4 of 4300, keep; had 0;"),
         (&[1, 3], Transfer::Persistent, "[document] open 0; ask 0: 0..1 of 5000, keep; had 0;
                                          [file] ask 0: 2..3 of 0, keep; had 0;"),
-        // Whose primary is cached knows the inlines at once.
+        // If the primary is cached, the inlines are known at once.
         (&[0, 2], Transfer::Pipelined,  "[document] open 0; ask 0: 1..2 of 300, keep;
                                          ask 0: 3..4 of 4000, keep; had 0; had 0;"),
         (&[0, 2], parallel(2),          "[document] open 0; ask 0: 1..2 of 300, close;
@@ -193,7 +193,7 @@ fn parallel_responses_complete_in_any_order() {
     take(&mut fetch, &mut log);
     for connection in [3, 1, 1, 7, 2] {
         assert!(!fetch.is_complete());
-        fetch.on_response(connection); // Connections 1 and 7 owe nothing then.
+        fetch.on_response(connection); // Connections 1 and 7 have no outstanding request.
         assert_eq!(fetch.poll(), None);
     }
     assert!(fetch.is_complete() && !fetch.has_failed());
@@ -204,7 +204,7 @@ fn what_a_proven_connection_owes_is_asked_for_on_another() {
     let page = three_inlines();
     let mut fetch = PageFetch::new(Transfer::Pipelined, &page, ONE_KEPT, |_| false);
     let mut log = String::new();
-    fetch.on_close(0); // It has idled too long.
+    fetch.on_close(0); // Idle timeout.
     take(&mut fetch, &mut log);
     fetch.on_response(1);
     take(&mut fetch, &mut log);
@@ -253,7 +253,7 @@ fn a_server_that_closes_unanswered_fails_the_page() {
 }
 
 proptest! {
-    /// Connection numbers are small, so that many of them are ones that exist.
+    /// Connection numbers are small, so that many of them exist.
     #[test]
     fn whatever_a_server_does_a_fetch_ends(
         transfer in prop::sample::select(&ALL[..]),
@@ -277,7 +277,7 @@ proptest! {
             take(&mut fetch, &mut log);
         }
         prop_assert!(fetch.is_complete() != fetch.has_failed(), "{fetch:?}");
-        // A new connection answers something, or it fails the page with those that are under way.
+        // A new connection yields a response, or the page fails along with the others in progress.
         prop_assert!(log.matches("open").count() <= files + MOST_AT_ONCE, "{log}");
         let kept = kept.unwrap_or(0) as usize;
         prop_assert!(asked <= files * (files + MOST_AT_ONCE + kept), "{log}");
@@ -292,7 +292,7 @@ fn owes(fetch: &PageFetch, connection: u32) -> bool {
     format!("{fetch:?}") != before
 }
 
-/// Connections that carry a request each at once.
+/// Limit on concurrent connections with a request each.
 const MOST_AT_ONCE: usize = 4;
 
 const ALL: [Transfer; 6] = [
@@ -318,7 +318,7 @@ const fn segment_filled(segment: u32) -> Transfer {
     Transfer::SegmentFilled { segment: NonZeroU32::new(segment).unwrap() }
 }
 
-/// All steps, with the response that was asked for first coming when there is no other step.
+/// All steps; the oldest outstanding response arrives when no other step is possible.
 fn steps(mut fetch: PageFetch) -> Vec<String> {
     let mut log = String::new();
     let mut owing = Vec::new();
@@ -335,7 +335,7 @@ fn steps(mut fetch: PageFetch) -> Vec<String> {
     words(&log)
 }
 
-/// Takes all steps there are, and returns the connections of the requests among them.
+/// Takes all available steps, and returns the connections of their requests.
 fn take(fetch: &mut PageFetch, log: &mut String) -> Vec<u32> {
     let mut asked = Vec::new();
     while let Some(step) = fetch.poll() {
@@ -362,7 +362,7 @@ fn take(fetch: &mut PageFetch, log: &mut String) -> Vec<u32> {
     asked
 }
 
-/// One step each, whatever the white space.
+/// The steps one by one, independent of white space.
 fn words(steps: &str) -> Vec<String> {
     let steps = steps.split(';').map(|step| step.split_whitespace().collect::<Vec<_>>().join(" "));
     steps.filter(|step| !step.is_empty()).collect()

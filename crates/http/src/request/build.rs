@@ -27,10 +27,10 @@ pub struct RequestBuilder {
     fields: Vec<(String, String)>,
 }
 
-/// The one option of the `Connection` field that a request may ask for.
+/// The option of the `Connection` field that a request may send.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ConnectionOption {
-    /// `Keep-Alive`: what HTTP/1.0 needs to persist, in the capitals of 1996.
+    /// `Keep-Alive`, which HTTP/1.0 needs to persist, capitalised as in 1996.
     KeepAlive,
     /// `close`.
     Close,
@@ -54,29 +54,29 @@ impl RequestBuilder {
         Self::new(Method::Get, host, target)
     }
 
-    /// The version to speak; HTTP/1.1 unless said.
+    /// Sets the version; HTTP/1.1 by default.
     pub const fn version(mut self, version: Version) -> Self {
         self.version = version;
         self
     }
 
-    /// The `Connection` field; none unless said.
+    /// Sets the `Connection` field; none by default.
     pub const fn connection(mut self, option: ConnectionOption) -> Self {
         self.connection = Some(option);
         self
     }
 
-    /// Adds a field after `Host`, `Connection` and the ones there are.
+    /// Appends a field.
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
 
-    /// The request as bytes, with its empty line.
+    /// Encodes the request with its empty line.
     ///
     /// # Errors
     ///
-    /// If the target, or a field's name or value, cannot stand in a head.
+    /// If the target, or a field's name or value, is not allowed in a head.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let Self { method, host, target, version, connection, fields } = self;
         if target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -1,4 +1,4 @@
-//! What can be wrong with a request. The client is at fault.
+//! Request errors. The client is at fault.
 
 use core::fmt;
 
@@ -12,8 +12,8 @@ use crate::{
 /// What is wrong with a stream of requests, and where.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RequestError {
-    /// Offset in the stream: of the byte that is wrong, or of the line or head that contains it
-    /// where the fault has no single byte.
+    /// Stream offset of the offending byte, or of the line or head that contains the fault if no
+    /// single byte is at fault.
     pub at: u64,
     /// What is wrong, and what was expected instead.
     pub kind: RequestErrorKind,
@@ -23,37 +23,37 @@ pub struct RequestError {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestErrorKind {
-    /// A line of the head that the grammar does not allow; the first, if it is not HTTP at all.
+    /// A malformed line of the head; the first line if the input is not HTTP.
     #[error("malformed line in the head: {0}")]
     Head(httparse::Error),
-    /// The head has no end within the limit.
+    /// The head does not end within the limit.
     #[error("expected the end of the head within {REQUEST_HEAD_LIMIT} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]
     TooManyFields,
-    /// A method that RFC 9110 does not define, or a CLIENT_CLOSE for a server that does not know it.
+    /// A method not defined by RFC 9110, or a CLIENT_CLOSE to a server that does not support it.
     #[error("expected a method of RFC 9110")]
     Method,
-    /// A CLIENT_CLOSE of another form.
+    /// A malformed CLIENT_CLOSE.
     #[error("expected `CLIENT_CLOSE * HTTP/1.1` without content")]
     ClientClose,
     /// HTTP/1.1 without exactly one `Host` (RFC 9112, section 3.2).
     #[error("expected exactly one Host field")]
     Host,
-    /// The fields do not say where the body ends.
+    /// The fields do not determine the end of the body.
     #[error(transparent)]
     Framing(FramingError),
-    /// The chunks of the body are broken.
+    /// The chunk framing of the body is malformed.
     #[error(transparent)]
     Chunk(ChunkError),
-    /// More content than a server of documents cares to discard.
+    /// More content than the server discards.
     #[error("expected at most {REQUEST_BODY_LIMIT} bytes of content")]
     BodyTooLarge,
 }
 
 impl RequestErrorKind {
-    /// The status code that says it to the client.
+    /// The status code to respond with.
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self {

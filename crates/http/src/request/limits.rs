@@ -1,7 +1,7 @@
-//! Every bound that a hostile client meets, those of chunks apart.
+//! Limits on a client's input, except those of chunks.
 
-/// Most bytes that the head of a request may have; Apache reads 8 KiB, nginx 32 KiB.
+/// Maximum size of a request head in bytes (our choice; Apache accepts 8 KiB, nginx 32 KiB).
 pub const REQUEST_HEAD_LIMIT: usize = 16 * 1024;
 
-/// Most bytes of content that are discarded for the sake of the next request.
+/// Maximum content in bytes that is discarded to reach the next request (our choice).
 pub const REQUEST_BODY_LIMIT: u64 = 64 * 1024;

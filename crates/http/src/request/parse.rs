@@ -1,7 +1,7 @@
-//! Reads requests off a stream that arrives in pieces of any size.
+//! Parses requests from a stream that arrives in pieces of any size.
 //!
-//! Content is discarded, and `Expect: 100-continue` is left to the client's patience: the servers
-//! built on this have nothing to do with content.
+//! Content is discarded, and `Expect: 100-continue` is not answered: the client continues after its
+//! own timeout. The servers built on this do not use content.
 
 use core::mem;
 
@@ -18,7 +18,7 @@ use crate::{
 
 /// Parses the requests of one connection.
 ///
-/// It allocates no more than [`REQUEST_HEAD_LIMIT`] for what a client sends.
+/// Allocates at most [`REQUEST_HEAD_LIMIT`] bytes for the client's input.
 #[derive(Clone, Debug)]
 pub struct RequestParser {
     offset: u64,
@@ -34,20 +34,20 @@ enum State {
 }
 
 impl RequestParser {
-    /// A parser for a connection on which nothing has arrived yet.
+    /// A parser for a connection that has not received anything yet.
     #[must_use]
     pub const fn new() -> Self {
         Self { offset: 0, state: State::head(), client_close: false }
     }
 
-    /// Takes CLIENT_CLOSE for a request, too; see [`client_close`](crate::client_close).
+    /// Also accepts CLIENT_CLOSE; see [`client_close`](crate::client_close).
     #[must_use]
     pub const fn with_client_close(mut self) -> Self {
         self.client_close = true;
         self
     }
 
-    /// Whether a request has begun and not ended.
+    /// Whether a request has begun but not ended.
     #[must_use]
     pub fn is_within_request(&self) -> bool {
         match &self.state {
@@ -57,14 +57,13 @@ impl RequestParser {
         }
     }
 
-    /// Takes bytes off the front of `input` up to the end of a request.
+    /// Consumes bytes from the front of `input` up to the end of a request.
     ///
-    /// `None` means that `input` is used up.
+    /// `None` means that `input` is consumed.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a request. The stream has lost its place then, and every later call
-    /// says the same.
+    /// If the bytes are not a valid request. Every later call returns the same error.
     pub fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Request>, RequestError> {
         let mut cursor = Cursor::new(input, self.offset);
         let outcome = self.step(&mut cursor);

@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec::Vec};
 
 use crate::{EncodeError, Version, encode, reason_phrase};
 
-/// The head of a response to be sent. The body, and fields that agree with it, are the caller's.
+/// The head of a response to be sent. The caller supplies the body and the fields that describe it.
 ///
 /// ```
 /// use ackwise_http::{ResponseBuilder, Version};
@@ -22,22 +22,22 @@ pub struct ResponseBuilder {
 }
 
 impl ResponseBuilder {
-    /// A head with nothing but a status line; its reason phrase is RFC 9110's.
+    /// A head with only a status line; its reason phrase is RFC 9110's.
     pub const fn new(version: Version, status: u16) -> Self {
         Self { version, status, fields: Vec::new() }
     }
 
-    /// Adds a field after the ones there are.
+    /// Appends a field.
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
 
-    /// The head as bytes, with its empty line.
+    /// Encodes the head with its empty line.
     ///
     /// # Errors
     ///
-    /// If a field's name or value cannot stand in a head.
+    /// If a field's name or value is not allowed in a head.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let Self { version, status, fields } = self;
         let mut head = format!("{version} {status:03} {}\r\n", reason_phrase(*status)).into_bytes();

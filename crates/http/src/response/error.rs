@@ -1,4 +1,4 @@
-//! What can be wrong with a response. The server is at fault, or whoever cut the connection.
+//! Response errors. The server is at fault, or whatever cut the connection.
 
 use core::fmt;
 
@@ -13,8 +13,8 @@ use crate::{
 /// What is wrong with a stream of responses, and where.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ResponseError {
-    /// Offset in the stream: of the byte that is wrong, or of the line or head that contains it
-    /// where the fault has no single byte.
+    /// Stream offset of the offending byte, or of the line or head that contains the fault if no
+    /// single byte is at fault.
     pub at: u64,
     /// What is wrong, and what was expected instead.
     pub kind: ResponseErrorKind,
@@ -24,31 +24,31 @@ pub struct ResponseError {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResponseErrorKind {
-    /// The stream is something else, or has lost its place.
+    /// The stream is not HTTP, or its position in the stream is lost.
     #[error("expected \"HTTP/1.\", found {0}: not HTTP")]
     NotHttp(Found),
-    /// The head has no end within the limit.
+    /// The head does not end within the limit.
     #[error("expected the end of the head within {RESPONSE_HEAD_LIMIT} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("expected at most {FIELD_LIMIT} header fields")]
     TooManyFields,
-    /// A line of the head that the grammar does not allow.
+    /// A malformed line of the head.
     #[error("malformed line in the head: {0}")]
     Head(httparse::Error),
     /// Interim responses without a final one.
     #[error("expected a final response after {INTERIM_LIMIT} interim ones")]
     TooManyInterim,
-    /// The fields do not say where the body ends.
+    /// The fields do not determine the end of the body.
     #[error(transparent)]
     Framing(FramingError),
-    /// The chunks of the body are broken.
+    /// The chunk framing of the body is malformed.
     #[error(transparent)]
     Chunk(ChunkError),
     /// The connection closed in the middle of a response.
     #[error("connection closed before {0}")]
     UnexpectedEnd(Missing),
-    /// Bytes after a response that was the last by its own word.
+    /// Bytes after a response that was announced as the last.
     #[error("expected the connection to close after the last response, found {0}")]
     AfterLast(Found),
 }
@@ -61,7 +61,7 @@ impl fmt::Display for ResponseError {
 
 impl core::error::Error for ResponseError {}
 
-/// The first bytes of what was found, for a message.
+/// The first offending bytes, for an error message.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Found {
     bytes: [u8; Self::SHOWN],
@@ -69,7 +69,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Enough to recognise a TLS record, an SSH banner or the middle of a document.
+    /// Enough to recognise a TLS record, an SSH banner or the middle of a document (our choice).
     const SHOWN: usize = 16;
 
     pub(crate) fn new(found: &[u8]) -> Self {

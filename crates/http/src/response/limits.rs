@@ -1,7 +1,8 @@
-//! Every bound that a hostile server meets, those of chunks apart.
+//! Limits on a server's input, except those of chunks.
 
-/// Most bytes that the head of a response may have; nginx and Apache send at most 32 KiB.
+/// Maximum size of a response head in bytes (our choice; nginx and Apache send at most 32 KiB).
 pub const RESPONSE_HEAD_LIMIT: usize = 64 * 1024;
 
-/// Most interim responses before a final one. A server sends one 100 or 103, or a 102 now and then.
+/// Maximum number of interim responses before a final one (our choice; a server sends one 100 or
+/// 103, or occasional 102s).
 pub const INTERIM_LIMIT: u32 = 16;

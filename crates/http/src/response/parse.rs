@@ -1,7 +1,7 @@
-//! Reads responses off a stream that arrives in pieces of any size.
+//! Parses responses from a stream that arrives in pieces of any size.
 //!
-//! It does not keep content, decode content codings or read trailer fields: whoever asks where the
-//! milliseconds went needs offsets.
+//! It does not keep content, decode content codings or parse trailer fields: attributing latency
+//! needs offsets only.
 
 use alloc::{collections::VecDeque, vec::Vec};
 use core::mem;
@@ -19,24 +19,24 @@ use crate::{
     persistence,
 };
 
-/// What the next bytes of the stream turned out to be.
+/// The next event of the stream.
 #[derive(Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponseEvent<'a> {
-    /// A 1xx response, which has no body; the final one is still to come.
+    /// A 1xx response, which has no body; the final response follows.
     Interim(ResponseHead),
-    /// The head of a final response has ended.
+    /// The head of a final response is complete.
     Head(&'a ResponseHead),
     /// Content of the body, without the framing around it.
     Content(&'a [u8]),
-    /// The body has ended; for a response without a body this follows its head at once.
+    /// The body has ended; for a response without a body this follows its head immediately.
     End(Response),
 }
 
 /// Parses the responses of one connection.
 ///
-/// It allocates no more than [`RESPONSE_HEAD_LIMIT`] for what a server sends. The queue of
-/// unanswered methods is as long as its user makes it.
+/// Allocates at most [`RESPONSE_HEAD_LIMIT`] bytes for the server's input. The caller bounds the
+/// queue of unanswered methods.
 #[derive(Clone, Debug)]
 pub struct ResponseParser {
     unanswered: VecDeque<Method>,
@@ -53,38 +53,39 @@ enum State {
         body: BodyScanner,
         content: u64,
     },
-    /// After a response that does not let the connection persist.
+    /// After a response that ends the connection.
     Closing,
     Failed(ResponseError),
 }
 
 impl ResponseParser {
-    /// A parser for a connection on which nothing has been asked yet.
+    /// A parser for a connection without requests so far.
     #[must_use]
     pub fn new() -> Self {
         Self { unanswered: VecDeque::new(), offset: 0, interim: 0, state: State::head() }
     }
 
-    /// Says that a request with `method` has been sent: whether a response has a body depends on it.
+    /// Registers a request with `method`: whether a response has a body depends on it.
     ///
-    /// Responses are matched in order. One that nothing was said about is read as if to GET.
+    /// Responses are matched in order. A response without a registered request is parsed as a
+    /// response to GET.
     pub fn expect(&mut self, method: Method) {
         self.unanswered.push_back(method);
     }
 
-    /// How many of the requests announced have no final response head yet.
+    /// Number of registered requests without a final response head.
     #[must_use]
     pub fn unanswered(&self) -> usize {
         self.unanswered.len()
     }
 
-    /// How many bytes of the stream have been read.
+    /// Number of bytes read from the stream.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether a response has begun and not ended.
+    /// Whether a response has begun but not ended.
     #[must_use]
     pub fn is_within_response(&self) -> bool {
         match &self.state {
@@ -94,14 +95,13 @@ impl ResponseParser {
         }
     }
 
-    /// Takes bytes off the front of `input` up to the next event.
+    /// Consumes bytes from the front of `input` up to the next event.
     ///
-    /// `None` means that `input` is used up. An event may be due without a byte: call until `None`.
+    /// `None` means that `input` is consumed. An event may need no bytes: call until `None`.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a response. The stream has lost its place then, and every later call
-    /// says the same.
+    /// If the bytes are not a valid response. Every later call returns the same error.
     pub fn advance<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -123,13 +123,14 @@ impl ResponseParser {
         }))
     }
 
-    /// Says that the server closed its half of the connection.
+    /// Handles the server's close of its half of the connection.
     ///
-    /// Returns the response that this ended, if only the close could end it.
+    /// Returns the response that the close completed, if the close delimits its body.
     ///
     /// # Errors
     ///
-    /// If it came in the middle of a response, or [`advance`](Self::advance) had failed before.
+    /// If the close is in the middle of a response, or [`advance`](Self::advance) has failed
+    /// before.
     pub fn handle_close(&mut self) -> Result<Option<Response>, ResponseError> {
         let offset = self.offset;
         let missing = match mem::replace(&mut self.state, State::Closing) {
@@ -235,11 +236,11 @@ enum Step<'i> {
     End(Response),
 }
 
-/// Every response of a whole stream that ended with a close, each as if to GET.
+/// All responses of a whole stream that ended with a close, each parsed as a response to GET.
 ///
 /// # Errors
 ///
-/// As [`ResponseParser::advance`] and [`ResponseParser::handle_close`].
+/// As for [`ResponseParser::advance`] and [`ResponseParser::handle_close`].
 pub fn responses(mut stream: &[u8]) -> Result<Vec<Response>, ResponseError> {
     let mut parser = ResponseParser::new();
     let mut responses = Vec::new();
@@ -252,7 +253,7 @@ pub fn responses(mut stream: &[u8]) -> Result<Vec<Response>, ResponseError> {
     Ok(responses)
 }
 
-/// Refuses what does not begin like HTTP as soon as that shows, without waiting for an empty line.
+/// Rejects input that does not begin like HTTP as soon as possible, before an empty line arrives.
 fn check_protocol(seen: &[u8], start: u64) -> Result<(), ResponseError> {
     match seen.iter().zip(PROTOCOL).position(|(found, expected)| found != expected) {
         None => Ok(()),
@@ -309,7 +310,7 @@ fn is_malformed(head: &[u8]) -> bool {
     lenient().parse_response(&mut httparse::Response::new(&mut fields), head).is_err()
 }
 
-/// What RFC 9112, section 5, lets a client accept from a server that is merely old.
+/// The deviations that RFC 9112, section 5, lets a client accept from an old server.
 fn lenient() -> httparse::ParserConfig {
     let mut config = httparse::ParserConfig::default();
     config.allow_spaces_after_header_name_in_responses(true);
@@ -317,7 +318,7 @@ fn lenient() -> httparse::ParserConfig {
     config
 }
 
-/// 101 is final: the connection changes its protocol with it.
+/// 101 is final: the connection changes its protocol.
 const fn is_interim(status: u16) -> bool {
     matches!(status, 100 | 102..=199)
 }

@@ -1,4 +1,4 @@
-//! How many files a page has beside its primary one.
+//! Number of inline files of a page.
 
 use ackwise_link::Stream;
 
@@ -7,42 +7,42 @@ use super::{
     unusable::{at_most, ordered, positive},
 };
 
-/// How many inlines a page has. A draw is [`Count::MOST`] at most.
+/// Number of inlines of a page. A draw is at most [`Count::MOST`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Count {
-    /// Always so many.
+    /// A constant number.
     Fixed(u32),
-    /// Each number as likely as any other, both ends included.
+    /// Uniform, both ends included.
     Uniform {
-        /// The fewest.
+        /// The minimum.
         from: u32,
-        /// The most.
+        /// The maximum.
         to: u32,
     },
     /// Pareto, F(x) = 1 - (least / x)^shape, rounded down and clipped.
     Pareto {
-        /// The fewest, k.
+        /// The minimum, k.
         least: u32,
         /// The tail's exponent, alpha.
         shape: f64,
-        /// The most; more are so many.
+        /// The maximum; larger values are clipped to it.
         most: u32,
-        /// Taken off in the end: 1 where the source counts the primary file too.
+        /// Subtracted from the result: 1 where the source also counts the primary file.
         off: u32,
     },
 }
 
 impl Count {
-    /// The most that is ever drawn (ours; pages of the period have a few).
+    /// Maximum of any draw (our choice; pages of the period have a few inlines).
     pub const MOST: u32 = 10_000;
 
-    /// Whether it can be drawn from. [`draw`](Self::draw) never fails, but what it draws from an
-    /// unusable distribution means nothing.
+    /// Checks the parameters. [`draw`](Self::draw) never fails, but its result for an unusable
+    /// distribution is meaningless.
     ///
     /// # Errors
     ///
-    /// The first parameter that is out of range.
+    /// If a parameter is out of range; the first one is reported.
     pub fn check(&self) -> Result<(), Unusable> {
         match *self {
             Self::Fixed(count) => at_most("count", count, Self::MOST),
@@ -60,7 +60,7 @@ impl Count {
         }
     }
 
-    /// One of them. [`Count::Fixed`] takes no number from the stream, the others one.
+    /// Draws one value. [`Count::Fixed`] takes no number from the stream, the others take one.
     pub fn draw(&self, stream: &mut Stream) -> u32 {
         match *self {
             Self::Fixed(count) => count.min(Self::MOST),

@@ -1,20 +1,21 @@
-//! Inverted distribution functions: the value that a share of all values does not exceed.
+//! Inverse distribution functions (quantile functions).
 
 use super::normal;
 
-/// What becomes of values above the most that is allowed.
+/// How values above the maximum are treated.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Truncation {
-    /// They become the most: it is drawn as often as all of them would be. The thesis' way: its
-    /// Table 4.5 shows the most, 15,000 bytes, exactly.
+    /// Clipped: the maximum gets the probability of all values above it. The thesis does this: its
+    /// Table 4.5 shows its maximum, 15,000 bytes, exactly.
     Clip,
-    /// They are not drawn: the distribution function is divided by its value at the most, which is
-    /// the same as drawing again until the value is small enough, but takes one number.
+    /// Not drawn: the distribution function is divided by its value at the maximum. Equivalent to
+    /// redrawing until the value is small enough, but takes one number.
     Conditional,
 }
 
 impl Truncation {
-    /// The value at `share`, of a distribution that has `below` of its values up to `most`.
+    /// The quantile at `share` of a distribution that has the share `below` of its values up to
+    /// `most`.
     pub(super) fn at(
         self,
         share: f64,
@@ -40,7 +41,7 @@ pub(super) fn weibull(share: f64, scale: f64, shape: f64) -> f64 {
     scale * libm::pow(-libm::log1p(-share), 1.0 / shape)
 }
 
-/// F(x) = 1 - (least / x)^shape, from `least` on, truncated.
+/// F(x) = 1 - (least / x)^shape for x from `least` on, truncated.
 pub(super) fn pareto(share: f64, least: f64, shape: f64, most: f64, truncation: Truncation) -> f64 {
     let below = |most: f64| 1.0 - libm::pow(least / most, shape);
     truncation.at(share, most, below, |share| least * libm::pow(1.0 - share, -1.0 / shape))

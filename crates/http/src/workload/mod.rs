@@ -1,12 +1,13 @@
-//! How long, how large, how many: distributions as data, and the published workloads made of them.
+//! Distributions of durations, sizes and counts as data, and the published workloads built from
+//! them.
 //!
-//! A distribution draws from a [`Stream`](ackwise_link::Stream) that the caller names, so that one
-//! workload does not shift another's dice. Each draw inverts the distribution function at one uniform
-//! number (a mixture: one to choose, one for what is chosen), with the functions of `libm` and not
-//! with the machine's, so that a seed gives the same workload everywhere and from one version to
-//! the next: a list of draws in the tests holds it.
+//! A distribution draws from a [`Stream`](ackwise_link::Stream) named by the caller, so that
+//! workloads do not affect each other's random numbers. Each draw inverts the distribution function
+//! at one uniform number (a mixture takes one more to choose the part). It uses `libm` instead of
+//! the platform's functions, so that a seed gives the same workload on every platform and in every
+//! version; a list of draws in the tests checks this.
 //!
-//! | module | one idea |
+//! | module | purpose |
 //! | --- | --- |
 //! | `span` | durations: think times, delays, interarrival times |
 //! | `size` | bytes of a file |
@@ -16,8 +17,8 @@
 //! | `inverse`, `normal` | inverted distribution functions |
 //! | `unusable` | why a distribution cannot be drawn from |
 //!
-//! What is not here: popularity and locality (Zipf, stack distance). They matter where something is
-//! cached, and nothing is yet.
+//! Not here: popularity and locality (Zipf, stack distance). They matter only with a cache, which
+//! is not modelled.
 
 mod count;
 mod inverse;

@@ -7,8 +7,8 @@ pub(super) fn share_below(x: f64) -> f64 {
     0.5 * libm::erfc(-x / SQRT_2)
 }
 
-/// The value that a share of all values does not exceed: algorithm AS 241, PPND16 (Wichura 1988), to
-/// about 16 digits. A share of 0 gives minus infinity, of 1 infinity.
+/// The quantile at `share`: algorithm AS 241, PPND16 (Wichura 1988), to about 16 digits. A share of
+/// 0 gives minus infinity, 1 gives infinity.
 pub(super) fn inverse(share: f64) -> f64 {
     let centred = share - 0.5;
     if centred.abs() <= 0.425 {
@@ -28,7 +28,7 @@ pub(super) fn inverse(share: f64) -> f64 {
     value.copysign(centred)
 }
 
-/// Horner's rule, from the constant up.
+/// Horner's rule; coefficients in ascending order.
 fn polynomial(x: f64, coefficients: &[f64; 8]) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
@@ -102,7 +102,7 @@ mod tests {
     fn the_inverse_undoes_the_distribution_function() {
         for step in -800_i32..=800 {
             let x = f64::from(step) / 100.0;
-            // On the right a share near 1 has few digits left: go there by symmetry.
+            // On the right a share near 1 has few digits left: use the symmetry.
             let found = inverse(share_below(-x.abs())).abs();
             assert!((found - x.abs()).abs() < 2e-14 * (1.0 + x.abs()), "{x}: {found}");
             let share = share_below(x);

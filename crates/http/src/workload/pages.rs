@@ -7,7 +7,7 @@ use ackwise_link::Stream;
 use super::{Count, Size, Unusable, unusable::at_most};
 use crate::page::Page;
 
-/// What pages consist of: a primary file and the files that it refers to, its inlines.
+/// The composition of pages: a primary file and its inlines, the files that it refers to.
 ///
 /// The published ones are associated constants and functions: [`Pages::HEIDEMANN`],
 /// [`Pages::gurkan`], [`Pages::MAH`], [`Pages::SURGE`], [`Pages::WEBSTONE_2`],
@@ -15,30 +15,30 @@ use crate::page::Page;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Pages {
-    /// Always these files, in this order.
+    /// The same files each time, in this order.
     Fixed {
         /// Bytes of the primary file.
         primary: u64,
         /// Bytes of each inline.
         inlines: Cow<'static, [u64]>,
     },
-    /// A new page each time, its files independent of one another.
+    /// A new page each time, with independent files.
     Drawn {
         /// The primary file.
         primary: Size,
         /// Each inline.
         inline: Size,
-        /// How many of them.
+        /// Number of inlines.
         inlines: Count,
     },
 }
 
 impl Pages {
-    /// Whether they can be drawn.
+    /// Checks the parameters.
     ///
     /// # Errors
     ///
-    /// The first parameter that is out of range.
+    /// If a parameter is out of range; the first one is reported.
     pub fn check(&self) -> Result<(), Unusable> {
         match self {
             Self::Fixed { primary, inlines } => {
@@ -54,8 +54,8 @@ impl Pages {
         }
     }
 
-    /// One page. The numbers are taken from the stream in this order: primary, how many inlines, each
-    /// inline.
+    /// Draws one page. Takes numbers from the stream in this order: primary, number of inlines,
+    /// each inline.
     #[must_use]
     pub fn draw(&self, stream: &mut Stream) -> Page {
         match self {

@@ -1,4 +1,4 @@
-//! The papers' workloads. Where a source is silent, what stands in says "ours".
+//! The papers' workloads. A value without a source is marked "our choice".
 
 use alloc::borrow::Cow;
 use core::time::Duration;
@@ -10,20 +10,20 @@ use super::{Count, Pages, Size, Span, Truncation, Weighted};
 
 /// Heidemann 1996 and 1997.
 impl Pages {
-    /// The benchmark's page: Heidemann 1997, section 2.2: documents of 6651, 3883 and 1866 bytes.
+    /// The benchmark's page (Heidemann 1997, section 2.2): documents of 6651, 3883 and 1866 bytes.
     pub const HEIDEMANN: Self =
         Self::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) };
 }
 
 /// Gürkan 1998, section 4.1.
 impl Pages {
-    /// The thesis' pages: three inlines; sizes are Pareto from 1,000 bytes ("1 kbytes"), the primary
-    /// with its 0.91, the inlines with `inline_shape`, which in the text is 1.24.
+    /// The thesis' pages: three inlines; sizes are Pareto from 1,000 bytes ("1 kbytes"), the
+    /// primary with shape 0.91, the inlines with `inline_shape`, which is 1.24 in the text.
     ///
-    /// Not in the text: the cap of 15,000 bytes, which Table 4.5 shows exactly; and `small_files`, the
-    /// share of files that have 500 bytes, seen in Tables 4.1 and 4.3 only. The serial tables are
-    /// met with 0.91 for inlines too and 12 % of small files, the parallel ones with 5 %, the
-    /// pipelined and segment-filled ones with none (ours, fitted: reference, section 11).
+    /// Not in the text: the cap of 15,000 bytes, which Table 4.5 shows exactly; and `small_files`,
+    /// the share of files of 500 bytes, which occur in Tables 4.1 and 4.3 only. The serial tables
+    /// match with 0.91 for inlines too and 12 % small files, the parallel ones with 5 %, the
+    /// pipelined and segment-filled ones with none (our choice, fitted: reference, section 11).
     #[must_use]
     pub fn gurkan(inline_shape: f64, small_files: Probability) -> Self {
         let size = |shape| {
@@ -34,7 +34,7 @@ impl Pages {
                 truncation: Truncation::Clip,
             };
             match small_files.as_per_million() {
-                0 => pareto, // and no number is drawn to choose
+                0 => pareto, // no number is drawn to choose
                 _ => pareto.with_atom(ByteCount(500), small_files),
             }
         };
@@ -44,9 +44,9 @@ impl Pages {
 
 /// Mah 1997.
 impl Pages {
-    /// Replies as the thesis quotes them: Pareto from 1,000 bytes, shapes in the middle of 0.85 to
+    /// Responses as quoted by the thesis: Pareto from 1,000 bytes, shapes in the middle of 0.85 to
     /// 0.97 for primary files and of 1.12 to 1.39 for inlines. "Fewer than four files for 80 % of
-    /// documents" becomes a Pareto number of files from 1 on (ours).
+    /// documents" becomes a Pareto number of files from 1 on (our choice).
     pub const MAH: Self = Self::Drawn {
         primary: mah(0.91),
         inline: mah(1.255),
@@ -61,14 +61,14 @@ const fn mah(shape: f64) -> Size {
 
 /// SURGE: Barford and Crovella 1998, table 1.
 impl Pages {
-    /// Files of the modelled server, each as likely as any other.
+    /// Files of the modelled server, uniformly chosen.
     pub const SURGE: Self = Self::Drawn {
         primary: Size::SURGE_FILES,
         inline: Size::SURGE_FILES,
         inlines: Count::SURGE_EMBEDDED,
     };
 
-    /// Files as they are asked for: popular ones are small.
+    /// Files weighted by requests: popular ones are small.
     pub const SURGE_REQUESTED: Self = Self::Drawn {
         primary: Size::SURGE_REQUESTED,
         inline: Size::SURGE_REQUESTED,
@@ -100,7 +100,7 @@ impl Size {
         },
     ]));
 
-    /// Sizes of the files that are asked for, popularity included.
+    /// Sizes of requested files, weighted by popularity.
     pub const SURGE_REQUESTED: Self = Self::Pareto {
         least: ByteCount(1_000),
         shape: 1.0,
@@ -111,17 +111,17 @@ impl Size {
 
 /// SURGE: Barford and Crovella 1998, table 1.
 impl Count {
-    /// Embedded references of a page; at most 100 (ours).
+    /// Embedded references of a page; at most 100 (our choice).
     pub const SURGE_EMBEDDED: Self = Self::Pareto { least: 1, shape: 2.43, most: 100, off: 0 };
 }
 
 /// SURGE: Barford and Crovella 1998, table 1.
 impl Span {
-    /// Active OFF: the browser's work between the files of a page.
+    /// Active OFF: the browser's processing time between the files of a page.
     pub const SURGE_ACTIVE_OFF: Self =
         Self::Weibull { scale: Duration::from_millis(1_460), shape: 0.382 };
 
-    /// Inactive OFF: the user's think time; at most an hour (ours).
+    /// Inactive OFF: the user's think time; at most an hour (our choice).
     pub const SURGE_INACTIVE_OFF: Self = Self::Pareto {
         least: Duration::from_secs(1),
         shape: 1.5,
@@ -132,7 +132,7 @@ impl Span {
 
 /// WebSTONE and SPECweb96.
 impl Pages {
-    /// WebSTONE 2, its standard list of files; each is a page of its own.
+    /// WebSTONE 2, its standard list of files; each is a page.
     pub const WEBSTONE_2: Self = Self::Drawn {
         primary: Size::Mixture(Cow::Borrowed(&[
             file(350, 500),
@@ -145,11 +145,11 @@ impl Pages {
         inlines: Count::Fixed(0),
     };
 
-    /// SPECweb96: four classes of nine files; each file is a page of its own. Within a class the
-    /// frequencies are "Poisson-like": those of a Poisson distribution with mean 5 (ours).
+    /// SPECweb96: four classes of nine files; each file is a page. Within a class the frequencies
+    /// are "Poisson-like": those of a Poisson distribution with mean 5 (our choice).
     #[must_use]
     pub fn specweb96() -> Self {
-        // 100 * 5^n / n!, for the file of n times the class's least size.
+        // 100 * 5^n / n!, for the file of n times the class's minimum size.
         const WITHIN_CLASS: [u32; 9] = [500, 1_250, 2_083, 2_604, 2_604, 2_170, 1_550, 969, 538];
         let class = |weight, least: u64| {
             let files = (1..).zip(WITHIN_CLASS).map(|(n, weight)| file(weight, n * least));
@@ -168,5 +168,5 @@ const fn file(weight: u32, bytes: u64) -> Weighted {
     Weighted { weight, size: Size::Fixed(ByteCount(bytes)) }
 }
 
-/// Where heavy tails end (ours): without an end, one file may outlast the run.
+/// Cap of heavy tails (our choice): without it, one file may outlast the run.
 const TAIL_CAP: ByteCount = ByteCount(10_000_000);

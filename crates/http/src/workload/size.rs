@@ -1,4 +1,4 @@
-//! How large a file is.
+//! File sizes.
 
 use alloc::{borrow::Cow, vec};
 
@@ -10,29 +10,29 @@ use super::{
     unusable::{at_most, finite, ordered, positive},
 };
 
-/// How large a file is, in bytes. A draw is rounded down to a whole byte and is [`Size::LARGEST`]
-/// at most.
+/// The size of a file in bytes. A draw is rounded down to a whole byte and is at most
+/// [`Size::LARGEST`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Size {
-    /// Always this large.
+    /// A constant size.
     Fixed(ByteCount),
-    /// Each size as likely as any other, both ends included.
+    /// Uniform, both ends included.
     Uniform {
-        /// The smallest.
+        /// The minimum.
         from: ByteCount,
-        /// The largest.
+        /// The maximum.
         to: ByteCount,
     },
     /// Pareto: F(x) = 1 - (least / x)^shape, truncated.
     Pareto {
-        /// The smallest, k.
+        /// The minimum, k.
         least: ByteCount,
-        /// The tail's exponent, alpha; without a truncation there is no mean at 1 and below.
+        /// The tail's exponent, alpha; without truncation the mean is infinite at 1 and below.
         shape: f64,
-        /// The largest.
+        /// The maximum.
         most: ByteCount,
-        /// What becomes of larger ones.
+        /// Treatment of larger values.
         truncation: Truncation,
     },
     /// Log-normal: the natural logarithm of the size in bytes is normal.
@@ -41,33 +41,33 @@ pub enum Size {
         mu: f64,
         /// The logarithm's standard deviation.
         sigma: f64,
-        /// The largest.
+        /// The maximum.
         most: ByteCount,
-        /// What becomes of larger ones.
+        /// Treatment of larger values.
         truncation: Truncation,
     },
-    /// Some from one distribution, some from another: a list of files with their frequencies, the body
-    /// and the tail of a distribution, a share of odd ones.
+    /// A weighted mixture: a list of files with their frequencies, body and tail of a distribution,
+    /// or a share of outliers.
     Mixture(Cow<'static, [Weighted]>),
 }
 
 /// A part of a [`Size::Mixture`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weighted {
-    /// How often, in proportion to the other parts.
+    /// Frequency relative to the other parts.
     pub weight: u32,
-    /// What.
+    /// The part's distribution.
     pub size: Size,
 }
 
 impl Size {
-    /// The largest that is ever drawn: a tebibyte.
+    /// Maximum of any draw: 1 TiB (our choice).
     pub const LARGEST: ByteCount = ByteCount(1 << 40);
 
-    /// Mixtures within mixtures at most, the outermost one counted.
+    /// Maximum nesting of mixtures, the outermost included (our choice).
     pub const DEEPEST: u32 = 4;
 
-    /// This one, but with some that always are of size `atom`.
+    /// A mixture of this distribution with a `share` of files of size `atom`.
     #[must_use]
     pub fn with_atom(self, atom: ByteCount, share: Probability) -> Self {
         let weight = share.as_per_million();
@@ -77,12 +77,12 @@ impl Size {
         ]))
     }
 
-    /// Whether it can be drawn from. [`draw`](Self::draw) never fails, but what it draws from an
-    /// unusable distribution means nothing.
+    /// Checks the parameters. [`draw`](Self::draw) never fails, but its result for an unusable
+    /// distribution is meaningless.
     ///
     /// # Errors
     ///
-    /// The first parameter that is out of range.
+    /// If a parameter is out of range; the first one is reported.
     pub fn check(&self) -> Result<(), Unusable> {
         self.check_within(Self::DEEPEST)
     }
@@ -116,8 +116,8 @@ impl Size {
         }
     }
 
-    /// One of them. [`Size::Fixed`] takes no number from the stream, a mixture one to choose and then
-    /// what its choice takes, the others one.
+    /// Draws one size. [`Size::Fixed`] takes no number from the stream, a mixture one to choose and
+    /// then those of the chosen part, the others one.
     pub fn draw(&self, stream: &mut Stream) -> ByteCount {
         match *self {
             Self::Fixed(size) => size.min(Self::LARGEST),
@@ -138,7 +138,7 @@ impl Size {
     }
 }
 
-/// A part by its weight; `None` if none has one.
+/// A part chosen by weight; `None` if all weights are zero.
 fn choose<'a>(parts: &'a [Weighted], stream: &mut Stream) -> Option<&'a Weighted> {
     let mut left = stream.below(total(parts));
     parts.iter().find(|part| {
@@ -158,7 +158,7 @@ const fn real(size: ByteCount) -> f64 {
     size.0 as f64
 }
 
-/// Whole bytes, [`Size::LARGEST`] at most; what is no size at all (NaN, negative) is none.
+/// Rounds down to whole bytes, at most [`Size::LARGEST`]; NaN and negative values become 0.
 fn whole(size: f64) -> ByteCount {
     #[expect(clippy::cast_possible_truncation, reason = "saturates, and rounding down is meant")]
     let size = size as u64;

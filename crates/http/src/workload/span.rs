@@ -1,4 +1,4 @@
-//! How long something takes: think times, delays, interarrival times.
+//! Durations: think times, delays, interarrival times.
 
 use core::time::Duration;
 
@@ -9,17 +9,17 @@ use super::{
     unusable::{at_most, ordered, positive},
 };
 
-/// How long something takes. A draw is rounded to the nanosecond and is [`Span::LONGEST`] at most.
+/// A duration. A draw is rounded to the nanosecond and is at most [`Span::LONGEST`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Span {
-    /// Always this long.
+    /// A constant duration.
     Fixed(Duration),
-    /// Each nanosecond as likely as any other, both ends included.
+    /// Uniform over nanoseconds, both ends included.
     Uniform {
-        /// The shortest.
+        /// The minimum.
         from: Duration,
-        /// The longest.
+        /// The maximum.
         to: Duration,
     },
     /// Exponential: the time to the next of independent events.
@@ -29,37 +29,37 @@ pub enum Span {
     },
     /// Pareto: F(x) = 1 - (least / x)^shape, truncated.
     Pareto {
-        /// The shortest, k.
+        /// The minimum, k.
         least: Duration,
-        /// The tail's exponent, alpha; without a truncation there is no mean at 1 and below.
+        /// The tail's exponent, alpha; without truncation the mean is infinite at 1 and below.
         shape: f64,
-        /// The longest.
+        /// The maximum.
         most: Duration,
-        /// What becomes of longer ones.
+        /// Treatment of larger values.
         truncation: Truncation,
     },
     /// Weibull: F(x) = 1 - exp(-(x / scale)^shape).
     Weibull {
         /// The scale.
         scale: Duration,
-        /// The shape: below 1, many short ones and few long ones.
+        /// The shape: below 1, many short durations and few long ones.
         shape: f64,
     },
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self::Fixed(Duration::ZERO);
 
-    /// The longest that is ever drawn: a year, longer than any run.
+    /// Maximum of any draw: a year (our choice: longer than any run).
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-    /// Whether it can be drawn from. [`draw`](Self::draw) never fails, but what it draws from an
-    /// unusable distribution means nothing.
+    /// Checks the parameters. [`draw`](Self::draw) never fails, but its result for an unusable
+    /// distribution is meaningless.
     ///
     /// # Errors
     ///
-    /// The first parameter that is out of range.
+    /// If a parameter is out of range; the first one is reported.
     pub fn check(&self) -> Result<(), Unusable> {
         match *self {
             Self::Fixed(span) => at_most("span", span, Self::LONGEST),
@@ -81,7 +81,7 @@ impl Span {
         }
     }
 
-    /// One of them. [`Span::Fixed`] takes no number from the stream, the others one.
+    /// Draws one duration. [`Span::Fixed`] takes no number from the stream, the others take one.
     pub fn draw(&self, stream: &mut Stream) -> Duration {
         match *self {
             Self::Fixed(span) => span.min(Self::LONGEST),
@@ -103,12 +103,12 @@ impl Span {
     }
 }
 
-/// Nanoseconds, of [`Span::LONGEST`] at most.
+/// Nanoseconds, at most those of [`Span::LONGEST`].
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.min(Span::LONGEST).as_nanos()).expect("a year has 2^55 nanoseconds")
 }
 
-/// Seconds to the nearest nanosecond; what is no time at all (NaN, negative) is none.
+/// Rounds seconds to the nearest nanosecond; NaN and negative values become 0.
 fn rounded(seconds: f64) -> Duration {
     let bounded = seconds.clamp(0.0, Span::LONGEST.as_secs_f64());
     Duration::try_from_secs_f64(bounded).unwrap_or(Duration::ZERO)

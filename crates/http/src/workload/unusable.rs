@@ -2,46 +2,46 @@
 
 use thiserror::Error;
 
-/// Why a distribution cannot be drawn from: whoever wrote it down is at fault.
+/// Why a distribution cannot be drawn from. The author of the parameters is at fault.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// A parameter that has to be a finite number above zero is not.
+    /// A parameter is not a finite number above zero.
     #[error("`{0}` must be a finite number above 0")]
     NotPositive(&'static str),
-    /// A parameter that has to be a finite number is not.
+    /// A parameter is not a finite number.
     #[error("`{0}` must be a finite number")]
     NotFinite(&'static str),
     /// The lower end is above the upper end.
     #[error("`{lower}` must not be above `{upper}`")]
     Order {
-        /// The parameter that is the lower end.
+        /// Name of the lower end's parameter.
         lower: &'static str,
-        /// The parameter that is the upper end.
+        /// Name of the upper end's parameter.
         upper: &'static str,
     },
-    /// A parameter is above the most that can be drawn.
+    /// A parameter is above the maximum of a draw.
     #[error("`{0}` is above the most that a run can use")]
     TooLarge(&'static str),
-    /// A mixture has no parts, or none with a weight.
+    /// A mixture has no parts, or all weights are zero.
     #[error("the weights must have a sum above 0")]
     Weights,
-    /// A mixture of mixtures of mixtures.
+    /// A mixture is nested too deeply.
     #[error("mixtures are nested too deeply")]
     Nested,
 }
 
-/// `value` is a finite number above zero.
+/// Checks that `value` is a finite number above zero.
 pub(super) fn positive(name: &'static str, value: f64) -> Result<(), Unusable> {
     if value.is_finite() && value > 0.0 { Ok(()) } else { Err(Unusable::NotPositive(name)) }
 }
 
-/// `value` is a finite number.
+/// Checks that `value` is a finite number.
 pub(super) fn finite(name: &'static str, value: f64) -> Result<(), Unusable> {
     if value.is_finite() { Ok(()) } else { Err(Unusable::NotFinite(name)) }
 }
 
-/// `lower` is not above `upper`; both come with their names.
+/// Checks that `lower` is not above `upper`; both come with their names.
 pub(super) fn ordered<T: PartialOrd>(
     lower: (&'static str, T),
     upper: (&'static str, T),
@@ -53,7 +53,7 @@ pub(super) fn ordered<T: PartialOrd>(
     }
 }
 
-/// `value` is not above `most`.
+/// Checks that `value` is not above `most`.
 pub(super) fn at_most<T: PartialOrd>(
     name: &'static str,
     value: T,

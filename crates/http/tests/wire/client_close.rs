@@ -1,4 +1,4 @@
-//! CLIENT_CLOSE, as servers read it.
+//! CLIENT_CLOSE as parsed by servers.
 
 use ackwise_http::{
     EncodeError, Method, Request, RequestError, RequestErrorKind, RequestParser, client_close,
@@ -39,11 +39,11 @@ fn in_pieces_it_is_the_same() {
     }
 }
 
-/// What becomes of a CLIENT_CLOSE with another request behind it.
+/// Result of a CLIENT_CLOSE followed by another request.
 #[derive(Debug, Eq, PartialEq)]
 enum Outcome {
     Closes,
-    /// A request like any other, to be answered by a 501; the next one is read.
+    /// An ordinary request, answered with a 501; the next request is read.
     Answered,
     Refused(u16),
 }

@@ -1,4 +1,4 @@
-//! The parsers against bytes as they come off the wire.
+//! Parsers against bytes as received from the network.
 #![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod client_close;

@@ -1,4 +1,4 @@
-//! What holds for every stream, however it is cut.
+//! Properties that hold for every stream, however it is split.
 
 use ackwise_http::{
     Method, RequestParser, Response, ResponseBuilder, ResponseError, ResponseEvent, ResponseParser,
@@ -6,14 +6,14 @@ use ackwise_http::{
 };
 use proptest::prelude::*;
 
-/// All that a parser says, with the content that the pieces of a body add up to.
+/// All output of a parser, with the reassembled content of the bodies.
 #[derive(Debug, PartialEq)]
 struct Parsed {
     interim: usize,
     responses: Vec<(Response, Vec<u8>)>,
 }
 
-/// Parses `pieces` one after the other, and then the close.
+/// Parses `pieces` in order, followed by a close.
 fn parse<'p>(
     methods: &[Method],
     pieces: impl IntoIterator<Item = &'p [u8]>,
@@ -39,7 +39,7 @@ fn parse<'p>(
     Ok(parsed)
 }
 
-/// A response as a server may send it: the method it answers, its bytes, its content.
+/// A response as a server may send it: method of the request, bytes, content.
 fn any_response() -> impl Strategy<Value = (Method, Vec<u8>, Vec<u8>)> {
     let body = prop::collection::vec(any::<u8>(), 0..200);
     (body, 0..5_u8, any::<bool>(), "[a-zA-Z]{1,9}", "[ -~]{0,20}").prop_map(
@@ -81,7 +81,7 @@ fn chunked(body: &[u8]) -> Vec<u8> {
     coded
 }
 
-/// Bytes that look enough like HTTP to come far.
+/// Bytes that resemble HTTP enough to reach deep into the parser.
 fn http_like() -> impl Strategy<Value = Vec<u8>> {
     let words = [
         "HTTP/1.1 200 OK\r\n",

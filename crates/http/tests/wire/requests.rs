@@ -1,4 +1,4 @@
-//! What a server makes of what clients send.
+//! How a server parses clients' requests.
 
 use ackwise_http::{
     ConnectionOption, Method, Request, RequestBuilder, RequestError, RequestErrorKind,

@@ -1,4 +1,4 @@
-//! Where things are in a stream of responses, and what is said when they are not.
+//! Offsets in a stream of responses, and errors in malformed ones.
 
 use ackwise_http::{
     CHUNK_OVERHEAD_LIMIT, ChunkError, ChunkPart,
@@ -9,7 +9,7 @@ use ackwise_http::{
     response::{INTERIM_LIMIT, RESPONSE_HEAD_LIMIT, responses},
 };
 
-/// What a parser says about `stream`, one line for each event, as a reader of a trace would.
+/// Parser events for `stream`, one line per event, as in a trace.
 fn events(methods: &[Method], mut stream: &[u8]) -> Vec<String> {
     let mut parser = ResponseParser::new();
     methods.iter().for_each(|method| parser.expect(*method));

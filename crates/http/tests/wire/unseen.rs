@@ -2,7 +2,8 @@
 
 use ackwise_http::{BodyEnd, Framing};
 
-/// A chunked body whose first chunk of five bytes has begun: its size line and `shown` were seen.
+/// A chunked body whose first chunk of five bytes has begun: its size line and `shown` were
+/// captured.
 fn in_a_chunk_of_five(shown: &str) -> BodyEnd {
     let mut body = BodyEnd::new(Framing::Chunked);
     let seen = format!("5\r\n{shown}");

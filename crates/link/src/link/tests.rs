@@ -10,7 +10,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// 8 Mb/s, so that 1,000 bytes take a millisecond; 10 ms; 4 packets.
+/// 8 Mb/s, so that 1,000 bytes take 1 ms; 10 ms delay; a queue of 4 packets.
 fn config(faults: Faults) -> LinkConfig {
     LinkConfig {
         rate: Rate::bits_per_second(8_000_000),
@@ -21,8 +21,8 @@ fn config(faults: Faults) -> LinkConfig {
     }
 }
 
-/// Offers packets 1 to `count` of 1,000 bytes, `interval` apart, and returns what arrives when, in
-/// milliseconds.
+/// Offers packets 1 to `count` of 1,000 bytes, `interval` apart, and returns packets and arrivals
+/// in milliseconds.
 fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)> {
     let mut arrivals = Vec::new();
     let mut arrive = |link: &mut Link<u64>, until: Instant| {
@@ -131,7 +131,7 @@ fn the_packets_in_flight_are_bounded() {
     for _ in 0..Link::<()>::MAX_IN_FLIGHT + 10 {
         let _ = link.push((), ByteCount(1), Instant::EPOCH);
     }
-    // One place stays free for a duplicate.
+    // One slot stays free for a duplicate.
     assert_eq!(link.in_flight(), Link::<()>::MAX_IN_FLIGHT - 1);
     let Counters { dropped_in_flight_full, delivered, .. } = link.counters();
     assert_eq!((dropped_in_flight_full, delivered), (11, 0));
@@ -139,8 +139,8 @@ fn the_packets_in_flight_are_bounded() {
     assert_eq!(verdict, Verdict::Dropped(DropReason::InFlightFull));
 }
 
-/// Three packets come while two leave: drop-tail lets the queue fill, RED keeps its average between the
-/// thresholds and never fills it.
+/// Three packets arrive while two leave: drop-tail fills the queue, RED keeps its average between
+/// the thresholds and never fills it.
 #[test]
 fn red_keeps_a_queue_from_filling() {
     let overload = |queue: Queue, seed: Seed| {
@@ -162,7 +162,7 @@ fn red_keeps_a_queue_from_filling() {
     let (tail, _) = overload(Queue::packets(50).unwrap(), Seed(1));
     assert!(tail.dropped_queue_full > 9_000 && tail.dropped_red == 0, "{tail:?}");
     let (red, verdicts) = overload(Queue::Red(gentle), Seed(1));
-    // Only before the average has noticed: it takes 1 / w_q = 500 packets.
+    // Only before the average has risen: it takes 1 / w_q = 500 packets.
     assert!(red.dropped_red > 9_000 && red.dropped_queue_full < 300, "{red:?}");
     assert_eq!(red.offered(), 30_000);
     assert_eq!(red.busy, ms(1) * u32::try_from(red.queued).unwrap());
@@ -171,8 +171,8 @@ fn red_keeps_a_queue_from_filling() {
 }
 
 proptest! {
-    /// Whatever is offered: what is taken arrives, nothing arrives early or faster than the rate, and
-    /// without lateness in order.
+    /// For any input: accepted packets arrive once, none early or faster than the rate, and without
+    /// lateness in order.
     #[test]
     fn what_is_taken_arrives_once_in_order_and_not_too_fast(
         packets in proptest::collection::vec((0u64..3_000_000, 1u64..3_000), 1..200),

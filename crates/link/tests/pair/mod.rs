@@ -1,4 +1,4 @@
-//! Two endpoints over two links: payload is kept by the test, as a driver would.
+//! Two endpoints over two links. The test stores the payload, as a driver would.
 
 use std::{
     collections::VecDeque,
@@ -11,27 +11,27 @@ use ackwise_tcp::{
     ByteCount, Config, Endpoint, Event, Instant, Segment, SeqNumber, State, endpoint::refuse,
 };
 
-/// IPv4 and TCP headers without options: what a packet weighs beside its data.
+/// Size of IPv4 and TCP headers without options.
 const HEADERS: u64 = 40;
-/// A run that needs more steps than this hangs.
+/// A run with more steps than this counts as hung (our choice).
 const MAX_STEPS: usize = 2_000_000;
 
-/// A segment with its bytes.
+/// A segment with its payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     segment: Segment,
     payload: Vec<u8>,
 }
 
-/// One endpoint with the streams that its driver keeps.
+/// One endpoint with its driver's streams.
 pub(crate) struct Side {
     pub(crate) endpoint: Endpoint,
-    /// All that this side wants to send, and how much of it was written.
+    /// All data this side sends. `written` is the amount written so far.
     to_send: Vec<u8>,
     written: usize,
-    /// What arrived, by offset.
+    /// Data received, by offset.
     pub(crate) received: Vec<u8>,
-    /// Close after everything is written?
+    /// Whether to close after everything is written.
     closes: bool,
     closed: bool,
     pub(crate) events: Vec<Event>,
@@ -50,7 +50,7 @@ impl Side {
         }
     }
 
-    /// Writes, reads and closes as much as the endpoint takes.
+    /// Writes, reads and closes as far as the endpoint accepts.
     fn act(&mut self) {
         let left = self.to_send.len() - self.written;
         if left > 0 {
@@ -68,7 +68,7 @@ impl Side {
         }
     }
 
-    /// Takes a packet; returns the answer of a host whose connection is gone.
+    /// Receives a packet. Returns the response of a host whose connection is gone.
     fn take(&mut self, packet: &Packet, now: Instant) -> Option<Packet> {
         if self.endpoint.state() == State::Closed {
             let segment = refuse(&packet.segment)?;
@@ -100,12 +100,12 @@ impl Side {
     }
 }
 
-/// Two sides and the links between them; index 0 opens.
+/// Two sides and the links between them; index 0 opens the connection.
 pub(crate) struct Pair {
     pub(crate) sides: [Side; 2],
     links: [Link<Packet>; 2],
     pub(crate) now: Instant,
-    /// Every segment sent: when, by whom, what. Kept short for the failure message.
+    /// Every segment sent, with time and sender. Bounded, for the failure message.
     pub(crate) trace: VecDeque<String>,
     hash: DefaultHasher,
     pub(crate) segments: u64,
@@ -139,7 +139,7 @@ impl Pair {
         )
     }
 
-    /// Runs until both ends are closed, `limit` has passed, or nothing will ever happen again.
+    /// Runs until both ends are closed, `limit` has passed, or no event is pending.
     pub(crate) fn run(&mut self, limit: Duration) {
         for _ in 0..MAX_STEPS {
             self.settle();

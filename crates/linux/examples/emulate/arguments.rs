@@ -1,4 +1,4 @@
-//! The command line.
+//! Command-line arguments.
 
 use std::{error::Error, str::FromStr, time::Duration};
 
@@ -107,7 +107,7 @@ fn numbers(text: &str) -> Result<Pick, String> {
     numbers.map(Pick::Nth).map_err(|error| error.to_string())
 }
 
-/// A number of at least 0 before one of these units, times what the unit means.
+/// Parses a non-negative number with one of these units, and scales it by the unit's factor.
 fn scaled(text: &str, units: &[(&str, f64)]) -> Result<f64, String> {
     let found = units.iter().find_map(|(unit, scale)| {
         let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;

@@ -1,4 +1,4 @@
-//! Runs a command against a server over an emulated link, and says what the link did.
+//! Runs a command against a server over an emulated link, and reports on the link.
 //!
 //! ```text
 //! cargo run --release -p ackwise-linux --example emulate -- --delay 20ms --rate 10mbit --loss 1% \
@@ -6,8 +6,8 @@
 //!     -- sh -c 'curl -sS -o /dev/null -w "%{time_total}\n" http://$ACKWISE_SERVER:8000/'
 //! ```
 //!
-//! Works as root and without, where the host allows user namespaces. Nothing is left behind: namespaces
-//! and devices go with this process.
+//! Runs as root, or without root if the host allows user namespaces. Namespaces and devices are
+//! removed when the process ends.
 
 #[cfg(target_os = "linux")]
 mod arguments;

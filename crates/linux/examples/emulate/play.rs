@@ -1,4 +1,4 @@
-//! Server, link and command, in this order; then the other way round.
+//! Starts server, link and command in this order, and stops them in reverse order.
 
 use std::{
     error::Error,
@@ -15,7 +15,7 @@ use crate::arguments::Arguments;
 
 /// Returns the exit code of the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    // First of all, because it is possible only with a single thread.
+    // Must be first: it needs a process with a single thread.
     enter_private_network()?;
     let (client, server) = (Namespace::create()?, Namespace::create()?);
     let emulator = Emulator::between(&client, &server, &arguments.options)?;
@@ -33,12 +33,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let status = client.run(|| command.status())?.map_err(|error| format!("{program}: {error}"))?;
 
     let report = emulator.stop()?;
-    // Standard output is the command's.
+    // Standard output belongs to the command.
     writeln!(io::stderr(), "{report}")?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, Into::into))
 }
 
-/// Tells a program where it is.
+/// Sets the environment variables with the addresses and devices.
 fn introduce(command: &mut Command, emulator: &Emulator) {
     command
         .env("ACKWISE_SERVER", emulator.server_address().to_string())
@@ -51,10 +51,10 @@ fn introduce(command: &mut Command, emulator: &Emulator) {
 struct Server(Child);
 
 impl Server {
-    /// Starts `line` in the namespace of the calling thread, and waits until something listens there.
+    /// Starts `line` in the calling thread's namespace, and waits until a socket listens there.
     fn start(line: &str, emulator: &Emulator) -> io::Result<Self> {
         let mut command = Command::new("sh");
-        // Without `exec` the shell would be killed, and the server not.
+        // Without `exec` only the shell would be killed, not the server.
         command.args(["-c", &format!("exec {line}")]);
         introduce(&mut command, emulator);
         let mut server = Self(command.spawn()?);
@@ -75,7 +75,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended before.
+        // It may already have exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

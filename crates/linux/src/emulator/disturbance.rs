@@ -1,34 +1,49 @@
-//! What makes a run doubtful, and what to do about it.
+//! Conditions that make a run unreliable, with advice.
 
 use std::{fmt, time::Duration};
 
 use super::Scheduling;
 
-/// Why what was measured over a link may not be what the link was to be like.
+/// Why a measurement over a link may not match the configured link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Disturbance {
     /// Packets were dropped that the model would have delivered.
     DroppedByAccident {
-        /// How many, in both directions.
+        /// Number of packets in both directions.
         packets: u64,
     },
-    /// One packet of a hundred was later than [`Disturbance::LATE`].
+    /// One percent of the packets were later than [`Disturbance::LATE`].
     Late {
-        /// How late 99 % of them were at most.
+        /// The 99th percentile of the lateness.
         p99: Duration,
-        /// How the thread was scheduled.
+        /// The thread's scheduling.
         scheduling: Scheduling,
+    },
+    /// A processor did not run its thread for longer than [`Disturbance::PAUSE`]: programs may have
+    /// paused.
+    Paused {
+        /// The longest pause.
+        longest: Duration,
     },
 }
 
 impl Disturbance {
-    /// What counts as late. Ours: a fortieth of the shortest delayed-ACK timer of Linux, 40 ms, so it
-    /// cannot make one cause of waiting look like another.
+    /// Lateness threshold (our choice): a fortieth of Linux's shortest delayed-ACK timer, 40 ms, so
+    /// that causes cannot be confused.
     pub const LATE: Duration = Duration::from_millis(1);
+
+    /// Pause threshold (our choice): a tenth of the same 40 ms.
+    pub const PAUSE: Duration = Duration::from_millis(4);
+
+    /// The disturbance of a pause of length `longest`, if above the threshold.
+    #[must_use]
+    pub fn of_pause(longest: Duration) -> Option<Self> {
+        (longest > Self::PAUSE).then_some(Self::Paused { longest })
+    }
 }
 
-/// One sentence, with what to do.
+/// One sentence with advice.
 impl fmt::Display for Disturbance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -46,6 +61,11 @@ impl fmt::Display for Disturbance {
                 f,
                 "1 % of the packets were more than {p99:.1?} late: allow SCHED_RR, or measure on a \
                  less loaded machine"
+            ),
+            Self::Paused { longest } => write!(
+                f,
+                "a processor ran nothing of ours for {longest:.1?}: measure on a machine that nobody \
+                 else uses"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! One direction: what the kernel sends into one device leaves by the other, when the link says so.
+//! One direction: forwards packets from one device to the other at the times given by the link.
 
 use std::{io, sync::Arc};
 
@@ -13,7 +13,7 @@ pub(super) struct Forwarder {
     output: Arc<TunDevice>,
     link: Link<Box<[u8]>>,
     bytes_in_flight: usize,
-    /// What the link does not count.
+    /// Counts that the link does not keep.
     report: DirectionReport,
 }
 
@@ -23,12 +23,12 @@ impl Forwarder {
         Self { input, output, link, bytes_in_flight: 0, report }
     }
 
-    /// When the next packet arrives.
+    /// Arrival of the next packet.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.link.poll_timeout()
     }
 
-    /// Offers to the link what the kernel has sent, at most `packets` of them.
+    /// Offers at most `packets` packets from the kernel to the link.
     pub(super) fn take(
         &mut self,
         packets: usize,
@@ -42,7 +42,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Hands to the kernel what has arrived by `now`.
+    /// Passes packets that have arrived by `now` to the kernel.
     pub(super) fn deliver(&mut self, lateness: &mut LatenessRecord, clock: Clock, now: Instant) {
         while let Some(due) = self.link.poll_timeout().filter(|due| *due <= now) {
             let Some(packet) = self.link.poll(now) else { break };
@@ -58,7 +58,7 @@ impl Forwarder {
         }
     }
 
-    /// What happened, but for what only the kernel knows.
+    /// The report, without the kernel's own counts.
     pub(super) fn report(&self) -> DirectionReport {
         DirectionReport {
             link: self.link.counters(),
@@ -72,7 +72,7 @@ impl Forwarder {
             self.report.not_ipv4 += 1;
             return;
         }
-        // Twice: the link may duplicate it.
+        // Twice the length, because the link may duplicate the packet.
         if self.bytes_in_flight + 2 * packet.len() > Emulator::MAX_BYTES_IN_FLIGHT {
             self.report.dropped_memory_full += 1;
             return;

@@ -1,23 +1,25 @@
-//! The link of `ackwise-link` in real time, between two namespaces.
+//! Runs a link of `ackwise-link` in real time, between two namespaces.
 //!
-//! Each namespace gets a TUN device with an address in one network, as if a cable joined them. What the
-//! kernel sends into one device is offered to the link; what arrives by the link is handed to the kernel
-//! by the other device. The model alone decides the fate and the time of a packet: this here moves bytes
-//! and waits, in one thread. How late it was is part of every [`Report`].
+//! Each namespace gets a TUN device with an address in a common network, as if joined by a cable.
+//! Packets that the kernel sends into one device are offered to the link; packets that arrive over
+//! the link are passed to the kernel by the other device. The model alone determines loss and
+//! timing; this module only moves bytes and waits, in one thread. Every [`Report`] includes its
+//! lateness.
 //!
-//! | file | one idea |
+//! | file | purpose |
 //! | --- | --- |
-//! | `options` | what is emulated |
+//! | `options` | configuration of the emulated link |
 //! | `setup` | devices, addresses and routes on both sides |
 //! | `relay` | the thread: sleep, take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
-//! | `scheduling` | SCHED_RR where that is allowed |
-//! | `unread` | what the kernel dropped because we did not read it in time |
-//! | `report` | what happened, and how late we were |
-//! | `disturbance` | what may make a measurement over the link unreliable |
+//! | `scheduling` | SCHED_RR if permitted |
+//! | `processor_watch` | detects pauses of the machine |
+//! | `unread` | packets dropped by the kernel because they were not read in time |
+//! | `report` | counts and lateness |
+//! | `disturbance` | conditions that make a measurement over the link unreliable |
 //!
-//! Left out: IPv6, which would disturb the count of packets with its own (they are counted, and stay
-//! here), and headers below IP: a packet is as large as its IPv4 header says, without Ethernet's 14 bytes.
+//! Not here: IPv6, whose own packets would disturb the packet count (they are counted and dropped),
+//! and headers below IP: a packet's size is that of its IPv4 header, without Ethernet's 14 bytes.
 //!
 //! ```
 //! use std::{net::{TcpListener, TcpStream}, time::{Duration, Instant}};
@@ -53,6 +55,7 @@ use crate::{Namespace, NamespaceError, TunError};
 mod disturbance;
 mod forwarder;
 mod options;
+mod processor_watch;
 mod relay;
 mod report;
 mod scheduling;
@@ -61,6 +64,7 @@ mod unread;
 
 pub use disturbance::Disturbance;
 pub use options::{CUBIC, EmulatorOptions};
+pub use processor_watch::ProcessorWatch;
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 
@@ -74,23 +78,24 @@ pub struct Emulator {
     client: Plug,
     server: Plug,
     stop: Arc<Stop>,
-    /// `None` once it was joined.
+    /// `None` after the thread was joined.
     relay: Option<JoinHandle<io::Result<Report>>>,
 }
 
 impl Emulator {
-    /// The most bytes in flight in each direction; further packets are dropped, and counted as
-    /// [`DirectionReport::dropped_memory_full`]. Ours: a second at 537 Mb/s.
+    /// Maximum number of bytes in flight in each direction (our choice: a second at 537 Mb/s).
+    /// Further packets are dropped and counted as [`DirectionReport::dropped_memory_full`].
     pub const MAX_BYTES_IN_FLIGHT: usize = 64 << 20;
 
-    /// Joins two namespaces by a link.
+    /// Connects two namespaces by a link.
     ///
-    /// The network is a /30 of the benchmarking range (RFC 2544: 198.18.0.0/15) that is free in both. The
-    /// rest of the namespaces is left as it is; the devices' names are the next free ones (`tun0`).
+    /// The network is a /30 of the benchmarking range (RFC 2544: 198.18.0.0/15) that is free in
+    /// both namespaces. Nothing else in them changes; the devices get the next free names (`tun0`).
     ///
     /// # Errors
     ///
-    /// If the kernel refuses: the message says what is missing and how to grant it. Nothing is left then.
+    /// If the kernel refuses. The message names the missing permission and how to grant it. All
+    /// changes are undone then.
     pub fn between(
         client: &Namespace,
         server: &Namespace,
@@ -103,39 +108,39 @@ impl Emulator {
         Ok(Self { client, server, stop, relay: Some(relay.map_err(EmulatorError::Thread)?) })
     }
 
-    /// The address of the client's end.
+    /// Address of the client's end.
     #[must_use]
     pub const fn client_address(&self) -> Ipv4Addr {
         self.client.address
     }
 
-    /// The address of the server's end.
+    /// Address of the server's end.
     #[must_use]
     pub const fn server_address(&self) -> Ipv4Addr {
         self.server.address
     }
 
-    /// The name of the device in the client's namespace, such as `tun0`: what to capture from.
+    /// Name of the device in the client's namespace, such as `tun0`, for captures.
     #[must_use]
     pub fn client_device(&self) -> &str {
         &self.client.device
     }
 
-    /// The name of the device in the server's namespace.
+    /// Name of the device in the server's namespace.
     #[must_use]
     pub fn server_device(&self) -> &str {
         &self.server.device
     }
 
-    /// Ends the link. Packets in flight are lost, and counted in the report.
+    /// Stops the link. Packets in flight are lost, and counted in the report.
     ///
     /// # Errors
     ///
-    /// If the link had ended before: somebody removed a device or took it down.
+    /// If the link had already ended, because a device was removed or set down.
     ///
     /// # Panics
     ///
-    /// If its thread did.
+    /// If its thread panicked.
     pub fn stop(mut self) -> Result<Report, EmulatorError> {
         self.stop.ask();
         let relay = self.relay.take().expect("only this and `drop` join it, and both end it");
@@ -150,40 +155,40 @@ impl Drop for Emulator {
     fn drop(&mut self) {
         self.stop.ask();
         if let Some(relay) = self.relay.take() {
-            // Whoever wanted to know how it ended would have called `stop`.
+            // The result is only available from `stop`.
             let _ = relay.join();
         }
     }
 }
 
-/// Why there is no link. The host's settings are at fault, or the options.
+/// Why a link could not run. The host's settings or the options are at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulatorError {
-    /// Both ends are in one namespace, where the kernel would not use the link.
+    /// Both ends are in one namespace, in which the kernel would not use the link.
     #[error("cannot emulate a link: client and server are in one namespace (expected two)")]
     OneNamespace,
     /// A namespace could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A device could not be made.
+    /// A device could not be created.
     #[error(transparent)]
     Device(#[from] TunError),
-    /// The route with the congestion control was refused.
+    /// The kernel rejected the route with the congestion control.
     #[error(
         "cannot set congestion control `{name}`: {source}; load it with `modprobe tcp_{name}`, or choose \
          one of /proc/sys/net/ipv4/tcp_available_congestion_control"
     )]
     CongestionControl {
-        /// What the options ask for.
+        /// The requested algorithm.
         name: String,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No thread, no timer or no statistics.
+    /// A thread, a timer or the statistics are not available.
     #[error("cannot start the link emulator: {0}")]
     Thread(#[source] io::Error),
-    /// It ran, and then a device was gone or down.
+    /// A device was removed or set down while the link ran.
     #[error("emulated link stopped: {0}")]
     Ended(#[source] io::Error),
 }

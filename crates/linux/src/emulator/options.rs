@@ -1,33 +1,33 @@
-//! What is emulated.
+//! Configuration of the emulated link.
 
 use ackwise_link::{LinkConfig, Seed};
 
-/// What is emulated, and between what kind of hosts.
+/// Configuration of the emulated link and its hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EmulatorOptions {
-    /// From client to server. Its own seed is not used: see [`seed`](Self::seed).
+    /// From client to server. Its seed is ignored: see [`seed`](Self::seed).
     pub to_server: LinkConfig,
-    /// From server to client. Its own seed is not used.
+    /// From server to client. Its seed is ignored.
     pub to_client: LinkConfig,
-    /// Where the random faults of both directions begin, at `seed.named("to server")` and
-    /// `seed.named("to client")`: the same packets in the same order meet the same fate.
+    /// Seed of the random faults, split into `seed.named("to server")` and `seed.named("to
+    /// client")`: the same packets in the same order get the same faults.
     pub seed: Seed,
-    /// The congestion control of all connections over the link, from both sides, whatever the programs ask
-    /// for. `None` leaves it to the kernel and the programs.
+    /// Congestion control of all connections over the link, in both directions; programs cannot
+    /// override it. `None` leaves it to the kernel and the programs.
     pub congestion_control: Option<String>,
-    /// Largest packet in bytes, IP header included. A TCP segment has 40 bytes less, or 52 less with
-    /// time stamps.
+    /// Maximum packet size in bytes, IP header included. A TCP segment has 40 bytes less, or 52
+    /// less with timestamps.
     pub mtu: u16,
 }
 
 impl EmulatorOptions {
-    /// The same link in both directions; else the default.
+    /// The same link in both directions, and defaults.
     #[must_use]
     pub fn symmetric(link: LinkConfig) -> Self {
         Self { to_server: link.clone(), to_client: link, ..Self::default() }
     }
 
-    /// To the server and to the client, each with dice of its own.
+    /// The links to the server and to the client, each with its own seed.
     pub(super) fn seeded_links(&self) -> [LinkConfig; 2] {
         let seeded =
             |link: &LinkConfig, name| LinkConfig { seed: self.seed.named(name), ..link.clone() };
@@ -36,9 +36,9 @@ impl EmulatorOptions {
 }
 
 impl Default for EmulatorOptions {
-    /// A link without delay, limits and faults; an MTU of 1500 bytes as on Ethernet; CUBIC, because a
-    /// kernel may default to something else (RFC 9438: it is "the default TCP congestion control algorithm
-    /// in Linux, Windows, and Apple stacks").
+    /// A link without delay, rate limit and faults; an MTU of 1500 bytes as on Ethernet; CUBIC,
+    /// because a kernel may default to something else (RFC 9438: it is "the default TCP congestion
+    /// control algorithm in Linux, Windows, and Apple stacks").
     fn default() -> Self {
         Self {
             to_server: LinkConfig::IDEAL,
@@ -50,5 +50,5 @@ impl Default for EmulatorOptions {
     }
 }
 
-/// The kernel's name of RFC 9438.
+/// The kernel's name for RFC 9438.
 pub const CUBIC: &str = "cubic";

@@ -1,4 +1,4 @@
-//! The thread: sleep, take packets, deliver packets.
+//! The relay thread: sleeps, takes packets, delivers packets.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use std::{
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::{
-    EmulatorOptions, Report, Scheduling,
+    EmulatorOptions, ProcessorWatch, Report, Scheduling,
     forwarder::Forwarder,
     report::LatenessRecord,
     setup::{End, Ends},
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{clock::Clock, wake::Wake};
 
-/// How the relay is told to stop.
+/// Signals the relay to stop.
 #[derive(Debug)]
 pub(super) struct Stop {
     asked: AtomicBool,
-    /// Wakes it. Nobody reads it: once rung, it rings on.
+    /// Wakes the thread. It is never read, so it stays readable once signalled.
     bell: EventFd,
 }
 
@@ -38,7 +38,7 @@ impl Stop {
 
     pub(super) fn ask(&self) {
         self.asked.store(true, Ordering::Release);
-        // It fails when it has been rung 2^64 times, and then it rings already.
+        // Fails only after 2^64 writes, when it is readable anyway.
         let _ = self.bell.write(1);
     }
 
@@ -47,7 +47,7 @@ impl Stop {
     }
 }
 
-/// Starts the thread that owns both devices.
+/// Starts the thread, which owns both devices.
 pub(super) fn spawn(
     ends: Ends,
     options: &EmulatorOptions,
@@ -60,7 +60,7 @@ pub(super) fn spawn(
 struct Relay {
     to_server: Forwarder,
     to_client: Forwarder,
-    /// What the kernel dropped on the way in, in the same order.
+    /// The kernel's drops of incoming packets, in the same order.
     unread: [Unread; 2],
     lateness: LatenessRecord,
     clock: Clock,
@@ -90,15 +90,17 @@ impl Relay {
 
     fn run(mut self) -> io::Result<Report> {
         let scheduling = Scheduling::prefer_round_robin();
+        let watch = ProcessorWatch::start()?;
         let began = time::Instant::now();
         while !self.stop.is_asked() {
             self.turn()?;
             self.wake.sleep(self.next_turn())?;
         }
-        Ok(self.report(scheduling, began.elapsed()))
+        let ran = began.elapsed();
+        Ok(self.report(scheduling, watch.stop(), ran))
     }
 
-    /// What is due goes first: taking packets makes it late.
+    /// Delivers due packets first, because taking packets delays them.
     fn turn(&mut self) -> io::Result<()> {
         self.deliver();
         for forwarder in [&mut self.to_server, &mut self.to_client] {
@@ -121,20 +123,21 @@ impl Relay {
         due.unwrap_or_else(|| time::Instant::now() + IDLE)
     }
 
-    fn report(mut self, scheduling: Scheduling, ran: Duration) -> Report {
+    fn report(mut self, scheduling: Scheduling, longest_pause: Duration, ran: Duration) -> Report {
         let [from_client, from_server] = &mut self.unread;
         let mut to_server = self.to_server.report();
         to_server.unread = from_client.packets().unwrap_or(0);
         let mut to_client = self.to_client.report();
         to_client.unread = from_server.packets().unwrap_or(0);
-        Report { to_server, to_client, lateness: self.lateness.summary(), scheduling, ran }
+        let lateness = self.lateness.summary();
+        Report { to_server, to_client, lateness, scheduling, longest_pause, ran }
     }
 }
 
-/// Packets taken from one device before the clock is looked at again: they may make due ones late, by
-/// about 3 us each.
+/// Packets taken from one device between reads of the clock (our choice): each may delay due
+/// packets by about 3 us.
 const PACKETS_PER_TURN: usize = 16;
-/// IPv4's limit, whatever MTU somebody gives a device later: a packet is never cut.
+/// IPv4's limit, whatever the device's current MTU: packets are never truncated.
 const LARGEST_PACKET: usize = 65_535;
-/// How long to sleep when nothing is in flight; a packet or the bell wakes earlier.
+/// Sleep when nothing is in flight (our choice); packets and the stop signal wake earlier.
 const IDLE: Duration = Duration::from_secs(1);

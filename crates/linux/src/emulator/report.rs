@@ -1,4 +1,4 @@
-//! What happened, and how late we were.
+//! Counts and lateness.
 
 use std::{fmt, time::Duration};
 
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use super::{Disturbance, Scheduling};
 
-/// What an emulated link did from its beginning to its end.
+/// Report of an emulated link over its lifetime.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -15,82 +15,85 @@ pub struct Report {
     pub to_server: DirectionReport,
     /// From server to client.
     pub to_client: DirectionReport,
-    /// How late packets of both directions were.
+    /// Lateness of the packets of both directions.
     pub lateness: Lateness,
-    /// How the kernel scheduled the thread that delivered them.
+    /// Scheduling of the thread that delivered them.
     pub scheduling: Scheduling,
-    /// How long the link existed.
+    /// The longest time for which a processor of this machine did not run its watch thread.
+    pub longest_pause: Duration,
+    /// Lifetime of the link.
     pub ran: Duration,
 }
 
 impl Report {
-    /// Why a measurement over this link may be doubtful; empty if nothing speaks against it.
+    /// Why a measurement over this link may be unreliable; empty if there are no known reasons.
     #[must_use]
     pub fn disturbances(&self) -> Vec<Disturbance> {
-        let Self { to_server, to_client, lateness: Lateness { p99, .. }, scheduling, .. } = self;
+        let Self { to_server, to_client, lateness: Lateness { p99, .. }, .. } = self;
         let packets = to_server.dropped_by_accident() + to_client.dropped_by_accident();
         let dropped = (packets > 0).then_some(Disturbance::DroppedByAccident { packets });
         let late = (*p99 > Disturbance::LATE)
-            .then(|| Disturbance::Late { p99: *p99, scheduling: scheduling.clone() });
-        dropped.into_iter().chain(late).collect()
+            .then(|| Disturbance::Late { p99: *p99, scheduling: self.scheduling.clone() });
+        let paused = Disturbance::of_pause(self.longest_pause);
+        dropped.into_iter().chain(late).chain(paused).collect()
     }
 }
 
-/// One direction of a link, in packets unless it says bytes.
+/// One direction of a link. Counts are in packets unless stated.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DirectionReport {
-    /// What the model did, with drops by reason.
+    /// The model's counts, with drops by reason.
     pub link: Counters,
-    /// Handed to the kernel, duplicates included.
+    /// Packets passed to the kernel, duplicates included.
     pub delivered: u64,
-    /// Bytes of these, IP headers included.
+    /// Bytes of these packets, IP headers included.
     pub bytes_delivered: u64,
-    /// Still in flight when the link ended.
+    /// Packets still in flight when the link ended.
     pub in_flight: u64,
-    /// Dropped at [`Emulator::MAX_BYTES_IN_FLIGHT`](super::Emulator::MAX_BYTES_IN_FLIGHT), before the
-    /// model saw them.
+    /// Dropped at [`Emulator::MAX_BYTES_IN_FLIGHT`](super::Emulator::MAX_BYTES_IN_FLIGHT), before
+    /// the model.
     pub dropped_memory_full: u64,
-    /// Dropped by the kernel before we saw them, because its queue for us was full.
+    /// Dropped by the kernel before they were read, because the device's queue was full.
     pub unread: u64,
-    /// Arrived, but the kernel did not take them: no memory, or the device was down.
+    /// Arrived, but not accepted by the kernel: no memory, or the device was down.
     pub refused: u64,
-    /// Not IPv4, so not taken: the kernel's own IPv6 neighbour and multicast messages.
+    /// Dropped as not IPv4: the kernel's own IPv6 neighbour and multicast messages.
     pub not_ipv4: u64,
 }
 
 impl DirectionReport {
-    /// Dropped for whatever reason, asked for or not.
+    /// Packets dropped for any reason, by the model or not.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.link.dropped() + self.dropped_by_accident()
     }
 
-    /// Dropped although the model did not ask for it: a measurement with such drops is doubtful.
+    /// Packets dropped but not by the model. A measurement with such drops is unreliable.
     #[must_use]
     pub const fn dropped_by_accident(&self) -> u64 {
         self.dropped_memory_full + self.unread + self.refused
     }
 }
 
-/// How much later than due packets were handed to the kernel. The time from the kernel's sending a packet
-/// to our reading it is not in here: nobody stamps it.
+/// Delay between a packet's due time and its delivery to the kernel. Excludes the time between the
+/// kernel's send and the read from the device, for which there is no timestamp.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Lateness {
-    /// Packets measured: all that arrived.
+    /// Number of packets measured: all that arrived.
     pub packets: u64,
-    /// Half of them were at most so late.
+    /// The median.
     pub median: Duration,
-    /// 94 % were at most so late.
+    /// The 94th percentile.
     pub p94: Duration,
-    /// 99 % were at most so late.
+    /// The 99th percentile.
     pub p99: Duration,
-    /// The latest.
+    /// The maximum.
     pub max: Duration,
 }
 
-/// Collects lateness in bounded memory: to 1 %, up to a minute.
+/// Collects lateness in bounded memory, with 1 % precision, up to a minute.
 pub(super) struct LatenessRecord {
     nanos: Histogram<u64>,
 }
@@ -121,7 +124,11 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "client to server: {}", self.to_server)?;
         writeln!(f, "server to client: {}", self.to_client)?;
-        write!(f, "lateness of {}; {}; {:.1?}", self.lateness, self.scheduling, self.ran)?;
+        let Self { lateness, scheduling, longest_pause, ran, .. } = self;
+        write!(
+            f,
+            "lateness of {lateness}; {scheduling}; {ran:.1?}, longest pause {longest_pause:.1?}"
+        )?;
         self.disturbances()
             .iter()
             .try_for_each(|disturbance| write!(f, "\ndoubtful: {disturbance}"))
@@ -136,10 +143,10 @@ impl fmt::Display for DirectionReport {
             also(link.dropped_loss, "lost"),
             also(link.dropped_queue_full, "dropped by a full queue"),
             also(link.dropped_red, "dropped early"),
-            also(link.dropped_in_flight_full, "dropped because too many were under way"),
+            also(link.dropped_in_flight_full, "dropped because too many were in flight"),
             also(link.duplicated, "duplicated"),
             also(link.reordered, "late on purpose"),
-            also(self.in_flight, "still under way"),
+            also(self.in_flight, "still in flight"),
             also(self.dropped_memory_full, "DROPPED BECAUSE MEMORY WAS FULL"),
             also(self.unread, "DROPPED BY THE KERNEL BEFORE THE LINK"),
             also(self.refused, "REFUSED BY THE KERNEL BEHIND THE LINK"),
@@ -171,6 +178,7 @@ mod tests {
             to_client: DirectionReport::default(),
             lateness: Lateness { p99: Disturbance::LATE, ..Lateness::default() },
             scheduling: Scheduling::RoundRobin,
+            longest_pause: Disturbance::PAUSE,
             ran: Duration::ZERO,
         };
         report.to_server.link.dropped_loss = 1;
@@ -180,6 +188,8 @@ mod tests {
         assert_eq!(report.disturbances(), [Disturbance::DroppedByAccident { packets: 3 }]);
         report.lateness.p99 = Duration::from_micros(1_001);
         assert!(matches!(report.disturbances()[..], [_, Disturbance::Late { .. }]));
+        report.longest_pause = Duration::from_micros(4_001);
+        assert!(matches!(report.disturbances()[..], [_, _, Disturbance::Paused { .. }]));
         assert!(
             report.to_string().contains("doubtful: the emulator dropped 3 packets"),
             "{report}"

@@ -1,32 +1,44 @@
-//! SCHED_RR where that is allowed: a thread that is only runnable waits for a time slice of others, which
-//! is milliseconds; a round-robin one for none of them.
+//! SCHED_RR if permitted: a normal runnable thread may wait milliseconds for other threads' time
+//! slices; a round-robin thread does not.
 
 use std::{fmt, io};
 
 use thread_priority::{
-    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// How the kernel schedules the emulator's thread.
+/// Scheduling of the emulator's thread.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Scheduling {
-    /// SCHED_RR with the lowest priority, before every normal thread.
+    /// SCHED_RR with the lowest priority, above every normal thread.
     RoundRobin,
-    /// As every other thread: the kernel refused the other one.
+    /// Normal scheduling: the kernel refused SCHED_RR.
     Normal {
-        /// What it said, and how to grant it.
+        /// The kernel's error, and how to grant the permission.
         why: String,
     },
 }
 
 impl Scheduling {
-    /// Asks for the calling thread: the emulator's own, or a program that is measured over a link and
-    /// must not wait for other programs.
+    /// Requests SCHED_RR for the calling thread: the emulator's, or a measured program that must
+    /// not wait for others.
     pub fn prefer_round_robin() -> Self {
+        Self::prefer(ThreadPriority::Min)
+    }
+
+    /// Requests a priority above those threads.
+    pub(super) fn prefer_before_round_robin() -> Self {
+        const SECOND_LOWEST: u8 = 2;
+        let priority =
+            ThreadPriorityValue::try_from(SECOND_LOWEST).map(ThreadPriority::Crossplatform);
+        Self::prefer(priority.unwrap_or(ThreadPriority::Min))
+    }
+
+    fn prefer(priority: ThreadPriority) -> Self {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
-        match set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy) {
+        match set_thread_priority_and_policy(thread_native_id(), priority, policy) {
             Ok(()) => Self::RoundRobin,
             Err(error) => Self::Normal { why: explain(error) },
         }

@@ -9,26 +9,26 @@ use crate::{
     netlink::{self, HostRoute},
 };
 
-/// Both ends of the cable.
+/// Both ends of the link.
 pub(super) struct Ends {
     pub(super) client: End,
     pub(super) server: End,
 }
 
-/// One end: the device, and what the kernel counts of it.
+/// One end: the device and the kernel's counter for it.
 pub(super) struct End {
     pub(super) device: TunDevice,
     pub(super) unread: Unread,
 }
 
-/// What the user needs to know of an end.
+/// Address and device name of an end, for the user.
 #[derive(Clone, Debug)]
 pub(super) struct Plug {
     pub(super) address: Ipv4Addr,
     pub(super) device: String,
 }
 
-/// Makes a device in each namespace. They go with what is returned.
+/// Creates a device in each namespace. They are removed when the result is dropped.
 pub(super) fn connect(
     client: &Namespace,
     server: &Namespace,
@@ -46,7 +46,7 @@ pub(super) fn connect(
 }
 
 impl End {
-    /// Opens a device in the namespace of the calling thread.
+    /// Opens a device in the calling thread's namespace.
     fn open(subnet: Subnet, options: &EmulatorOptions) -> Result<Self, EmulatorError> {
         let tun = TunOptions { mtu: options.mtu, ..TunOptions::default() };
         let device = TunDevice::open_on(subnet, tun)?;
@@ -62,8 +62,8 @@ impl End {
     }
 }
 
-/// A route to the one host on the other end, next to the one that the device's address brings. Connections
-/// that are made and that are accepted take the congestion control from it.
+/// Adds a route to the host at the other end, next to the route of the device's address. Outgoing
+/// and accepted connections take the congestion control from it.
 fn control_congestion(device: &TunDevice, name: &str) -> Result<(), EmulatorError> {
     let ends = device.v4();
     let through = device.index()?;

@@ -1,4 +1,5 @@
-//! What the kernel dropped because we did not read it in time: a loss that no model asked for.
+//! Packets dropped by the kernel because they were not read in time: a loss that is not part of the
+//! model.
 
 use std::{
     fs::File,
@@ -7,18 +8,18 @@ use std::{
 
 /// A device's count of packets that found its queue full.
 pub(super) struct Unread {
-    /// Opened in the namespace of the device, so it tells of that namespace wherever it is read.
+    /// Opened in the device's namespace, so it shows that namespace in any thread.
     table: File,
     device: String,
 }
 
 impl Unread {
-    /// Of a device in the namespace of the calling thread.
+    /// The counter of a device in the calling thread's namespace.
     pub(super) fn of(device: &str) -> io::Result<Self> {
         Ok(Self { table: File::open("/proc/thread-self/net/dev")?, device: device.to_owned() })
     }
 
-    /// How many there are by now; `None` if the device is gone.
+    /// The count so far; `None` if the device is gone.
     pub(super) fn packets(&mut self) -> Option<u64> {
         let mut text = String::new();
         self.table.rewind().ok()?;
@@ -27,8 +28,8 @@ impl Unread {
     }
 }
 
-/// `tun0: bytes packets errs drop fifo frame compressed multicast`, then `bytes packets errs drop …` of
-/// the other direction, which is the one into the device (proc_pid_net(5)).
+/// `tun0: bytes packets errs drop fifo frame compressed multicast`, then `bytes packets errs drop
+/// …` of the other direction, which is the one into the device (proc_pid_net(5)).
 fn dropped(table: &str, device: &str) -> Option<u64> {
     let row = |line: &str| {
         let (name, counts) = line.split_once(':')?;

@@ -1,5 +1,5 @@
-//! A process that undoes a change when its input ends. Its input is a pipe from us, and the kernel closes
-//! it for us if we cannot.
+//! A process that undoes a change when its input ends. Its input is a pipe that the kernel closes
+//! if the parent dies.
 
 use std::{
     io::{self, Write},
@@ -12,11 +12,11 @@ use std::{
 
 use super::{HostChangeError, rules::NftTable};
 
-/// The process, and our end of the pipe.
+/// The process, and the parent's end of the pipe.
 #[derive(Debug)]
 pub(super) struct Keeper {
     process: Child,
-    /// `None` only while dropping.
+    /// `None` only during drop.
     pipe: Option<ChildStdin>,
 }
 
@@ -39,7 +39,7 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Puts `value` back into `path` when we are gone.
+    /// Restores `value` in `path` when the parent is gone.
     pub(super) fn of_switch(path: &Path, value: &str) -> Result<Self, HostChangeError> {
         let mut command = Command::new("sh");
         command.args(["-c", PUT_BACK, "sh"]).arg(path).arg(value);
@@ -47,7 +47,7 @@ impl Keeper {
     }
 
     fn start(program: &'static str, mut command: Command) -> Result<Self, HostChangeError> {
-        // A process group of its own: Ctrl-C is for us.
+        // A separate process group, so that it does not get Ctrl-C.
         command.stdin(Stdio::piped()).process_group(0);
         let mut process =
             command.spawn().map_err(|source| HostChangeError::Keeper { program, source })?;
@@ -59,7 +59,7 @@ impl Keeper {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// What it said on stderr, once it is over.
+    /// Its output on stderr, after it has exited.
     fn complaint(mut self) -> String {
         let stderr = self.process.stderr.take();
         drop(self);
@@ -69,7 +69,7 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Lets it undo its change, and waits until it has.
+    /// Closes the pipe, and waits until the change is undone.
     fn drop(&mut self) {
         self.pipe = None;
         let deadline = Instant::now() + PATIENCE;
@@ -91,6 +91,6 @@ fn is_there(table: &NftTable) -> io::Result<bool> {
 
 /// Waits for the end of the input, then writes the value `$2` to the file `$1`.
 const PUT_BACK: &str = r#"trap "" INT TERM HUP; cat > /dev/null; printf %s "$2" > "$1""#;
-/// How long a keeper may take: it takes some milliseconds.
+/// Maximum wait for a keeper (our choice; it takes some milliseconds).
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);

@@ -1,16 +1,17 @@
-//! Changes to the network outside a namespace of our own. Only for a caller that was told to.
+//! Changes to the host's network. Only if the caller has permission from the user.
 //!
-//! Two things cannot be reached from a TUN device as the host is: a server that listens on 127.0.0.1
-//! only, and a host elsewhere. Each needs a rule of the packet filter and a switch of the kernel. Every
-//! change is announced before it is made, and undone whatever happens to us:
+//! Two kinds of servers are unreachable from a TUN device without changes: one that listens on
+//! 127.0.0.1 only, and one on another host. Each needs a packet-filter rule and a sysctl. Every
+//! change is announced before it is made, and undone however the process ends:
 //!
-//! - rules stand in a table of their own with `flags owner`: the kernel removes it with the `nft` process
-//!   that made it, and that one ends when its input does, which is a pipe from us;
-//! - switches of the device go with the device;
-//! - a switch of another interface is put back by a shell that waits for the end of such a pipe.
+//! - rules are in a separate table with `flags owner`: the kernel removes it with the `nft` process
+//!   that created it, which exits when its input, a pipe from this process, closes;
+//! - sysctls of the device are removed with the device;
+//! - a sysctl of another interface is restored by a shell that waits for the end of such a pipe.
 //!
-//! So drop, Ctrl-C, a panic and `SIGKILL` take the same way. Not undone is what a killed *shell* had to
-//! put back. A firewall of the host that drops what is forwarded is left alone: then nothing is reached.
+//! Drop, Ctrl-C, a panic and `SIGKILL` therefore have the same effect. If the *shell* itself is
+//! killed, its sysctl is not restored. A host firewall that drops forwarded packets is not changed;
+//! the server is then unreachable.
 
 use std::{
     fmt, fs, io,
@@ -26,21 +27,21 @@ use keeper::Keeper;
 mod keeper;
 mod rules;
 
-/// Changes that hold until this is dropped, or the process ends.
+/// Changes that last until this is dropped, or the process ends.
 #[derive(Debug)]
 #[must_use = "dropping it undoes the changes"]
 pub struct HostChanges {
-    // Undone in this order.
+    // Dropped in this order.
     _keepers: Vec<Keeper>,
 }
 
 impl HostChanges {
-    /// Lets the device's stack reach servers on `127.0.0.1:port`: they answer at the host's end of the
-    /// device, on the same port.
+    /// Makes servers on `127.0.0.1:port` reachable for the device's stack, at the host's end of the
+    /// device and the same port.
     ///
     /// # Errors
     ///
-    /// If a change cannot be made. Those before it are undone.
+    /// If a change cannot be made. Earlier changes are undone.
     pub fn reach_loopback(
         device: &TunDevice,
         port: u16,
@@ -52,11 +53,12 @@ impl HostChanges {
         Ok(Self { _keepers: making.keepers })
     }
 
-    /// Lets the device's stack reach `target` on another host: it sees connections from this one.
+    /// Makes `target` on another host reachable for the device's stack. It sees connections from
+    /// this host.
     ///
     /// # Errors
     ///
-    /// If a change cannot be made, or the target has an IPv6 address. Changes before it are undone.
+    /// If a change cannot be made, or the target has an IPv6 address. Earlier changes are undone.
     pub fn reach_remote(
         device: &TunDevice,
         target: SocketAddr,
@@ -78,19 +80,19 @@ impl HostChanges {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Change {
-    /// A switch of the kernel, as `sysctl` names it, is set to 1.
+    /// A sysctl is set to 1.
     Switch {
-        /// Such as `net.ipv4.conf.eth0.forwarding`.
+        /// Its name, such as `net.ipv4.conf.eth0.forwarding`.
         name: String,
     },
     /// A table is added to the packet filter.
     Table {
-        /// As `nft` reads it.
+        /// Its rules in `nft` syntax.
         rules: String,
     },
 }
 
-/// The command that would do the same.
+/// Formats the equivalent command.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,34 +106,34 @@ impl fmt::Display for Change {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostChangeError {
-    /// There is no translation of IPv6 addresses here.
+    /// IPv6 addresses cannot be translated.
     #[error("cannot reach {0} from the TUN device: only IPv4 addresses are translated")]
     Version6(SocketAddr),
-    /// The host itself has no way to the target.
+    /// The host has no route to the target.
     #[error("cannot reach {target}: no route: {source}")]
     NoRoute {
-        /// Where to.
+        /// The target.
         target: SocketAddrV4,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A switch could not be read or set.
+    /// A sysctl could not be read or set.
     #[error("cannot set {path}: {source} (run as root, or grant CAP_NET_ADMIN)")]
     Switch {
-        /// Where it stands.
+        /// Its path.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A process that undoes changes could not be started.
     #[error("cannot start `{program}`: {source} (install it; Debian packages: nftables, dash)")]
     Keeper {
-        /// Which one.
+        /// The program.
         program: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The rules were refused.
+    /// The rules were rejected.
     #[error(
         "cannot add the nft table: {0} (expected root, Linux 5.12 and nftables 0.9.9 or later)"
     )]
@@ -155,7 +157,7 @@ impl<A: FnMut(&Change)> Making<A> {
         switch.set()
     }
 
-    /// Sets a switch of an interface that is not ours, if it is not set.
+    /// Sets a sysctl of an existing interface, if it is not set.
     fn switch_elsewhere(
         &mut self,
         interface: &str,
@@ -167,7 +169,7 @@ impl<A: FnMut(&Change)> Making<A> {
             return Ok(());
         }
         (self.announce)(&switch.change());
-        // Whoever puts it back is there before there is something to put back.
+        // The keeper must run before there is something to restore.
         self.keepers.push(Keeper::of_switch(&switch.path(), &before)?);
         switch.set()
     }
@@ -184,7 +186,7 @@ impl<A: FnMut(&Change)> Making<A> {
     }
 }
 
-/// A switch that each interface has.
+/// A per-interface sysctl.
 struct Switch {
     interface: String,
     name: &'static str,
@@ -213,7 +215,7 @@ impl Switch {
     }
 }
 
-/// The interface that the host itself would use. Nothing is sent.
+/// The interface that the host would use for `target`. Nothing is sent.
 fn interface_towards(target: SocketAddrV4) -> Result<String, HostChangeError> {
     let no_route = |source| HostChangeError::NoRoute { target, source };
     let local = || -> io::Result<Ipv4Addr> {

@@ -1,4 +1,4 @@
-//! The tables that we add to the packet filter, as `nft` reads them: one line, one transaction.
+//! The tables added to the packet filter in `nft` syntax: one line, one transaction.
 
 use std::net::SocketAddrV4;
 
@@ -11,7 +11,7 @@ pub(super) struct NftTable {
     pub(super) rules: String,
 }
 
-/// What arrives at the host's end of `device` goes to the loopback interface.
+/// Redirects packets that arrive at the host's end of `device` to the loopback interface.
 pub(super) fn to_loopback(device: &TunDevice, port: u16) -> NftTable {
     let (interface, host) = (device.name(), device.v4().host);
     table(
@@ -23,7 +23,7 @@ pub(super) fn to_loopback(device: &TunDevice, port: u16) -> NftTable {
     )
 }
 
-/// What `device` sends to `target` leaves with the host's own address.
+/// Translates the source of packets from `device` to `target` to the host's address.
 pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> NftTable {
     let (ip, port) = (target.ip(), target.port());
     let ours = device.v4().ours;
@@ -34,7 +34,7 @@ pub(super) fn to_remote(device: &TunDevice, target: SocketAddrV4) -> NftTable {
     )
 }
 
-/// `flags owner`: the kernel removes the table with the process that made it.
+/// `flags owner`: the kernel removes the table with the process that created it.
 fn table(interface: &str, hook: &str, rule: &str) -> NftTable {
     let name = format!("ackwise_{interface}");
     let rules = format!(

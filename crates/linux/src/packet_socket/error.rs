@@ -1,10 +1,10 @@
-//! Why an interface cannot be listened to.
+//! Errors of packet sockets.
 
 use std::{env, io};
 
 use nix::{errno::Errno, net::if_::if_nameindex};
 
-/// Why there is no packet socket. The message says what to do.
+/// Why a packet socket could not be opened. The message includes advice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketSocketError {
@@ -14,18 +14,18 @@ pub enum PacketSocketError {
          sudo setcap cap_net_raw,cap_net_admin+ep {program})"
     )]
     NotAllowed {
-        /// This program, as `setcap` wants it.
+        /// Path of this program, for `setcap`.
         program: String,
     },
-    /// Nothing has this name.
+    /// There is no interface with this name.
     #[error("unknown interface \"{name}\" (expected one of {})", known.join(", "))]
     NoInterface {
         /// The name.
         name: String,
-        /// What there is instead.
+        /// The existing interfaces.
         known: Vec<String>,
     },
-    /// Anything else that the kernel refuses.
+    /// Another error of the kernel.
     #[error("cannot capture: {0}")]
     System(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Which packets are of interest: a small part of what pcap-filter(7) understands.
+//! Capture filters: a small subset of pcap-filter(7).
 //!
 //! ```text
 //! filter    = part { "or" part }
@@ -10,12 +10,12 @@
 //!           | [ "src" | "dst" ] "net" ADDRESS "/" LENGTH
 //! ```
 //!
-//! As there, it is the outer header of a tunnel that counts, and later fragments have no ports. Not
-//! here: names of hosts and services, link addresses, VLANs, and a look at bytes (`tcp[13]`).
+//! As there, a tunnel is matched by its outer header, and later fragments have no ports. Not here:
+//! host and service names, link addresses, VLANs, and byte access (`tcp[13]`).
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
-/// A filter that was understood.
+/// A parsed filter.
 ///
 /// ```
 /// use ackwise_linux::packet_socket::Filter;
@@ -32,7 +32,7 @@ pub struct Filter {
     pub(super) expression: Expression,
 }
 
-/// What a packet has to be.
+/// The condition on a packet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Expression {
     Version(Version),
@@ -50,14 +50,14 @@ pub(super) enum Version {
     V6,
 }
 
-/// Transport protocols, by the numbers that IANA gave them.
+/// Transport protocols by their IANA numbers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Tcp = 6,
     Udp = 17,
 }
 
-/// Whose address or port.
+/// Whose address or port is matched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Side {
     Source,
@@ -72,28 +72,28 @@ pub(super) struct Net {
     pub prefix: u8,
 }
 
-/// Why a filter was not understood. Its author is at fault.
+/// Why a filter could not be parsed. Its author is at fault.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// There is something else than the grammar has there.
+    /// A word that the grammar does not allow here.
     #[error("unexpected \"{found}\" (expected {expected})")]
     Unexpected {
-        /// What would have been right.
+        /// The words that the grammar allows.
         expected: &'static str,
-        /// What stands there.
+        /// The word found.
         found: String,
     },
-    /// There is nothing where something must be.
+    /// The filter ends where a word is required.
     #[error("incomplete filter (expected {0} at its end)")]
     Unfinished(&'static str),
-    /// Nobody types a longer one.
+    /// More than [`Filter::MOST_WORDS`] words.
     #[error("filter too long: {0} words (expected at most {max})", max = Filter::MOST_WORDS)]
     TooLong(usize),
 }
 
 impl Filter {
-    /// Most words of a filter.
+    /// Maximum number of words (our choice: hand-written filters are shorter).
     pub const MOST_WORDS: usize = 32;
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// What is left to read. Each rule of the grammar is a method.
+/// The unread words. Each rule of the grammar is a method.
 struct Parser<'a> {
     words: &'a [&'a str],
 }
@@ -228,7 +228,7 @@ impl Parser<'_> {
         net.map(|net| Expression::Net(side, net)).ok_or_else(|| unexpected(NET, word))
     }
 
-    /// Whether the next word is this one; then it is read.
+    /// Consumes the next word if it equals `word`. Returns whether it did.
     fn take(&mut self, word: &str) -> bool {
         match self.words {
             [first, rest @ ..] if *first == word => {
@@ -252,10 +252,10 @@ fn unexpected(expected: &'static str, found: &str) -> FilterError {
 
 const PRIMITIVES: &str = "tcp, udp, ip, ip6, port, host or net";
 
-/// What may follow `tcp` or `udp`.
+/// Expected after `tcp` or `udp`.
 const AFTER_PROTOCOL: &str = "\"port\", \"src\", \"dst\", \"and\", \"or\" or the end of the filter";
 
-/// What may follow any other term.
+/// Expected after any other term.
 const AFTER_TERM: &str = "\"and\", \"or\" or the end of the filter";
 const PORT: &str = "a port between 0 and 65535";
 const ADDRESS: &str = "an IP address";

@@ -1,14 +1,15 @@
-//! A live interface: IP packets as they pass, with the kernel's times and its count of drops.
+//! Captures IP packets of a live interface, with the kernel's timestamps and its drop count.
 //!
-//! | file | its one idea |
+//! | file | purpose |
 //! | --- | --- |
-//! | `filter` | which packets are of interest, as a user says it |
-//! | `program` | the same as the kernel runs it, so that what is of no interest costs next to nothing |
-//! | `error` | why there is no such socket |
+//! | `filter` | capture filters as written by a user |
+//! | `program` | compiles a filter for the kernel, so that unmatched packets cost little |
+//! | `error` | why a socket could not be opened |
 //!
-//! Not here: what is in a packet (the crate `capture`), link headers (the kernel takes them off), and
-//! promiscuous mode: what passes this host is seen, not what passes by. Needs CAP_NET_RAW. There is no
-//! ring of buffers shared with the kernel, which would need `unsafe`: each packet is a system call.
+//! Not here: packet contents (the crate `capture`), link headers (removed by the kernel), and
+//! promiscuous mode: only packets to, from and through this host are captured. Needs CAP_NET_RAW.
+//! Each packet takes a system call, because a ring buffer shared with the kernel would need
+//! `unsafe`.
 
 use std::{
     io::{self, IoSliceMut},
@@ -39,43 +40,44 @@ pub use error::PacketSocketError;
 pub use filter::{Filter, FilterError};
 use program::Instruction;
 
-/// A socket that sees the IP packets of one interface, or of all.
+/// A socket that captures the IP packets of one interface, or of all.
 #[derive(Debug)]
 pub struct PacketSocket {
     descriptor: OwnedFd,
-    /// The index of the only interface of interest.
+    /// Index of the selected interface; `None` for all.
     interface: Option<u32>,
     buffer: Vec<u8>,
     captured: usize,
     dropped: u32,
 }
 
-/// A packet that has passed; its bytes are in [`PacketSocket::bytes`].
+/// A captured packet; its bytes are in [`PacketSocket::bytes`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Passed {
-    /// When: since the Unix epoch.
+    /// Timestamp since the Unix epoch.
     pub at: Instant,
-    /// The index of the interface.
+    /// Index of the interface.
     pub interface: u32,
-    /// Which way it went.
+    /// The packet's direction.
     pub direction: Direction,
-    /// Bytes that it had, from its IP header on.
+    /// Original length in bytes, from the IP header on.
     pub original_len: u32,
 }
 
-/// Which way a packet went.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
     /// To this host.
     Received,
     /// From this host.
     Sent,
-    /// Between others, through a bridge of this host.
+    /// Between other hosts, through a bridge of this host.
     Passing,
 }
 
 impl PacketSocket {
-    /// Listens to the interface `name`, or to all for `None`, for what `filter` lets pass.
+    /// Captures packets that match `filter` on the interface `name`, or on all interfaces for
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -95,7 +97,7 @@ impl PacketSocket {
         setsockopt(&descriptor, RxqOvfl, &1)?;
         let longest = i64::try_from(LONGEST_WAIT.as_micros()).map_err(io::Error::other)?;
         setsockopt(&descriptor, ReceiveTimeout, &TimeVal::microseconds(longest))?;
-        // More than the system's limit needs CAP_NET_ADMIN; less is no reason not to listen.
+        // Exceeding the system's limit needs CAP_NET_ADMIN; a smaller buffer still works.
         if setsockopt(&descriptor, RcvBufForce, &QUEUE).is_err() {
             setsockopt(&descriptor, RcvBuf, &QUEUE)?;
         }
@@ -104,24 +106,23 @@ impl PacketSocket {
         Ok(Self { descriptor, interface, buffer: vec![0; SNAP_LENGTH], captured: 0, dropped: 0 })
     }
 
-    /// Packets that the kernel dropped because nobody took them, as of the last packet received.
+    /// Packets dropped by the kernel because the queue was full, as of the last packet received.
     #[must_use]
     pub const fn dropped(&self) -> u32 {
         self.dropped
     }
 
-    /// What there is of the packet received last: [`SNAP_LENGTH`] bytes at most, from its IP header
-    /// on.
+    /// Bytes of the last packet received, at most [`SNAP_LENGTH`], from its IP header on.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.captured]
     }
 
-    /// Waits [`LONGEST_WAIT`] at most for something to pass; `None` if nothing did.
+    /// Waits at most [`LONGEST_WAIT`] for a packet; `None` if there was none.
     ///
     /// # Errors
     ///
-    /// If the interface has gone.
+    /// If the interface was removed.
     pub fn receive(&mut self) -> io::Result<Option<Passed>> {
         let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, u32);
         let mut slices = [IoSliceMut::new(&mut self.buffer)];
@@ -156,7 +157,8 @@ impl PacketSocket {
         }))
     }
 
-    /// A socket for all interfaces, of which a filter chooses one, is not told that that one goes.
+    /// Checks that the interface still exists: a socket bound to all interfaces gets no error when
+    /// it is removed.
     fn check_interface(&self) -> io::Result<()> {
         self.interface.map_or(Ok(()), |index| {
             let gone = |_| io::Error::new(io::ErrorKind::NotFound, "the interface has gone");
@@ -173,7 +175,8 @@ fn attach(descriptor: &OwnedFd, program: &[Instruction]) -> io::Result<()> {
     SockRef::from(descriptor).attach_filter(&compiled)
 }
 
-/// Takes away what came before there was a filter; since then nothing comes.
+/// Discards packets received before a filter was attached. [`program::NOTHING`] keeps out further
+/// ones.
 fn discard_early(descriptor: &OwnedFd) -> nix::Result<()> {
     loop {
         match recv(descriptor.as_raw_fd(), &mut [], MsgFlags::MSG_DONTWAIT) {
@@ -184,14 +187,15 @@ fn discard_early(descriptor: &OwnedFd) -> nix::Result<()> {
     }
 }
 
-/// Bytes that are kept of each packet, from its IP header on: all of it, however large segmentation
-/// offload leaves it.
+/// Maximum number of bytes captured per packet, from its IP header on: the whole packet, even with
+/// segmentation offload.
 pub const SNAP_LENGTH: usize = 65_536;
 
-/// How long [`PacketSocket::receive`] waits: who wants to end it need not wait longer.
+/// Maximum wait of [`PacketSocket::receive`], which bounds the time to stop a capture (our choice).
 pub const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Bytes of packets that may wait for us, as the kernel counts them: 100 ms of 1 Gb/s at least. Ours.
+/// Size of the receive queue in bytes, as counted by the kernel (our choice): at least 100 ms of 1
+/// Gb/s.
 const QUEUE: usize = 32 << 20;
 
 /// `linux/if_packet.h`.
@@ -199,7 +203,7 @@ const OTHER_HOST: u8 = 3;
 const OUTGOING: u8 = 4;
 /// `ARPHRD_LOOPBACK`, `linux/if_arp.h`.
 const LOOPBACK: u16 = 772;
-/// Types of Ethernet's payload.
+/// EtherTypes.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 

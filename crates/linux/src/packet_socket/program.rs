@@ -1,7 +1,7 @@
-//! A filter as the kernel runs it: classic BPF.
+//! Compiles a filter to classic BPF, which the kernel runs.
 //!
-//! A socket that is given packets without their link headers has the first byte of the IP header at
-//! 0. A load from behind the end of a packet drops it, as in the filters of pcap.
+//! For a socket that receives packets without link headers, offset 0 is the first byte of the IP
+//! header. A load from beyond the end of a packet drops it, as in pcap's filters.
 
 use std::net::IpAddr;
 
@@ -19,11 +19,11 @@ pub(super) struct Instruction {
     pub k: u32,
 }
 
-/// The program that lets nothing pass.
+/// A program that drops every packet.
 pub(super) const NOTHING: [Instruction; 1] = [Instruction::new(RETURN, 0)];
 
-/// IP packets of the interface with this index, or of all, that `filter` wants. What loops back is
-/// seen when it arrives, but not when it is sent.
+/// Compiles `filter` for IP packets of the interface with this index, or of all. Loopback packets
+/// are captured on arrival only.
 pub(super) fn compile(interface: Option<u32>, filter: Option<&Filter>) -> Vec<Instruction> {
     let mut program = Program::default();
     let no = program.push(Instruction::new(RETURN, 0));
@@ -42,24 +42,24 @@ pub(super) fn compile(interface: Option<u32>, filter: Option<&Filter>) -> Vec<In
     program.finish()
 }
 
-/// Instructions, the last one first: jumps go forward only, so a target is there before its jump.
+/// Instructions in reverse order: jumps go forward only, so a target is emitted before its jump.
 #[derive(Debug, Default)]
 struct Program {
     reversed: Vec<Instruction>,
 }
 
-/// An instruction, by how many come after it.
+/// An instruction, identified by the number of instructions after it.
 #[derive(Clone, Copy, Debug)]
 struct Label(usize);
 
-/// Where to go on.
+/// Where to continue.
 #[derive(Clone, Copy, Debug)]
 struct Exits {
     yes: Label,
     no: Label,
 }
 
-/// What to load: how, and from where.
+/// What to load: instruction and offset.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     code: u16,
@@ -87,7 +87,7 @@ impl Program {
         }
     }
 
-    /// The first half of the first byte says it.
+    /// Branches on the IP version in the upper half of the first byte.
     fn by_version(&mut self, v4: Label, v6: Label) -> Label {
         self.masked_is(Load { code: LOAD_BYTE, at: 0 }, 0xf0, 0x40, Exits { yes: v4, no: v6 })
     }
@@ -98,7 +98,7 @@ impl Program {
         self.by_version(v4, v6)
     }
 
-    /// TCP and UDP have their ports in the same place: the source's, then the destination's.
+    /// TCP and UDP have their ports at the same offsets: source, then destination.
     fn port(&mut self, side: Side, port: u16, exits: Exits) -> Label {
         let v6 = self.either(side, exits, |program, second, exits| {
             let at = V6_HEADER + 2 * u32::from(second);
@@ -142,7 +142,7 @@ impl Program {
         }
     }
 
-    /// Four words, the last one first.
+    /// Compares four words, emitted from the last to the first.
     fn v6_net(&mut self, at: u32, address: u128, prefix: u8, exits: Exits) -> Label {
         let mut matched = exits.yes;
         for word in (0..4_u32).rev() {
@@ -155,7 +155,7 @@ impl Program {
         matched
     }
 
-    /// A test of the source (`false`), of the destination (`true`), or of one after the other.
+    /// Tests the source (`false`), the destination (`true`), or both in turn.
     fn either(
         &mut self,
         side: Side,
@@ -184,7 +184,8 @@ impl Program {
     }
 
     fn equals(&mut self, value: u32, exits: Exits) -> Label {
-        // Each may put an instruction before the jump, so the second pushes the first one away.
+        // Each call may emit an instruction before the jump, so the second moves the first target
+        // one further.
         let no = self.near(exits.no, 1);
         let yes = self.near(exits.yes, 0);
         let [jump_true, jump_false] = [yes, no].map(|to| {
@@ -193,7 +194,8 @@ impl Program {
         self.push(Instruction { code: JUMP_IF_EQUAL, jump_true, jump_false, k: value })
     }
 
-    /// Conditional jumps reach 255 instructions far; others go everywhere.
+    /// Returns a label within reach: conditional jumps reach 255 instructions, unconditional ones
+    /// any number.
     fn near(&mut self, target: Label, to_come: usize) -> Label {
         let distance = self.distance(target);
         if distance + to_come <= usize::from(u8::MAX) {
@@ -203,7 +205,7 @@ impl Program {
         self.push(Instruction::new(JUMP, distance))
     }
 
-    /// How many instructions the next one has to jump over.
+    /// Number of instructions between the next instruction and `target`.
     const fn distance(&self, target: Label) -> usize {
         self.reversed.len() - 1 - target.0
     }
@@ -220,18 +222,18 @@ impl Program {
 }
 
 impl Instruction {
-    /// One that does not choose where to go on.
+    /// An instruction without branches.
     const fn new(code: u16, k: u32) -> Self {
         Self { code, jump_true: 0, jump_false: 0, k }
     }
 }
 
-/// The first `bits` of 32.
+/// A mask of the first `bits` of 32 bits.
 fn mask(bits: u32) -> u32 {
     u32::MAX.checked_shl(32 - bits).unwrap_or(0)
 }
 
-/// `SKF_AD_OFF` and what is behind it: what the kernel knows of a packet besides its bytes.
+/// `SKF_AD_OFF` plus an offset: the kernel's metadata of a packet.
 const AUXILIARY_PROTOCOL: Load = Load { code: LOAD_WORD, at: 0xffff_f000 };
 const AUXILIARY_PACKET_TYPE: Load = Load { code: LOAD_WORD, at: 0xffff_f004 };
 const AUXILIARY_INTERFACE: Load = Load { code: LOAD_WORD, at: 0xffff_f008 };
@@ -241,16 +243,16 @@ const AUXILIARY_HARDWARE_TYPE: Load = Load { code: LOAD_WORD, at: 0xffff_f01c };
 const V4_PROTOCOL: Load = Load { code: LOAD_BYTE, at: 9 };
 const V4_FRAGMENT: Load = Load { code: LOAD_HALF, at: 6 };
 const V4_OFFSET: u32 = 0x1fff;
-/// RFC 8200, section 3; who has extension headers is not looked for behind them.
+/// RFC 8200, section 3; extension headers are not skipped.
 const V6_NEXT_HEADER: Load = Load { code: LOAD_BYTE, at: 6 };
 const V6_HEADER: u32 = 40;
 
-/// `linux/bpf_common.h`: class, size and mode of each instruction in one number.
+/// `linux/bpf_common.h`: class, size and mode of an instruction combined.
 const LOAD_WORD: u16 = 0x20;
 const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE: u16 = 0x30;
 const LOAD_HALF_BEHIND_X: u16 = 0x48;
-/// X becomes four times the lower half of a byte: the length of an IPv4 header.
+/// Sets X to four times the lower half of a byte: the length of an IPv4 header.
 const LOAD_X_HEADER_LENGTH: u16 = 0xb1;
 const AND: u16 = 0x54;
 const JUMP: u16 = 0x05;

@@ -1,4 +1,4 @@
-//! One question to `NETLINK_SOCK_DIAG`, and the datagrams of its answer (sock_diag(7)).
+//! One `NETLINK_SOCK_DIAG` request and the datagrams of its response (sock_diag(7)).
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use netlink_sys::Socket;
 
 use super::{Family, Query, TcpSocket};
 
-/// Sends the question and shows each answer to `visit`.
+/// Sends the request and passes each entry to `visit`.
 pub(super) fn run(
     socket: &Socket,
     buffer: &mut [u8],
@@ -31,7 +31,7 @@ pub(super) fn run(
     if sent != request.len() {
         return Err(io::ErrorKind::WriteZero.into());
     }
-    // The kernel ends every dump, after as many datagrams as there are sockets for.
+    // Bounded: the kernel ends every dump after the entries of the existing sockets.
     loop {
         let size = socket.recv(&mut &mut *buffer, 0)?;
         let datagram = buffer.get(..size).ok_or(io::ErrorKind::InvalidData)?;
@@ -41,7 +41,7 @@ pub(super) fn run(
     }
 }
 
-/// Whether datagrams follow.
+/// Whether further datagrams follow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Rest {
     Follows,
@@ -79,7 +79,7 @@ fn request(family: Family, query: Query) -> Vec<u8> {
         protocol: IPPROTO_TCP,
         extensions: ExtensionFlags::empty(),
         states: StateFlags::from_bits_retain(query.states),
-        // In a dump the kernel compares the ports that are not zero.
+        // In a dump the kernel compares only nonzero ports.
         socket_id: SocketId {
             source_port: query.local_port,
             destination_port: query.remote_port,
@@ -95,7 +95,7 @@ fn request(family: Family, query: Query) -> Vec<u8> {
     bytes
 }
 
-/// `None` for a state that a later kernel may have.
+/// `None` for a state added by a later kernel.
 fn tcp_socket(header: &InetResponseHeader) -> Option<TcpSocket> {
     let id = &header.socket_id;
     let address = |ip: IpAddr, port| SocketAddr::new(ip.to_canonical(), port);

@@ -1,8 +1,8 @@
-//! The kernel's table of TCP sockets: which there are, in which state, those of no process included.
+//! The kernel's table of TCP sockets with their states, including those of no process.
 //!
-//! A socket in TIME-WAIT belongs to nobody: no process has a descriptor of it, and it is gone after a
-//! minute. `NETLINK_SOCK_DIAG` lists them; the kernel leaves out by itself what is in another state or has
-//! another port, so that a question costs a few milliseconds beside 100,000 of them.
+//! No process has a descriptor of a socket in TIME-WAIT, and the kernel removes it after a minute.
+//! `NETLINK_SOCK_DIAG` lists these sockets too. The kernel filters by state and port, so a query
+//! among 100,000 sockets takes a few milliseconds.
 //!
 //! ```
 //! use ackwise_linux::sockets::{Query, SocketTable};
@@ -28,27 +28,27 @@ use crate::{Namespace, NamespaceError};
 
 /// The sockets of one network namespace.
 ///
-/// It stays with the namespace in which it was opened, whichever the thread moves to.
+/// The table stays in the namespace in which it was opened, even if the thread moves.
 #[derive(Debug)]
 pub struct SocketTable {
     socket: Socket,
     buffer: Vec<u8>,
 }
 
-/// Which sockets are wanted.
+/// Selects sockets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Query {
-    /// 0: any.
+    /// 0 matches any.
     local_port: u16,
-    /// 0: any.
+    /// 0 matches any.
     remote_port: u16,
-    /// As the kernel numbers them, a bit each.
+    /// A bit for each state, in the kernel's numbering.
     states: u32,
-    /// `None`: both.
+    /// `None` matches both.
     family: Option<Family>,
 }
 
-/// What a socket was made for. One for IPv6 may have connections of IPv4.
+/// The family of a socket. An IPv6 socket may have IPv4 connections.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Family {
     /// `AF_INET`.
@@ -61,38 +61,38 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TcpSocket {
-    /// The address here. IPv4 addresses are such, also where the socket is one of IPv6.
+    /// The local address. IPv4 addresses are shown as such, even on an IPv6 socket.
     pub local: SocketAddr,
-    /// The address there; unspecified for a listener.
+    /// The remote address; unspecified for a listener.
     pub remote: SocketAddr,
-    /// What it was made for.
+    /// The socket's family.
     pub family: Family,
-    /// Its state.
+    /// The TCP state.
     pub state: State,
-    /// The kernel's name for it: no other socket of this boot has the same, and it keeps it in TIME-WAIT.
+    /// The kernel's cookie of the socket: unique since boot, and kept in TIME-WAIT.
     pub cookie: u64,
 }
 
 impl Query {
-    /// Sockets whose own port is this one: a server's.
+    /// Selects sockets with this local port: a server's.
     #[must_use]
     pub const fn local_port(port: u16) -> Self {
         Self { local_port: port, remote_port: 0, states: ALL_STATES, family: None }
     }
 
-    /// Sockets that are connected to this port: its clients'.
+    /// Selects sockets with this remote port: its clients'.
     #[must_use]
     pub const fn remote_port(port: u16) -> Self {
         Self { local_port: 0, remote_port: port, states: ALL_STATES, family: None }
     }
 
-    /// Only those of this family, which takes half the time.
+    /// Restricts the query to this family, which halves its time.
     #[must_use]
     pub const fn in_family(self, family: Family) -> Self {
         Self { family: Some(family), ..self }
     }
 
-    /// Only those in one of these states.
+    /// Restricts the query to these states.
     #[must_use]
     pub fn in_states(self, states: &[State]) -> Self {
         let bits = dump::STATES.iter().filter(|(_, state)| states.contains(state));
@@ -105,7 +105,7 @@ impl SocketTable {
     ///
     /// # Errors
     ///
-    /// If the kernel has no `NETLINK_SOCK_DIAG`.
+    /// If the kernel does not support `NETLINK_SOCK_DIAG`.
     pub fn here() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
         socket.bind_auto()?;
@@ -113,19 +113,19 @@ impl SocketTable {
         Ok(Self { socket, buffer: vec![0; DUMP_SIZE] })
     }
 
-    /// The table of the namespace in which a process is.
+    /// The table of a process's namespace.
     ///
     /// # Errors
     ///
-    /// If there is no such process, or its namespace may not be entered.
+    /// If there is no such process, or its namespace cannot be entered.
     pub fn of_process(process: u32) -> Result<Self, NamespaceError> {
         let opened = Namespace::of_process(process)?.run(Self::here)?;
         opened.map_err(NamespaceError::Handle)
     }
 
-    /// Shows every socket that `query` asks for, in no order.
+    /// Calls `visit` for every socket selected by `query`, in no particular order.
     ///
-    /// It is no snapshot: a socket that changes meanwhile may be shown twice, or not at all.
+    /// Not a snapshot: a socket that changes during the dump may be visited twice, or not at all.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl SocketTable {
     }
 }
 
-/// What the kernel puts into one datagram of a dump, at most.
+/// Maximum size of one datagram of a dump.
 const DUMP_SIZE: usize = 64 * 1024;
 const ALL_STATES: u32 = u32::MAX;
 
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// The states of the sockets that a query finds, with their cookies.
+    /// States and cookies of the sockets selected by `query`.
     fn found(table: &mut SocketTable, query: Query) -> Vec<(State, u64)> {
         let mut found = Vec::new();
         table.each(query, |socket| found.push((socket.state, socket.cookie))).unwrap();
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn both_ends_are_told_apart_and_a_socket_keeps_its_name_in_time_wait() {
-        // An IPv6 socket with IPv4 clients, as Apache has.
+        // An IPv6 socket with IPv4 clients, as in Apache.
         let listener = TcpListener::bind("[::]:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(clients.len(), 1);
         assert_eq!(clients[0].remote, ([127, 0, 0, 1], port).into());
 
-        drop(server); // It closes first.
+        drop(server); // The server closes first.
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
         drop(client);
         let waiting = Query::local_port(port).in_states(&[State::TimeWait]);

@@ -1,4 +1,4 @@
-//! A packet arrives: whose is it?
+//! Assigns each arriving packet to a connection or a listener.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl TunStack {
-    /// Sorts out one packet. Whatever is in it, the worst that happens is that a counter goes up.
+    /// Processes one packet. Malicious packets only increase counters.
     pub(super) fn handle_packet(&mut self, packet: &mut [u8], now: Instant) {
         if !self.link.is_for_us(packet) {
             self.link.counters.not_ours += 1;
@@ -41,7 +41,7 @@ impl TunStack {
         }
     }
 
-    /// A router has dropped a packet: its connection knows whether that can be true.
+    /// Handles a router's report of a dropped packet. The connection checks its plausibility.
     fn handle_too_big(&mut self, too_big: &TooBig, now: Instant) {
         let tuple = Tuple { ours: too_big.source, peer: too_big.destination };
         let slot = self.table.find(&tuple);
@@ -96,8 +96,8 @@ impl TunStack {
         }
     }
 
-    /// A segment that belongs to no connection. `after`: the last number that an earlier incarnation
-    /// used, if this SYN reopens it.
+    /// Handles a segment without a connection. `after` is the last sequence number of an earlier
+    /// incarnation, if this SYN reopens it.
     fn handle_stranger(
         &mut self,
         tuple: &Tuple,
@@ -153,7 +153,7 @@ impl TunStack {
         self.settle(self.table.slot(id).expect("it was inserted just now"), now);
     }
 
-    /// Moves a connection whose handshake is over, one way or the other, off its listener.
+    /// Removes a connection from its listener when its handshake has succeeded or failed.
     pub(super) fn graduate(&mut self, slot: u32) {
         let Some(connection) = self.table.at_mut(slot) else { return };
         let Owner::Listener(port) = connection.owner else { return };
@@ -168,7 +168,7 @@ impl TunStack {
         }
     }
 
-    /// RFC 6528; and where an earlier incarnation is in TIME-WAIT, "larger than the largest sequence
+    /// RFC 6528. If an earlier incarnation is in TIME-WAIT: "larger than the largest sequence
     /// number it used on the previous connection incarnation" (RFC 1122, section 4.2.2.13).
     fn initial_sequence(&self, tuple: &Tuple, after: Option<SeqNumber>, now: Instant) -> SeqNumber {
         let drawn = self.secrets.initial_sequence(tuple, now);
@@ -199,7 +199,7 @@ mod tests {
 
     const BACKLOG: usize = 8;
 
-    /// Deterministic dice.
+    /// A deterministic random number generator.
     struct Dice(SipHasher13);
 
     impl Dice {
@@ -216,7 +216,7 @@ mod tests {
             self.below(2) == 0
         }
 
-        /// A segment near the beginning of the sequence space, whatever its flags.
+        /// A segment near the beginning of the sequence space, with any flags.
         fn segment(&mut self) -> Segment {
             let flags = Flags {
                 syn: self.below(4) == 0,

@@ -1,4 +1,4 @@
-//! A connection as the driver keeps it: the endpoint, and the bytes that it does not have.
+//! A connection of the driver: the endpoint, and the bytes, which the endpoint does not store.
 
 use ackwise_tcp::{
     DropReason, Endpoint, Event, Instant, Segment, State, Transmit, driver::Stream, wire::Packet,
@@ -6,27 +6,27 @@ use ackwise_tcp::{
 
 use super::{Direction, Tap, Trace, Traced, Tuple, numbers::Numbers};
 
-/// A connection as the driver keeps it.
+/// A connection of the driver.
 #[derive(Debug)]
 pub(super) struct Connection {
     tuple: Tuple,
-    /// `None` when it was detached: only the wire is watched.
+    /// `None` after a detach: packets are only traced.
     pub(super) stream: Option<Stream>,
     pub(super) owner: Owner,
-    /// It is in the list of those that may have events.
+    /// Whether it is in the list of connections with possible events.
     pub(super) listed: bool,
     numbers: Numbers,
     trace: Option<Trace>,
 }
 
-/// Who holds the id.
+/// The holder of the connection's id.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Owner {
     /// The application.
     Application,
-    /// Nobody yet: the handshake for the listener of this port goes on.
+    /// The handshake for the listener of this port is in progress.
     Listener(u16),
-    /// Nobody any more.
+    /// No longer held: released, or the handshake failed.
     Nobody,
 }
 
@@ -52,10 +52,10 @@ impl Connection {
         self.trace.as_ref()
     }
 
-    /// Whether the endpoint has come to its end: nothing happens any more.
+    /// Whether the endpoint has finished: no further events.
     pub(super) fn is_over(&self) -> bool {
-        // A passive endpoint that is reset during the handshake returns to LISTEN; ours are never
-        // used twice.
+        // A passive endpoint that is reset during the handshake returns to LISTEN; the driver does
+        // not reuse endpoints.
         self.state().is_none_or(|state| matches!(state, State::Closed | State::Listen))
     }
 
@@ -74,7 +74,7 @@ impl Connection {
         self.endpoint().map(Endpoint::state)
     }
 
-    /// What the application should hear about, if there is one.
+    /// The next event for the application, if it holds the connection.
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self.owner {
             Owner::Application => self.endpoint_mut()?.poll_event(),
@@ -82,40 +82,40 @@ impl Connection {
         }
     }
 
-    /// Hands a segment to the stream.
+    /// Passes a segment to the stream.
     pub(super) fn handle(&mut self, packet: &Packet<'_>, now: Instant) {
         let Some(stream) = &mut self.stream else {
             return self.record_arrival(&packet.segment, None, now);
         };
         let received = stream.handle_segment(&packet.segment, packet.payload, now);
         if self.owner == Owner::Nobody && received.placement().is_some() {
-            // RFC 1122, section 4.2.2.13: data that arrives for a closed application SHOULD be
-            // answered by an RST, so that the peer learns that it was lost.
+            // RFC 1122, section 4.2.2.13: data for a closed application SHOULD be answered by an
+            // RST, so that the peer detects the loss.
             stream.endpoint_mut().abort();
         }
         self.record_arrival(&packet.segment, received.dropped(), now);
     }
 
-    /// The next segment to send; its bytes are put into `payload`.
+    /// The next segment to send; its bytes are written to `payload`.
     pub(super) fn next_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Segment> {
         let transmit = self.stream.as_mut()?.poll_transmit(payload, now)?;
         self.record_departure(&transmit, now);
         Some(transmit.segment)
     }
 
-    /// Catches up with what the endpoint did.
+    /// Updates the trace's numbers from the endpoint.
     pub(super) fn update(&mut self) {
         if let Some(stream) = &self.stream {
             self.numbers.update(stream.endpoint());
         }
     }
 
-    /// Takes as many of `bytes` as the send buffer has room for.
+    /// Writes as many of `bytes` as the send buffer accepts.
     pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
         self.stream.as_mut().map_or(0, |stream| stream.write(bytes))
     }
 
-    /// Fills `out` with the bytes that arrived in order.
+    /// Reads bytes that arrived in order into `out`.
     pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         self.stream.as_mut().map_or(0, |stream| stream.read(out))
     }

@@ -1,30 +1,30 @@
-//! What the driver has done, and what it has ignored.
+//! Counts of the driver's actions, including ignored packets.
 
-/// Counts since the stack was made. What is ignored is counted, so that nothing vanishes silently.
+/// Counts since the stack was created. Ignored packets are counted too.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Packets read from the device.
     pub packets_in: u64,
     /// Packets written to the device.
     pub packets_out: u64,
-    /// Packets for addresses that are not ours: the kernel's own multicasts, mostly.
+    /// Packets for other addresses, mostly the kernel's own multicasts.
     pub not_ours: u64,
-    /// Reports of a router that a packet was too large, which made a connection send smaller ones.
+    /// Routers' "packet too big" reports that reduced a connection's packet size.
     pub path_mtus: u64,
-    /// Such reports that were not believed, or changed nothing.
+    /// Reports that were implausible, or changed nothing.
     pub path_mtus_ignored: u64,
-    /// Packets for us that are neither TCP nor one of these nor an echo request.
+    /// Packets that are not TCP, a router's report, or an echo request.
     pub not_tcp: u64,
-    /// Packets for us that claim to be TCP and cannot be read.
+    /// Malformed TCP packets.
     pub malformed: u64,
     /// Echo requests answered.
     pub echoes: u64,
-    /// Segments without a connection that were answered with RST.
+    /// Segments without a connection, answered by an RST.
     pub refused: u64,
-    /// Segments without a connection that a listener dropped: neither SYN nor ACK, or an RST.
+    /// Segments without a connection, dropped by a listener: neither SYN nor ACK, or an RST.
     pub dropped: u64,
-    /// SYNs dropped because a listener's backlog or the table was full.
+    /// SYNs dropped because a listener's backlog or the connection table was full.
     pub overflows: u64,
-    /// Packets that the kernel did not take.
+    /// Packets that the kernel did not accept.
     pub send_failures: u64,
 }

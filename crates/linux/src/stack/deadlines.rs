@@ -1,8 +1,8 @@
-//! When which connection wants to be woken.
+//! The next deadline of each connection.
 //!
-//! A retransmission timer is moved with every ACK and almost never fires. So a deadline that moves later
-//! is left where it stands: when it comes, the endpoint is asked again. The queue holds at most one
-//! entry for each connection, and nobody ever walks over all of them.
+//! A retransmission timer moves with every ACK and almost never fires, so a deadline that moves
+//! later is left in the queue; when it is due, the endpoint's current one is queried. The queue
+//! holds at most one entry per connection, and is never traversed as a whole.
 
 use std::collections::BTreeSet;
 
@@ -28,19 +28,19 @@ impl Deadlines {
         self.queue.insert((at, slot));
     }
 
-    /// Does not wake `slot`.
+    /// Removes the deadline of `slot`.
     pub(super) fn disarm(&mut self, slot: u32) {
         if let Some(at) = self.armed(slot).take() {
             self.queue.remove(&(at, slot));
         }
     }
 
-    /// The earliest of all.
+    /// The earliest deadline.
     pub(super) fn earliest(&self) -> Option<Instant> {
         self.queue.first().map(|(at, _)| *at)
     }
 
-    /// A slot whose time has come by `now`; it is disarmed.
+    /// Removes and returns a slot whose deadline has passed by `now`.
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<u32> {
         let (at, slot) = *self.queue.first()?;
         if at > now {
@@ -50,7 +50,7 @@ impl Deadlines {
         Some(slot)
     }
 
-    /// How many slots wait.
+    /// Number of slots with a deadline.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }

@@ -1,8 +1,9 @@
-//! A host answers pings.
+//! Answers echo requests (ping).
 
-/// Turns the echo request in `packet` into its reply. `false`, and nothing changed, if it is none.
+/// Turns the echo request in `packet` into its reply. Any other packet is left unchanged; returns
+/// `false`.
 ///
-/// RFC 792 and RFC 4443, section 4.2: addresses swapped, the type changed, the rest returned as it came.
+/// RFC 792 and RFC 4443, section 4.2: addresses swapped, type changed, the rest unchanged.
 pub(super) fn answer(packet: &mut [u8]) -> bool {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) => answer_v4(packet),
@@ -13,7 +14,7 @@ pub(super) fn answer(packet: &mut [u8]) -> bool {
 
 fn answer_v4(packet: &mut [u8]) -> bool {
     let header = usize::from(packet[0] & 0x0f) * 4;
-    // A fragment has no ICMP header of its own, or not the whole message: left unanswered.
+    // A fragment has no ICMP header, or not the whole message: not answered.
     let whole = packet.get(6..8).is_some_and(|field| field[0] & 0x3f == 0 && field[1] == 0);
     let request = packet.get(9) == Some(&ICMP)
         && packet.get(header..header + 8).is_some_and(|icmp| icmp[..2] == [8, 0]);
@@ -34,12 +35,12 @@ fn answer_v6(packet: &mut [u8]) -> bool {
     }
     swap(packet, 8, 16);
     packet[40] = 129;
-    // The pseudo-header has the same sum with its addresses swapped.
+    // Swapping the addresses does not change the pseudo-header's sum.
     adjust_checksum(packet, 42, 0x8000, 0x8100);
     true
 }
 
-/// Swaps two neighbouring fields of `len` bytes, the first one at `at`.
+/// Swaps two adjacent fields of `len` bytes, the first one at `at`.
 fn swap(packet: &mut [u8], at: usize, len: usize) {
     let (source, destination) = packet[at..at + 2 * len].split_at_mut(len);
     source.swap_with_slice(destination);
@@ -62,7 +63,7 @@ const ICMPV6: u8 = 58;
 mod tests {
     use super::*;
 
-    /// The Internet checksum of everything, which is zero where a correct one is included.
+    /// The Internet checksum of `bytes`; zero if they include a correct checksum.
     fn checksum(bytes: &[u8]) -> u16 {
         let sum: u32 = bytes
             .chunks(2)

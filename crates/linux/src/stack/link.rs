@@ -1,4 +1,4 @@
-//! The device with its buffers: segments go out here, packets come in.
+//! The device with its buffers: sends segments and receives packets.
 
 use std::{io, net::IpAddr};
 
@@ -23,7 +23,7 @@ impl Link {
         Self { device, counters: Counters::default(), packet }
     }
 
-    /// Puts a segment on the wire. One that the kernel does not take is lost, as on any wire.
+    /// Sends a segment. One that the kernel does not accept is lost, as on any link.
     pub(super) fn send(
         &mut self,
         tuple: &Tuple,
@@ -38,7 +38,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends back a packet that was turned into its own answer.
+    /// Sends a packet that was turned into its own response.
     pub(super) fn return_packet(&mut self, packet: &[u8]) {
         match self.device.send(packet) {
             Ok(()) => self.counters.packets_out += 1,
@@ -58,7 +58,7 @@ impl Link {
     }
 }
 
-/// Whom a packet is for, if that can be told.
+/// Destination address of a packet, if it can be read.
 fn destination(packet: &[u8]) -> Option<IpAddr> {
     match packet.first()? >> 4 {
         4 => packet.get(16..20).and_then(|field| <[u8; 4]>::try_from(field).ok()).map(IpAddr::from),

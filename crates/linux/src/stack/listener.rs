@@ -1,4 +1,4 @@
-//! Ports that wait for connections.
+//! Listening ports.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use ackwise_tcp::{Config, driver};
 
 use super::{ConnectionId, Tap};
 
-/// How connections to a port are taken.
+/// Options of a listener.
 #[derive(Clone, Copy, Debug)]
 pub struct Listen {
-    /// What each of them is created with.
+    /// Configuration of its connections.
     pub config: Config,
-    /// How many may be in the handshake or wait for [`super::TunStack::accept`]; a SYN beyond that is
-    /// dropped, and the client retransmits it.
+    /// Maximum number of connections in the handshake or waiting for [`super::TunStack::accept`].
+    /// Further SYNs are dropped, and the clients retransmit them.
     pub backlog: usize,
-    /// Whether their segments are kept.
+    /// Whether segments of its connections are traced.
     pub tap: Tap,
 }
 
-/// A port with its connections that nobody has accepted.
+/// A port with its unaccepted connections.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) config: Arc<Config>,

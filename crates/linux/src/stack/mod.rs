@@ -1,4 +1,4 @@
-//! Many endpoints over one TUN device: a host's TCP, in one thread, without a runtime.
+//! Many endpoints over one TUN device: a host's TCP in one thread, without an async runtime.
 //!
 //! ```no_run
 //! use std::time::{Duration, Instant};
@@ -21,19 +21,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | one idea |
+//! | file | purpose |
 //! | --- | --- |
-//! | `arrive` | whose is a packet? |
-//! | `connection` | an endpoint with its bytes, who holds it, and its trace |
+//! | `arrive` | assigns packets to connections and listeners |
+//! | `connection` | an endpoint with its bytes, its holder and its trace |
 //! | `table` | all connections, by id and by addresses |
-//! | `path_mtu` | what routers have said about paths |
-//! | `deadlines` | when to come back |
+//! | `path_mtu` | path MTUs reported by routers |
+//! | `deadlines` | the next deadline of each connection |
 //! | `secrets` | initial sequence numbers and ports |
-//! | `trace`, `numbers` | what went over the wire, as offsets of the two streams |
+//! | `trace`, `numbers` | segments on the wire, with offsets in the two streams |
 //! | `listener`, `echo`, `counters`, `link` | the rest of a host |
 //!
-//! The clock is read once per wake-up and once per call of the application. What it does not do: ICMP
-//! errors other than reports of a path MTU are counted and ignored; fragments are malformed packets.
+//! The clock is read once per wake-up and once per call of the application. Limitations: ICMP
+//! errors other than path MTU reports are counted and ignored; fragments count as malformed.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -81,17 +81,17 @@ use table::Table;
 
 use crate::{TunDevice, clock::Clock, wake::Wake};
 
-/// How a stack is made.
+/// Options of a stack.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct StackOptions {
-    /// Where initial sequence numbers and ports come from; `None`: the system's randomness.
+    /// Seed of initial sequence numbers and ports; `None` for the system's randomness.
     pub seed: Option<u64>,
-    /// How many connections there may be, those in TIME-WAIT included.
+    /// Maximum number of connections, those in TIME-WAIT included.
     pub connections: usize,
 }
 
 impl Default for StackOptions {
-    /// The limit is ours: about 60 MB of idle connections.
+    /// The connection limit is our choice: about 60 MB of idle connections.
     fn default() -> Self {
         Self { seed: None, connections: 65_536 }
     }
@@ -99,15 +99,15 @@ impl Default for StackOptions {
 
 /// A host's TCP on a TUN device.
 ///
-/// The contract: call [`poll`](Self::poll) in a loop, and take everything from
-/// [`poll_event`](Self::poll_event) after it and after each verb. A connection that is gone, or that was
-/// released, is like a closed one: it takes nothing and has nothing.
+/// Call [`poll`](Self::poll) in a loop, and drain [`poll_event`](Self::poll_event) after it and
+/// after each other call. A connection that is gone or released behaves like a closed one: it
+/// accepts and returns no data.
 pub struct TunStack {
     link: Link,
     table: Table,
     listeners: BTreeMap<u16, Port>,
     deadlines: Deadlines,
-    /// Connections that may have events, each at most once.
+    /// Connections with possible events, each at most once.
     listed: VecDeque<u32>,
     secrets: Secrets,
     paths: PathMtus,
@@ -119,11 +119,11 @@ pub struct TunStack {
 }
 
 impl TunStack {
-    /// A host on `device`.
+    /// Creates a host on `device`.
     ///
     /// # Errors
     ///
-    /// If the system has no descriptors left for an epoll set and a timer.
+    /// If no descriptors are left for an epoll set and a timer.
     pub fn new(device: TunDevice, options: StackOptions) -> io::Result<Self> {
         Ok(Self {
             wake: Wake::new(&[device.as_fd()])?,
@@ -141,7 +141,8 @@ impl TunStack {
         })
     }
 
-    /// Opens a connection to `peer`; [`Event::Connected`], `Reset` or `TimedOut` tells how it went.
+    /// Opens a connection to `peer`; [`Event::Connected`], `Reset` or `TimedOut` reports the
+    /// result.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl TunStack {
         Ok(id)
     }
 
-    /// Takes connections to `port` from now on.
+    /// Starts accepting connections to `port`.
     ///
     /// # Errors
     ///
@@ -184,12 +185,12 @@ impl TunStack {
         self.listeners.get_mut(&port)?.listener.accept()
     }
 
-    /// One wake-up: sleeps until a packet arrives, a timer is due or `deadline` has come, and handles
-    /// what is there: at most [`PACKETS_PER_WAKE_UP`] packets, and the timers.
+    /// Sleeps until a packet arrives, a timer is due or `deadline` has passed, then handles at most
+    /// [`PACKETS_PER_WAKE_UP`] packets, and the timers.
     ///
     /// # Errors
     ///
-    /// If the device is gone.
+    /// If the device was removed.
     pub fn poll(&mut self, deadline: time::Instant) -> io::Result<()> {
         let timer = self.deadlines.earliest().and_then(|at| self.clock.outside(at));
         self.wake.sleep(timer.map_or(deadline, |at| at.min(deadline)))?;
@@ -201,7 +202,7 @@ impl TunStack {
         received
     }
 
-    /// Something that happened, on which connection; those that happened together come together.
+    /// The next event with its connection. Simultaneous events are returned together.
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         while let Some(slot) = self.listed.front().copied() {
             if let Some(connection) = self.table.at_mut(slot) {
@@ -215,23 +216,23 @@ impl TunStack {
         None
     }
 
-    /// Writes `bytes`; returns how many the send buffer takes. [`Event::Writable`] says when it has
-    /// room again.
+    /// Writes `bytes`. Returns how many the send buffer accepts; [`Event::Writable`] reports new
+    /// space.
     pub fn write(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
         self.act(id, |connection, _| connection.write(bytes)).unwrap_or(0)
     }
 
-    /// Fills `out` with bytes that arrived in order; returns how many.
+    /// Reads bytes that arrived in order into `out`. Returns their number.
     pub fn read(&mut self, id: ConnectionId, out: &mut [u8]) -> usize {
         self.act(id, |connection, _| connection.read(out)).unwrap_or(0)
     }
 
-    /// Closes our sending direction: a FIN after all that was written. Reading goes on.
+    /// Closes the sending direction: a FIN follows the written data. Reading continues.
     pub fn close(&mut self, id: ConnectionId) {
         self.with_endpoint(id, |endpoint, _| endpoint.close());
     }
 
-    /// Gives the connection up with an RST.
+    /// Aborts the connection with an RST.
     pub fn abort(&mut self, id: ConnectionId) {
         self.with_endpoint(id, |endpoint, _| endpoint.abort());
     }
@@ -246,39 +247,40 @@ impl TunStack {
         self.with_endpoint(id, |endpoint, _| endpoint.set_ack(ack));
     }
 
-    /// Changes how this connection is closed, whatever its host does: who waits in TIME-WAIT.
+    /// Changes how this connection is closed, independent of the host's default: which end holds
+    /// TIME-WAIT.
     pub fn set_close(&mut self, id: ConnectionId, close: ClosePolicy) {
         self.with_endpoint(id, |endpoint, _| endpoint.set_close(close));
     }
 
-    /// Changes how long the peer may be silent before the connection is given up (`TCP_USER_TIMEOUT`).
+    /// Changes how long the peer may be silent before the connection is aborted
+    /// (`TCP_USER_TIMEOUT`).
     pub fn set_user_timeout(&mut self, id: ConnectionId, user_timeout: Duration) {
         self.with_endpoint(id, |endpoint, _| endpoint.set_user_timeout(user_timeout));
     }
 
-    /// Changes how many bytes [`write`](Self::write) takes before they are acknowledged (`SO_SNDBUF`).
+    /// Changes how many unacknowledged bytes [`write`](Self::write) accepts (`SO_SNDBUF`).
     pub fn set_send_buffer(&mut self, id: ConnectionId, bytes: u32) {
         self.with_endpoint(id, |endpoint, _| endpoint.set_send_buffer(bytes));
     }
 
-    /// Changes the largest window that is advertised (`SO_RCVBUF`).
+    /// Changes the maximum advertised window (`SO_RCVBUF`).
     pub fn set_receive_buffer(&mut self, id: ConnectionId, bytes: u32) {
         self.with_endpoint(id, |endpoint, _| endpoint.set_receive_buffer(bytes));
     }
 
-    /// Counts what the connection does from now on: [`Endpoint::counters`] of
-    /// [`endpoint`](Self::endpoint).
+    /// Enables the connection's counters: [`Endpoint::counters`] of [`endpoint`](Self::endpoint).
     pub fn count(&mut self, id: ConnectionId) {
         self.with_endpoint(id, |endpoint, _| endpoint.count());
     }
 
-    /// Acknowledges at once what was received and not yet acknowledged.
+    /// Acknowledges received data immediately.
     pub fn acknowledge_now(&mut self, id: ConnectionId) {
         self.with_endpoint(id, |endpoint, _| endpoint.acknowledge_now());
     }
 
-    /// Gives the connection back: it is closed if it was not, runs to its end by itself, TIME-WAIT
-    /// included, and is forgotten then. Data that still arrives is answered by an RST.
+    /// Releases the connection: it is closed if necessary, continues to its end, TIME-WAIT
+    /// included, and is then removed. Data that still arrives is answered by an RST.
     pub fn release(&mut self, id: ConnectionId) {
         self.act(id, |connection, _| {
             connection.owner = Owner::Nobody;
@@ -288,16 +290,16 @@ impl TunStack {
         });
     }
 
-    /// Takes the endpoint out, silently, and leaves the addresses in use: what arrives is traced and not
-    /// answered. With [`send_crafted`](Self::send_crafted) this is how to look at a peer's TIME-WAIT.
+    /// Removes the endpoint without sending anything, and keeps the addresses in use: arriving
+    /// packets are traced but not answered. With [`send_crafted`](Self::send_crafted) this allows
+    /// probing a peer's TIME-WAIT.
     pub fn detach(&mut self, id: ConnectionId) -> Option<Endpoint> {
         let slot = self.table.slot(id)?;
         self.deadlines.disarm(slot);
         self.table.at_mut(slot)?.stream.take().map(Stream::into_endpoint)
     }
 
-    /// Puts a made-up segment on the wire, from our end of the connection to the other one. The endpoint
-    /// does not learn of it.
+    /// Sends a crafted segment on the connection to the peer. The endpoint's state does not change.
     ///
     /// # Errors
     ///
@@ -318,7 +320,7 @@ impl TunStack {
         Ok(())
     }
 
-    /// The endpoint, to look at: its state, windows, waits.
+    /// The endpoint, for inspection of its state, windows and waits.
     #[must_use]
     pub fn endpoint(&self, id: ConnectionId) -> Option<&Endpoint> {
         self.table.at(self.table.slot(id)?)?.endpoint()
@@ -330,19 +332,19 @@ impl TunStack {
         Some(*self.table.at(self.table.slot(id)?)?.tuple())
     }
 
-    /// The connection's segments, if it was opened with a tap.
+    /// The connection's trace, if it was opened with a tap.
     #[must_use]
     pub fn trace(&self, id: ConnectionId) -> Option<&Trace> {
         self.table.at(self.table.slot(id)?)?.trace()
     }
 
-    /// How many connections there are, those in TIME-WAIT included.
+    /// Number of connections, those in TIME-WAIT included.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.table.len()
     }
 
-    /// What was done and what was ignored so far.
+    /// The counters so far.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.link.counters
@@ -354,30 +356,30 @@ impl TunStack {
         &self.link.device
     }
 
-    /// The time now, as events and traces count it.
+    /// The current time on the clock of events and traces.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// What `at` is outside the stack. `None` if it is later than the system can say.
+    /// Converts `at` to the system's time. `None` if it is out of range.
     #[must_use]
     pub fn outside(&self, at: Instant) -> Option<time::Instant> {
         self.clock.outside(at)
     }
 
-    /// Tells a new endpoint what is known of its path.
+    /// Passes the known path MTU to a new endpoint.
     fn prepare(&mut self, endpoint: &mut Endpoint, tuple: &Tuple, now: Instant) {
         let peer = tuple.peer.ip();
         endpoint.set_ip_version(if peer.is_ipv6() { IpVersion::V6 } else { IpVersion::V4 });
         if let Some(mtu) = self.paths.known(peer, now) {
-            // What does not limit it changes nothing.
+            // An MTU that is not smaller changes nothing.
             let _ = endpoint.limit_path_mtu(mtu);
         }
     }
 
     fn free_tuple(&mut self, peer: SocketAddr) -> Result<Tuple, ConnectError> {
-        // Flow label and scope of an IPv6 address are not part of what identifies a connection.
+        // An IPv6 address's flow label and scope do not identify a connection.
         let peer = SocketAddr::new(peer.ip(), peer.port());
         let ours = self.link.device.address_towards(peer.ip());
         let ours = ours.ok_or(ConnectError::NoAddress(peer))?;
@@ -398,7 +400,7 @@ impl TunStack {
     }
 
     fn fire_timers(&mut self, now: Instant) {
-        // Each at most once: an endpoint that asks for the same moment again has to wait its turn.
+        // Each at most once: an endpoint with the same deadline again waits for the next turn.
         for _ in 0..self.deadlines.len() {
             let Some(slot) = self.deadlines.pop_due(now) else { break };
             if let Some(endpoint) = self.table.at_mut(slot).and_then(Connection::endpoint_mut) {
@@ -416,7 +418,7 @@ impl TunStack {
         });
     }
 
-    /// A verb of the application on a connection that it holds.
+    /// Applies a call of the application to a connection that it holds.
     fn act<T>(
         &mut self,
         id: ConnectionId,
@@ -433,7 +435,7 @@ impl TunStack {
         Some(result)
     }
 
-    /// Lets everything out of a connection that something happened to.
+    /// Sends all pending segments of a changed connection.
     fn settle(&mut self, slot: u32, now: Instant) {
         let Some(connection) = self.table.at_mut(slot) else { return };
         while let Some(segment) = connection.next_transmit(&mut self.payload, now) {
@@ -462,7 +464,7 @@ impl TunStack {
 }
 
 impl Drop for TunStack {
-    /// Resets what is open, so that peers outside this process do not keep half-open connections.
+    /// Resets open connections, so that remote peers do not keep half-open ones.
     fn drop(&mut self) {
         let now = self.clock.now();
         for slot in self.table.occupied() {
@@ -475,17 +477,17 @@ impl Drop for TunStack {
     }
 }
 
-/// Why a connection could not even be tried.
+/// Why a connection could not be attempted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// We have no address in the peer's family.
+    /// The host has no address in the peer's family.
     #[error("cannot connect to {0}: the TUN device has no address of this IP version")]
     NoAddress(SocketAddr),
     /// Every ephemeral port is in use towards this peer.
     #[error("cannot connect to {0}: no free local port")]
     NoPort(SocketAddr),
-    /// The limit of [`StackOptions::connections`].
+    /// The limit [`StackOptions::connections`] is reached.
     #[error("cannot open a connection: the stack already has its maximum of {0}")]
     Full(usize),
 }
@@ -495,7 +497,7 @@ pub enum ConnectError {
 #[error("cannot listen on port {0}: it already has a listener")]
 pub struct PortTaken(pub u16);
 
-/// How many packets are read before the timers get their turn: about a millisecond's work.
+/// Packets read before the timers are handled (our choice): about a millisecond of work.
 pub const PACKETS_PER_WAKE_UP: usize = 256;
-/// An IP packet's length field has 16 bits.
+/// The length field of an IP packet has 16 bits.
 const LARGEST_PACKET: usize = 65_535;

@@ -1,29 +1,31 @@
-//! Sequence numbers to offsets of the two streams.
+//! Converts sequence numbers to offsets in the two streams.
 
 use ackwise_tcp::{Endpoint, Segment, SeqNumber};
 
-/// Where the two streams of a connection stand: enough to read a segment when the endpoint is gone.
+/// The state of a connection's two streams, enough to interpret segments after the endpoint is
+/// gone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbers {
     iss: Option<SeqNumber>,
     irs: Option<SeqNumber>,
-    /// Bytes of our stream that are acknowledged.
+    /// Acknowledged bytes of the local stream.
     acknowledged: u64,
     /// Bytes of the peer's stream that arrived in order.
     received: u64,
-    /// The first position (FIN included) of the peer's stream that no segment has covered.
+    /// The first position (FIN included) of the peer's stream not covered by any segment.
     peer_end: u64,
 }
 
 impl Numbers {
-    /// Learns from the endpoint how far the streams are.
+    /// Updates the streams from the endpoint.
     pub(super) fn update(&mut self, endpoint: &Endpoint) {
         self.iss = Some(endpoint.initial_sequence());
         self.acknowledged = endpoint.acknowledged();
         self.received = endpoint.received();
     }
 
-    /// Learns from a segment that has arrived. `true` if it starts with something that had been here.
+    /// Updates the streams from a received segment. Returns whether its start had been received
+    /// before.
     pub(super) fn arrived(&mut self, segment: &Segment) -> bool {
         if segment.flags.syn {
             return self.irs.replace(segment.seq).is_some();
@@ -34,19 +36,19 @@ impl Numbers {
         segment.sequence_length() > 0 && start < before
     }
 
-    /// The offset in our stream that `number` stands for.
+    /// Offset of `number` in the local stream.
     pub(super) fn ours(&self, number: SeqNumber) -> Option<u64> {
         nearest(self.iss? + 1, self.acknowledged, number)
     }
 
-    /// The offset in the peer's stream that `number` stands for.
+    /// Offset of `number` in the peer's stream.
     pub(super) fn theirs(&self, number: SeqNumber) -> Option<u64> {
         nearest(self.irs? + 1, self.received, number)
     }
 }
 
-/// Of all offsets that `number` may stand for, the one nearest to `reference`, unless it lies before the
-/// first byte, `start`.
+/// The possible offset of `number` nearest to `reference`, unless it is before the first byte,
+/// `start`.
 fn nearest(start: SeqNumber, reference: u64, number: SeqNumber) -> Option<u64> {
     u64::try_from(number.position(start, reference)).ok()
 }

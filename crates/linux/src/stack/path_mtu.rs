@@ -1,10 +1,10 @@
-//! What routers have said about paths, for connections that begin later (RFC 1191, section 5.2).
+//! Path MTUs reported by routers, for later connections (RFC 1191, section 5.2).
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use ackwise_tcp::Instant;
 
-/// The path MTUs to hosts that a router has reported, for [`REMEMBERED`].
+/// Reported path MTUs by host, kept for [`REMEMBERED`].
 #[derive(Debug, Default)]
 pub(super) struct PathMtus {
     hosts: BTreeMap<IpAddr, Known>,
@@ -17,11 +17,11 @@ struct Known {
 }
 
 impl PathMtus {
-    /// A router has reported the MTU of the path to `host`.
+    /// Records a router's report of the path MTU to `host`.
     ///
-    /// RFC 1191, section 3: "A host MUST NOT increase its estimate of the Path MTU in response to the
-    /// contents of a Datagram Too Big message": a larger one changes nothing while the other is known,
-    /// not even for how long.
+    /// RFC 1191, section 3: "A host MUST NOT increase its estimate of the Path MTU in response to
+    /// the contents of a Datagram Too Big message": while a smaller one is known, a larger one is
+    /// ignored and does not extend its lifetime.
     pub(super) fn learn(&mut self, host: IpAddr, mtu: u32, now: Instant) {
         let mtu = mtu.max(SMALLEST);
         if self.known(host, now).is_some_and(|known| known < mtu) {
@@ -36,7 +36,7 @@ impl PathMtus {
         self.hosts.insert(host, Known { mtu, since: now });
     }
 
-    /// The MTU of the path to `host`, if a router has reported one lately.
+    /// The path MTU to `host`, if reported within [`REMEMBERED`].
     pub(super) fn known(&mut self, host: IpAddr, now: Instant) -> Option<u32> {
         let Known { mtu, since } = *self.hosts.get(&host)?;
         if now.since(since) < REMEMBERED {
@@ -47,14 +47,14 @@ impl PathMtus {
     }
 }
 
-/// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5 minutes after
-/// a Datagram Too Big message"; "twice their minimum values" are recommended.
+/// RFC 1191, section 3: "An attempt to detect an increase [...] MUST NOT be done less than 5
+/// minutes after a Datagram Too Big message"; "twice their minimum values" are recommended.
 const REMEMBERED: Duration = Duration::from_secs(600);
-/// Less than this is remembered as this: one peer could otherwise make the packets of all connections to
-/// its address tiny, also those of others behind the same NAT (Linux `ip_rt_min_pmtu`, 512 + 40). The
-/// connection that the report is about may go lower. For IPv6, an endpoint refuses less than 1,280.
+/// Minimum remembered MTU: one peer could otherwise shrink the packets of all connections to its
+/// address, including those of other hosts behind the same NAT (Linux `ip_rt_min_pmtu`, 512 + 40).
+/// The reported connection itself may use less. IPv6 endpoints reject less than 1,280.
 const SMALLEST: u32 = 552;
-/// Hosts whose path is remembered; the oldest gives way (our choice: 64 KB).
+/// Maximum number of hosts (our choice: 64 KB); the oldest is evicted.
 const MOST_HOSTS: usize = 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Numbers that a stranger must not guess: initial sequence numbers and ephemeral ports.
+//! Numbers that must not be predictable: initial sequence numbers and ephemeral ports.
 
 use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
@@ -11,7 +11,7 @@ use siphasher::sip::SipHasher13;
 
 use super::Tuple;
 
-/// Two streams from one seed: the same seed and the same calls give the same numbers.
+/// Two streams from one seed: the same seed and calls give the same numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Secrets {
     sequence: SipHasher13,
@@ -30,8 +30,8 @@ impl Secrets {
         }
     }
 
-    /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)", where M
-    /// is a timer of 4 microseconds.
+    /// RFC 6528, section 3: "ISN = M + F(localip, localport, remoteip, remoteport, secretkey)",
+    /// where M is a timer of 4 microseconds.
     pub(super) fn initial_sequence(&self, tuple: &Tuple, now: Instant) -> SeqNumber {
         let timer = now.as_nanos() / 4_000;
         let mut hasher = self.sequence;
@@ -39,9 +39,9 @@ impl Secrets {
         SeqNumber(low_bits(timer.wrapping_add(hasher.finish())))
     }
 
-    /// Every ephemeral port once, beginning with the next in turn, counted from an offset that is a secret
-    /// of these addresses (RFC 6056, section 3.3.3: algorithm 3). Drawn by lot, a port would come again
-    /// while the peer still remembers it in TIME-WAIT.
+    /// Each ephemeral port once, starting at a counter plus a secret offset of these addresses (RFC
+    /// 6056, section 3.3.3: algorithm 3). A random port might be repeated while the peer still
+    /// holds it in TIME-WAIT.
     pub(super) fn ports(
         &mut self,
         ours: IpAddr,
@@ -56,11 +56,11 @@ impl Secrets {
     }
 }
 
-/// The upper half, which holds the dynamic ports of RFC 6335 and what Linux uses.
+/// The upper half, which contains the dynamic ports of RFC 6335 and Linux's range.
 const EPHEMERAL: RangeInclusive<u16> = 32_768..=65_535;
 const EPHEMERAL_COUNT: u64 = 32_768;
 
-/// A hash cut to the size of a sequence number.
+/// The hash truncated to the size of a sequence number.
 fn low_bits(hash: u64) -> u32 {
     u32::try_from(hash & u64::from(u32::MAX)).expect("32 bits are left")
 }

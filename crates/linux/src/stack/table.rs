@@ -4,8 +4,8 @@ use std::{collections::HashMap, fmt};
 
 use super::{connection::Connection, tuple::Tuple};
 
-/// Names a connection of one [`super::TunStack`]. An id is never used again, so one that is out of date
-/// names nothing.
+/// Identifies a connection of one [`super::TunStack`]. Ids are not reused; an outdated one refers
+/// to no connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ConnectionId {
     slot: u32,
@@ -18,12 +18,12 @@ impl fmt::Display for ConnectionId {
     }
 }
 
-/// Slots that are used again; each counts its tenants.
+/// Reused slots, each with a generation counter.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Keyed by what strangers choose, hence std's random keys. Never iterated over.
+    /// Keyed by remote input, so it needs std's random hash keys. Never iterated over.
     by_tuple: HashMap<Tuple, u32>,
 }
 
@@ -45,7 +45,7 @@ impl Table {
         self.id(slot)
     }
 
-    /// Frees the slot. Its id names nothing from now on.
+    /// Frees the slot and invalidates its id.
     pub(super) fn remove(&mut self, slot: u32) {
         let Some(connection) = self.slots[slot as usize].connection.take() else { return };
         self.unbind(slot, connection.tuple());
@@ -53,7 +53,7 @@ impl Table {
         self.free.push(slot);
     }
 
-    /// Lets another connection have the addresses of this one, which stays reachable by its id.
+    /// Frees the connection's addresses for another one. It stays reachable by its id.
     pub(super) fn unbind(&mut self, slot: u32, tuple: &Tuple) {
         if self.by_tuple.get(tuple) == Some(&slot) {
             self.by_tuple.remove(tuple);
@@ -64,7 +64,7 @@ impl Table {
         self.by_tuple.get(tuple).copied()
     }
 
-    /// The slot of `id`, unless the connection is gone.
+    /// The slot of `id`, if the connection still exists.
     pub(super) fn slot(&self, id: ConnectionId) -> Option<u32> {
         let slot = self.slots.get(id.slot as usize)?;
         (slot.generation == id.generation && slot.connection.is_some()).then_some(id.slot)

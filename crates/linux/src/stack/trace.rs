@@ -1,51 +1,51 @@
-//! What went over the wire on one connection: the prober's eyes.
+//! The segments on the wire of one connection, for `check`.
 
 use std::{collections::VecDeque, fmt};
 
 use ackwise_tcp::{DropReason, Instant, Segment, policy::AckReason};
 
-/// Whether the segments of a connection are kept for looking at.
+/// Whether a connection's segments are recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Tap {
     /// None.
     #[default]
     Off,
-    /// The last so many.
+    /// The last segments, up to this number.
     Last(usize),
 }
 
-/// Which way a segment went.
+/// The direction of a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
-    /// It arrived.
+    /// Received.
     In,
-    /// We sent it.
+    /// Sent.
     Out,
 }
 
-/// A segment on the wire, with its place in the streams.
+/// A segment on the wire, with its offsets in the streams.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Traced {
-    /// When: for one that arrived, when we were woken; packets that were there together share it.
+    /// Time. For a received segment, the time of the wake-up, which packets handled together share.
     pub at: Instant,
-    /// Which way.
+    /// The segment's direction.
     pub direction: Direction,
-    /// As on the wire.
+    /// The segment as on the wire.
     pub segment: Segment,
-    /// Where its data begins in its sender's stream; `None` for a SYN, and for what lies before it.
+    /// Offset of its data in the sender's stream; `None` for a SYN, and before the stream's start.
     pub offset: Option<u64>,
-    /// How far it acknowledges its receiver's stream.
+    /// Offset up to which it acknowledges the receiver's stream.
     pub acknowledges: Option<u64>,
-    /// Something in it went over the wire before. (Of one that arrived out of order this is assumed:
-    /// nothing in it tells a late segment from a repeated one.)
+    /// Whether part of it was on the wire before. (Assumed for a segment received out of order: a
+    /// late segment cannot be distinguished from a retransmission.)
     pub retransmission: bool,
-    /// Why our endpoint dropped it, if it did.
+    /// Why the local endpoint dropped it, if it did.
     pub dropped: Option<DropReason>,
-    /// Why our endpoint sent it, if it carries nothing but an ACK.
+    /// Why the local endpoint sent it, if it is a bare ACK.
     pub ack_reason: Option<AckReason>,
 }
 
-/// As tcpdump prints it with relative sequence numbers, `<` being towards us.
+/// Formats like tcpdump with relative sequence numbers; `<` marks received segments.
 impl fmt::Display for Traced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arrow = match self.direction {
@@ -88,7 +88,7 @@ impl fmt::Display for Traced {
     }
 }
 
-/// The last segments of a connection, numbered from 0 on.
+/// The last segments of a connection, numbered from 0.
 #[derive(Clone, Debug)]
 pub struct Trace {
     limit: usize,
@@ -112,19 +112,20 @@ impl Trace {
         }
     }
 
-    /// How many segments went over the wire: the number that the next one gets.
+    /// Number of segments so far, which is the next segment's number.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// The segments from number `from` on that are still here, oldest first.
+    /// The recorded segments from number `from` on, oldest first.
     pub fn since(&self, from: u64) -> impl Iterator<Item = &Traced> {
         let skip = usize::try_from(from.saturating_sub(self.first)).unwrap_or(usize::MAX);
         self.entries.iter().skip(skip)
     }
 
-    /// How many segments from number `from` on are here no more: the tap was too small.
+    /// Number of segments from number `from` on that are no longer recorded, because the tap was
+    /// too small.
     #[must_use]
     pub fn lost_since(&self, from: u64) -> u64 {
         self.first.saturating_sub(from)

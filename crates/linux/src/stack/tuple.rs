@@ -1,12 +1,12 @@
-//! A connection by its addresses.
+//! The addresses of a connection.
 
 use std::net::SocketAddr;
 
 /// The two addresses that identify a connection on the wire.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Tuple {
-    /// Our end.
+    /// The local address.
     pub ours: SocketAddr,
-    /// The other end.
+    /// The peer's address.
     pub peer: SocketAddr,
 }

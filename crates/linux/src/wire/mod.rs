@@ -1,7 +1,6 @@
-//! Our own TCP on the wire, for whichever command talks by it: a TUN device, and the way from it to a
-//! server.
+//! Ackwise's TCP for any command: a TUN device, and the route from it to a server.
 //!
-//! Not here: what is said over it (`check`, `load`).
+//! Not here: the data exchanged (`check`, `load`).
 
 mod route;
 
@@ -11,23 +10,23 @@ use std::{io, net::SocketAddr, time::Instant};
 
 use crate::{HostChanges, TunDevice, TunStack, device::TunOptions, stack::StackOptions};
 
-/// A host of our own on a TUN device, which can reach one server.
+/// A host on a TUN device, which can reach one server.
 pub struct Wire {
-    /// Its TCP.
+    /// The host's TCP stack.
     pub tun: TunStack,
-    /// Where the server that was asked for is found from the device.
+    /// Address at which the device reaches the requested server.
     pub peer: SocketAddr,
-    /// What was changed of the host for that, undone when this is dropped.
+    /// Changes made to the host for that, undone on drop.
     pub changes: Option<HostChanges>,
 }
 
 impl Wire {
-    /// Opens the device and finds the way.
+    /// Opens the device and finds the route.
     ///
     /// # Errors
     ///
-    /// If there can be no device, or the way to `server` needs changes to the host that are not
-    /// allowed.
+    /// If the device cannot be opened, or the route to `server` needs changes to the host that are
+    /// not allowed.
     pub fn open(server: SocketAddr, changes: Changes<'_>) -> Result<Self, RouteError> {
         let device = TunDevice::open(TunOptions { v6: server.is_ipv6(), ..TunOptions::default() })?;
         let mut tun = TunStack::new(device, StackOptions::default()).map_err(RouteError::System)?;
@@ -36,13 +35,13 @@ impl Wire {
     }
 }
 
-/// Whether the address belongs to this network namespace: the kernel binds nothing to others.
+/// Whether the address belongs to this network namespace: the kernel binds only local addresses.
 #[must_use]
 pub fn is_local(server: SocketAddr) -> bool {
     std::net::UdpSocket::bind((server.ip(), 0)).is_ok()
 }
 
-/// One wake-up of a stack whose events nobody wants to hear.
+/// Runs one wake-up of a stack and discards its events.
 pub fn poll(tun: &mut TunStack, deadline: Instant) -> io::Result<()> {
     let polled = tun.poll(deadline);
     while tun.poll_event().is_some() {}

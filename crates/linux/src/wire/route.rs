@@ -1,4 +1,4 @@
-//! Where a server is found from the TUN device, and what of the host must be changed for that.
+//! Finds the route from the TUN device to a server, and the changes to the host that it needs.
 
 use std::{
     io,
@@ -15,61 +15,61 @@ use crate::{
     stack::Tap,
 };
 
-/// Whether the host may be changed, and who hears of it before it happens.
+/// Whether the host may be changed, and how changes are announced.
 pub enum Changes<'a> {
-    /// Nothing outside the device.
+    /// No changes outside the device.
     Forbidden,
-    /// What is needed; each change is announced before it is made, and undone in the end.
+    /// Necessary changes; each is announced first, and undone at the end.
     Announced(&'a mut dyn FnMut(&Change)),
 }
 
-/// Why our own TCP cannot reach a server here.
+/// Why Ackwise's TCP cannot reach a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
-    /// There is no TUN device.
+    /// The TUN device is not available.
     #[error(transparent)]
     Device(#[from] TunError),
     /// A system call failed.
     #[error("cannot use the TUN device: {0}")]
     System(io::Error),
-    /// The way there needs a change that is not allowed.
+    /// The route needs a change that is not allowed.
     #[error("cannot reach {server}: it {why} (--allow-host-changes permits this)")]
     Forbidden {
         /// The server.
         server: SocketAddr,
-        /// What would have to be changed.
+        /// The necessary change.
         why: &'static str,
     },
-    /// The way is there, but nobody answers on it.
+    /// The route exists, but there is no reply.
     #[error(
         "cannot connect to {server} from the TUN device: no reply within {waited:.1?} (a firewall may drop the SYN)"
     )]
     Silent {
         /// The server.
         server: SocketAddr,
-        /// How long was waited.
+        /// The time waited.
         waited: Duration,
     },
     /// A change failed.
     #[error(transparent)]
     Change(#[from] HostChangeError),
-    /// `[::1]` is never routed.
+    /// `[::1]` is never forwarded.
     #[error("cannot reach {0} from the TUN device: it is never routed (expected the kernel stack)")]
     LoopbackV6(SocketAddr),
-    /// The kernel's own connection is refused too.
+    /// The kernel's own connection was also refused.
     #[error("cannot connect to {0}: connection refused (no server is listening on that port)")]
     Refused(SocketAddr),
 }
 
 impl RouteError {
-    /// Whether the kernel's TCP would reach the server all the same.
+    /// Whether the kernel's TCP could still reach the server.
     pub fn spares_the_kernel(&self) -> bool {
         matches!(self, Self::Device(_) | Self::Forbidden { .. } | Self::LoopbackV6(_))
     }
 }
 
-/// The address at which the device finds `server`, and the changes that make it so.
+/// The address at which the device reaches `server`, and the changes for it.
 pub(super) fn find(
     tun: &mut TunStack,
     server: SocketAddr,
@@ -89,7 +89,7 @@ pub(super) fn find(
     Ok((server, Some(made)))
 }
 
-/// A server on all addresses is also found at the host's end of the device.
+/// A server that listens on all addresses is also reachable at the host's end of the device.
 fn find_on_loopback(
     tun: &mut TunStack,
     server: SocketAddr,
@@ -118,19 +118,20 @@ fn find_on_loopback(
     Ok((peer, Some(made)))
 }
 
-/// Whether nothing listens at `server`: the device cannot tell that from a server on loopback only.
+/// Whether `server` has no listener: from the device this looks the same as a listener on loopback
+/// only.
 fn kernel_is_refused(server: SocketAddr) -> bool {
     let connected = TcpStream::connect_timeout(&server, CONNECT_LIMIT);
     connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// What a SYN brings.
+/// Response to a SYN.
 enum Knock {
     /// A SYN-ACK.
     Open,
-    /// An RST: nothing listens there.
+    /// An RST: no listener.
     Refused,
-    /// Nothing.
+    /// No response.
     Silent,
 }
 
@@ -154,9 +155,11 @@ fn knock(tun: &mut TunStack, peer: SocketAddr) -> io::Result<Knock> {
     })
 }
 
-/// Our port may be one that the server still remembers in TIME-WAIT: then the first SYN draws an ACK,
-/// our RST clears it, and the second SYN, a second later, is answered. The rest is for a busy machine.
+/// Maximum wait for a response (our choice). The server may still hold the local port in TIME-WAIT:
+/// the first SYN then gets an ACK, the RST clears the state, and the second SYN is answered a
+/// second later. The rest is a margin for a busy machine.
 const KNOCK_LIMIT: Duration = Duration::from_secs(4);
 
-/// Loopback answers at once, or its backlog is full and the server is there.
+/// Timeout of the kernel's connection on loopback (our choice). A longer wait means that the
+/// backlog of an existing listener is full.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);

@@ -45,7 +45,7 @@ impl Cable {
     }
 }
 
-/// Two new namespaces, or `None` after saying that there are none.
+/// Two new namespaces, or `None` after reporting the skip.
 pub(crate) fn namespaces(name: &str) -> Option<(Namespace, Namespace)> {
     let both = || Ok::<_, NamespaceError>((Namespace::create()?, Namespace::create()?));
     both().map_err(|missing| skip(name, missing)).ok()

@@ -1,4 +1,4 @@
-//! What the namespaces are given, and how a link ends.
+//! The namespaces' configuration, and the end of a link.
 
 use std::{
     fs,
@@ -148,14 +148,14 @@ fn links_form_a_chain_through_a_namespace_that_forwards() {
         let listener = far.run(|| TcpListener::bind((second.server_address(), 0)));
         let address = listener.unwrap().unwrap().local_addr().unwrap();
         let start = Instant::now();
-        // Nobody listens any more: the answer is a reset, which takes the same way.
+        // The listener is closed: the response is an RST, which passes the same link.
         let refused = near.client.run(|| TcpStream::connect(address)).unwrap().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         assert!(start.elapsed() >= 4 * delay, "two links there, two back");
     });
 }
 
-/// Runs `ip` in a namespace, or says that there is none.
+/// Runs `ip` in a namespace, or reports that it is not installed.
 fn ip(namespace: &Namespace, arguments: &[&str]) -> Result<(), String> {
     let output = namespace.run(|| Command::new("ip").args(arguments).output()).unwrap();
     let output =

@@ -1,4 +1,4 @@
-//! Whom the model hits on the wire, and what the kernel makes of it.
+//! Faults of the model on the wire, and the kernel's reaction.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ fn the_packet_that_is_dropped_is_the_one_that_is_sent_again() {
     if let Err(missing) = Command::new("ss").arg("-V").output() {
         return skip(name, format!("cannot start ss: {missing}; install iproute2"));
     }
-    // SYN, ACK, and then data: the third segment of it.
+    // SYN, ACK, then data: the third data segment.
     let lossy = Faults { loss: Pick::Nth(vec![5]), ..Faults::NONE };
     let retransmitted = [Faults::NONE, lossy].map(|faults| {
         let drops = u64::from(faults != Faults::NONE);
@@ -55,11 +55,11 @@ fn transfer(mut from: &TcpStream, mut to: &TcpStream, bytes: usize) {
     });
 }
 
-/// `tcpi_total_retrans` of the namespace's only connection, as `ss` reads it from the kernel.
+/// `tcpi_total_retrans` of the namespace's only connection, as shown by `ss`.
 fn retransmissions(namespace: &Namespace) -> u64 {
     let ss = namespace.run(|| Command::new("ss").args(["-tiHn"]).output()).unwrap().unwrap();
     let text = String::from_utf8(ss.stdout).unwrap();
-    // `retrans:0/1`: those in flight, and all.
+    // `retrans:0/1`: in flight and total.
     let Some((_, found)) = text.split_once(" retrans:") else {
         assert!(text.contains("cwnd:"), "no connection in {text}");
         return 0;
@@ -94,7 +94,7 @@ fn one_seed_drops_and_doubles_the_same_packets_on_the_wire_as_in_the_model() {
 
 const DATAGRAMS: u32 = 200;
 
-/// Sends numbered datagrams and a last one that cannot get lost; returns the numbers that arrive.
+/// Sends numbered datagrams and a final one that cannot be lost. Returns the numbers received.
 fn datagrams_that_arrive(cable: &Cable) -> Vec<u32> {
     let server_address = (cable.emulator.server_address(), 0);
     let receiver = cable.server.run(|| UdpSocket::bind(server_address)).unwrap().unwrap();
@@ -103,14 +103,14 @@ fn datagrams_that_arrive(cable: &Cable) -> Vec<u32> {
     for number in 0..DATAGRAMS {
         sender.send_to(&number.to_be_bytes(), receiver.local_addr().unwrap()).unwrap();
     }
-    // The link has no delay: what is not here soon does not come.
+    // The link has no delay: a datagram not received soon is lost.
     receiver.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     let mut bytes = [0; 4];
     std::iter::from_fn(|| receiver.recv(&mut bytes).ok().map(|_| u32::from_be_bytes(bytes)))
         .collect()
 }
 
-/// The same by the model alone.
+/// The same with the model alone.
 fn virtually(config: LinkConfig) -> Vec<u32> {
     let mut link = Link::new(config);
     let arriving = |link: &mut Link<u32>, number| {
@@ -149,7 +149,7 @@ fn bytes_in_flight_are_bounded_however_far_the_link_and_fast_the_sender() {
         let client_address = (cable.emulator.client_address(), 0);
         let sender = cable.client.run(|| UdpSocket::bind(client_address)).unwrap().unwrap();
         for _ in 0..most + most / 2 {
-            // 20 bytes of IP, 8 of UDP.
+            // 20 bytes of IP header, 8 of UDP header.
             sender.send_to(&[0; SIZE - 28], (cable.emulator.server_address(), 9)).unwrap();
         }
         thread::sleep(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! The link emulator, as the kernel's own TCP and UDP see it.
+//! The link emulator as seen by the kernel's TCP and UDP.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -34,7 +34,8 @@ fn a_connect_takes_a_round_trip_of_40_ms() {
             })
             .collect();
         waits.sort_unstable();
-        // Never early; how late is the machine's affair, so the median and a wide band.
+        // Never early; the lateness depends on the machine, so the median is checked with a wide
+        // band.
         assert!(waits[0] >= Duration::from_millis(40), "{waits:?}");
         assert!(waits[2] < Duration::from_millis(60), "{waits:?}");
         let report = cable.emulator.stop().unwrap();

@@ -1,4 +1,4 @@
-//! Our host on one end of a TUN device, the kernel's on the other, in a namespace of their own.
+//! Ackwise's host on one end of a TUN device, the kernel's on the other, in a separate namespace.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use ackwise_linux::{
 };
 use ackwise_tcp::{Config, Event, Policies, State};
 
-/// Whatever is waited for here takes milliseconds.
+/// Maximum wait for events that take milliseconds (our choice).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Host {
@@ -42,12 +42,12 @@ impl Host {
         Self { stack: stack.unwrap(), events: BTreeMap::new(), fresh: Vec::new() }
     }
 
-    /// Where a kernel socket on the other end listens.
+    /// Address of a kernel socket on the other end.
     pub(crate) fn kernel(&self, port: u16) -> SocketAddr {
         (self.stack.device().v4().host, port).into()
     }
 
-    /// Where we listen.
+    /// Address of a listener of the stack.
     pub(crate) fn ours(&self, port: u16) -> SocketAddr {
         (self.stack.device().v4().ours, port).into()
     }
@@ -56,17 +56,17 @@ impl Host {
         self.stack.connect(peer, config(), Tap::Last(1000)).unwrap()
     }
 
-    /// Everything that happened on the connection so far.
+    /// All events on the connection so far.
     pub(crate) fn events(&self, id: ConnectionId) -> &[Event] {
         self.events.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Everything that happened since the last time, in order.
+    /// All events since the last call, in order.
     pub(crate) fn take_events(&mut self) -> Vec<(ConnectionId, Event)> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Polls until `done`, which may act, says so.
+    /// Polls until `done`, which may act, returns true.
     pub(crate) fn run_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -91,8 +91,7 @@ impl Host {
         self.stack.endpoint(id).map(ackwise_tcp::Endpoint::state)
     }
 
-    /// Sends all of `bytes` while everything that arrives is appended to `received`, until that has
-    /// `expected` bytes.
+    /// Sends all of `bytes` and appends received data to `received` until it has `expected` bytes.
     pub(crate) fn exchange(
         &mut self,
         id: ConnectionId,
@@ -120,7 +119,7 @@ pub(crate) fn config() -> Config {
     Config::new(Policies::RFC)
 }
 
-/// A stream that shows where it was cut or shuffled.
+/// A stream in which gaps and reordering are detected.
 pub(crate) fn stream(seed: u32, len: usize) -> Vec<u8> {
     (0_u32..)
         .flat_map(|word| word.wrapping_mul(2_654_435_761).wrapping_add(seed).to_be_bytes())

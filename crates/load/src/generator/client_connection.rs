@@ -1,4 +1,4 @@
-//! One connection's client, without I/O: what to do next, and what has arrived.
+//! The client of one connection, without I/O: the next step, and the response parser.
 //!
 //! ```text
 //! Asking ── last response ──┬─ Close::Server ──────▶ AwaitingClose ── server's FIN ──▶ Over
@@ -8,7 +8,7 @@
 //!                                        HalfClosing ─▶ Draining ── server's FIN ──▶ Over
 //! ```
 //!
-//! A server may end it earlier, by its own word: then `AwaitingClose` follows what was its last response.
+//! A server may announce an earlier close: `AwaitingClose` then follows its last response.
 
 use ackwise_http::{
     Method, Persistence, Response, ResponseEvent, ResponseParser, client_close::ClientSide,
@@ -22,9 +22,9 @@ pub(super) struct ClientConnection {
     side: ClientSide,
     parser: ResponseParser,
     phase: Phase,
-    /// What is being said, or was said last.
+    /// The current or last message.
     message: Message,
-    /// How much of it has been written.
+    /// Number of its bytes written.
     written: usize,
     drained: usize,
     cut_short: bool,
@@ -40,25 +40,25 @@ enum Phase {
     /// The CLIENT_CLOSE is being written.
     SayingClose,
     HalfClosing,
-    /// Reading what nobody wants, to the server's FIN.
+    /// Reading and discarding up to the server's FIN.
     Draining,
     Over,
 }
 
-/// What the driver is to do.
+/// What the driver has to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Step<'p> {
-    /// Write, and tell [`ClientConnection::handle_written`].
+    /// Write, then call [`ClientConnection::handle_written`].
     Write(&'p [u8], AfterWrite),
-    /// Read, and tell [`ClientConnection::handle_bytes`] or [`ClientConnection::handle_end`].
+    /// Read, then call [`ClientConnection::handle_bytes`] or [`ClientConnection::handle_end`].
     Read,
-    /// Close our half, and tell [`ClientConnection::handle_half_closed`].
+    /// Close the client's half, then call [`ClientConnection::handle_half_closed`].
     HalfClose,
-    /// Close: it is over.
+    /// Close: the connection is finished.
     Close,
 }
 
-/// A response that has arrived completely.
+/// A complete response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -81,7 +81,7 @@ impl ClientConnection {
         connection
     }
 
-    /// What to do now.
+    /// The next step.
     pub(super) fn step<'p>(&self, plan: &'p Plan) -> Step<'p> {
         match self.phase {
             Phase::Asking if self.side.sending => Step::Write(self.rest(plan), AfterWrite::Nothing),
@@ -98,22 +98,22 @@ impl ClientConnection {
         &plan.bytes(self.message)[self.written..]
     }
 
-    /// Whether a request was made that has no response.
+    /// Whether a request is unanswered.
     pub(super) fn is_asking(&self) -> bool {
         self.phase == Phase::Asking
     }
 
-    /// The server closed, or said that it would, before the last request.
+    /// Whether the server closed, or announced its close, before the last request.
     pub(super) const fn was_cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// The server said that it closes, where the client was to.
+    /// Whether the server announced its close although the client was to close first.
     pub(super) const fn was_forestalled(&self) -> bool {
         self.forestalled
     }
 
-    /// Number of bytes of [`Step::Write`] that were written.
+    /// Handles `bytes` bytes of [`Step::Write`] having been written.
     pub(super) fn handle_written(&mut self, bytes: usize, plan: &Plan) {
         self.written += bytes;
         if self.written < plan.bytes(self.message).len() {
@@ -128,12 +128,12 @@ impl ClientConnection {
         }
     }
 
-    /// Our half is closed.
+    /// Handles the close of the client's half.
     pub(super) fn handle_half_closed(&mut self) {
         self.phase = Phase::Draining;
     }
 
-    /// Bytes have arrived. There is one request at a time, so they hold one response at most.
+    /// Handles received bytes. Only one request is outstanding, so they hold at most one response.
     pub(super) fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
@@ -153,7 +153,7 @@ impl ClientConnection {
         Ok(None)
     }
 
-    /// The server has closed its half.
+    /// Handles the server's close of its half.
     pub(super) fn handle_end(&mut self, plan: &Plan) -> Result<Option<Answer>, Failure> {
         self.side.server_closed = true;
         if self.phase != Phase::Asking {
@@ -173,7 +173,7 @@ impl ClientConnection {
         Answer { status: response.head.status }
     }
 
-    /// The next request, if there is one; or the beginning of the end.
+    /// Starts the next request, or the close if there is none.
     fn ask_or_close(&mut self, plan: &Plan) {
         let persists = self.side.last.is_none_or(|last| last == Persistence::Persists);
         match plan.message(self.side.sent) {
@@ -214,7 +214,8 @@ impl ClientConnection {
     }
 }
 
-/// Bytes that are read and thrown away before we close regardless: an error page is shorter.
+/// Maximum number of bytes discarded before the client closes anyway (our choice: an error page is
+/// shorter).
 const DRAIN_LIMIT: usize = 256 * 1024;
 
 #[cfg(test)]
@@ -234,7 +235,7 @@ mod tests {
         Plan::new("h", "/", close).unwrap().requests(NonZeroU32::new(requests).unwrap())
     }
 
-    /// A driver with all its arguments at hand, which writes a few bytes at a time.
+    /// A driver that holds all arguments and writes a few bytes at a time.
     struct Driver {
         plan: Plan,
         connection: ClientConnection,
@@ -247,7 +248,7 @@ mod tests {
             Self { plan, connection }
         }
 
-        /// What the client says until it has something else to do, and that.
+        /// All bytes written until the next step that is not a write, and that step.
         fn said(&mut self) -> (String, Step<'_>) {
             let mut said = Vec::new();
             while let Step::Write(bytes, _) = self.connection.step(&self.plan) {

@@ -1,38 +1,38 @@
-//! Why a request has no response, by a name for reports.
+//! Reasons for a request without a response, with names for reports.
 
 use ackwise_http::{ResponseError, ResponseErrorKind};
 
 use super::ConnectionError;
 
-/// Why a request has no response. The server is at fault, or the way there.
+/// Why a request has no response. The server or the path is at fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
     /// The connection broke.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// There was no response, or no connection, within our own time-out.
+    /// No response, or no connection, within the client's timeout.
     #[error("no response in time")]
     TimedOut,
-    /// The server closed instead of answering.
+    /// The server closed without a response.
     #[error("closed without a response")]
     Closed,
     /// The connection closed within a response.
     #[error(transparent)]
     ShortBody(ResponseError),
-    /// What came is no HTTP.
+    /// The received bytes are not HTTP.
     #[error(transparent)]
     Malformed(ResponseError),
-    /// More bytes than the response has, by its own word.
+    /// More bytes than the response's announced length.
     #[error("bytes after the end of the response")]
     Unasked,
-    /// The response says that the request failed.
+    /// A status that reports a failure.
     #[error("status {0}")]
     Status(u16),
 }
 
 impl Failure {
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

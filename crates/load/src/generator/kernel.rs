@@ -1,4 +1,4 @@
-//! The kernel's sockets, without blocking.
+//! Non-blocking kernel sockets.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -26,12 +26,12 @@ pub struct KernelTransport {
 }
 
 impl KernelTransport {
-    /// A transport for `slots` connections at once. The process may have as many files open afterwards,
-    /// if the system allows it.
+    /// A transport for `slots` concurrent connections. Raises the process's limit of open files if
+    /// needed and permitted.
     ///
     /// # Errors
     ///
-    /// If the system has no way to wait for sockets, or not so many descriptors.
+    /// If the system has no way to poll sockets, or too few descriptors.
     pub fn new(server: SocketAddr, sources: Sources, slots: usize) -> io::Result<Self> {
         allow_descriptors(slots)?;
         Ok(Self {
@@ -44,7 +44,7 @@ impl KernelTransport {
         })
     }
 
-    /// Tries one start after the other, until the kernel has nothing against it.
+    /// Tries local addresses and ports in turn until the kernel accepts one.
     fn open(&mut self) -> Result<Socket, ConnectError> {
         for _ in 0..self.starts.count().min(TRIES_LIMIT) {
             let start = self.starts.next();
@@ -110,7 +110,7 @@ impl Transport for KernelTransport {
 
     fn half_close(&mut self, slot: Slot) {
         if let Ok(stream) = self.stream(slot) {
-            // It fails if the server has reset: the next read says so.
+            // Fails if the server has reset; the next read reports it.
             let _ = stream.shutdown(Shutdown::Write);
         }
     }
@@ -121,7 +121,7 @@ impl Transport for KernelTransport {
 
     fn abort(&mut self, slot: Slot) {
         if let Some(stream) = self.streams[slot.0].take() {
-            // Refused, it closes with a FIN: no harm either.
+            // If this fails, the close sends a FIN, which is harmless.
             let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
         }
     }
@@ -137,7 +137,7 @@ impl Transport for KernelTransport {
     }
 }
 
-/// The kernel holds what a close follows, and sends it with the FIN.
+/// Makes the kernel hold bytes that a close follows, so that they are sent with the FIN.
 #[cfg(target_os = "linux")]
 fn write(stream: &mut TcpStream, bytes: &[u8], follows: AfterWrite) -> io::Result<usize> {
     match follows {
@@ -151,13 +151,13 @@ fn write(stream: &mut TcpStream, bytes: &[u8], _follows: AfterWrite) -> io::Resu
     stream.write(bytes)
 }
 
-/// A connection on its way to `server`.
+/// Starts a connection to `server`.
 fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     let domain = Domain::for_address(server);
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
     if let Some(start) = start {
-        // Without SO_REUSEADDR: with it a port would be used again out of our own TIME-WAIT.
+        // Without SO_REUSEADDR, which would allow ports in the client's own TIME-WAIT.
         let bound = socket.bind(&start.into());
         bound.map_err(|error| match error.kind() {
             io::ErrorKind::AddrNotAvailable => {
@@ -172,12 +172,12 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     }
 }
 
-/// Whether `error` means that the local port is in use, if only in TIME-WAIT: another one may do.
+/// Whether `error` means that the local port is in use or in TIME-WAIT. Another port may succeed.
 pub(crate) fn is_port_in_use(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse)
 }
 
-/// Where to begin: another process begins elsewhere.
+/// Offset of the first port, which differs between processes.
 fn process_number() -> usize {
     let number = usize::try_from(std::process::id()).unwrap_or(0);
     number.wrapping_mul(PROCESS_STEP) % local_ports().len()
@@ -188,7 +188,7 @@ fn is_under_way(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(nix::errno::Errno::EINPROGRESS as i32)
 }
 
-/// A refusal may come at once; what is about our own system would come again and again.
+/// A connection may be refused immediately; a local error would repeat for every connection.
 fn connect_error(error: io::Error) -> ConnectError {
     match ConnectionError::from(error.kind()) {
         ConnectionError::System(_) => ConnectError::System(error),
@@ -196,7 +196,7 @@ fn connect_error(error: io::Error) -> ConnectError {
     }
 }
 
-/// Raises the limit of open files towards what the system allows, if it is too low.
+/// Raises the limit of open files, as far as the system permits, if it is too low.
 fn allow_descriptors(slots: usize) -> io::Result<()> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let needed = slots as u64 + OTHER_DESCRIPTORS;
@@ -212,11 +212,12 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?)
 }
 
-/// What is handled between two looks at the clock and the schedule.
+/// Number of events handled before the clock and the schedule are checked again (our choice).
 const EVENTS_PER_POLL: usize = 1024;
-/// Ports that are tried for one connection: those of two addresses. It takes a fraction of a second.
+/// Maximum number of ports tried for one connection: those of two addresses (our choice; it takes a
+/// fraction of a second).
 const TRIES_LIMIT: usize = 65_536;
-/// A prime, which spreads process numbers that follow each other over the ports.
+/// A prime, which spreads consecutive process numbers over the ports.
 const PROCESS_STEP: usize = 7_919;
-/// Files that a process has open besides.
+/// Other files that the process has open (our choice).
 const OTHER_DESCRIPTORS: u64 = 64;

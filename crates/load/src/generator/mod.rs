@@ -1,15 +1,16 @@
-//! A load generator: many connections to one server, each with its requests and a chosen way to end.
+//! A load generator: many connections to one server, each with a number of requests and a chosen
+//! close.
 //!
-//! | module | its one idea |
+//! | module | purpose |
 //! | --- | --- |
-//! | `schedule` | who starts when: slots in a closed loop, or so many starts a second; pure |
-//! | `plan` | what each connection says, encoded once |
+//! | `schedule` | when connections start: slots in a closed loop, or a rate; pure |
+//! | `plan` | the messages of each connection, encoded once |
 //! | `client_connection` | one connection's client, without I/O |
 //! | `failure` | why a request has no response |
-//! | `transport` | whose TCP carries it: a small trait, polled |
-//! | `kernel`, `sources` | the kernel's sockets, and the addresses they start from |
-//! | `tally` | what came of it: counts by reason, latencies from the intended start |
-//! | `run` | drives them, and has the bounds |
+//! | `transport` | the TCP that carries the connections: a small polled trait |
+//! | `kernel`, `sources` | the kernel's sockets, and their local addresses |
+//! | `tally` | results: counts by reason, latencies from the intended start |
+//! | `run` | drives the connections, within the limits |
 //!
 //! ```
 //! use std::time::Duration;
@@ -31,8 +32,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not here: who waits in TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a body is
-//! counted, not kept.
+//! Not here: which end holds TIME-WAIT afterwards (`ackwise_linux::sockets`), TLS, and content: a
+//! body is counted, not kept.
 
 mod client_connection;
 mod failure;

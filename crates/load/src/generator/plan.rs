@@ -1,32 +1,33 @@
-//! What each connection says, encoded once.
+//! The messages of each connection, encoded once.
 
 use std::num::NonZeroU32;
 
 use ackwise_http::{ConnectionOption, EncodeError, Method, RequestBuilder, client_close};
 
-/// Which end closes a connection first, and how that is brought about.
+/// Which end closes a connection first, and how.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Close {
-    /// The server: the last request says `Connection: close`.
+    /// The server: the last request has `Connection: close`.
     Server,
-    /// The client, after the last response, without a word.
+    /// The client, after the last response, without an announcement.
     Client,
     /// The client, after a CLIENT_CLOSE ([`ackwise_http::client_close`]).
     ClientClose(Drain),
 }
 
-/// What a client does after its CLIENT_CLOSE with what the server may answer all the same.
+/// How a client handles a possible response to its CLIENT_CLOSE.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Drain {
-    /// It closes its half and reads to the end: TIME-WAIT is the client's, whatever the server knows.
+    /// Closes its half and reads to the end: the client holds TIME-WAIT with any server.
     HalfClose,
-    /// It closes and reads nothing: an answer draws an RST, which may leave TIME-WAIT at neither end.
+    /// Closes without reading: a response triggers an RST, after which neither end may hold
+    /// TIME-WAIT.
     Plain,
 }
 
-/// The messages of a connection, the same for all.
+/// The messages of a connection, the same for all connections.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -49,19 +50,20 @@ pub struct Plan {
 /// One of a plan's messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Message {
-    /// A request after which another follows, or the client closes.
+    /// A request followed by another one, or by the client's close.
     Request,
-    /// A request after which the server closes.
+    /// A request followed by the server's close.
     LastRequest,
     ClientClose,
 }
 
 impl Plan {
-    /// One request a connection: GET `target` from `host` (with its port, if that is not the default).
+    /// One request per connection: GET `target` from `host` (with its port, if it is not the
+    /// default).
     ///
     /// # Errors
     ///
-    /// If `host` or `target` cannot stand in a head.
+    /// If `host` or `target` is not allowed in a head.
     pub fn new(host: &str, target: &str, close: Close) -> Result<Self, EncodeError> {
         let request = || RequestBuilder::new(Method::Get, host, target);
         Ok(Self {
@@ -73,7 +75,7 @@ impl Plan {
         })
     }
 
-    /// Number of requests on each connection, one after the other.
+    /// Sets the number of requests on each connection, one after the other.
     #[must_use]
     pub const fn requests(mut self, requests: NonZeroU32) -> Self {
         self.requests = requests;
@@ -86,7 +88,7 @@ impl Plan {
         self.close
     }
 
-    /// The request number `index`, from 0. `None`: that was all.
+    /// The request with number `index`, from 0; `None` after the last.
     pub(super) fn message(&self, index: u64) -> Option<Message> {
         let last = u64::from(self.requests.get() - 1);
         match self.close {

@@ -1,7 +1,7 @@
 //! Drives the connections of a run over a transport.
 //!
-//! Every wait has its bound: a request, and the close after the last one, by [`Load::timeout`]; the open
-//! connections by the schedule's slots; what one connection may read before others have their turn by
+//! Everything is bounded: a request, and the close after the last one, by [`Load::timeout`]; open
+//! connections by the schedule's slots; reads of one connection before the next one's turn by
 //! [`READS_PER_EVENT`].
 
 use std::{io, time::Duration};
@@ -12,36 +12,37 @@ use super::{
     schedule::Next,
 };
 
-/// What a run does.
+/// Configuration of a run.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// What each connection says.
+    /// The messages of each connection.
     pub plan: Plan,
-    /// When they start.
+    /// When connections start.
     pub schedule: Schedule,
-    /// How long a connection with its first response may take, each further response, and the close.
+    /// Timeout of the connection setup with the first response, of each further response, and of
+    /// the close.
     pub timeout: Duration,
 }
 
-/// When the one who watches a run wants to be called again.
+/// When to call the `watch` function again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum NextCall {
-    /// After that time.
+    /// After this time.
     After(Duration),
-    /// Not before the end.
+    /// Never.
     Never,
-    /// The run is to stop now; what is open is reset.
+    /// Stop the run now, and reset open connections.
     Stop,
 }
 
-/// A run that has come to an end.
+/// Result of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadResult {
-    /// What came of it.
+    /// Counts and latencies.
     pub tally: Tally,
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub elapsed: Duration,
     /// Why no more connections were started.
     pub ended: EndReason,
@@ -49,40 +50,40 @@ pub struct LoadResult {
     pub missed: u64,
 }
 
-/// Why a run came to its end.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// The schedule has come to its end.
+    /// The schedule is complete.
     AsPlanned,
-    /// Whoever watched stopped it.
+    /// The `watch` function stopped it.
     Stopped,
-    /// Every local port is taken.
+    /// All local ports are in use.
     NoPort,
-    /// Every request up to the limit failed; the rest would fail too.
+    /// No request was answered within the limits, so the rest would fail too.
     NothingAnswered,
 }
 
-/// Our own system does not let us go on.
+/// The local system is at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There are no connections to be had.
+    /// Connections cannot be opened.
     #[error(transparent)]
     Connect(ConnectError),
-    /// There is no waiting for them.
+    /// Connections cannot be polled.
     #[error("cannot wait for connections: {0}")]
     Poll(io::Error),
 }
 
-/// Makes the connections of `load` and counts what comes of them.
+/// Makes the connections of `load` and counts the results.
 ///
-/// `watch` is called at the beginning, and again when it has asked for it; between two calls at most one
-/// wake-up's work is done.
+/// `watch` is called at the start, and then whenever its last return value requests; at most one
+/// wake-up's work is done between two calls.
 ///
 /// # Errors
 ///
-/// If our own system is at fault. What the server does is counted.
+/// If the local system is at fault. Failures of the server are counted instead.
 pub fn run<T: Transport>(
     transport: &mut T,
     load: Load,
@@ -116,14 +117,14 @@ pub fn run<T: Transport>(
 struct Run<'t, T> {
     transport: &'t mut T,
     load: Load,
-    /// On the transport's clock; every other time here counts from it.
+    /// Start on the transport's clock; every other time is relative to it.
     began: Duration,
     active: Vec<Option<Active>>,
     free: Vec<Slot>,
     open: usize,
     last_end: Duration,
     swept: Duration,
-    /// No port is left: nothing starts any more, and what is open goes on to its end.
+    /// No local port is left: no connection starts any more, and open ones continue to their end.
     without_port: bool,
     tally: Tally,
     buffer: Vec<u8>,
@@ -132,26 +133,26 @@ struct Run<'t, T> {
 /// A connection.
 struct Active {
     connection: ClientConnection,
-    /// When the request that is open was due.
+    /// When the outstanding request was due.
     intended: Duration,
-    /// Since when something is waited for.
+    /// Start of the current wait.
     since: Duration,
 }
 
-/// What the schedule has in store.
+/// What the schedule allows next.
 enum Due {
     At(Duration),
     WhenOneEnds,
     Ended(EndReason),
 }
 
-/// What came of a turn.
+/// Result of a turn.
 enum Turn {
-    /// Nothing to do until something happens.
+    /// Nothing to do until the next event.
     Waits,
-    /// Others have their turn; this one has more to do.
+    /// More to do after the other connections' turns.
     Again,
-    /// The connection is gone.
+    /// The connection is closed.
     Gone,
 }
 
@@ -177,7 +178,7 @@ impl<'t, T: Transport> Run<'t, T> {
         self.transport.now().saturating_sub(self.began)
     }
 
-    /// Starts what is due.
+    /// Starts the connections that are due.
     fn start_due(&mut self) -> Result<Due, RunError> {
         loop {
             if self.is_hopeless() {
@@ -223,7 +224,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn serve_all(&mut self, ready: &mut Vec<Slot>) {
-        // Those that have more to do stay for the next round.
+        // Connections with more to do stay for the next round.
         let mut kept = 0;
         for at in 0..ready.len() {
             let slot = ready[at];
@@ -238,7 +239,7 @@ impl<'t, T: Transport> Run<'t, T> {
     /// Gives the connection in `slot` a turn.
     fn serve(&mut self, slot: Slot) -> Turn {
         let Some(mut active) = self.active.get_mut(slot.0).and_then(Option::take) else {
-            return Turn::Gone; // Something that happened to a connection before it was closed.
+            return Turn::Gone; // A late event of a connection that is closed.
         };
         match self.turn(slot, &mut active) {
             Ok(Turn::Gone) => self.end(slot, &active),
@@ -291,7 +292,7 @@ impl<'t, T: Transport> Run<'t, T> {
         (active.intended, active.since) = (now, now);
     }
 
-    /// The connection is over.
+    /// Closes and counts the connection.
     fn end(&mut self, slot: Slot, active: &Active) {
         if active.connection.was_cut_short() {
             self.tally.count_cut_short();
@@ -310,7 +311,7 @@ impl<'t, T: Transport> Run<'t, T> {
             self.tally.count_unclean();
         }
         match failure {
-            // The server has closed first: an RST of ours would end its TIME-WAIT.
+            // The server has closed first: an RST would end its TIME-WAIT.
             Failure::Closed | Failure::ShortBody(_) => self.transport.close(slot),
             _ => self.transport.abort(slot),
         }
@@ -328,7 +329,7 @@ impl<'t, T: Transport> Run<'t, T> {
         self.load.schedule.end_one(self.last_end);
     }
 
-    /// Gives up what has waited too long.
+    /// Aborts connections that have timed out.
     fn sweep(&mut self) {
         let now = self.now();
         if now < self.swept + SWEEP_INTERVAL {
@@ -364,15 +365,17 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 }
 
-/// Reads and writes of one connection before the others have their turn.
+/// Reads and writes of one connection per turn (our choice).
 const READS_PER_EVENT: usize = 64;
-/// Most bytes of one read.
+/// Maximum size of one read in bytes (our choice).
 const READ_SIZE: usize = 64 * 1024;
-/// How often it is looked for what has waited too long, and so by how much it may wait longer.
+/// Interval of the timeout checks, and so the maximum error of a timeout (our choice).
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
-/// Failures without an answer before a run is given up; and twice the slots.
+/// Failures without any response before a run is aborted, and at least twice the slots (our
+/// choice).
 const HOPELESS_AT_LEAST: u64 = 100;
-/// After so many time-outs twice the slots are enough: a hundred might take a quarter of an hour.
+/// After this many timeouts, twice the slots suffice (our choice): a hundred failures might take a
+/// quarter of an hour.
 const HOPELESS_TIMEOUTS: u32 = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Runs in virtual time, over a transport whose server does as the test says.
+//! Runs in virtual time, over a transport with a scripted server.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -8,21 +8,21 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// What the server does with the connection of this number, from 0.
+/// The server's behaviour on the connection with this number, from 0.
 type Behaves = fn(u64) -> Does;
 
 #[derive(Clone, Copy, Debug)]
 enum Does {
-    /// Answers after that time, and closes.
+    /// Answers after this time, and closes.
     Answers(Duration),
-    /// Closes at once.
+    /// Closes immediately.
     Closes,
-    /// Answers that there is no such page, and closes.
+    /// Answers with a 404, and closes.
     HasNoPage,
     Resets,
     Refuses,
     Hangs,
-    /// There was no port for it.
+    /// No local port was available.
     HasNoPort,
 }
 
@@ -111,7 +111,7 @@ impl Transport for Fake {
         self.aborted += 1;
     }
 
-    /// Time goes on to the next thing that happens, but not beyond `until`.
+    /// Advances time to the next event, but not beyond `until`.
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()> {
         let answered = |open: &Open| match open.does {
             Does::Answers(after) => open.asked.map(|asked| asked + after),
@@ -160,8 +160,9 @@ fn an_open_loop_keeps_its_rate() {
     close_to(loaded.tally.latency().unwrap().p999, ms(5));
 }
 
-/// The server stops for a second. A closed loop of one asks once meanwhile, and reports one slow answer in
-/// a thousand; an open loop would have asked a hundred times, and says how long those had to wait.
+/// The server hangs for a second. A closed loop with one slot sends one request in that time, and
+/// reports one slow response in a thousand; an open loop would have sent a hundred, and reports how
+/// long those had to wait.
 #[test]
 fn what_could_not_be_asked_while_a_server_hung_is_counted() {
     let hiccup: Behaves = |number| Does::Answers(if number == 100 { ms(999) } else { ms(1) });
@@ -171,7 +172,7 @@ fn what_could_not_be_asked_while_a_server_hung_is_counted() {
     let open = open.tally.latency().unwrap();
     close_to(closed.p99, ms(1));
     close_to(closed.max, ms(999));
-    // Due every 10 ms, answered 1 ms apart once it goes on: 111 of them took 999 ms, 990 ms, … 9 ms.
+    // Due every 10 ms, answered 1 ms apart after the hang: 111 of them took 999 ms, 990 ms, … 9 ms.
     close_to(open.p90, ms(99));
     assert!(open.p99 > ms(890), "{open:?}");
     assert_eq!(late, ms(989));

@@ -1,8 +1,8 @@
-//! Who starts when. Pure: it is asked with the time, and answers.
+//! When connections start. Pure: the time is an argument.
 //!
-//! In a **closed loop** each of so many slots starts its next connection when the last one has ended: a
-//! slow server is asked less. In an **open loop** connections start at a rate, whatever the server does;
-//! where no slot is free then, the start is late, and its latency counts from when it was due.
+//! In a **closed loop** each slot starts its next connection when the last one has ended, so a slow
+//! server gets fewer requests. In an **open loop** connections start at a rate independent of the
+//! server; if no slot is free, the start is late, and the latency counts from the time it was due.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,13 +10,13 @@ use std::{collections::VecDeque, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Pace {
-    /// The end of the one before it in the same slot.
+    /// The end of the previous one in the same slot.
     Closed,
-    /// The clock: so many connections a second.
+    /// The clock, at this rate per second.
     Open(f64),
 }
 
-/// The starts of a run. Times count from its beginning.
+/// The starts of a run. Times are relative to its beginning.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,25 +33,25 @@ pub struct Schedule {
     connections: Option<u64>,
     duration: Option<Duration>,
     started: u64,
-    /// Since when each free slot is free, the earliest first. At most `slots` of them.
+    /// When each free slot became free, earliest first. At most `slots` entries.
     free: VecDeque<Duration>,
 }
 
-/// What to do now.
+/// The next action.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Next {
-    /// Start a connection, which was due at that time.
+    /// Start a connection, which was due at this time.
     Start(Duration),
-    /// Ask again at that time.
+    /// Poll again at this time.
     At(Duration),
-    /// Ask again when a connection has ended.
+    /// Poll again when a connection has ended.
     WhenOneEnds,
-    /// Nothing starts any more.
+    /// No connection starts any more.
     Over,
 }
 
 impl Schedule {
-    /// At most `slots` connections at once (at least one), without an end.
+    /// At most `slots` concurrent connections (at least one), without an end.
     #[must_use]
     pub fn new(pace: Pace, slots: usize) -> Self {
         let slots = slots.max(1);
@@ -59,33 +59,33 @@ impl Schedule {
         Self { pace, slots, connections: None, duration: None, started: 0, free }
     }
 
-    /// Ends it after so many starts.
+    /// Limits the number of starts.
     #[must_use]
     pub const fn connections(mut self, connections: u64) -> Self {
         self.connections = Some(connections);
         self
     }
 
-    /// Starts nothing after that time. What is open goes on to its end.
+    /// Starts no connection after this time. Open ones continue to their end.
     #[must_use]
     pub const fn duration(mut self, duration: Duration) -> Self {
         self.duration = Some(duration);
         self
     }
 
-    /// How many connections there are at once, at most.
+    /// Maximum number of concurrent connections.
     #[must_use]
     pub const fn slots(&self) -> usize {
         self.slots
     }
 
-    /// How many have been started.
+    /// Number of connections started.
     #[must_use]
     pub const fn started(&self) -> u64 {
         self.started
     }
 
-    /// How many were due in an open loop and have never been started.
+    /// Number of connections that were due in an open loop but never started.
     pub(super) fn missed(&self) -> u64 {
         let (Pace::Open(rate), Some(duration)) = (self.pace, self.duration) else { return 0 };
         let limit = self.connections.unwrap_or(u64::MAX);
@@ -93,7 +93,7 @@ impl Schedule {
         missed.take_while(|index| nth_start(*index, rate) < duration).count() as u64
     }
 
-    /// What to do at `now`. [`Next::Start`] takes a slot.
+    /// The action at `now`. [`Next::Start`] takes a slot.
     pub(super) fn next(&mut self, now: Duration) -> Next {
         if self.connections.is_some_and(|limit| self.started >= limit) {
             return Next::Over;
@@ -116,7 +116,7 @@ impl Schedule {
         Next::Start(due)
     }
 
-    /// A connection has ended at `now`: its slot is free.
+    /// Frees the slot of a connection that ended at `now`.
     pub(super) fn end_one(&mut self, now: Duration) {
         assert!(self.free.len() < self.slots, "more connections have ended than were started");
         self.free.push_back(now);
@@ -130,8 +130,8 @@ impl Schedule {
         self.duration.is_some_and(|duration| at >= duration)
     }
 
-    /// What was due in time is made up for, so that a run leaves out no slow requests at its end; a server
-    /// that does not keep up at all has so long.
+    /// Starts that were due in time are made late, so that a run does not omit slow requests at its
+    /// end. [`CATCH_UP`] limits this for a server that cannot keep up.
     fn is_too_late(&self, now: Duration) -> bool {
         match self.pace {
             Pace::Closed => self.is_over(now),
@@ -140,17 +140,18 @@ impl Schedule {
     }
 }
 
-/// When the start number `index` is due. From the beginning, so that rounding does not add up.
+/// When the start with number `index` is due. Computed from the beginning, so that rounding errors
+/// do not add up.
 fn nth_start(index: u64, rate: f64) -> Duration {
     #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 starts")]
     let seconds = index as f64 / rate;
-    // A rate of nothing, or one that is no number: the start never comes.
+    // A rate of zero or NaN: the start never comes.
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// How long starts that were due may come after the end.
+/// How long after the end late starts are made (our choice).
 const CATCH_UP: Duration = Duration::from_secs(1);
-/// More are not counted.
+/// Maximum number of missed starts that are counted (our choice).
 const MISSED_LIMIT: usize = 10_000_000;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Where connections start from: which address, and which of its ports.
+//! Local addresses and ports of connections.
 //!
-//! The kernel would choose ports itself, by lot. But it comes back to one after some thousand connections
-//! while the server still holds it in TIME-WAIT, and that ends it. Here each port of an address is used
-//! once, and then the next address is.
+//! The kernel would choose ports at random. After some thousand connections it would return to a
+//! port that the server still holds in TIME-WAIT, and a new connection ends that TIME-WAIT. Here
+//! each port of an address is used once before the next address.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -13,16 +13,16 @@ use std::{
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Sources {
-    /// Address and port as the kernel picks them.
+    /// The kernel chooses address and port.
     #[default]
     Any,
-    /// 127.0.0.1, and further ones of 127.0.0.0/8 as ports run out: the whole net is ours.
+    /// 127.0.0.1, and further addresses of 127.0.0.0/8 as ports run out: the whole net is local.
     Loopback,
-    /// These, one after the other as ports run out. None: as `Any`.
+    /// These, one after the other as ports run out. An empty list is like `Any`.
     These(Vec<IpAddr>),
 }
 
-/// The ports that this host takes for connections without a port of their own.
+/// The ephemeral port range of this host.
 #[must_use]
 pub fn local_ports() -> RangeInclusive<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
@@ -35,7 +35,7 @@ fn parse_range(text: &str) -> Option<RangeInclusive<u16>> {
     (first <= last).then_some(first..=last)
 }
 
-/// Goes through the ports of each source.
+/// Iterates over the ports of each source.
 #[derive(Clone, Debug)]
 pub(super) struct SourcePorts {
     sources: Sources,
@@ -44,12 +44,12 @@ pub(super) struct SourcePorts {
 }
 
 impl SourcePorts {
-    /// Begins at the port number `skip`, so that two runs in a row begin at different ones.
+    /// Starts at port number `skip`, so that two consecutive runs start at different ports.
     pub(super) const fn new(sources: Sources, ports: RangeInclusive<u16>, skip: usize) -> Self {
         Self { sources, taken: skip, ports }
     }
 
-    /// How many there are before the first comes again; 1 if the kernel picks.
+    /// Number of ports before the first is repeated; 1 if the kernel chooses.
     pub(super) fn count(&self) -> usize {
         match self.addresses() {
             0 => 1,
@@ -57,7 +57,7 @@ impl SourcePorts {
         }
     }
 
-    /// The next one. `None`: the kernel picks.
+    /// The next address and port. `None`: the kernel chooses.
     pub(super) fn next(&mut self) -> Option<SocketAddr> {
         let turn = self.taken / self.ports.len();
         let port = self.taken % self.ports.len();
@@ -86,9 +86,9 @@ impl SourcePorts {
     }
 }
 
-/// From 127.0.0.1 on: seven million connections.
+/// Number of addresses from 127.0.0.1 on (our choice): seven million connections.
 const LOOPBACK_SOURCES: usize = 250;
-/// Linux' own.
+/// Linux's default.
 const DEFAULT_PORTS: RangeInclusive<u16> = 32_768..=60_999;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What came of it: counts by reason, and latencies from the intended start.
+//! Results: counts by reason, and latencies from the intended start.
 //!
-//! A generator that counts from the moment at which it got round to asking leaves out the requests that
-//! it should have made while it waited: the worst ones. Here a request's time begins when it was due.
+//! Measuring from the actual start omits the requests that should have been sent while the
+//! generator waited, which are the slowest. Here a request's time starts when it was due.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::Failure;
 
-/// What has happened so far.
+/// Results so far.
 #[derive(Clone, Debug)]
 pub struct Tally {
     latencies: Histogram<u64>,
@@ -30,20 +30,20 @@ struct Failed {
     first: Failure,
 }
 
-/// How long the requests took that were answered.
+/// Latencies of the answered requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
     /// The mean.
     pub mean: Duration,
-    /// Half of them were faster.
+    /// The median.
     pub p50: Duration,
-    /// 90 % of them were faster.
+    /// The 90th percentile.
     pub p90: Duration,
-    /// 99 % of them were faster.
+    /// The 99th percentile.
     pub p99: Duration,
-    /// 99.9 % of them were faster.
+    /// The 99.9th percentile.
     pub p999: Duration,
-    /// The slowest.
+    /// The maximum.
     pub max: Duration,
 }
 
@@ -63,54 +63,54 @@ impl Tally {
         }
     }
 
-    /// Whether any response came, be it that the request failed.
+    /// Whether any response arrived, including error responses.
     pub(super) fn has_response(&self) -> bool {
         let is_status = |failed: &Failed| matches!(failed.first, Failure::Status(_));
         self.answered() > 0 || self.failures.values().any(is_status)
     }
 
-    /// Requests that were answered completely, with a status below 400.
+    /// Number of complete responses with a status below 400.
     #[must_use]
     pub fn answered(&self) -> u64 {
         self.latencies.len()
     }
 
-    /// Requests that were not.
+    /// Number of failed requests.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.values().map(|failed| failed.count).sum()
     }
 
-    /// The reasons, by their names, with how many requests failed for each and the first of them.
+    /// The reasons by name, with the number of failed requests and the first failure.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, u64, Failure)> {
         self.failures.iter().map(|(name, failed)| (*name, failed.count, failed.first))
     }
 
-    /// Connections that were started.
+    /// Number of connections started.
     #[must_use]
     pub const fn connections(&self) -> u64 {
         self.connections
     }
 
-    /// Bytes that were read.
+    /// Number of bytes read.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Connections that broke, or were not closed in time, after their last response.
+    /// Connections that were reset, or not closed in time, after their last response.
     #[must_use]
     pub const fn unclean(&self) -> u64 {
         self.unclean
     }
 
-    /// Connections that the server ended, by its own word, before their last request.
+    /// Connections that the server announced it would close before their last request.
     #[must_use]
     pub const fn cut_short(&self) -> u64 {
         self.cut_short
     }
 
-    /// Connections of which the server said that it closes them, where the client was to.
+    /// Connections that the server announced it would close although the client was to close first.
     #[must_use]
     pub const fn forestalled(&self) -> u64 {
         self.forestalled
@@ -122,13 +122,13 @@ impl Tally {
         self.unfinished
     }
 
-    /// By how much the latest start was late. In an open loop: no slot was free, or we were busy.
+    /// Maximum delay of a start. In an open loop: no slot was free, or the generator was busy.
     #[must_use]
     pub const fn latest_start(&self) -> Duration {
         self.latest_start
     }
 
-    /// The latencies of the requests that were answered, to three digits. `None` without any.
+    /// Latencies of the answered requests, to three digits. `None` without any.
     #[must_use]
     pub fn latency(&self) -> Option<Quantiles> {
         let at = |quantile| Duration::from_micros(self.latencies.value_at_quantile(quantile));
@@ -178,7 +178,7 @@ impl Tally {
     }
 }
 
-/// An hour, in microseconds; what takes longer counts as that.
+/// Maximum of the histogram: an hour, in microseconds (our choice). Larger values are clipped.
 const LONGEST: u64 = 3_600_000_000;
-/// Of each latency; the histogram has a few hundred kilobytes then, however many there are.
+/// Significant digits of the histogram, which bounds it to a few hundred kilobytes (our choice).
 const DIGITS: u8 = 3;

@@ -1,31 +1,31 @@
-//! Whose TCP carries the connections: a trait that is polled, so that one thread drives them all.
+//! The TCP that carries the connections: a polled trait, so that one thread drives them all.
 
 use std::{io, time::Duration};
 
-/// A place for one connection; it is used again when that has been closed.
+/// A place for one connection, reused after the connection is closed.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Slot(pub usize);
 
-/// A TCP whose connections are named by their [`Slot`], with at most one in each.
+/// A TCP whose connections are identified by their [`Slot`], with at most one in each.
 ///
-/// The contract: after [`connect`](Self::connect) and whenever [`poll`](Self::poll) names a slot, write and
-/// read until both have nothing more to do. A slot that is named without need does no harm.
+/// After [`connect`](Self::connect), and whenever [`poll`](Self::poll) returns a slot, the caller
+/// must write and read until neither makes progress. Spurious slots are harmless.
 pub trait Transport {
-    /// The time since a beginning of its own.
+    /// Time since an arbitrary start.
     fn now(&self) -> Duration;
 
-    /// Begins to open a connection; the first bytes can be written when it is there.
+    /// Starts opening a connection. The first bytes can be written once it is established.
     ///
     /// # Errors
     ///
-    /// If it could not even be tried.
+    /// If the attempt could not be made.
     fn connect(&mut self, slot: Slot) -> Result<(), ConnectError>;
 
-    /// Writes what there is room for; 0: later, perhaps because the handshake is not over.
+    /// Writes as much as fits. 0 means later, perhaps because the handshake is incomplete.
     ///
     /// # Errors
     ///
-    /// If the connection is broken, or never came to be.
+    /// If the connection is broken, or was not established.
     fn write(
         &mut self,
         slot: Slot,
@@ -33,67 +33,68 @@ pub trait Transport {
         follows: AfterWrite,
     ) -> Result<usize, ConnectionError>;
 
-    /// Reads what has arrived.
+    /// Reads received bytes.
     ///
     /// # Errors
     ///
-    /// If the connection is broken, or never came to be.
+    /// If the connection is broken, or was not established.
     fn read(&mut self, slot: Slot, buffer: &mut [u8]) -> Result<Read, ConnectionError>;
 
-    /// Sends a FIN after what was written; reading goes on.
+    /// Sends a FIN after the written bytes; reading continues.
     fn half_close(&mut self, slot: Slot);
 
-    /// Gives the connection up in an orderly way, TIME-WAIT included. The slot is free.
+    /// Closes the connection normally, TIME-WAIT included. The slot is free.
     fn close(&mut self, slot: Slot);
 
-    /// Gives it up with an RST. The slot is free.
+    /// Aborts the connection with an RST. The slot is free.
     fn abort(&mut self, slot: Slot);
 
-    /// Waits until something may have happened, but not beyond `until`; adds where to `ready`.
+    /// Waits for events, but not beyond `until`, and adds their slots to `ready`.
     ///
     /// # Errors
     ///
-    /// If the system does not let us wait.
+    /// If the system cannot poll.
     fn poll(&mut self, until: Duration, ready: &mut Vec<Slot>) -> io::Result<()>;
 }
 
 /// What follows the bytes of a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AfterWrite {
-    /// Who knows.
+    /// Unknown.
     Nothing,
-    /// Our FIN, at once: it may travel with them, so that the server cannot be faster with its own.
+    /// The client's FIN, immediately. It may be sent with the bytes, so that the server's FIN
+    /// cannot arrive first.
     Close,
 }
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Read {
     /// Number of bytes, at least one.
     ByteCount(usize),
-    /// Nothing, yet.
+    /// No data yet.
     Nothing,
     /// The server has closed its half.
     End,
 }
 
-/// How a connection ended that should not have.
+/// Why a connection ended unexpectedly.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
-    /// Nobody listens.
+    /// No listener.
     #[error("connection refused")]
     Refused,
-    /// The server reset it, or does not take bytes any more.
+    /// The server reset it, or accepts no more bytes.
     #[error("connection reset")]
     Reset,
-    /// TCP gave up, before we did.
+    /// TCP timed out before the generator did.
     #[error("connection timed out")]
     TimedOut,
-    /// The network says that it does not get there.
+    /// The network reported it as unreachable.
     #[error("host or network unreachable")]
     Unreachable,
-    /// Something else.
+    /// Another system error.
     #[error("{0}")]
     System(io::ErrorKind),
 }
@@ -113,17 +114,18 @@ impl From<io::ErrorKind> for ConnectionError {
     }
 }
 
-/// Why a connection could not be tried. The first two end a run: the next one would not do better.
+/// Why a connection could not be attempted. The first two end a run, because the next attempt would
+/// fail too.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Every local port is taken, by connections or by TIME-WAIT.
+    /// All local ports are in use or in TIME-WAIT.
     #[error("no local port is free")]
     NoPort,
-    /// The system has something against it.
+    /// A local error.
     #[error("cannot open a connection: {0}")]
     System(io::Error),
-    /// It failed at once.
+    /// The attempt failed immediately.
     #[error(transparent)]
     Failed(ConnectionError),
 }

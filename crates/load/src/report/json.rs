@@ -1,4 +1,4 @@
-//! For programs. The keys are documented in `docs/load.md` and only added to while the version stays.
+//! JSON output. The keys are documented in `docs/load.md`; within a version keys are only added.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::LoadReport;
 use crate::{HeldCount, Sample};
 
-/// One JSON object: a [`Document`].
+/// Formats the report as one JSON object: a [`Document`].
 #[must_use]
 pub fn json(report: &LoadReport) -> String {
     format::to_json(&Document {
@@ -156,7 +156,7 @@ fn why(held: &HeldCount) -> Option<&str> {
     }
 }
 
-/// To the microsecond, which is what the histogram keeps.
+/// Milliseconds to the microsecond, which is the histogram's resolution.
 fn millis(span: Duration) -> f64 {
     round(span.as_secs_f64() * 1e3)
 }

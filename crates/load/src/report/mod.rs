@@ -1,4 +1,4 @@
-//! What a run has found, as text and as JSON.
+//! The result of a run, as text and as JSON.
 
 mod json;
 mod notes;
@@ -15,43 +15,43 @@ use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally};
 pub use json::{Document, json};
 pub use text::text;
 
-/// What a run has found.
+/// The result of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadReport {
-    /// What was asked for.
+    /// The URL.
     pub target: String,
-    /// Of whom.
+    /// The server's address and port.
     pub server: SocketAddr,
     /// Which end closes first.
     pub close: CloseMode,
     /// What follows a CLIENT_CLOSE.
     pub drain: Drain,
-    /// Whose TCP played the clients.
+    /// The clients' TCP stack.
     pub stack: StackMode,
-    /// How many connections there were at once, at most.
+    /// Maximum number of concurrent connections.
     pub concurrency: usize,
     /// Connections that were started.
     pub connections: u64,
-    /// Requests that were made.
+    /// Requests sent.
     pub requests: u64,
-    /// Those of them that were incomplete response, or with a status of 400 or more.
+    /// Requests without a complete response, or with a status of 400 or more.
     pub failed: u64,
-    /// Why.
+    /// The reasons of the failures.
     pub failures: Vec<FailureCount>,
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub elapsed: Duration,
-    /// Bytes that were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// From the intended start of each answered request to its last byte.
+    /// Latency from the intended start of each answered request to its last byte.
     pub latency: Option<Quantiles>,
-    /// Both ends.
+    /// TIME-WAIT at both ends.
     pub time_wait: TimeWait,
-    /// Why it came to its end.
+    /// Why the run ended.
     pub ended: EndReason,
-    /// What a reader should know.
+    /// Restrictions on the results, and advice.
     pub notes: Vec<String>,
-    /// Connections that the server said it closes, where the client was to.
+    /// Connections that the server announced it would close although the client was to close first.
     pub forestalled: u64,
     /// Connections that were due in an open loop and were never started.
     pub missed: u64,
@@ -66,11 +66,11 @@ pub struct LoadReport {
 /// Requests that failed for one reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FailureCount {
-    /// Its name.
+    /// The reason's name.
     pub reason: &'static str,
-    /// How many.
+    /// Number of requests.
     pub count: u64,
-    /// The first of them, in words.
+    /// The first failure, in words.
     pub first: String,
 }
 
@@ -142,7 +142,8 @@ impl LoadReport {
         if seconds > 0.0 { answered / seconds } else { 0.0 }
     }
 
-    /// Whether every connection that was due was made, every request answered, and all closed in time.
+    /// Whether every connection that was due was made, every request answered, and all connections
+    /// closed in time.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let left = self.failed + self.missed + self.not_closed;
@@ -150,7 +151,7 @@ impl LoadReport {
     }
 }
 
-/// Connections that ended before a response was complete: after an answer that says no they go on.
+/// Connections that ended before a response was complete. They continue after an error response.
 fn broken(tally: &Tally) -> u64 {
     let broken = |failure| !matches!(failure, Failure::Status(_));
     tally.failures().filter(|(_, _, first)| broken(*first)).map(|(_, count, _)| count).sum()
@@ -163,7 +164,7 @@ mod sample {
     use super::*;
     use crate::{HeldCount, Sample};
 
-    /// A run in which something went wrong, at a server that is elsewhere.
+    /// A run with failures, against a remote server.
     pub(super) fn report() -> LoadReport {
         let ms = Duration::from_millis;
         LoadReport {

@@ -1,4 +1,4 @@
-//! What a reader should know beyond the numbers, and what to do about it.
+//! Restrictions on the results, with advice.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn unknown(end: &str, held: &HeldCount) -> Option<String> {
     }
 }
 
-/// What clients that wait have to pay with.
+/// The ports that TIME-WAIT occupies at the clients.
 fn ports(report: &LoadReport) -> Option<String> {
     let held = report.time_wait.client.known().filter(|held| *held > 0)?;
     let ports = match report.stack {
@@ -97,7 +97,7 @@ fn ports(report: &LoadReport) -> Option<String> {
     ))
 }
 
-/// How much of what one address has, or how many addresses that takes.
+/// The occupied share of one address's ports, or the number of addresses needed.
 fn share(held: u64, ports: u64) -> String {
     if held > ports {
         let addresses = held.div_ceil(ports.max(1));
@@ -108,7 +108,7 @@ fn share(held: u64, ports: u64) -> String {
     format!("{percent:.1} % of the {} that one address has", grouped(ports))
 }
 
-/// Where fewer wait than have closed.
+/// Notes that fewer connections are in TIME-WAIT than were closed.
 fn reuse(report: &LoadReport) -> Option<String> {
     let TimeWait { server, client, .. } = &report.time_wait;
     let held = server.known()? + client.known()?;
@@ -123,7 +123,7 @@ fn reuse(report: &LoadReport) -> Option<String> {
     })
 }
 
-/// An open loop that was not kept up: by whom is not known.
+/// Notes that an open loop fell behind; the cause is unknown.
 fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     let (late, missed) = (loaded.tally.latest_start(), loaded.missed);
     if options.rate.is_none() || (late <= LATE && missed == 0) {
@@ -142,9 +142,9 @@ fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     ))
 }
 
-/// Of our own TCP, which takes the upper half.
+/// Ports of Ackwise's TCP, which uses the upper half.
 const OUR_PORTS: u64 = 32_768;
-/// A start may be as late as a timer is coarse.
+/// Start delays up to this may be due to timer resolution (our choice).
 const LATE: Duration = Duration::from_millis(10);
 const TIME_WAIT: Duration = Duration::from_secs(60);
 

@@ -1,4 +1,4 @@
-//! For people: who waits, what was asked, how long it took, what to know.
+//! Text output: TIME-WAIT, requests, latencies, notes.
 
 use std::{fmt::Write, time::Duration};
 
@@ -6,7 +6,7 @@ use ackwise_report::words::{counted, grouped};
 
 use super::LoadReport;
 
-/// The report in at most `columns` columns.
+/// Formats the report in at most `columns` columns.
 #[must_use]
 pub fn text(report: &LoadReport, columns: usize) -> String {
     let mut text = String::new();

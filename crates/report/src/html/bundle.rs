@@ -7,8 +7,8 @@ use ring::digest::{SHA256, digest};
 pub(super) fn scripts() -> [String; 2] {
     let library = format!("/*\n{LICENCE}*/\n{UPLOT}");
     // One function around all of them: nothing of ours is global.
-    let ours = format!("(() => {{\n\"use strict\";\n{}}})();\n", OURS.concat());
-    [library, ours]
+    let own = format!("(() => {{\n\"use strict\";\n{}}})();\n", OWN_SCRIPTS.concat());
+    [library, own]
 }
 
 /// A page's style sheets.
@@ -20,7 +20,7 @@ pub(super) const STYLES: [&str; 2] = [
 const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 const LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
 
-const OURS: [&str; 8] = [
+const OWN_SCRIPTS: [&str; 8] = [
     include_str!("../../assets/report/dom.js"),
     include_str!("../../assets/report/timeline.js"),
     include_str!("../../assets/report/zoom.js"),

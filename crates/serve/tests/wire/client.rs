@@ -1,4 +1,4 @@
-//! A plain client on a kernel socket: Nagle on, no quick-ACK, as a naive program is.
+//! A plain client on a kernel socket: Nagle on, no quick ACK, as in a naive program.
 
 use std::{
     io::{Read, Write},
@@ -39,7 +39,7 @@ impl Client {
         self.parser.expect(method);
     }
 
-    /// The next whole response.
+    /// Receives the next whole response.
     pub(crate) fn receive(&mut self) -> Fetched {
         let mut content = Vec::new();
         loop {
@@ -70,7 +70,7 @@ impl Client {
         self.receive()
     }
 
-    /// Fetches a document, checks it, and says how long that took.
+    /// Fetches and checks a document. Returns the time taken.
     pub(crate) fn time(&mut self, path: &str) -> Duration {
         let start = Instant::now();
         let Fetched { response, content } = self.fetch(RequestBuilder::get("localhost", path));
@@ -82,7 +82,7 @@ impl Client {
         time
     }
 
-    /// Sends requests together, and says how long it took until the last was answered.
+    /// Sends requests together. Returns the time until the last response.
     pub(crate) fn time_together(&mut self, requests: &[RequestBuilder]) -> Duration {
         let start = Instant::now();
         self.send(requests);
@@ -92,7 +92,7 @@ impl Client {
         start.elapsed()
     }
 
-    /// What comes until the server closes; panics if it resets or does not close.
+    /// All data until the server closes; panics if the server resets or does not close.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.leftover);
         self.stream.read_to_end(&mut rest).expect("the server closes in order and in time");
@@ -100,10 +100,10 @@ impl Client {
     }
 }
 
-/// How long a test waits for what must come.
+/// Maximum wait of a test for an expected event (our choice).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Waits until `holds`; the server's threads run on after a client has its answer.
+/// Waits until `holds`; the server's threads may still run after a client has its response.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {

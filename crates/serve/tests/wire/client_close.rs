@@ -1,4 +1,5 @@
-//! A client that closes first, and says so: who waits in TIME-WAIT, and what the server makes of it.
+//! A client that closes first and announces it: which end holds TIME-WAIT, and how the server
+//! reacts.
 
 use std::{
     fs,
@@ -13,8 +14,8 @@ use ackwise_serve::{Config, Server};
 
 use crate::client::{Client, eventually};
 
-/// A server on a loopback address of its own: what waits in TIME-WAIT from another test, or from an
-/// earlier run, is another's.
+/// A server on its own loopback address, so that sockets in TIME-WAIT from other tests or earlier
+/// runs are not counted.
 fn server(client_close: bool) -> Server {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let [.., high, low] = process::id().to_be_bytes();
@@ -32,19 +33,19 @@ fn say_client_close(client: &mut Client) {
     client.stream.write_all(&client_close::encode("localhost").unwrap()).unwrap();
 }
 
-/// Sockets in TIME-WAIT: the server's, the clients'.
+/// Sockets in TIME-WAIT at the server and at the clients.
 fn time_wait(server: &Server) -> [usize; 2] {
     const TIME_WAIT: &str = "06";
     count(server, |state| state == TIME_WAIT)
 }
 
-/// Sockets of connections to the server, at either end.
+/// Sockets of connections to the server, at both ends.
 fn sockets(server: &Server) -> usize {
     const LISTEN: &str = "0A";
     count(server, |state| state != LISTEN).iter().sum()
 }
 
-/// Sockets in states that count: the server's, the clients'.
+/// Sockets in the states that `counts` selects, at the server and at the clients.
 fn count(server: &Server, counts: impl Fn(&str) -> bool) -> [usize; 2] {
     let SocketAddr::V4(address) = server.local_addr() else { panic!("it is one of IPv4") };
     let number = u32::from_ne_bytes(address.ip().octets());
@@ -101,8 +102,8 @@ fn who_does_not_know_it_answers_that_it_is_not_implemented() {
     assert_eq!(server.stats().client_closed, 0);
 }
 
-/// The answer that nobody awaits draws an RST, which leaves nothing at either end: the client has not
-/// got what it closed first for, TIME-WAIT.
+/// The unread response triggers an RST, which leaves no state at either end: the client does not
+/// get the TIME-WAIT that it closed first for.
 #[test]
 fn who_does_not_know_it_and_is_not_listened_to_leaves_time_wait_nowhere() {
     const CONNECTIONS: u64 = 20;
@@ -132,7 +133,7 @@ fn what_was_asked_before_is_answered_and_what_comes_after_is_not() {
     assert_eq!((stats.answered, stats.client_closed), (1, 1));
 }
 
-/// It was meant for the proxy. The connection may be serving others.
+/// It was meant for the proxy. The connection may be shared with other clients.
 #[test]
 fn through_a_proxy_it_closes_nothing() {
     let server = server(true);
@@ -147,14 +148,15 @@ fn through_a_proxy_it_closes_nothing() {
     assert_eq!(server.stats().client_closed, 0);
 }
 
-/// A client that says so and does not close holds the connection no longer than any other.
+/// A client that announces the close but does not close holds the connection no longer than any
+/// other.
 #[test]
 fn a_client_that_does_not_keep_its_word_is_not_waited_for_long() {
     let server = server(true);
     let mut client = Client::connect(&server);
     client.time("/300");
     say_client_close(&mut client);
-    assert_eq!(client.rest(), b""); // In less than the client's patience.
+    assert_eq!(client.rest(), b""); // Within the client's timeout.
     drop(client);
     eventually("the server has closed first", || time_wait(&server) == [1, 0]);
 }

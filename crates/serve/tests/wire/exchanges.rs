@@ -1,4 +1,4 @@
-//! What a well-behaved client gets from a well-behaved server.
+//! A conforming client with a conforming server.
 
 use std::{
     net::Shutdown,

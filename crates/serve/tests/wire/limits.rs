@@ -1,4 +1,4 @@
-//! Clients that mean harm, or that only dawdle, cost a bounded time and a bounded amount.
+//! Malicious and slow clients take a bounded time and a bounded amount of resources.
 
 use std::{
     io::{Read, Write},

@@ -1,4 +1,4 @@
-//! Servers that are wrong on purpose, so that `check` can be shown to notice.
+//! Intentionally wrong servers, which show that `check` detects the faults.
 
 use std::{
     io::Write,
@@ -22,7 +22,7 @@ fn get(path: &str) -> RequestBuilder {
     RequestBuilder::get("localhost", path)
 }
 
-/// Everything an answering server sends to one request.
+/// All bytes a server sends in response to one request.
 fn said_by(answer: Answer) -> Vec<u8> {
     let server = start(Behaviour { answer, ..Behaviour::FIXED });
     let mut client = Client::connect(&server);
@@ -59,7 +59,7 @@ fn a_request_in_two_segments_is_looked_at_late() {
         let server = start(Behaviour { request_pieces, ..Behaviour::FIXED });
         let mut client = Client::connect(&server);
         client.stream.set_nodelay(true).unwrap();
-        client.time("/1"); // Now the server's thread is waiting in its read.
+        client.time("/1"); // The server's thread now blocks in its read.
         let request = get("/300").encode().unwrap();
         let start = Instant::now();
         client.stream.write_all(&request[..20]).unwrap();

@@ -1,5 +1,5 @@
-//! The stalls are real: a plain client on loopback pays for the behaviours of 1996, and not for the
-//! fixed ones. Bands are wide, because the machine that runs this may be busy.
+//! The stalls are real: a plain client on loopback incurs the delays of the 1996 behaviours, and
+//! none with the fixed ones. Bands are wide, because the machine may be busy.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -11,9 +11,9 @@ use ackwise_serve::{Config, Server};
 
 use crate::client::Client;
 
-/// The median time of a small document on a reused connection.
+/// Median time of a small document on a reused connection.
 ///
-/// The first documents do not count: Linux acknowledges at once when a connection is young.
+/// The first documents are not counted: Linux acknowledges immediately on a new connection.
 fn median(behaviour: Behaviour, path: &str) -> Duration {
     let server = Server::start(Config::loopback(behaviour)).unwrap();
     let mut client = Client::connect(&server);
@@ -22,7 +22,7 @@ fn median(behaviour: Behaviour, path: &str) -> Duration {
     times[times.len() / 2]
 }
 
-/// The median time of three small documents that are asked for at once.
+/// Median time of three small documents requested at once.
 fn median_of_three_pipelined(behaviour: Behaviour) -> Duration {
     let server = Server::start(Config::loopback(behaviour)).unwrap();
     let mut client = Client::connect(&server);

@@ -117,8 +117,8 @@ fn writer(connection: &Connection, exchange: &Exchange, phase: Phase) -> Writer 
     let (done, blocked) = match phase {
         Phase::Handshake | Phase::Request => {
             let written = connection.end(Side::Client).endpoint.written();
-            let works = connection.client.due != Instant::FAR_FUTURE;
-            (written >= exchange.request_end, !works && connection.client.to_write > 0)
+            let is_busy = connection.client.due != Instant::FAR_FUTURE;
+            (written >= exchange.request_end, !is_busy && connection.client.to_write > 0)
         }
         _ => {
             let written = connection.end(Side::Server).endpoint.written();

@@ -24,7 +24,7 @@ pub(super) struct Ask {
     pub(super) first_file: u32,
     /// What the server needs to find out what to answer.
     pub(super) parse: Duration,
-    /// What the client works before it writes.
+    /// How long the client computes before it writes.
     pub(super) delay: Duration,
 }
 
@@ -84,7 +84,7 @@ impl<O: Observer> World<'_, O> {
         }
     }
 
-    /// The client works, and then writes what it has to write.
+    /// The client computes, and then writes what it has to write.
     fn client_works(&mut self, place: u32) {
         let client = &mut self.connections[place as usize].client;
         let due = self.now + std::mem::take(&mut client.delay);
@@ -156,8 +156,8 @@ impl<O: Observer> World<'_, O> {
     /// Something has arrived at the client, or has left room to write.
     pub(super) fn client_looks(&mut self, place: u32) {
         let client = &self.connections[place as usize].client;
-        let works = client.due != ackwise_tcp::Instant::FAR_FUTURE;
-        if client.connected && client.to_write > 0 && !works {
+        let is_busy = client.due != ackwise_tcp::Instant::FAR_FUTURE;
+        if client.connected && client.to_write > 0 && !is_busy {
             self.client_writes(place);
         }
         while let Some(exchange) = self.take_answered(place) {

@@ -150,9 +150,9 @@ impl<'a, O: Observer> World<'a, O> {
             self.users[user as usize].waiting = first.map(Waiting::Step);
         }
         if let Some(Waiting::Step(step)) = self.users[user as usize].waiting.take() {
-            self.take_step(user, step);
+            self.perform(user, step);
         }
-        self.go_on(user);
+        self.run_due_steps(user);
     }
 
     fn draw_page(&mut self, user: u32) {
@@ -189,7 +189,7 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     /// Does what the plan allows, until a pause or a response has to be waited for.
-    fn go_on(&mut self, user: u32) {
+    fn run_due_steps(&mut self, user: u32) {
         while self.users[user as usize].waiting.is_none() && self.failure.is_none() {
             let Some(fetch) = &mut self.users[user as usize].fetch else { return };
             if fetch.is_complete() {
@@ -198,7 +198,7 @@ impl<'a, O: Observer> World<'a, O> {
                 self.abandon_document(user);
             } else if let Some(step) = fetch.poll() {
                 if !self.pauses(user, &step) {
-                    self.take_step(user, step);
+                    self.perform(user, step);
                 }
             } else {
                 return;
@@ -235,7 +235,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.queue.push(state.due, Event::User(user));
     }
 
-    fn take_step(&mut self, user: u32, step: Step) {
+    fn perform(&mut self, user: u32, step: Step) {
         let state = &mut self.users[user as usize];
         state.waits(self.now);
         let application = state.application;
@@ -298,7 +298,7 @@ impl<'a, O: Observer> World<'a, O> {
                 return self.client_lets_go(place);
             }
         }
-        self.go_on(user);
+        self.run_due_steps(user);
     }
 
     fn finish_document(&mut self, user: u32) {
@@ -359,7 +359,7 @@ impl<'a, O: Observer> World<'a, O> {
     /// whether another one is worth a try.
     pub(super) fn user_lost_connection(&mut self, user: u32, id: ConnectionId, asked: u32) {
         if self.user_loses(user, id, asked) {
-            self.go_on(user);
+            self.run_due_steps(user);
         }
     }
 

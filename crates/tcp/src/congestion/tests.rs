@@ -286,7 +286,7 @@ impl Rfc9438 {
 }
 
 /// Loses at `segments`, then acknowledges whole windows, a segment per ACK, for `rounds` round trips:
-/// ours and the reference after each, in segments.
+/// implemented and the reference after each, in segments.
 fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64)> {
     let mut control = start(CongestionPolicy::Cubic, segments * MSS, HIGH);
     let mut reference = Rfc9438::after_loss_at(f64::from(segments));
@@ -319,13 +319,13 @@ fn cubic_follows_rfc_9438_in_floating_point_within_one_per_cent() {
         (3, 200, 100),
     ] {
         let rtt = Duration::from_millis(rtt_ms);
-        for (round, (ours, reference)) in
+        for (round, (implemented, reference)) in
             against_reference(segments, rtt, rounds).into_iter().enumerate()
         {
-            let error = (ours - reference).abs() / reference;
+            let error = (implemented - reference).abs() / reference;
             assert!(
                 error < 0.01,
-                "{segments} segments, {rtt_ms} ms, round {round}: {ours:.2}, not {reference:.2}"
+                "{segments} segments, {rtt_ms} ms, round {round}: {implemented:.2}, not {reference:.2}"
             );
         }
     }

@@ -94,10 +94,10 @@ fn a_trace_prints_a_line_for_each_thing_and_forgets_the_oldest() {
     let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
     let segment =
         ISNS.relative(&pattern("P. 1:501(500) ack 1 win 512").segment(ISNS, SeqNumber(0), 0));
-    trace.record(Happening::Called(Call::Connect), at(0));
-    trace.record(Happening::Told(Event::Connected), at(5));
-    trace.record(Happening::Sent(segment), at(10));
-    trace.record(Happening::Received(segment), at(1_012));
+    trace.record(TraceEvent::Called(Call::Connect), at(0));
+    trace.record(TraceEvent::Told(Event::Connected), at(5));
+    trace.record(TraceEvent::Sent(segment), at(10));
+    trace.record(TraceEvent::Received(segment), at(1_012));
     assert_eq!(
         trace.to_string(),
         "# 1 earlier lines are forgotten\n\

@@ -11,7 +11,7 @@ use crate::{endpoint::Event, notation::Relative, units::Instant};
 /// trace says how many have gone.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    lines: VecDeque<(Instant, Happening)>,
+    lines: VecDeque<(Instant, TraceEvent)>,
     limit: usize,
     forgotten: u64,
 }
@@ -24,8 +24,8 @@ impl Trace {
     }
 
     /// Adds a line.
-    pub fn record(&mut self, happening: Happening, now: Instant) {
-        self.lines.push_back((now, happening));
+    pub fn record(&mut self, event: TraceEvent, now: Instant) {
+        self.lines.push_back((now, event));
         while self.lines.len() > self.limit {
             self.lines.pop_front();
             self.forgotten += 1;
@@ -33,7 +33,7 @@ impl Trace {
     }
 
     /// The lines, oldest first.
-    pub fn lines(&self) -> impl Iterator<Item = (Instant, Happening)> + '_ {
+    pub fn lines(&self) -> impl Iterator<Item = (Instant, TraceEvent)> + '_ {
         self.lines.iter().copied()
     }
 }
@@ -41,7 +41,7 @@ impl Trace {
 /// One line of a trace.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum TraceEvent {
     /// A segment left.
     Sent(Relative),
     /// A segment arrived.
@@ -81,14 +81,14 @@ impl fmt::Display for Trace {
         if self.forgotten > 0 {
             writeln!(f, "# {} earlier lines are forgotten", self.forgotten)?;
         }
-        for (at, happening) in &self.lines {
-            writeln!(f, "{at} {happening}")?;
+        for (at, event) in &self.lines {
+            writeln!(f, "{at} {event}")?;
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Happening {
+impl fmt::Display for TraceEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sent(segment) => write!(f, "> {segment}"),

@@ -39,7 +39,7 @@ pub(crate) struct World {
     dice: Dice,
     now: Instant,
     /// By time of arrival, then in the order of departure.
-    under_way: BTreeMap<(Instant, u64), (usize, Packet)>,
+    in_flight: BTreeMap<(Instant, u64), (usize, Packet)>,
     departures: u64,
     serials: u32,
     to_open: u32,
@@ -65,7 +65,7 @@ impl World {
             network: case.network,
             dice,
             now: Instant::EPOCH,
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             departures: 0,
             serials: 0,
             to_open: case.connections,
@@ -104,7 +104,7 @@ impl World {
 
     fn next(&self) -> Option<Instant> {
         let timers = self.hosts.iter().filter_map(|host| host.endpoint.as_ref()?.poll_timeout());
-        let arrival = self.under_way.keys().next().map(|(at, _)| *at);
+        let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
         let opens = Some(self.opens_at).filter(|at| *at > self.now);
         timers.map(|deadline| deadline.at).chain(arrival).chain(opens).min()
     }
@@ -162,7 +162,7 @@ impl World {
     }
 
     fn arrive(&mut self) {
-        while let Some(entry) = self.under_way.first_entry().filter(|it| it.key().0 <= self.now) {
+        while let Some(entry) = self.in_flight.first_entry().filter(|it| it.key().0 <= self.now) {
             let (to, packet) = entry.remove();
             if to == SERVER && self.hosts[SERVER].opens(&packet.segment) {
                 self.open_passively();
@@ -220,7 +220,7 @@ impl World {
         }
         for delay in delays {
             self.departures += 1;
-            self.under_way.insert((self.now + delay, self.departures), (to, packet));
+            self.in_flight.insert((self.now + delay, self.departures), (to, packet));
         }
     }
 

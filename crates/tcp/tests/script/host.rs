@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ackwise_tcp::{
     Endpoint, Event, Instant, Received, Segment, SeqNumber, State,
     endpoint::{PathMtuReport, refuse},
-    notation::{Call, Happening, Isns, Pattern, Relative, Trace},
+    notation::{Call, Isns, Pattern, Relative, Trace, TraceEvent},
     policy::{AckReason, HoldPolicy},
 };
 
@@ -82,7 +82,7 @@ impl Host {
         let segment = pattern.segment(inbound, self.peer_next, self.peer_window);
         self.peer_window = segment.window;
         self.peer_next = self.peer_next.later(segment.end());
-        self.trace.record(Happening::Received(inbound.relative(&segment)), self.now);
+        self.trace.record(TraceEvent::Received(inbound.relative(&segment)), self.now);
         self.reopen(&segment);
         match self.endpoint.as_ref().map(Endpoint::state) {
             None | Some(State::Closed) => {
@@ -109,7 +109,7 @@ impl Host {
 
     /// The application calls. Returns how many bytes were taken, for calls that take some.
     pub(super) fn call(&mut self, call: Call) -> u32 {
-        self.trace.record(Happening::Called(call), self.now);
+        self.trace.record(TraceEvent::Called(call), self.now);
         let (config, iss, now) = (self.settings.config, self.isns.sender, self.now);
         match call {
             Call::Listen => self.begin(Endpoint::listen(config, iss)),
@@ -152,7 +152,7 @@ impl Host {
         }
         assert!(endpoint.poll_transmit(self.now).is_none(), "sends for ever\n{}", self.trace);
         while let Some(event) = endpoint.poll_event() {
-            self.trace.record(Happening::Told(event), self.now);
+            self.trace.record(TraceEvent::Told(event), self.now);
             self.told.push_back(event);
         }
         self.endpoint = Some(endpoint);
@@ -162,7 +162,7 @@ impl Host {
     fn note_sent(&mut self, segment: &Segment, reason: Option<AckReason>) {
         let segment = self.isns.relative(segment);
         let line = self.trace.lines().count();
-        self.trace.record(Happening::Sent(segment), self.now);
+        self.trace.record(TraceEvent::Sent(segment), self.now);
         self.sent.push_back(Sent { at: self.now, segment, reason, line });
     }
 }

@@ -1,5 +1,5 @@
-//! The draws themselves: computed from the published definitions in another language, not with this
-//! code. A change of any of them changes results that have been reported: it has to be meant.
+//! Expected draws, computed from the published definitions in another language, not with this code.
+//! Changing any of them changes reported results and must be intentional.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Samples against closed forms, and the draws themselves, which must not change.
+//! Samples compared with closed forms, and the draws themselves, which must not change.
 
 mod golden;
 mod sizes;
@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 
 use ackwise_link::Seed;
 
-/// So many draws for each comparison.
+/// Draws per comparison.
 const DRAWS: u32 = 200_000;
 
-/// A sample in ascending order, from a fixed seed of its own.
+/// A sample in ascending order, from its own fixed seed.
 fn sample(name: &str, mut draw: impl FnMut(&mut ackwise_link::Stream) -> f64) -> Vec<f64> {
     let mut stream = Seed(1).named(name).stream();
     let mut sample: Vec<f64> = (0..DRAWS).map(|_| draw(&mut stream)).collect();
@@ -20,9 +20,9 @@ fn sample(name: &str, mut draw: impl FnMut(&mut ackwise_link::Stream) -> f64) ->
     sample
 }
 
-/// Kolmogorov and Smirnov: the greatest distance between the sample's distribution function and
-/// `below` is under 1.95 / sqrt(n), which a right generator exceeds once in a thousand seeds; this
-/// seed is fixed. `step` is the grain to which draws are rounded down.
+/// Kolmogorov–Smirnov test: the greatest distance between the sample's distribution function and
+/// `below` is under 1.95 / sqrt(n), which a correct generator exceeds for one in a thousand seeds;
+/// this seed is fixed. `step` is the granularity to which draws are rounded down.
 fn assert_distributed(name: &str, sample: &[f64], step: f64, below: impl Fn(f64) -> f64) {
     let n = sample.len() as f64;
     let mut distance = 0.0_f64;

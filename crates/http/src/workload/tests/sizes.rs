@@ -28,7 +28,7 @@ fn the_thesis_pages_have_the_means_that_the_cap_gives() {
     let primary = draws("primary", &primary);
     let below = |x| if x > 15_000.0 { 1.0 } else { pareto_below(x, 1_000.0, 0.91) };
     assert_distributed("primary", &primary, 1.0, below);
-    // Reference, item T5; rounding down takes half a byte off.
+    // Reference, item T5; rounding down subtracts half a byte on average.
     assert_mean("primary", &primary, 4_066.5);
     assert_mean("inline", &draws("inline", &inline), 2_990.9);
     let at_cap = primary.iter().filter(|x| **x == 15_000.0).count() as f64 / f64::from(DRAWS);

@@ -72,7 +72,7 @@ fn sizes_and_counts_that_mean_nothing_are_told() {
     assert_eq!(Count::Fixed(10_001).check(), Err(Unusable::TooLarge("count")));
 }
 
-/// Drawing from what `check` refuses means nothing, but it ends, without a panic.
+/// Draws that `check` rejects are meaningless, but must end without a panic.
 #[test]
 fn even_the_unusable_is_drawn_from_without_a_panic() {
     let mut stream = ackwise_link::Seed(1).stream();

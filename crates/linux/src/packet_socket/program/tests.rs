@@ -1,10 +1,10 @@
-//! Filters against packets, by a machine that runs classic BPF as `linux/filter.h` describes it.
+//! Filters against packets, run by an interpreter for classic BPF as described in `linux/filter.h`.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::*;
 
-/// A packet, and what the kernel knows of it.
+/// A packet with the kernel's metadata.
 struct Passing {
     bytes: Vec<u8>,
     protocol: u16,
@@ -14,7 +14,7 @@ struct Passing {
 }
 
 impl Passing {
-    /// Whether a program lets it pass.
+    /// Whether the program accepts the packet.
     fn passes(&self, program: &[Instruction]) -> bool {
         let (mut at, mut a, mut x) = (0, 0_u32, 0_u32);
         loop {
@@ -27,7 +27,7 @@ impl Passing {
                 LOAD_HALF_BEHIND_X => self.load(x + k, 2),
                 _ => Some(a),
             };
-            // The kernel drops what is too short for a load.
+            // The kernel drops packets too short for a load.
             let Some(loaded) = loaded else { return false };
             a = loaded;
             match code {
@@ -54,7 +54,7 @@ impl Passing {
     }
 }
 
-/// From port 5000 of 10.1.2.3 to port 80 of 10.9.0.7, with an option of IP before the ports.
+/// From port 5000 of 10.1.2.3 to port 80 of 10.9.0.7, with an IP option before the ports.
 fn v4(protocol: u8) -> Passing {
     let mut bytes = vec![0; 24];
     (bytes[0], bytes[9]) = (0x46, protocol);
