@@ -1,6 +1,6 @@
-//! How much of a connection a capture has, and how far its verdicts can be trusted for that.
+//! How much of a connection a capture has, and how that limits the confidence of verdicts.
 //!
-//! What was acknowledged but never seen was delivered, so the capture has lost it and not the network.
+//! Data that was acknowledged but never captured was delivered: the capture lost it, not the network.
 
 use ackwise_cause::Direction;
 
@@ -10,19 +10,20 @@ use crate::attribution::Confidence;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DirectionQuality {
-    /// Packets that were seen.
+    /// Packets that were captured.
     pub packets: u64,
-    /// Bytes that were seen or are known to be missing.
+    /// Bytes that were captured or are known to be missing.
     pub bytes: u64,
-    /// Bytes that were acknowledged but never seen.
+    /// Bytes that were acknowledged but never captured.
     pub missing_bytes: u64,
     /// The number of packets that held these, at least.
     pub missing_packets: u64,
-    /// Packets whose data the capture holds only in part.
+    /// Packets whose data was captured only in part.
     pub cut: u64,
-    /// Packets without data that acknowledge.
+    /// ACKs without data.
     pub pure_acks: u64,
-    /// The other end sent more at once than any receiver leaves without an ACK, and there is none.
+    /// The other end sent more at once than a receiver may leave unacknowledged, and no ACK without data
+    /// was captured.
     pub lacks_acks: bool,
 }
 
@@ -35,16 +36,16 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Fewer missing packets concern the time around them alone. Our choice.
+    /// Fewer missing packets affect only the time around them. Our choice.
     const FEW_MISSING: u64 = 3;
-    /// Of a connection that lacks one byte in this many, no verdict is certain. Our choice.
+    /// If one byte in this many is missing, no verdict has high confidence. Our choice.
     const SOME: u64 = 100;
-    /// Of one that lacks one in this many, any may be wrong. Our choice.
+    /// If one byte in this many is missing, every verdict has low confidence. Our choice.
     const MANY: u64 = 10;
-    /// Full segments that no receiver leaves unacknowledged: twice what RFC 5681, section 4.2, allows.
+    /// Full segments that a receiver must have acknowledged: twice what RFC 5681, section 4.2, allows.
     const UNACKNOWLEDGED: u64 = 4;
 
-    /// The direction whose packets the capture lacks altogether, if the other has data.
+    /// The direction without any captured packet, if the other has data.
     #[must_use]
     pub fn unseen(&self) -> Option<Direction> {
         let [to_server, to_client] = &self.directions;
@@ -55,19 +56,20 @@ impl Quality {
         }
     }
 
-    /// Packets that were delivered but are not in the capture, at least.
+    /// The minimum number of packets that were delivered but not captured.
     #[must_use]
     pub fn missing_packets(&self) -> u64 {
         self.directions.iter().map(|it| it.missing_packets).sum()
     }
 
-    /// Whether an end's ACKs are missing.
+    /// Whether the ACKs of an end are missing.
     #[must_use]
     pub fn lacks_acks(&self) -> bool {
         self.directions.iter().any(|it| it.lacks_acks)
     }
 
-    /// The most confidence that a verdict on the connection can have; `None` if there is none at all.
+    /// The highest confidence that a verdict on the connection can have; `None` if nothing can be
+    /// attributed.
     #[must_use]
     pub fn confidence(&self) -> Option<Confidence> {
         if self.unseen().is_some() {
@@ -110,8 +112,8 @@ impl Quality {
 }
 
 impl DirectionQuality {
-    /// Says that the other end sent `longest_run` bytes in full segments of `full` without a packet of
-    /// this one between them.
+    /// Records that the other end sent at most `longest_run` bytes between two packets of this one; full
+    /// segments have `full` bytes.
     pub(crate) fn note_longest_run(&mut self, longest_run: u64, full: u64) {
         self.lacks_acks = self.packets > 0
             && self.pure_acks == 0

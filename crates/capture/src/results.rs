@@ -98,7 +98,7 @@ impl ExchangeResult {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
 
-    /// Limits what is said of it to what the capture can know.
+    /// Limits the confidence of its causes to what the capture supports.
     fn limit(&mut self, confidence: Option<Confidence>) {
         match confidence {
             Some(Confidence::High) => {}
@@ -158,7 +158,7 @@ impl Results {
         let Self { mut connections, mut exchanges, .. } = self;
         connections.sort_unstable_by_key(|it| it.id);
         for exchange in &mut exchanges {
-            // Both were seen: numbers are given without gaps.
+            // Connections are numbered from 0 without gaps.
             exchange.limit(connections[exchange.connection as usize].quality.confidence());
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));

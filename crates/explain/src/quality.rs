@@ -1,4 +1,4 @@
-//! How much of its connections a capture has: said before anybody is blamed.
+//! How much of its connections a capture has: the first line of every report.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use ackwise_report::words::{counted, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a capture has of its connections, all together.
+/// How much of its connections a capture has, in total.
 ///
-/// Packets are missing that were acknowledged but never captured: they were delivered, so the capture
-/// has lost them, and not the network.
+/// Missing packets are those that were acknowledged but never captured: they were delivered, so the
+/// capture lost them, not the network.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CaptureQuality {

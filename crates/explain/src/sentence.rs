@@ -68,12 +68,12 @@ fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     out
 }
 
-/// The largest cause, which is no stall.
+/// The largest cause, if it is not a stall.
 fn of_most(first: &Total, totals: &Totals) -> String {
     format!("{}: {}.", happened(first.cause, first.direction), how_sure(first, totals))
 }
 
-/// No stall matters.
+/// The summary if no stall is significant.
 fn of_none(first: &Total, totals: &Totals) -> String {
     let share = share(first, totals);
     if first.party() == Some(Party::Path) && share >= NOTHING_ELSE {
@@ -89,11 +89,11 @@ fn of_none(first: &Total, totals: &Totals) -> String {
     out
 }
 
-/// Where the path takes at least this part of the time, no end can do much. Our choice.
+/// If the path takes at least this part of the time, neither end can change much. Our choice.
 const NOTHING_ELSE: f64 = 0.9;
 
 fn add_remedy(total: &Total, out: &mut String) {
-    // Who only guesses should not send people to work.
+    // A guess is not worth anybody's work.
     if total.confidence == Confidence::Low {
         return;
     }
@@ -112,7 +112,7 @@ fn how_sure(total: &Total, totals: &Totals) -> String {
     format!("{percent:.0} % of the time, {} confidence", total.confidence.name())
 }
 
-/// What happened meanwhile, where nobody held anything up.
+/// What happened during the time of a cause that is not a stall.
 const fn happened(cause: Cause, direction: Direction) -> &'static str {
     let to_client = matches!(direction, Direction::ToClient);
     match cause {
@@ -216,7 +216,7 @@ mod tests {
     };
     use Confidence::{High, Low, Medium};
 
-    /// What is said of 1,000 ms, of which each cause took this many.
+    /// The summary of 1,000 ms, of which each cause took this many.
     fn said(causes: &[(Cause, u64, Confidence)]) -> String {
         let total = |&(cause, millis, confidence): &(Cause, u64, Confidence)| Total {
             cause,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_guesses_gives_no_advice() {
+    fn a_verdict_with_low_confidence_comes_without_advice() {
         for (confidence, advises) in [(Low, false), (Medium, true), (High, true)] {
             let text = said(&[(ServerThink, 500, High), (NagleDelayedAck, 300, confidence)]);
             assert_eq!(text.contains("Fix: "), advises, "{text}");

@@ -161,7 +161,7 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
     out
 }
 
-/// Whether a time is more than a row of zeros.
+/// Whether a time is not printed as zero.
 pub(super) fn is_visible(time: Duration) -> bool {
     time >= Duration::from_nanos(500)
 }

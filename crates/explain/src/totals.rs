@@ -44,7 +44,7 @@ pub struct Total {
     pub exchanges: usize,
     /// Number of waits.
     pub times: u64,
-    /// At least nine tenths of it have this confidence or more.
+    /// At least nine tenths of the time have this confidence or a higher one.
     pub confidence: Confidence,
 }
 
@@ -59,7 +59,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Of a sum, this part in ten decides how sure it is. Our choice.
+    /// Tenths of the time that must have a confidence. Our choice.
     const DECISIVE: u32 = 9;
 
     fn confidence(&self) -> Confidence {

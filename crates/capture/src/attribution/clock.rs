@@ -1,6 +1,6 @@
 //! When segments left by their sender's own clock: the timestamps option (RFC 7323, section 3).
 //!
-//! A segment that is seen late left late, or the path has held it. Its timestamp tells which.
+//! A segment that is captured late was sent late, or the path delayed it. Its timestamp shows which.
 
 use ackwise_tcp::Instant;
 
@@ -27,6 +27,9 @@ impl SenderClock {
     /// A tick is known after this time: delays of the path vary by less than a tenth of it. Our choice.
     const LEARNT_AFTER: Nanos = Nanos::from_millis(1_000);
 
+    /// Ticks needed to determine the length of one. Our choice.
+    const ENOUGH: u32 = 8;
+
     /// A timestamp was seen.
     pub(super) fn note(&mut self, value: u32, seen: Instant) {
         let (first, at) = *self.first.get_or_insert((value, seen));
@@ -35,8 +38,24 @@ impl SenderClock {
         {
             return;
         }
+        self.tick = Self::known_tick(span, ticks);
+    }
+
+    /// The known tick that is nearest to `span` divided by `ticks`.
+    fn known_tick(span: Nanos, ticks: u32) -> Option<Nanos> {
         let tick = span / u64::from(ticks);
-        self.tick = Self::TICKS.into_iter().find(|known| tick.abs_diff(*known) <= *known / 8);
+        Self::TICKS.into_iter().find(|known| tick.abs_diff(*known) <= *known / 8)
+    }
+
+    /// Whether two segments with these timestamps were sent about as far apart as they were captured,
+    /// so that the path delayed neither.
+    pub(super) fn confirms(&self, span: Nanos, earlier: u32, later: u32) -> bool {
+        let ticks = later.wrapping_sub(earlier);
+        match self.between(earlier, later) {
+            Some((between, tick)) => between.abs_diff(span) <= tick + span / 8,
+            None if self.tick.is_some() || ticks > i32::MAX as u32 => false,
+            None => ticks >= Self::ENOUGH && Self::known_tick(span, ticks).is_some(),
+        }
     }
 
     /// The time between two segments with these timestamps, and by how much it may be wrong: a tick.
@@ -79,7 +98,31 @@ mod tests {
     }
 
     #[test]
-    fn the_time_between_two_timestamps_is_known_but_for_a_tick() {
+    fn a_clock_confirms_that_a_segment_left_as_late_as_it_was_seen() {
+        let (unknown, known) = (clock(&[]), clock(&[(0, 0), (250, 1_000)]));
+        for (clock, millis, ticks, confirms) in [
+            (unknown, 120, 120, true),
+            (unknown, 120, 30, true),
+            (unknown, 120, 3, false),
+            (unknown, 120, 60, false),
+            (unknown, 32, 8, true),
+            (unknown, 28, 7, false),
+            (unknown, 120, u32::MAX, false),
+            (known, 120, 30, true),
+            (known, 120, 26, false),
+            (known, 120, 27, true),
+            (known, 120, 0, false),
+            (known, 120, 120, false),
+            (known, 120, u32::MAX, false),
+        ] {
+            let confirmed =
+                clock.confirms(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
+            assert_eq!(confirmed, confirms, "{millis} ms, {ticks} ticks");
+        }
+    }
+
+    #[test]
+    fn the_time_between_two_timestamps_is_known_within_a_tick() {
         let known = clock(&[(0, 0), (250, 1_000)]);
         let tick = Nanos::from_millis(4);
         assert_eq!(known.between(5, 5), Some((Nanos::ZERO, tick)));

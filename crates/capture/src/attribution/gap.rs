@@ -32,13 +32,14 @@ pub(crate) struct Gap {
 /// seconds".
 pub(crate) const LONGEST_ACK_DELAY: Nanos = Nanos::from_millis(500);
 
-/// What a capture lacks before data, and who lost it is not known yet.
+/// Which data is missing before a segment, as long as it is not known whether the network or the
+/// capture lost it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Missing {
-    /// Nothing does.
+    /// None.
     #[default]
     Nothing,
-    /// Data between the last that was seen and this.
+    /// Data between the previous captured segment and this one.
     JustBefore,
     /// Data that was sent earlier.
     Earlier,
@@ -47,18 +48,18 @@ pub(crate) enum Missing {
 /// What happened to missing data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Resolution {
-    /// It was sent again: the network had lost it.
+    /// It was retransmitted: the network lost it.
     SentAgain,
-    /// It came too soon for that: it was overtaken.
+    /// It arrived too early to be a retransmission: it was reordered.
     Overtaken,
-    /// It was acknowledged and never seen: the capture has lost it.
+    /// It was acknowledged but never captured: the capture lost it.
     LostByCapture,
     /// The capture ends before anything shows it.
     Never,
 }
 
 impl Gap {
-    /// It is clear what happened to what is missing.
+    /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
         use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
         match (std::mem::take(&mut self.missing), resolution) {
@@ -66,7 +67,7 @@ impl Gap {
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,
             (Missing::Earlier, LostByCapture | Never) => {
-                // The sender is known a little less well while something of it is missing.
+                // The sender's state is less certain while some of its data is missing.
                 self.hold.lost = None;
                 self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
             }
@@ -109,13 +110,13 @@ impl Gap {
         until(self.until, self.lost_or(InFlight::Nothing), None);
     }
 
-    /// Nothing tells why the rest of it passed.
+    /// Attributes the rest of the gap to an unknown cause.
     fn doubt(&self, direction: Direction, account: &mut Account) {
         let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
         account.add(self.until, Verdict { cause, direction, evidence, confidence });
     }
 
-    /// The sender waited for an acknowledgement that no receiver delays that long.
+    /// Whether the sender waited for an acknowledgement longer than any receiver may delay it.
     fn ack_is_late(&self) -> bool {
         self.hold.waits_for_ack()
             && self
@@ -123,7 +124,7 @@ impl Gap {
                 .is_some_and(|left| Nanos::between(self.arrived, left) > LONGEST_ACK_DELAY)
     }
 
-    /// By how much the acknowledgement was delayed for which the sender waited.
+    /// The delay of the acknowledgement that the sender waited for.
     pub(crate) fn ack_delay(&self) -> Option<Nanos> {
         let waited = self.hold.waits_for_ack() && !self.ack_is_late();
         self.delayed_until.filter(|_| waited).map(|left| Nanos::between(self.arrived, left))

@@ -46,6 +46,8 @@ pub(crate) struct Facts {
     pub fills_receive_window: bool,
     /// The shortest round-trip time between the ends.
     pub round_trip: Nanos,
+    /// The segment's timestamp shows that the sender sent it late, and not that the path delayed it.
+    pub left_late: bool,
     /// A small segment was outstanding, and the latest acknowledgement covers it.
     pub small_acknowledged: bool,
     /// The segment before it had PSH: the send buffer was empty after it.
@@ -79,7 +81,7 @@ pub(crate) struct Hold {
     pub writer: Writer,
     pub cut_by_idle: bool,
     pub paced: bool,
-    /// Nothing that was seen tells.
+    /// The capture does not show the reason.
     pub unknown: bool,
     pub confidence: Confidence,
 }
@@ -171,7 +173,7 @@ impl Hold {
 
     fn unreleased(facts: &Facts) -> Self {
         if facts.fills_receive_window && !facts.ended && facts.is_small() {
-            // A timer sends what a window has room for that is too small for a segment.
+            // A timer sends a segment that fills a window too small for a full segment.
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
         }
         let corked = Self::CORK_TIMER.contains(&facts.since_event())
@@ -181,8 +183,14 @@ impl Hold {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
-            // It was ready and nothing held it. A copy may have been lost before the vantage point, or
-            // the path has held it; nobody has seen a retransmission.
+            if facts.left_late {
+                // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
+                // a loss before the vantage point.
+                let lost = Some(RepairedBy::Timeout);
+                return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
+            }
+            // It was ready and nothing held it. Either a copy was lost before the vantage point or the
+            // path delayed it; without a retransmission, the capture does not show which.
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
@@ -195,7 +203,7 @@ impl Hold {
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
-    /// That timer is longer than the round trip by as much; so where this is longer, it expires later.
+    /// The timer is the round trip plus 200 ms, so on longer paths it expires after that range.
     const LONGEST_CORKED_ROUND_TRIP: Nanos = Nanos::from_millis(45);
     /// Linux releases what MSG_MORE or TCP_CORK hold after its shortest retransmission timeout, at
     /// most a tick and the variance of the round trip later: 195 to 240 ms.
@@ -211,16 +219,20 @@ impl Facts {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 
-    /// The receive window had no room for a segment. One that is mostly open had: nobody waits for the
-    /// acknowledgement of a few bytes to send as much as it lets.
+    /// Whether the receive window had no room for the segment. A small segment that does not fit, with
+    /// less data in flight than there is room for, waits for an ACK in any case (Nagle).
     fn receive_window_had_no_room(&self) -> bool {
         self.usable_window.is_some_and(|usable_window| {
-            let is_closed = usable_window <= self.flight[0] || self.fills_receive_window;
-            is_closed && usable_window < self.bytes.min(self.full)
+            let outstanding = self.flight[0];
+            let is_open = self.bytes < self.full
+                && (1..usable_window).contains(&outstanding)
+                && !self.fills_receive_window;
+            !is_open && usable_window < self.bytes.min(self.full)
         })
     }
 
-    /// A send buffer is as large as ever, but for what segments of different sizes make of it.
+    /// Whether about as much was in flight as ever: a send buffer keeps its size, and segments of
+    /// different sizes use slightly more or less of it.
     const fn is_near_most_flight(&self) -> bool {
         self.most_flight * 4 <= self.flight[0] * 5
     }

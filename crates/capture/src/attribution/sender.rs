@@ -34,7 +34,7 @@ pub(crate) struct Sender {
     acked: u64,
     edge: Option<u64>,
     highest: u64,
-    /// The most that was ever outstanding.
+    /// The most data that was ever in flight.
     most_flight: u64,
     /// Bytes of a full segment.
     full: u64,
@@ -81,7 +81,7 @@ pub(crate) struct SeenData {
     pub missing: Missing,
     /// It holds bytes that were not seen before.
     pub new: bool,
-    /// What its sender's clock said (RFC 7323).
+    /// The sender's timestamp (RFC 7323).
     pub timestamp: Option<u32>,
     /// The other end has sent data since the last: this is not the rest of a message.
     pub answers: bool,
@@ -210,7 +210,8 @@ impl Sender {
         gap
     }
 
-    /// When a segment left by its sender's clock, if the path has held it for longer than it varies.
+    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
+    /// variation.
     fn sent_by_clock(
         &mut self,
         last: &Departure,
@@ -226,6 +227,15 @@ impl Sender {
         let held = Nanos::between(by_clock + tick, sent);
         let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
         (held > varies).then_some(by_clock)
+    }
+
+    /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
+    /// captured after it.
+    fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
+        let span = Nanos::between(last.seen, data.seen);
+        last.timestamp
+            .zip(data.timestamp)
+            .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
     }
 
     fn note_delay(&mut self, delay: Nanos) {
@@ -281,6 +291,7 @@ impl Sender {
             most_flight: self.most_flight,
             fills_receive_window: self.edge.is_some_and(|edge| data.bytes.end >= edge),
             round_trip: delays.round_trip,
+            left_late: self.left_as_seen(last, data),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             ended: last.ended,
@@ -369,7 +380,7 @@ impl Sender {
         /// least this.
         const IDLE: Nanos = Nanos::from_millis(200);
         let Some(last) = &self.last else { return };
-        // With data outstanding until just now, it was waiting, not idle.
+        // If data was in flight until just now, the sender was not idle.
         let waited = self
             .latest
             .as_ref()

@@ -73,7 +73,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// All of an exchange, of which nothing is known; none if it took no time.
+    /// The whole duration of an exchange about which nothing is known; `None` if that is zero.
     pub(crate) fn unknown(span: Duration, evidence: Evidence) -> Option<Self> {
         (!span.is_zero()).then_some(Self {
             cause: Cause::Unknown,

@@ -29,14 +29,14 @@ pub(super) struct CongestionEstimate {
     plateau: (u64, u8),
 }
 
-/// Whether what may be outstanding does not grow.
+/// Whether the data in flight has stopped growing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Plateau {
-    /// It grows, or has been cut.
+    /// It grows, or a loss has reduced it.
     No,
-    /// It has not grown for too few rounds to tell.
+    /// It has not grown for some rounds, too few to be certain.
     Perhaps,
-    /// It is not a congestion window.
+    /// It has not grown for longer than any congestion window.
     Yes,
 }
 
@@ -122,15 +122,15 @@ impl CongestionEstimate {
         if self.lossy || self.restarted || self.initial <= full { 0 } else { 2 * full }
     }
 
-    /// Whether it stays as it is, and how sure that is. A congestion window that nothing has cut grows
-    /// in every round of slow start.
+    /// Whether the data in flight has stopped growing. Without a loss, a congestion window grows in
+    /// every round of slow start.
     pub(super) const fn stays(&self, full: u64) -> Plateau {
-        /// Linux leaves slow start early only with as many segments (tcp_cubic.c, hystart_low_window).
+        /// Segments from which Linux may leave slow start early (tcp_cubic.c, hystart_low_window).
         const HYSTART: u64 = 16;
-        /// After that a window grows by about a segment in two rounds. Our choice: twice as many.
+        /// After slow start, a window grows by about one segment in two rounds. Our choice: twice that.
         const ROUNDS: u8 = 4;
         let (peak, rounds) = self.plateau;
-        // After a loss CUBIC stays for long near the window that it had before.
+        // After a loss, CUBIC stays near the previous window for a long time.
         if self.lossy || rounds == 0 {
             Plateau::No
         } else if rounds >= ROUNDS || peak < HYSTART * full {

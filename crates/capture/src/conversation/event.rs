@@ -97,8 +97,8 @@ pub enum Event {
         /// Which.
         exchange: ExchangeId,
     },
-    /// Its response cannot be told from others: the capture lacks messages before it, and nobody knows
-    /// how many.
+    /// Its response cannot be identified: an unknown number of earlier messages is missing from the
+    /// capture.
     Lost {
         /// Which.
         exchange: ExchangeId,

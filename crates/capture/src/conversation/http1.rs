@@ -108,7 +108,7 @@ impl Http1 {
                     }
                     return None;
                 }
-                // Nobody knows how many requests a hole holds, or when they were sent.
+                // The number of requests in a hole is unknown, and so is when they were sent.
                 Step::Begins { .. } if span.is_gap() => {
                     self.requests.end_turn();
                     self.pipeline.push_hole();
@@ -185,7 +185,7 @@ impl Http1 {
             match self.responses.advance(span, &mut log.tokens(Direction::ToClient)) {
                 Step::NeedsMore => return None,
                 Step::Begins { at, exact } => {
-                    // One response may be in the hole, or several.
+                    // The hole may contain one response or several.
                     if span.is_gap() && self.pipeline.len() > 1 {
                         self.pipeline.push_hole_first();
                     }
@@ -330,7 +330,7 @@ impl Http1 {
         self.abandon(log);
     }
 
-    /// Behind a hole that is next, nothing tells which request a response answers.
+    /// Gives up requests behind a hole: the next response may answer any of them.
     fn lose_unpaired(&mut self, log: &mut Log) {
         for exchange in self.pipeline.take_unpaired() {
             log.push(Event::Lost { exchange });

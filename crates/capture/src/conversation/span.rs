@@ -24,7 +24,7 @@ impl<'a> Span<'a> {
         Self { at, len, bytes: &[], begins_segment: false, is_gap: true }
     }
 
-    /// Whether the capture lacks it altogether.
+    /// Whether none of it was captured.
     pub(super) const fn is_gap(&self) -> bool {
         self.is_gap
     }

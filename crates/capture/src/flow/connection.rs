@@ -44,11 +44,11 @@ pub(crate) struct ObservedConnection {
     protocol: Option<Protocol>,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
-    /// Times before data whose reason is not known yet, by the direction of the data.
+    /// Gaps whose cause is not known yet, by the direction of the data.
     unsettled: [Unsettled; 2],
-    /// The server's first data behind a hole: its answer has begun.
+    /// The server's first data after a hole: its response has begun.
     behind_hole: Option<Departure>,
-    /// What the server had acknowledged before the packet that is looked at.
+    /// Up to where the server had acknowledged before the current packet.
     heard_by_server: u64,
     /// Packets whose data was captured only in part, by direction.
     cut: [u64; 2],
@@ -156,7 +156,7 @@ impl ObservedConnection {
         }
         self.heard_by_server = self.ends.half(Direction::ToServer).stream.acked();
         if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {
-            self.answer_unseen();
+            self.doubt_response_begin();
         }
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
@@ -201,7 +201,7 @@ impl ObservedConnection {
         let Lost { direction, position } = lost;
         self.unsettled[direction as usize].resolve(Resolution::LostByCapture);
         if direction == Direction::ToClient && self.behind_hole.is_some() {
-            self.answer_unseen();
+            self.doubt_response_begin();
         }
         if !self.ends.half(direction).stream.has_holes() {
             self.divide_unsettled(direction);
@@ -277,8 +277,8 @@ impl ObservedConnection {
         self.divide(&gap, direction);
     }
 
-    /// The server's answer has left, and when is not in the capture.
-    fn answer_unseen(&mut self) {
+    /// The response has begun, and the capture does not show when.
+    fn doubt_response_begin(&mut self) {
         if let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response()) {
             exchange.fall_into_hole();
         }
@@ -289,7 +289,7 @@ impl ObservedConnection {
             && let Some(first) = self.behind_hole.take()
             && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
         {
-            // What is missing before it left earlier still.
+            // The missing data before it was sent even earlier.
             exchange.begin_response(&first, true);
         }
         for gap in self.unsettled[direction as usize].take() {
@@ -378,7 +378,7 @@ impl ObservedConnection {
             direction.cut = cut;
         }
         let [to_server, to_client] = &self.ends.halves;
-        // A client whose ACKs are not there shows nothing of how it delays them.
+        // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
         let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
         let result = results.add_connection(ConnectionResult {

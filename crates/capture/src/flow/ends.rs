@@ -46,9 +46,9 @@ pub(crate) struct Half {
     /// Segments that were sent again.
     pub repeated: u32,
     pub packets: u64,
-    /// Packets without data that acknowledge.
+    /// ACKs without data.
     pub pure_acks: u64,
-    /// Data since the other end's last packet, and the most that was.
+    /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Data {
     pub new: bool,
     /// What is missing before it.
     pub missing: Missing,
-    /// What it shows of data that was missing.
+    /// What it shows about data that was missing.
     pub resolution: Option<Resolution>,
 }
 
@@ -89,7 +89,7 @@ impl Ends {
         self.reset || self.swapped || self.halves.iter().all(closed)
     }
 
-    /// How much of both directions the capture has, but for what was cut.
+    /// How much of both directions the capture has; cut packets are counted elsewhere.
     pub(crate) fn quality(&self) -> Quality {
         let mut quality = Quality::default();
         for direction in [Direction::ToServer, Direction::ToClient] {
@@ -159,7 +159,7 @@ impl Ends {
         half.pure_acks += u64::from(segment.len == 0 && !(syn || fin || rst));
     }
 
-    /// Whether the client's segment reports data of the server (SACK, RFC 2018) that nobody has seen.
+    /// Whether the client's segment reports data of the server (SACK, RFC 2018) that was not captured.
     pub(crate) fn shows_unseen_answer(&self, segment: &Segment) -> bool {
         let blocks = segment.options.sack;
         !blocks.is_empty() && {

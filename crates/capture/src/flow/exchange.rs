@@ -110,8 +110,8 @@ impl OpenExchange {
         }
     }
 
-    /// The capture lacks the end of the request or the beginning of the response: nobody knows how long
-    /// the server took.
+    /// The capture lacks the end of the request or the beginning of the response, so the server's time
+    /// is unknown.
     pub(crate) const fn fall_into_hole(&mut self) {
         self.fell_into_hole = true;
     }
@@ -156,13 +156,13 @@ impl OpenExchange {
         }
     }
 
-    /// The first of the response leaves in `first`. An acknowledgement had shown before that the server
-    /// was `asked`, or else that came with it.
+    /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
+    /// server had the request.
     pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool) {
         if let State::Think { packet, .. } = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
-            // RFC 1122, section 4.2.3.2: a server that has the request acknowledges it within 0.5 s.
+            // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
             let since = first.sent.saturating_since(self.account.cursor());
             let confidence = match asked || since <= LONGEST_ACK_DELAY.into() {
                 true => Confidence::High,
@@ -179,7 +179,7 @@ impl OpenExchange {
         gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
     }
 
-    /// The server took until then to answer, if the capture has all that shows it.
+    /// Attributes the time to the server, unless the capture lacks what would show that.
     fn think(&mut self, until: Instant, evidence: Evidence, confidence: Confidence) {
         let (cause, direction) = (Cause::ServerThink, Direction::ToClient);
         match self.fell_into_hole {
@@ -188,7 +188,7 @@ impl OpenExchange {
         }
     }
 
-    /// Nothing tells its response from others: the capture lacks some of them.
+    /// Its response cannot be identified, because the capture lacks some responses.
     pub(crate) fn lose(&mut self, now: Instant) {
         self.arrive_at_server(now);
         self.doubt(now, Direction::ToClient, Evidence::default());
@@ -197,7 +197,7 @@ impl OpenExchange {
     /// Nothing more will come; it was left alone at `now`.
     pub(crate) fn abandon(&mut self, now: Instant) {
         let (cause, direction) = match self.state {
-            // Whether all of it was said, only the protocol would tell.
+            // Only the protocol's framing would show whether the request was complete.
             State::Request if !self.exact => {
                 return self.doubt(now, Direction::ToServer, Evidence::default());
             }
@@ -229,7 +229,7 @@ impl OpenExchange {
     /// What is known of it, as one of the `connection` with that number.
     pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
         let stretches = self.account.take_stretches().into();
-        // Where only turns tell what a request is, two of them look like one with a pause.
+        // Without framing, two requests look like one with a pause.
         let is_guess = |share: &Share| {
             !self.request_exact
                 && (share.cause, share.direction)

@@ -10,7 +10,7 @@ pub(crate) struct Reassembly {
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
     bytes: usize,
-    /// The segments that waited, of the pieces handed on last.
+    /// The segments that had waited, among the pieces delivered last.
     released: Vec<Arrival>,
 }
 
@@ -55,8 +55,8 @@ impl Reassembly {
         self.next
     }
 
-    /// When the segment was captured that holds the byte at `position`, if it waited for others and
-    /// was handed on last.
+    /// When the segment with the byte at `position` was captured, if it had waited for others and was
+    /// delivered last.
     pub(crate) fn arrival(&self, position: u64) -> Option<Arrival> {
         self.released.iter().rev().find(|it| it.start <= position).copied()
     }

@@ -15,7 +15,7 @@ pub(crate) struct ObservedStream {
     highest: u64,
     /// What was passed over, oldest first.
     holes: Vec<Hole>,
-    /// What the capture will not show, because it was delivered.
+    /// What was delivered but not captured.
     unseen: Unseen,
     /// Up to where the other end has acknowledged.
     acked: u64,
@@ -39,9 +39,9 @@ struct Hole {
 /// How a segment's data stands to what was seen before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Novelty {
-    /// It goes on where the stream has come to.
+    /// It continues the stream.
     New,
-    /// It goes on further up, and leaves a hole behind.
+    /// It begins further on, and leaves a hole before it.
     Skips,
     /// It fills a gap that is this old.
     Fills(Nanos),
@@ -58,7 +58,7 @@ pub(crate) struct Progress {
     pub newly: u64,
     /// It acknowledges what the capture never showed.
     pub unseen: bool,
-    /// As that, and beyond all that it showed.
+    /// As that, and beyond everything that was captured.
     pub beyond: bool,
     /// Bytes by which the right edge moved.
     pub opened: u64,
@@ -164,14 +164,14 @@ impl ObservedStream {
         opened
     }
 
-    /// All up to `position` was delivered: what was not seen of it, the capture has lost.
+    /// Everything up to `position` was delivered: the capture lost what it does not have of that.
     fn give_up(&mut self, position: u64) {
         for hole in &self.holes {
             let end = hole.bytes.end.min(position);
             self.unseen.add(hole.bytes.start.min(end)..end, self.segment_size);
         }
         self.fill(&(0..position));
-        // A FIN takes a number, too.
+        // A FIN takes one sequence number.
         if position > self.highest + 1 {
             self.unseen.add(self.highest..position, self.segment_size);
             self.highest = position;
@@ -247,7 +247,7 @@ impl ObservedStream {
         !self.holes.is_empty()
     }
 
-    /// What was delivered, and the capture does not have.
+    /// What was delivered but not captured.
     pub(crate) const fn unseen(&self) -> &Unseen {
         &self.unseen
     }

@@ -1,9 +1,8 @@
-//! What one end has acknowledged and the capture never showed: the capture has lost it, not the
-//! network.
+//! Data that was acknowledged but never captured: the capture lost it, not the network.
 
 use std::{collections::VecDeque, ops::Range};
 
-/// Bytes of one stream that are not in the capture although they were delivered.
+/// Bytes of one stream that were delivered but not captured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unseen {
     /// The latest of them, oldest first.
@@ -16,7 +15,7 @@ impl Unseen {
     /// The most ranges that are remembered, in case they are captured late. Our choice.
     const MAX_RANGES: usize = 32;
 
-    /// Adds what was acknowledged; full segments have `full` bytes, 0 if nobody knows.
+    /// Adds a range; full segments have `full` bytes, 0 if that is unknown.
     pub(super) fn add(&mut self, range: Range<u64>, full: u32) {
         let length = range.end.saturating_sub(range.start);
         if length == 0 {
@@ -30,15 +29,15 @@ impl Unseen {
         self.ranges.push_back(range);
     }
 
-    /// Takes out data that was captured after its acknowledgement, as captures of several queues
-    /// have it. Whether it was given up.
+    /// Removes data that was captured after its ACK, as happens with several capture queues. Whether it
+    /// had been given up.
     pub(super) fn withdraw(&mut self, bytes: &Range<u64>) -> bool {
         let Some(place) = self.ranges.iter().position(|it| overlap(it, bytes) > 0) else {
             return false;
         };
         let range = &mut self.ranges[place];
         let found = overlap(range, bytes);
-        // What is left is what comes after it: segments come in order within a queue.
+        // Within a queue, segments are in order: what comes before this one stays lost.
         *range = bytes.end.clamp(range.start, range.end)..range.end;
         if range.is_empty() {
             self.ranges.remove(place);

@@ -1,12 +1,13 @@
-//! Times before data whose reason only later packets show.
+//! Gaps whose cause only later packets show.
 //!
-//! Behind a hole in the stream nobody knows yet who lost what is missing. If it is sent again, the
-//! network did; if it only came late, it was overtaken; if it is acknowledged and never seen, the
-//! capture has lost it. Data that is sent again had a reason if more of the response follows.
+//! After a hole in the stream, it is not known yet what happened to the missing data. If it is
+//! retransmitted, the network lost it; if it arrives late, it was reordered; if it is acknowledged but
+//! never captured, the capture lost it. A retransmission of captured data counts if more of the
+//! response follows.
 
 use crate::attribution::gap::{Gap, Resolution};
 
-/// Times that wait for their reason, oldest first.
+/// Gaps that wait for a decision, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Unsettled {
     waiting: Vec<Waiting>,
@@ -15,15 +16,15 @@ pub(super) struct Unsettled {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     gap: Gap,
-    /// Before data that was seen already.
+    /// The gap ends with data that had been captured already.
     again: bool,
 }
 
 impl Unsettled {
-    /// The most that wait at once: a window of 1.4 MB behind a hole. Our choice.
+    /// Most gaps that wait: a window of 1.4 MB after a hole. Our choice.
     const MAX_WAITING: usize = 1_024;
 
-    /// Puts the time before data off, `again` if that was seen already. Whether there is room.
+    /// Adds a gap, `again` if it ends with data that had been captured already. Whether there is room.
     pub(super) fn put_off(&mut self, gap: Gap, again: bool) -> bool {
         let has_room = self.waiting.len() < Self::MAX_WAITING;
         if has_room {
@@ -32,7 +33,7 @@ impl Unsettled {
         has_room
     }
 
-    /// It is clear what happened to the oldest hole.
+    /// Records what happened to missing data.
     pub(super) fn resolve(&mut self, resolution: Resolution) {
         for Waiting { gap, .. } in &mut self.waiting {
             gap.resolve(resolution);
@@ -44,8 +45,8 @@ impl Unsettled {
         std::mem::take(&mut self.waiting).into_iter().map(|it| it.gap)
     }
 
-    /// All but those at the end before data that was seen already: nothing came after it, so it
-    /// delayed nothing.
+    /// All except the last ones that end with data captured already: nothing followed, so it delayed
+    /// nothing.
     pub(super) fn take_needed(&mut self) -> impl Iterator<Item = Gap> + use<> {
         let needed = self.waiting.iter().rposition(|it| !it.again).map_or(0, |last| last + 1);
         self.waiting.truncate(needed);

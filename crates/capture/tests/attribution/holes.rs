@@ -1,5 +1,5 @@
-//! Captures that lack packets: what was acknowledged but never seen, the capture has lost, and what
-//! fell into such a hole is unknown.
+//! Captures that lack packets: the capture lost what was acknowledged but never captured, and the
+//! causes in such a hole are unknown.
 
 use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};

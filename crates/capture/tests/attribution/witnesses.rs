@@ -205,3 +205,24 @@ fn an_answer_that_only_a_sack_shows_had_left_before_it_was_seen() {
     assert!(owed(&analysis, Cause::ServerThink) == 0.0, "{:?}", analysis.exchanges);
     assert!(owed(&analysis, Cause::Unknown) > 200.0, "{:?}", analysis.exchanges);
 }
+
+#[test]
+fn a_timestamp_tells_a_timer_from_a_path_that_held_a_segment() {
+    for (timestamp, cause) in
+        [(5_260, Cause::RetransmissionTimeout), (5_012, Cause::Unknown), (5_004, Cause::Unknown)]
+    {
+        let analysis = Streams::of_bodies(&[4_280]).seen_as(&format!(
+            r#"
+            0    > syn
+            20   < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            41   < 0:2920 ack 100 ts 5000
+            41.1 > ack 2920
+            301  < 2920:4380 psh ack 100 ts {timestamp}
+            301.1 > ack 4380
+            "#,
+        ));
+        assert!(owed(&analysis, cause) > 200.0, "{timestamp}: {:?}", analysis.exchanges);
+    }
+}

@@ -19,6 +19,7 @@ const LATE: Facts = Facts {
     most_flight: 10 * FULL,
     fills_receive_window: false,
     round_trip: Nanos::from_millis(20),
+    left_late: false,
     small_acknowledged: false,
     pushed: false,
     ended: false,
@@ -297,6 +298,18 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
             High,
         ),
         (
+            "a small one, and nothing is outstanding",
+            Facts { usable_window: Some(499), flight: [0, 0], ..SMALL },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
+            "a full one, and little is outstanding",
+            Facts { usable_window: Some(FULL - 1), flight: [90, 0], ..BULK },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
             "as much is outstanding as the window has room for",
             Facts { usable_window: Some(499), flight: [499, 0], ..SMALL },
             RECEIVE_WINDOW,
@@ -430,6 +443,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         let confidence = if unknown { Low } else { High };
         assert_eq!((hold.unknown, hold.confidence), (unknown, confidence), "{why}");
         assert_eq!((hold.wait, hold.lost), (Wait::Application, None), "no retransmission: {why}");
+        let left_late = Hold::from_facts(&Facts { left_late: true, ..facts });
+        let wait = if unknown { Wait::RetransmissionTimeout } else { Wait::Application };
+        let confidence = if unknown { Medium } else { High };
+        assert_eq!((left_late.wait, left_late.confidence), (wait, confidence), "{why}");
+        assert_eq!(left_late.lost, unknown.then_some(RepairedBy::Timeout), "{why}");
     }
 }
 

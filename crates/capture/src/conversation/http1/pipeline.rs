@@ -13,9 +13,9 @@ pub(super) struct Asked {
 
 /// Requests in the order in which they will be answered.
 ///
-/// Where the capture lacks some, nobody knows how many: that is a hole in the order. A response answers
-/// what stands before the hole in turn; what comes behind can only be paired if the client asks one
-/// thing at a time, so that nothing is outstanding when it asks again.
+/// Requests that are missing from the capture leave a hole in this order, of unknown size. Requests
+/// before the hole are answered in turn. Those after it can be paired only if nothing was outstanding
+/// when they were sent, that is, if the client does not pipeline.
 ///
 /// A capture can show a client that asks for ever and a server that never answers: after
 /// [`PIPELINE_LIMIT`] requests, further ones are only counted until all before them are answered.
@@ -54,25 +54,26 @@ impl Pipeline {
         self.hole.get_or_insert(self.asked.len());
     }
 
-    /// Notes that nobody knows which of the requests the next response answers.
+    /// Notes that the next response may answer any of the requests.
     pub(super) const fn push_hole_first(&mut self) {
         self.hole = Some(0);
     }
 
-    /// Takes the hole off, if nothing stands before it: all that was in it is answered.
+    /// Removes the hole if it is next: everything in it has been answered.
     pub(super) fn pass_hole(&mut self) {
         if self.hole == Some(0) {
             self.hole = None;
         }
     }
 
-    /// Requests that cannot be paired with responses any more: those behind a hole that is next.
+    /// Removes the requests that can no longer be paired with responses: those behind a hole that is
+    /// next.
     pub(super) fn take_unpaired(&mut self) -> impl Iterator<Item = ExchangeId> {
         let unpaired = if self.hole == Some(0) { self.asked.len() } else { 0 };
         self.asked.drain(..unpaired).map(|asked| asked.exchange)
     }
 
-    /// How many requests are known that wait.
+    /// The number of known requests that are waiting.
     pub(super) fn len(&self) -> usize {
         self.asked.len()
     }
@@ -95,7 +96,7 @@ impl Pipeline {
         front
     }
 
-    /// Whether no request waits that is known.
+    /// Whether no known request is waiting.
     pub(super) fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.uncounted == 0
     }

@@ -86,8 +86,8 @@ impl Reader {
         self.stage = Stage::Between;
     }
 
-    /// Whether it knows where the message that is under way ends, if there is one: a gap in its middle
-    /// hides no other.
+    /// Whether the end of the current message is known, or there is none: then a gap within it hides no
+    /// other message.
     pub(super) const fn knows_end(&self) -> bool {
         matches!(self.stage, Stage::Between | Stage::Body(_) | Stage::UntilClose { .. })
     }
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Ends such a message, or passes over one that nobody has seen.
+    /// Ends such a message, or skips one that the capture lacks.
     pub(super) fn end_turn(&mut self) {
         self.stage = Stage::Resting;
     }

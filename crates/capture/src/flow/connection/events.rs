@@ -104,7 +104,7 @@ impl ObservedConnection {
         }
     }
 
-    /// Whether the capture lacks this byte, which was delivered.
+    /// Whether this byte was delivered but not captured.
     fn fell_into_hole(&self, direction: Direction, position: u64) -> bool {
         self.ends.half(direction).stream.unseen().contains(position)
     }
