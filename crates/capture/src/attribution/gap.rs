@@ -141,7 +141,13 @@ impl Gap {
     }
 
     /// What looks as if the program had not written on was flow control of the protocol above.
-    pub(crate) const fn blame_flow_control(&mut self) {
+    pub(crate) fn blame_flow_control(&mut self) {
+        // A congestion window is inferred; that the protocol's window was used up is in the capture.
+        let is_inferred = matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow)
+            && self.hold.confidence < Confidence::High;
+        if is_inferred {
+            self.hold.wait = Wait::Application;
+        }
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
         }
@@ -289,12 +295,17 @@ mod tests {
 
     #[test]
     fn only_a_program_that_does_not_write_is_held_by_flow_control() {
-        for (wait, writer) in
-            [(Wait::Application, Writer::FlowControlled), (Wait::Nagle, Writer::Working)]
-        {
-            let mut gap = Gap { hold: Hold { wait, ..HELD.hold }, ..HELD };
+        use Confidence::{High, Medium};
+        for (wait, confidence, writer) in [
+            (Wait::Application, High, Writer::FlowControlled),
+            (Wait::Nagle, Medium, Writer::Working),
+            (Wait::CongestionWindow, High, Writer::Working),
+            (Wait::CongestionWindow, Medium, Writer::FlowControlled),
+            (Wait::SlowStart, Medium, Writer::FlowControlled),
+        ] {
+            let mut gap = Gap { hold: Hold { wait, confidence, ..HELD.hold }, ..HELD };
             gap.blame_flow_control();
-            assert_eq!(gap.hold.writer, writer);
+            assert_eq!(gap.hold.writer, writer, "{wait:?} {confidence:?}");
         }
         assert_eq!(HELD.repairs(), None);
     }
