@@ -284,7 +284,7 @@ impl Sender {
             flight: latest.map_or([flight, flight], |it| it.flight),
             usable_window: latest.and_then(|it| it.usable_window),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
-            sure_window: latest.map_or(self.window.sure(data.full), |it| it.sure_window),
+            sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
