@@ -31,7 +31,7 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {name}"));
-    page.add_lead(CaptureQuality::of(&explained.analysis).to_string());
+    page.set_preface(CaptureQuality::of(&explained.analysis).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
