@@ -2,7 +2,7 @@
 //!
 //! Data that was acknowledged but never captured was delivered: the capture lost it, not the network.
 
-use ackwise_cause::Direction;
+use ackwise_cause::{Cause, Direction};
 
 use crate::attribution::Confidence;
 
@@ -88,6 +88,13 @@ impl Quality {
         })
     }
 
+    /// The highest confidence that a verdict with this cause can have; `None` if the capture lacks what
+    /// would show it.
+    pub(crate) fn supports(&self, cause: Cause, direction: Direction) -> Option<Confidence> {
+        let acks = &self.directions[direction.opposite() as usize];
+        self.confidence().filter(|_| !acks.lacks_acks || !depends_on_acks(cause))
+    }
+
     /// Adds what another capture of the same connection has.
     pub fn join(&mut self, other: &Self) {
         for (ours, theirs) in self.directions.iter_mut().zip(other.directions) {
@@ -120,6 +127,25 @@ impl DirectionQuality {
             && full > 0
             && longest_run > full * Quality::UNACKNOWLEDGED;
     }
+}
+
+/// Whether only ACKs show that a sender waited for this.
+const fn depends_on_acks(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::ShortInitialSegment
+            | Cause::NagleDelayedAck
+            | Cause::NagleRtt
+            | Cause::CorkTimer
+            | Cause::SillyWindow
+            | Cause::SlowStart
+            | Cause::CongestionWindow
+            | Cause::IdleRestart
+            | Cause::Pacing
+            | Cause::ReceiveWindow
+            | Cause::SendBuffer
+            | Cause::ApplicationLimited
+    )
 }
 
 #[cfg(test)]
@@ -160,6 +186,23 @@ mod tests {
                 assert_eq!(Quality { directions }.confidence(), limit, "{why}");
             }
         }
+    }
+
+    #[test]
+    fn without_the_receivers_acks_nothing_is_known_of_the_senders_waits() {
+        use Direction::{ToClient, ToServer};
+        let none = DirectionQuality { lacks_acks: true, ..WHOLE };
+        let quality = Quality { directions: [none, WHOLE] };
+        for (cause, direction, supported) in [
+            (Cause::Pacing, ToClient, None),
+            (Cause::Pacing, ToServer, Some(Confidence::Low)),
+            (Cause::ServerThink, ToClient, Some(Confidence::Low)),
+            (Cause::LossRecovery, ToClient, Some(Confidence::Low)),
+        ] {
+            assert_eq!(quality.supports(cause, direction), supported, "{cause} {direction:?}");
+        }
+        let quality = Quality { directions: [WHOLE, DirectionQuality::default()] };
+        assert_eq!(quality.supports(Cause::ServerThink, ToClient), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Confidence, Evidence, Paces, Share, Shares, Stretch, Vantage},
+    attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::Protocol,
     quality::Quality,
     series::{Budget, Series},
@@ -98,23 +98,29 @@ impl ExchangeResult {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
 
-    /// Limits the confidence of its causes to what the capture supports.
-    fn limit(&mut self, confidence: Option<Confidence>) {
-        match confidence {
-            Some(Confidence::High) => {}
-            Some(limit) => {
-                let limited = |it: Share| Share { confidence: it.confidence.min(limit), ..it };
-                self.shares = self.shares.iter().map(limited).collect();
-                for stretch in &mut self.stretches {
-                    stretch.confidence = stretch.confidence.min(limit);
-                }
+    /// Limits its causes to what the capture supports.
+    fn limit(&mut self, quality: &Quality) {
+        if quality.confidence() == Some(Confidence::High) {
+            return;
+        }
+        let mut limited: Vec<Share> = Vec::new();
+        for mut share in &self.shares {
+            match quality.supports(share.cause, share.direction) {
+                Some(limit) => share.confidence = share.confidence.min(limit),
+                None => (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low),
             }
-            None => {
-                let evidence = Evidence::of([self.packet, 0, 0]);
-                self.shares = Share::unknown(self.duration, evidence).into_iter().collect();
-                for stretch in &mut self.stretches {
-                    (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low);
-                }
+            let is_same =
+                |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
+            match limited.iter_mut().find(is_same) {
+                Some(sum) => sum.add(&share),
+                None => limited.push(share),
+            }
+        }
+        self.shares = limited.into_iter().collect();
+        for stretch in &mut self.stretches {
+            match quality.supports(stretch.cause, stretch.direction) {
+                Some(limit) => stretch.confidence = stretch.confidence.min(limit),
+                None => (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low),
             }
         }
     }
@@ -159,7 +165,7 @@ impl Results {
         connections.sort_unstable_by_key(|it| it.id);
         for exchange in &mut exchanges {
             // Connections are numbered from 0 without gaps.
-            exchange.limit(connections[exchange.connection as usize].quality.confidence());
+            exchange.limit(&connections[exchange.connection as usize].quality);
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)
