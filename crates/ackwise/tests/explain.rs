@@ -105,14 +105,17 @@ fn the_json_has_what_scripts_look_for_and_causes_add_up() {
 fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
     let directory = Directory::new();
     let output = text(&directory.run(&["explain", "--worst", "1", "stalls.pcap"]).stdout);
+    let (quality, rest) = output.split_once("\n\n").unwrap();
+    assert_eq!(quality, "Capture: both directions, no packet missing.");
     assert!(
-        output.starts_with("10.0.0.2:80 held the last segment of a response (Nagle)"),
+        rest.starts_with("10.0.0.2:80 held the last segment of a response (Nagle)"),
         "{output}"
     );
     assert!(output.contains("set TCP_NODELAY on accepted connections"), "{output}");
     assert!(output.lines().all(|line| line.chars().count() <= 120), "{output}");
     let markdown = text(&directory.run(&["explain", "--markdown", "stalls.pcap"]).stdout);
-    assert!(markdown.starts_with("**10.0.0.2:80 held"), "{markdown}");
+    assert!(markdown.starts_with("Capture: both directions"), "{markdown}");
+    assert!(markdown.contains("\n**10.0.0.2:80 held"), "{markdown}");
 }
 
 #[test]

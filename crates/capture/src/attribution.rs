@@ -12,6 +12,7 @@
 //! | `sender` | one end as a sender: its departures, and the acknowledgements it had then |
 //! | `acknowledgement` | what acknowledgements say, on their way to it and there |
 //! | `round_trips` | which of them tell the length of a round trip |
+//! | `clock` | when segments left by their timestamps |
 //! | `spacing` | whether it is a link that keeps segments apart |
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
@@ -24,6 +25,7 @@
 
 mod account;
 mod acknowledgement;
+mod clock;
 pub(crate) mod gap;
 mod hold;
 mod nagle;
@@ -39,6 +41,7 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
+pub(crate) use gap::LONGEST_ACK_DELAY;
 pub(crate) use hold::Loss;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};

@@ -13,10 +13,12 @@ mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unseen;
+mod unsettled;
 mod warm_up;
 
 pub(crate) use connection::tell;
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
-pub(crate) use reassembly::Reassembly;
+pub(crate) use reassembly::{Arrival, Reassembly};
 pub(crate) use table::{ConnectionTable, EndpointPair, roles};

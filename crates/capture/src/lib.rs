@@ -14,6 +14,7 @@
 //! | `flow` | segments to connections, and each connection's streams |
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
+//! | [`quality`] | how much of a connection the capture has |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`series`] | what a report draws of a connection, bounded |
@@ -50,6 +51,7 @@ pub mod frame;
 mod messages;
 pub mod pcap;
 mod positions;
+pub mod quality;
 pub mod read;
 mod results;
 mod segments;

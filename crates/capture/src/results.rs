@@ -10,8 +10,9 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Paces, Shares, Stretch, Vantage},
+    attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::Protocol,
+    quality::Quality,
     series::{Budget, Series},
 };
 
@@ -46,8 +47,8 @@ pub struct ConnectionResult {
     pub round_trip: Duration,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
-    /// Times that something was acknowledged which the capture does not have.
-    pub lost_by_capture: u64,
+    /// How much of it the capture has.
+    pub quality: Quality,
     /// Segments, by direction.
     pub packets: [u64; 2],
     /// Bytes, by direction.
@@ -96,6 +97,33 @@ impl ExchangeResult {
     pub fn owed_to(&self, cause: Cause) -> Duration {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
+
+    /// Limits its causes to what the capture supports.
+    fn limit(&mut self, quality: &Quality) {
+        if quality.confidence() == Some(Confidence::High) {
+            return;
+        }
+        let mut limited: Vec<Share> = Vec::new();
+        for mut share in &self.shares {
+            match quality.supports(share.cause, share.direction) {
+                Some(limit) => share.confidence = share.confidence.min(limit),
+                None => (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low),
+            }
+            let is_same =
+                |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
+            match limited.iter_mut().find(is_same) {
+                Some(sum) => sum.add(&share),
+                None => limited.push(share),
+            }
+        }
+        self.shares = limited.into_iter().collect();
+        for stretch in &mut self.stretches {
+            match quality.supports(stretch.cause, stretch.direction) {
+                Some(limit) => stretch.confidence = stretch.confidence.min(limit),
+                None => (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low),
+            }
+        }
+    }
 }
 
 /// What is known so far.
@@ -135,6 +163,10 @@ impl Results {
     pub(crate) fn into_sorted(self) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
         let Self { mut connections, mut exchanges, .. } = self;
         connections.sort_unstable_by_key(|it| it.id);
+        for exchange in &mut exchanges {
+            // Connections are numbered from 0 without gaps.
+            exchange.limit(&connections[exchange.connection as usize].quality);
+        }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)
     }

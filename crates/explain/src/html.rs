@@ -12,11 +12,12 @@ use ackwise_report::{
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
     text::{
-        LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, at_or_above, facts, towards,
+        LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, at_or_above, facts, is_visible, towards,
         without_repetition,
     },
     totals::{Totals, TotalsScope},
@@ -30,6 +31,7 @@ use super::{
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
     let mut page = Page::new(format!("ackwise explain {name}"));
+    page.set_preface(CaptureQuality::of(&explained.analysis).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
     }
@@ -64,10 +66,10 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));
-    let columns = ["cause", "data", "share", "time", "due to", "count", "exchanges"];
+    let columns = ["cause", "data", "share", "time", "due to", "count", "exchanges", "confidence"];
     let mut table = HtmlTable::new(caption, columns);
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
-    for total in &totals.causes {
+    for total in totals.causes.iter().filter(|it| is_visible(it.span)) {
         let share = total.span.as_secs_f64() / all;
         if share * 100.0 < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
@@ -80,6 +82,7 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
             Cell::text(total.party().map_or("-", Party::name)),
             Cell::number(total.times.to_string()),
             Cell::number(total.exchanges.to_string()),
+            Cell::text(total.confidence.name()),
         ]);
     }
     table
@@ -97,7 +100,7 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
             Cell::text(server.address.to_string()),
             Cell::number(server.connections.to_string()),
             Cell::number(server.exchanges.to_string()),
-            Cell::text(facts(server).join("; ")),
+            Cell::prose(facts(server).join("; ")),
         ]);
     }
     table

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
-    attribution::Share,
+    attribution::{Confidence, Share},
+    quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
@@ -12,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
@@ -24,6 +26,8 @@ use super::{
 pub struct Document {
     /// The summary, as in the text report.
     summary: String,
+    /// How much of its connections the capture has.
+    quality: CaptureQuality,
     /// Number of packets read.
     packets: u64,
     /// Number of TCP segments among them.
@@ -130,8 +134,31 @@ struct ConnectionRow {
     round_trip_ms: f64,
     /// Number of retransmitted segments, from both ends.
     retransmitted: u32,
-    /// Number of gaps in the capture: ACKs for data that it does not contain.
+    /// Number of this connection's packets that the capture lost: they were acknowledged but never
+    /// captured.
     lost_by_capture: u64,
+    /// How much of the connection the capture has.
+    quality: ConnectionQuality,
+}
+
+/// How much of a connection the capture has. Two numbers are to the server and to the client.
+#[derive(Debug, JsonSchema, Serialize)]
+struct ConnectionQuality {
+    /// Number of packets captured.
+    packets: [u64; 2],
+    /// Bytes that were acknowledged but never captured.
+    missing_bytes: [u64; 2],
+    /// Number of packets that held them, at least.
+    missing_packets: [u64; 2],
+    /// Number of packets with data of which only a part was captured.
+    cut_packets: [u64; 2],
+    /// Number of ACKs without data.
+    pure_acks: [u64; 2],
+    /// Whether ACKs without data are missing.
+    lacks_acks: [bool; 2],
+    /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
+    /// capture has one direction only, so that nothing is attributed.
+    confidence: Option<&'static str>,
 }
 
 /// One request and its response.
@@ -213,6 +240,8 @@ struct CauseTotal {
     party: Option<&'static str>,
     /// Time lost to the cause in all of them.
     ms: f64,
+    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
+    confidence: &'static str,
 }
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
@@ -235,6 +264,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let analysis = &explained.analysis;
     let document = Document {
         summary: sentence(analysis),
+        quality: CaptureQuality::of(analysis),
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
@@ -295,7 +325,21 @@ fn connection(it: &ConnectionResult) -> ConnectionRow {
         vantage: it.vantage.name(),
         round_trip_ms: millis(it.round_trip),
         retransmitted: it.repeated.iter().sum(),
-        lost_by_capture: it.lost_by_capture,
+        lost_by_capture: it.quality.missing_packets(),
+        quality: quality(it),
+    }
+}
+
+fn quality(it: &ConnectionResult) -> ConnectionQuality {
+    let each = |value: fn(&DirectionQuality) -> u64| it.quality.directions.each_ref().map(value);
+    ConnectionQuality {
+        packets: each(|it| it.packets),
+        missing_bytes: each(|it| it.missing_bytes),
+        missing_packets: each(|it| it.missing_packets),
+        cut_packets: each(|it| it.cut),
+        pure_acks: each(|it| it.pure_acks),
+        lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
+        confidence: it.quality.confidence().map(Confidence::name),
     }
 }
 
@@ -339,6 +383,7 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
         direction: total.direction.name(),
         party: total.party().map(Party::name),
         ms: millis(total.span),
+        confidence: total.confidence.name(),
     };
     totals.causes.iter().map(one).collect()
 }

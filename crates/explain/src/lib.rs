@@ -11,6 +11,7 @@
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
 //! | `sentence` | the one that comes first: who waited for whom |
+//! | `quality` | how much of its connections the capture has |
 //! | `notes` | what a report does not cover |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
@@ -24,6 +25,7 @@ mod notes;
 mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod quality;
 mod reading;
 mod sentence;
 mod servers;
@@ -39,6 +41,7 @@ pub use markdown::markdown;
 pub use pair::{End, PairError, RecordedFrames};
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
+pub use quality::CaptureQuality;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ackwise_capture::attribution::Confidence;
 use ackwise_cause::Party;
 use ackwise_report::{
     printable,
@@ -10,22 +11,24 @@ use ackwise_report::{
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, ReportOptions, Shown, facts, towards, without_repetition},
+    text::{MOST_SERVERS, ReportOptions, Shown, facts, is_visible, towards, without_repetition},
     totals::TotalsScope,
 };
 
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
 #[must_use]
 pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
-    let mut out = format!("**{}**\n", sentence(&explained.analysis).replace('\n', "**\n\n**"));
+    let mut out = format!("{}\n\n", CaptureQuality::of(&explained.analysis));
+    let _ = writeln!(out, "**{}**", sentence(&explained.analysis).replace('\n', "**\n\n**"));
     for Shown { totals, percentiles } in without_repetition(options.totals(explained)) {
         let _ = writeln!(
             out,
-            "\n{} of {}:\n\n| time | share | cause | data | due to | count | exchanges |\n\
-             | ---: | ---: | --- | --- | --- | ---: | ---: |",
+            "\n{} of {}:\n\n| time | share | cause | data | due to | count | exchanges | \
+             confidence |\n| ---: | ---: | --- | --- | --- | ---: | ---: | --- |",
             match totals.scope {
                 TotalsScope::All => "Time".to_owned(),
                 TotalsScope::Percentile(_) => format!("Time (at or above {percentiles})"),
@@ -34,10 +37,10 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
             counted(totals.exchanges as u64, "exchange"),
         );
         let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
-        for total in &totals.causes {
+        for total in totals.causes.iter().filter(|it| is_visible(it.span)) {
             let _ = writeln!(
                 out,
-                "| {} | {:.1} % | {} | {} | {} | {} | {} |",
+                "| {} | {:.1} % | {} | {} | {} | {} | {} | {} |",
                 span(total.span),
                 total.span.as_secs_f64() / all * 100.0,
                 total.cause,
@@ -45,6 +48,7 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
                 total.party().map_or("-", Party::name),
                 grouped(total.times),
                 grouped(total.exchanges as u64),
+                total.confidence.name(),
             );
         }
     }
@@ -64,8 +68,11 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
         let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
         let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
         let mut comma = "";
-        for share in &exchange.shares {
+        for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
             let _ = write!(out, "{comma} {} {}", millis(share.span), share.cause);
+            if share.confidence < Confidence::High {
+                let _ = write!(out, " ({} confidence)", share.confidence.name());
+            }
             comma = ",";
         }
         out.push('\n');

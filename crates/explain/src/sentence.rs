@@ -1,24 +1,35 @@
-//! The sentence that comes first: who waited for whom, how often, how long, and what to change.
+//! The sentences that come first: what took most of the time, who waited for whom, how often, how
+//! long, how sure that is, and what to change.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
-use ackwise_capture::analysis::Analysis;
-use ackwise_cause::{Cause, Direction};
+use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_cause::{Cause, Direction, Party};
 use ackwise_report::words::{counted, grouped, rounded};
 
 use super::totals::{Total, Totals, TotalsScope};
 
-/// Who waited for whom in a capture, in one sentence or two.
+/// What took most of the time of a capture, and what can be changed, in a few sentences.
 #[must_use]
 pub fn sentence(analysis: &Analysis) -> String {
-    let totals = Totals::of(analysis, TotalsScope::All);
+    of_totals(analysis, &Totals::of(analysis, TotalsScope::All))
+}
+
+fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
     if totals.exchanges == 0 {
         return "The capture has no HTTP exchange.".to_owned();
     }
+    let Some(first) = totals.causes.first() else {
+        return "All exchanges have zero duration.".to_owned();
+    };
     let stall = totals.causes.iter().filter(|it| is_stall(it.cause)).max_by_key(|it| it.span);
     match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
-        Some(stall) => of_stall(analysis, stall),
-        None => of_none(&totals),
+        Some(stall) if stall.cause == first.cause => of_stall(analysis, stall, totals),
+        Some(stall) => {
+            let most = of_most(first, totals);
+            format!("{most}\nLargest avoidable part: {}", of_stall(analysis, stall, totals))
+        }
+        None => of_none(first, totals),
     }
 }
 
@@ -43,19 +54,83 @@ pub(super) const fn is_stall(cause: Cause) -> bool {
     )
 }
 
-fn of_stall(analysis: &Analysis, stall: &Total) -> String {
+fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     let worst = worst_host(analysis, stall.cause, stall.direction);
     let who = worst.map_or_else(|| "The sender".to_owned(), named);
     let mut out = format!(
-        "{who} {}: {}, {}.",
+        "{who} {}: {}, {} ({}).",
         did(stall.cause, stall.direction),
         how_often(stall, analysis.exchanges.len() as u64),
         how_long(stall),
+        how_sure(stall, totals),
     );
-    if let Some(remedy) = stall.cause.remedy(stall.direction) {
+    add_remedy(stall, &mut out);
+    out
+}
+
+/// The largest cause, if it is not a stall.
+fn of_most(first: &Total, totals: &Totals) -> String {
+    format!("{}: {}.", happened(first.cause, first.direction), how_sure(first, totals))
+}
+
+/// The summary if no stall is significant.
+fn of_none(first: &Total, totals: &Totals) -> String {
+    let share = share(first, totals);
+    if first.party() == Some(Party::Path) && share >= NOTHING_ELSE {
+        return format!("Nothing to change. {}", of_most(first, totals));
+    }
+    if first.cause == Cause::Unknown {
+        return of_most(first, totals);
+    }
+    let exchanges = counted(totals.exchanges as u64, "exchange");
+    let most = of_most(first, totals);
+    let mut out = format!("{most} No significant stall caused by TCP in {exchanges}.");
+    add_remedy(first, &mut out);
+    out
+}
+
+/// If the path takes at least this part of the time, neither end can change much. Our choice.
+const NOTHING_ELSE: f64 = 0.9;
+
+fn add_remedy(total: &Total, out: &mut String) {
+    // A guess is not worth anybody's work.
+    if total.confidence == Confidence::Low {
+        return;
+    }
+    if let Some(remedy) = total.cause.remedy(total.direction) {
         let _ = write!(out, "\nFix: {}.", remedy.text);
     }
-    out
+}
+
+fn share(total: &Total, totals: &Totals) -> f64 {
+    total.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// `63 % of the time, high confidence`.
+fn how_sure(total: &Total, totals: &Totals) -> String {
+    let percent = share(total, totals) * 100.0;
+    format!("{percent:.0} % of the time, {} confidence", total.confidence.name())
+}
+
+/// What happened during the time of a cause that is not a stall.
+const fn happened(cause: Cause, direction: Direction) -> &'static str {
+    let to_client = matches!(direction, Direction::ToClient);
+    match cause {
+        Cause::Handshake => "Connections were being opened (TCP handshake)",
+        Cause::TlsHandshake => "Connections were being opened (TLS handshake)",
+        Cause::RequestUpload => "A link was busy with requests",
+        Cause::Transmission => "A link was busy with responses",
+        Cause::Propagation => "Data was in transit (distance)",
+        Cause::ServerThink => "The server was working on responses",
+        Cause::SlowStart => "The congestion window was full during slow start",
+        Cause::CongestionWindow => "The congestion window was full",
+        Cause::Pacing => "The sender spread its segments over time",
+        Cause::LossRecovery => "Losses were being repaired",
+        Cause::ApplicationLimited if to_client => "The server paused in the middle of responses",
+        Cause::ApplicationLimited => "The client paused in the middle of requests",
+        Cause::Unknown => "The capture does not show the cause",
+        _ => "A stall took most of the time",
+    }
 }
 
 /// In how many exchanges, and how often if that is another number.
@@ -131,20 +206,93 @@ fn named(host: SocketAddr) -> String {
     if host.port() == 0 { host.ip().to_string() } else { host.to_string() }
 }
 
-fn of_none(totals: &Totals) -> String {
-    let Some(first) = totals.causes.first() else {
-        return "All exchanges have zero duration.".to_owned();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reading;
+
+    use Cause::{
+        IdleRestart, LossRecovery, NagleDelayedAck, Propagation, ServerThink, Transmission,
     };
-    let share = first.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
-    let mut out = format!(
-        "No significant stall caused by TCP in {}. Largest cause: {2} ({1:.0} % of \
-         the time).",
-        counted(totals.exchanges as u64, "exchange"),
-        share * 100.0,
-        first.cause,
-    );
-    if let Some(remedy) = first.cause.remedy(first.direction) {
-        let _ = write!(out, "\nFix: {}.", remedy.text);
+    use Confidence::{High, Low, Medium};
+
+    /// The summary of 1,000 ms, of which each cause took this many.
+    fn said(causes: &[(Cause, u64, Confidence)]) -> String {
+        let total = |&(cause, millis, confidence): &(Cause, u64, Confidence)| Total {
+            cause,
+            direction: Direction::ToClient,
+            span: Duration::from_millis(millis),
+            exchanges: 1,
+            times: 2,
+            confidence,
+        };
+        let totals = Totals {
+            scope: TotalsScope::All,
+            exchanges: 3,
+            shortest: Duration::ZERO,
+            span: Duration::from_secs(1),
+            causes: causes.iter().map(total).collect(),
+        };
+        of_totals(&Reading::new().end().unwrap().analysis, &totals)
     }
-    out
+
+    #[test]
+    fn what_took_most_of_the_time_comes_first_and_what_can_be_changed_then() {
+        for (causes, expected) in [
+            (
+                &[(NagleDelayedAck, 600, High), (ServerThink, 400, High)][..],
+                &["The sender held the last segment", "60 % of the time, high confidence", "Fix: "]
+                    [..],
+            ),
+            (
+                &[(ServerThink, 900, High), (NagleDelayedAck, 30, Medium)],
+                &[
+                    "The server was working on responses: 90 % of the time, high confidence.",
+                    "Largest avoidable part: The sender held",
+                    "(3 % of the time, medium confidence)",
+                    "Fix: ",
+                ],
+            ),
+            (
+                &[(LossRecovery, 500, Medium), (IdleRestart, 300, Low)],
+                &["Losses were being repaired: 50 %", "Largest avoidable part: ", "low confidence"],
+            ),
+            (
+                &[(Transmission, 950, High), (NagleDelayedAck, 20, High)],
+                &["Nothing to change. A link was busy with responses: 95 % of the time"],
+            ),
+            (
+                &[(Propagation, 600, High), (Transmission, 390, High)],
+                &["Data was in transit (distance): 60 %", "No significant stall"],
+            ),
+            (
+                &[(ServerThink, 1_000, High)],
+                &["The server was working", "No significant stall", "Fix: profile the server"],
+            ),
+            (&[(Cause::Unknown, 990, Low)], &["The capture does not show the cause: 99 %"]),
+        ] {
+            let text = said(causes);
+            let mut rest = text.as_str();
+            for part in expected {
+                let (_, after) = rest.split_once(part).unwrap_or_else(|| panic!("{part}: {text}"));
+                rest = after;
+            }
+            assert!(text.starts_with(expected[0]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_with_low_confidence_comes_without_advice() {
+        for (confidence, advises) in [(Low, false), (Medium, true), (High, true)] {
+            let text = said(&[(ServerThink, 500, High), (NagleDelayedAck, 300, confidence)]);
+            assert_eq!(text.contains("Fix: "), advises, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_took_time_there_is_nothing_to_say() {
+        assert_eq!(said(&[]), "All exchanges have zero duration.");
+        let none = Reading::new().end().unwrap().analysis;
+        assert_eq!(sentence(&none), "The capture has no HTTP exchange.");
+    }
 }

@@ -12,6 +12,7 @@ use anstyle::Style;
 
 use super::{
     notes::notes,
+    quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
@@ -97,10 +98,13 @@ pub(super) fn without_repetition(all: Vec<Totals>) -> Vec<Shown> {
 #[must_use]
 pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let mut out = String::new();
+    let width = options.columns.max(LEAST_COLUMNS);
+    let quality = CaptureQuality::of(&explained.analysis).to_string();
+    let _ = writeln!(out, "{}\n", textwrap::fill(&quality, width));
     let bold = Style::new().bold();
     for (number, line) in sentence(&explained.analysis).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
-        let line = textwrap::fill(line, options.columns.max(LEAST_COLUMNS));
+        let line = textwrap::fill(line, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for table in without_repetition(options.totals(explained)) {
@@ -111,7 +115,7 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     out += &worst_section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{}", textwrap::fill(&note, options.columns.max(LEAST_COLUMNS)));
+        let _ = writeln!(out, "\n{}", textwrap::fill(&note, width));
     }
     out
 }
@@ -126,7 +130,7 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
         TotalsScope::Slower(limit) => format!("Exchanges slower than {}", millis(limit)),
     };
     let mut out = format!(
-        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}\n",
+        "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}  {}\n",
         counted(totals.exchanges as u64, "exchange"),
         span(totals.span),
         "time",
@@ -136,25 +140,32 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
         "due to",
         "count",
         "exchanges",
+        "confidence",
     );
     let all = totals.span.as_secs_f64().max(f64::MIN_POSITIVE);
-    for total in &totals.causes {
+    for total in totals.causes.iter().filter(|it| is_visible(it.span)) {
         let share = total.span.as_secs_f64() / all * 100.0;
         if share < LEAST_SHOWN && !matches!(totals.scope, TotalsScope::All) {
             continue;
         }
         let _ = writeln!(
             out,
-            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}",
+            "  {:>10}  {share:5.1} %  {:23} {:9}  {:7} {:>6} {:>10}  {}",
             span(total.span),
             total.cause.name(),
             towards(total.direction),
             party(total),
             grouped(total.times),
             grouped(total.exchanges as u64),
+            total.confidence.name(),
         );
     }
     out
+}
+
+/// Whether a time is not printed as zero.
+pub(super) fn is_visible(time: Duration) -> bool {
+    time >= Duration::from_nanos(500)
 }
 
 /// A cause below this share, in percent, is not why slow exchanges are slow (our choice).
@@ -202,7 +213,7 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
         connection.server,
         exchange.packet,
     );
-    for share in &exchange.shares {
+    for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
         let packets: Vec<String> =
             share.evidence.packets().map(|number| number.to_string()).collect();
         let _ = writeln!(

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ackwise_capture::analysis::{Analysis, ExchangeResult};
+use ackwise_capture::{
+    analysis::{Analysis, ExchangeResult},
+    attribution::Confidence,
+};
 use ackwise_cause::{Cause, Direction, Party};
 
 /// Which exchanges are added up.
@@ -41,6 +44,32 @@ pub struct Total {
     pub exchanges: usize,
     /// Number of waits.
     pub times: u64,
+    /// At least nine tenths of the time have this confidence or a higher one.
+    pub confidence: Confidence,
+}
+
+/// The time of a cause that is being added up, by the confidence of its parts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    span: Duration,
+    exchanges: usize,
+    times: u64,
+    high: Duration,
+    medium: Duration,
+}
+
+impl Sum {
+    /// Tenths of the time that must have a confidence. Our choice.
+    const DECISIVE: u32 = 9;
+
+    fn confidence(&self) -> Confidence {
+        let decides = |part: Duration| part * 10 >= self.span * Self::DECISIVE;
+        match () {
+            () if decides(self.high) => Confidence::High,
+            () if decides(self.high + self.medium) => Confidence::Medium,
+            () => Confidence::Low,
+        }
+    }
 }
 
 impl Total {
@@ -84,32 +113,38 @@ impl Totals {
             span: Duration::ZERO,
             causes: Vec::new(),
         };
-        let mut causes = BTreeMap::new();
+        let mut causes: BTreeMap<(Cause, Direction), Sum> = BTreeMap::new();
         for exchange in chosen {
             totals.exchanges += 1;
             totals.span += exchange.duration;
             totals.shortest = totals.shortest.min(exchange.duration);
             add(&mut causes, exchange);
         }
-        totals.causes = causes.into_values().collect();
+        let total = |((cause, direction), sum): ((Cause, Direction), Sum)| Total {
+            cause,
+            direction,
+            span: sum.span,
+            exchanges: sum.exchanges,
+            times: sum.times,
+            confidence: sum.confidence(),
+        };
+        totals.causes = causes.into_iter().map(total).collect();
         totals.causes.sort_by_key(|it| std::cmp::Reverse(it.span));
         totals
     }
 }
 
-fn add(causes: &mut BTreeMap<(Cause, Direction), Total>, exchange: &ExchangeResult) {
+fn add(causes: &mut BTreeMap<(Cause, Direction), Sum>, exchange: &ExchangeResult) {
     for share in &exchange.shares {
-        let (cause, direction) = (share.cause, share.direction);
-        let total = causes.entry((cause, direction)).or_insert(Total {
-            cause,
-            direction,
-            span: Duration::ZERO,
-            exchanges: 0,
-            times: 0,
-        });
-        total.span += share.span;
-        total.exchanges += 1;
-        total.times += u64::from(share.times);
+        let sum = causes.entry((share.cause, share.direction)).or_default();
+        sum.span += share.span;
+        sum.exchanges += 1;
+        sum.times += u64::from(share.times);
+        match share.confidence {
+            Confidence::High => sum.high += share.span,
+            Confidence::Medium => sum.medium += share.span,
+            Confidence::Low => {}
+        }
     }
 }
 
@@ -123,6 +158,23 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
             durations.sort_unstable();
             let place = durations.len() * usize::from(percent) / 100;
             durations.get(place).or_else(|| durations.last()).copied().unwrap_or_default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_as_sure_as_nine_tenths_of_it() {
+        use Confidence::{High, Low, Medium};
+        for (high, medium, confidence) in
+            [(100, 0, High), (90, 0, High), (89, 11, Medium), (0, 90, Medium), (89, 0, Low)]
+        {
+            let [span, high, medium] = [100, high, medium].map(Duration::from_millis);
+            let sum = Sum { span, high, medium, ..Sum::default() };
+            assert_eq!(sum.confidence(), confidence, "{high:?} {medium:?}");
         }
     }
 }

@@ -102,7 +102,9 @@ fn excerpt(report: &str) -> String {
 }
 
 fn sentence(report: &str) -> &str {
-    report.split("\n\n").next().unwrap_or_default()
+    // What the capture lacks comes before it.
+    let mut paragraphs = report.split("\n\n");
+    paragraphs.find(|it| !it.starts_with("Capture: ")).unwrap_or_default()
 }
 
 fn without_numbers(text: &str) -> String {

@@ -23,6 +23,8 @@ pub(super) struct Arrived {
     pub usable_window: Option<u64>,
     /// What the congestion window was before it, at least.
     pub least_window: u64,
+    /// No congestion window was smaller, in bytes; 0 if nothing was known.
+    pub sure_window: u64,
     pub small_acknowledged: bool,
 }
 
@@ -31,8 +33,8 @@ impl Arrived {
     pub(super) const fn merged_with(self, first: &Self) -> Self {
         let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
         let flight = [first.flight[0], self.flight[1]];
-        let &Self { usable_window, least_window, .. } = first;
-        Self { flight, usable_window, least_window, small_acknowledged, ..self }
+        let &Self { usable_window, least_window, sure_window, .. } = first;
+        Self { flight, usable_window, least_window, sure_window, small_acknowledged, ..self }
     }
 }
 
@@ -49,6 +51,7 @@ mod tests {
             flight,
             usable_window,
             least_window,
+            sure_window: least_window + 1,
             small_acknowledged,
         };
         for (one, other, either) in
@@ -59,6 +62,7 @@ mod tests {
             assert_eq!((merged.packet, merged.left), (2, Instant::from_nanos(2)));
             assert_eq!(merged.flight, [300, 100]);
             assert_eq!((merged.usable_window, merged.least_window), (Some(5), 7));
+            assert_eq!(merged.sure_window, 8);
             assert_eq!(merged.small_acknowledged, either);
         }
     }

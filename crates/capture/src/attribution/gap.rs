@@ -1,9 +1,9 @@
 //! The time between two departures of data, divided.
 
-use ackwise_cause::{Cause, InFlight, Moment, Phase, RepairedBy, Writer, cause};
+use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Confidence, Evidence, Verdict, hold::Hold};
+use super::{Account, Confidence, Evidence, Nanos, Verdict, hold::Hold};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +22,63 @@ pub(crate) struct Gap {
     pub hold: Hold,
     /// The capture has lost something of it.
     pub capture_lost_data: bool,
+    /// What is missing before the later one.
+    pub missing: Missing,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
 }
 
+/// The longest delayed acknowledgement. RFC 1122, section 4.2.3.2: the delay "MUST be less than 0.5
+/// seconds".
+pub(crate) const LONGEST_ACK_DELAY: Nanos = Nanos::from_millis(500);
+
+/// Which data is missing before a segment, as long as it is not known whether the network or the
+/// capture lost it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Missing {
+    /// None.
+    #[default]
+    Nothing,
+    /// Data between the previous captured segment and this one.
+    JustBefore,
+    /// Data that was sent earlier.
+    Earlier,
+}
+
+/// What happened to missing data.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resolution {
+    /// It was retransmitted: the network lost it.
+    SentAgain,
+    /// It arrived too early to be a retransmission: it was reordered.
+    Overtaken,
+    /// It was acknowledged but never captured: the capture lost it.
+    LostByCapture,
+    /// The capture ends before anything shows it.
+    Never,
+}
+
 impl Gap {
+    /// Records what happened to the missing data.
+    pub(crate) fn resolve(&mut self, resolution: Resolution) {
+        use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
+        match (std::mem::take(&mut self.missing), resolution) {
+            (Missing::Nothing, _) | (_, SentAgain) | (Missing::JustBefore, Overtaken) => {}
+            (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
+            (Missing::Earlier, Overtaken) => self.hold.lost = None,
+            (Missing::Earlier, LostByCapture | Never) => {
+                // The sender's state is less certain while some of its data is missing.
+                self.hold.lost = None;
+                self.hold.confidence = self.hold.confidence.min(Confidence::Medium);
+            }
+        }
+    }
+
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
         if self.capture_lost_data {
-            let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
-            return account.add(self.until, Verdict { cause, direction, evidence, confidence });
+            return self.doubt(direction, account);
         }
         let mut until = |at: Instant, in_flight, ack_wait| {
             let at = at.min(self.until);
@@ -46,8 +92,11 @@ impl Gap {
         };
         let free_at = if self.same_burst { self.until } else { self.free_at };
         until(free_at, InFlight::Transmitting, None);
+        if self.hold.unknown {
+            return self.doubt(direction, account);
+        }
         until(self.arrived, self.lost_or(InFlight::Propagating), None);
-        if let Some(left) = self.delayed_until {
+        if let Some(left) = self.delayed_until.filter(|_| !self.ack_is_late()) {
             let since = self.arrived;
             until(
                 left,
@@ -55,7 +104,30 @@ impl Gap {
                 Some(AckWait::Delayed { since, until: left }),
             );
         }
+        if self.ack_is_late() {
+            return self.doubt(direction, account);
+        }
         until(self.until, self.lost_or(InFlight::Nothing), None);
+    }
+
+    /// Attributes the rest of the gap to an unknown cause.
+    fn doubt(&self, direction: Direction, account: &mut Account) {
+        let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
+        account.add(self.until, Verdict { cause, direction, evidence, confidence });
+    }
+
+    /// Whether the sender waited for an acknowledgement longer than any receiver may delay it.
+    fn ack_is_late(&self) -> bool {
+        self.hold.waits_for_ack()
+            && self
+                .delayed_until
+                .is_some_and(|left| Nanos::between(self.arrived, left) > LONGEST_ACK_DELAY)
+    }
+
+    /// The delay of the acknowledgement that the sender waited for.
+    pub(crate) fn ack_delay(&self) -> Option<Nanos> {
+        let waited = self.hold.waits_for_ack() && !self.ack_is_late();
+        self.delayed_until.filter(|_| waited).map(|left| Nanos::between(self.arrived, left))
     }
 
     fn lost_or(&self, otherwise: InFlight) -> InFlight {
@@ -63,12 +135,19 @@ impl Gap {
     }
 
     const fn moment(&self, phase: Phase, in_flight: InFlight, ack_wait: Option<AckWait>) -> Moment {
-        let Hold { wait, lost: _, writer, cut_by_idle, paced, confidence: _ } = self.hold;
+        let Hold { wait, lost: _, writer, cut_by_idle, paced, unknown: _, confidence: _ } =
+            self.hold;
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
     /// What looks as if the program had not written on was flow control of the protocol above.
-    pub(crate) const fn blame_flow_control(&mut self) {
+    pub(crate) fn blame_flow_control(&mut self) {
+        // A congestion window is inferred; that the protocol's window was used up is in the capture.
+        let is_inferred = matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow)
+            && self.hold.confidence < Confidence::High;
+        if is_inferred {
+            self.hold.wait = Wait::Application;
+        }
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
         }
@@ -97,6 +176,7 @@ pub(crate) fn arrive(
         same_burst: false,
         hold: Hold::done(),
         capture_lost_data: false,
+        missing: Missing::Nothing,
         evidence: Evidence::of([packet, 0, 0]),
     };
     last.divide(phase, account);
@@ -119,9 +199,11 @@ mod tests {
             writer: Writer::Working,
             cut_by_idle: false,
             paced: false,
+            unknown: false,
             confidence: Confidence::Medium,
         },
         capture_lost_data: false,
+        missing: Missing::Nothing,
         evidence: Evidence::of([1, 2, 3]),
     };
 
@@ -141,6 +223,8 @@ mod tests {
         use Cause::{NagleDelayedAck, NagleRtt, Transmission, Unknown};
         use Confidence::{Low, Medium};
         let lost = Hold { lost: Some(RepairedBy::Recovery), ..HELD.hold };
+        let late = |left| Gap { delayed_until: Some(at(left)), until: at(600), ..HELD };
+        let unknown = Hold { unknown: true, ..HELD.hold };
         for (gap, from, expected) in [
             (
                 HELD,
@@ -153,6 +237,9 @@ mod tests {
             ),
             (HELD, 30, &[(NagleDelayedAck, 30, Medium), (NagleRtt, 10, Medium)]),
             (HELD, 70, &[]),
+            (late(520), 30, &[(NagleDelayedAck, 490, Medium), (NagleRtt, 80, Medium)]),
+            (late(521), 10, &[(NagleRtt, 10, Medium), (Unknown, 580, Low)]),
+            (Gap { hold: unknown, ..HELD }, 0, &[(Transmission, 10, Medium), (Unknown, 60, Low)]),
             (
                 Gap { delayed_until: None, ..HELD },
                 0,
@@ -176,13 +263,49 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_is_billed_to_whoever_lost_it() {
+        use Missing::{Earlier, JustBefore, Nothing};
+        use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
+        let lost =
+            Hold { lost: Some(RepairedBy::Recovery), confidence: Confidence::High, ..HELD.hold };
+        let cause = |missing, resolution| {
+            let mut gap = Gap { hold: lost, missing, ..HELD };
+            gap.resolve(resolution);
+            gap.resolve(Overtaken);
+            let (cause, _, confidence) = *divided(&gap, 30).first().unwrap();
+            (cause, confidence)
+        };
+        let network = (Cause::LossRecovery, Confidence::High);
+        let capture = (Cause::Unknown, Confidence::Low);
+        let nobody = Cause::NagleDelayedAck;
+        for (missing, resolution, expected) in [
+            (Nothing, LostByCapture, network),
+            (JustBefore, SentAgain, network),
+            (JustBefore, Overtaken, network),
+            (JustBefore, LostByCapture, capture),
+            (JustBefore, Never, capture),
+            (Earlier, SentAgain, network),
+            (Earlier, Overtaken, (nobody, Confidence::High)),
+            (Earlier, LostByCapture, (nobody, Confidence::Medium)),
+            (Earlier, Never, (nobody, Confidence::Medium)),
+        ] {
+            assert_eq!(cause(missing, resolution), expected, "{missing:?} {resolution:?}");
+        }
+    }
+
+    #[test]
     fn only_a_program_that_does_not_write_is_held_by_flow_control() {
-        for (wait, writer) in
-            [(Wait::Application, Writer::FlowControlled), (Wait::Nagle, Writer::Working)]
-        {
-            let mut gap = Gap { hold: Hold { wait, ..HELD.hold }, ..HELD };
+        use Confidence::{High, Medium};
+        for (wait, confidence, writer) in [
+            (Wait::Application, High, Writer::FlowControlled),
+            (Wait::Nagle, Medium, Writer::Working),
+            (Wait::CongestionWindow, High, Writer::Working),
+            (Wait::CongestionWindow, Medium, Writer::FlowControlled),
+            (Wait::SlowStart, Medium, Writer::FlowControlled),
+        ] {
+            let mut gap = Gap { hold: Hold { wait, confidence, ..HELD.hold }, ..HELD };
             gap.blame_flow_control();
-            assert_eq!(gap.hold.writer, writer);
+            assert_eq!(gap.hold.writer, writer, "{wait:?} {confidence:?}");
         }
         assert_eq!(HELD.repairs(), None);
     }

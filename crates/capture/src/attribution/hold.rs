@@ -10,6 +10,7 @@ use ackwise_tcp::{Wait, policy::HoldPolicy};
 use super::{
     Confidence, Nanos,
     nagle::{NagleHabit, NagleRecord},
+    window::Plateau,
 };
 
 /// All that the decision may depend on. Times are those at the sender, bytes those of its stream.
@@ -38,7 +39,15 @@ pub(crate) struct Facts {
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
-    pub is_constant: bool,
+    pub stays: Plateau,
+    /// The most that was ever outstanding.
+    pub most_flight: u64,
+    /// The segment ends where the receive window does.
+    pub fills_receive_window: bool,
+    /// The shortest round-trip time between the ends.
+    pub round_trip: Nanos,
+    /// The segment's timestamp shows that the sender sent it late, and not that the path delayed it.
+    pub left_late: bool,
     /// A small segment was outstanding, and the latest acknowledgement covers it.
     pub small_acknowledged: bool,
     /// The segment before it had PSH: the send buffer was empty after it.
@@ -72,13 +81,21 @@ pub(crate) struct Hold {
     pub writer: Writer,
     pub cut_by_idle: bool,
     pub paced: bool,
+    /// The capture does not show the reason.
+    pub unknown: bool,
     pub confidence: Confidence,
 }
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
         let writer = Writer::Working;
-        Self { wait, lost: None, writer, cut_by_idle: false, paced: false, confidence }
+        let (cut_by_idle, paced, unknown) = (false, false, false);
+        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence }
+    }
+
+    /// It waited for something that only an acknowledgement changes.
+    pub(super) const fn waits_for_ack(&self) -> bool {
+        matches!(self.wait, Wait::Nagle | Wait::SlowStart | Wait::CongestionWindow)
     }
 
     /// It waits for nothing: the whole message has left.
@@ -118,10 +135,7 @@ impl Hold {
 
     /// An acknowledgement released the segment: decides by what that changed.
     fn released(facts: &Facts) -> Self {
-        if facts
-            .usable_window
-            .is_some_and(|usable_window| usable_window < facts.bytes.min(facts.full))
-        {
+        if facts.receive_window_had_no_room() {
             return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::High);
         }
         if facts.may_be_held_by_nagle() {
@@ -139,29 +153,45 @@ impl Hold {
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
             return Self::new(Wait::Application, Confidence::Medium);
         }
-        if facts.flight[0] == 0 || (facts.is_constant && facts.flight[0] < 2 * facts.full) {
+        let stays = facts.stays == Plateau::Yes;
+        if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
             // Nothing was outstanding, or less than any send buffer holds: a coincidence.
             return Self::new(Wait::Application, Confidence::Medium);
         }
-        if facts.is_constant {
+        if stays && facts.is_near_most_flight() {
             let writer = Writer::SendBufferFull;
             return Self { writer, ..Self::new(Wait::Application, Confidence::Medium) };
         }
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
-        Self { cut_by_idle, ..Self::new(wait, Confidence::High) }
+        let confidence = match facts.stays {
+            Plateau::No => Confidence::High,
+            Plateau::Perhaps | Plateau::Yes => Confidence::Medium,
+        };
+        Self { cut_by_idle, ..Self::new(wait, confidence) }
     }
 
     fn unreleased(facts: &Facts) -> Self {
-        let corked = Self::CORK_TIMER.contains(&facts.since_event());
+        if facts.fills_receive_window && !facts.ended && facts.is_small() {
+            // A timer sends a segment that fills a window too small for a full segment.
+            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
+        }
+        let corked = Self::CORK_TIMER.contains(&facts.since_event())
+            && facts.round_trip <= Self::LONGEST_CORKED_ROUND_TRIP;
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
-            // It was ready and nothing held it: a copy was lost before the vantage point.
-            let lost = Some(RepairedBy::Timeout);
-            return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
+            if facts.left_late {
+                // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
+                // a loss before the vantage point.
+                let lost = Some(RepairedBy::Timeout);
+                return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
+            }
+            // It was ready and nothing held it. Either a copy was lost before the vantage point or the
+            // path delayed it; without a retransmission, the capture does not show which.
+            return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
@@ -173,6 +203,8 @@ impl Hold {
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
+    /// The timer is the round trip plus 200 ms, so on longer paths it expires after that range.
+    const LONGEST_CORKED_ROUND_TRIP: Nanos = Nanos::from_millis(45);
     /// Linux releases what MSG_MORE or TCP_CORK hold after its shortest retransmission timeout, at
     /// most a tick and the variance of the round trip later: 195 to 240 ms.
     const CORK_TIMER: std::ops::RangeInclusive<Nanos> = {
@@ -187,9 +219,27 @@ impl Facts {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 
+    /// Whether the receive window had no room for the segment. A small segment that does not fit, with
+    /// less data in flight than there is room for, waits for an ACK in any case (Nagle).
+    fn receive_window_had_no_room(&self) -> bool {
+        self.usable_window.is_some_and(|usable_window| {
+            let outstanding = self.flight[0];
+            let is_open = self.bytes < self.full
+                && (1..usable_window).contains(&outstanding)
+                && !self.fills_receive_window;
+            !is_open && usable_window < self.bytes.min(self.full)
+        })
+    }
+
+    /// Whether about as much was in flight as ever: a send buffer keeps its size, and segments of
+    /// different sizes use slightly more or less of it.
+    const fn is_near_most_flight(&self) -> bool {
+        self.most_flight * 4 <= self.flight[0] * 5
+    }
+
     /// The receive window was closed for most of the time, whatever the sender waited for after that.
     fn window_was_closed(&self) -> bool {
-        self.usable_window.is_some_and(|usable_window| usable_window < self.bytes.min(self.full))
+        self.receive_window_had_no_room()
             && self.since_ack.is_some_and(|late| late * 4 <= self.since_data)
     }
 

@@ -8,7 +8,8 @@ use ackwise_tcp::{Instant, Wait};
 use super::{
     Acknowledgement, Evidence, Nanos,
     acknowledgement::Arrived,
-    gap::Gap,
+    clock::SenderClock,
+    gap::{Gap, Missing},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -33,6 +34,8 @@ pub(crate) struct Sender {
     acked: u64,
     edge: Option<u64>,
     highest: u64,
+    /// The most data that was ever in flight.
+    most_flight: u64,
     /// Bytes of a full segment.
     full: u64,
     /// Where the last small segment ended.
@@ -44,6 +47,7 @@ pub(crate) struct Sender {
     first_flight: FirstFlight,
     /// The capture has lost data since the last that it has.
     capture_lost_data: bool,
+    clock: SenderClock,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
 }
@@ -59,6 +63,7 @@ pub(crate) struct Departure {
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
+    timestamp: Option<u32>,
 }
 
 /// A data segment as it was seen.
@@ -72,8 +77,12 @@ pub(crate) struct SeenData {
     pub pushed: bool,
     /// What it has to do with a loss that the vantage point sees.
     pub loss: Option<Loss>,
+    /// What is missing before it.
+    pub missing: Missing,
     /// It holds bytes that were not seen before.
     pub new: bool,
+    /// The sender's timestamp (RFC 7323).
+    pub timestamp: Option<u32>,
     /// The other end has sent data since the last: this is not the rest of a message.
     pub answers: bool,
 }
@@ -156,7 +165,7 @@ impl Sender {
         let before = self.flight();
         let usable_window = self.edge.map(|edge| edge.saturating_sub(self.highest));
         let newly = ack.acked.saturating_sub(self.acked);
-        let least_window = self.window.least;
+        let (least_window, sure_window) = (self.window.least, self.window.sure(self.full));
         self.window.acknowledged(newly, self.full, [ack.acked, self.highest]);
         let small_acknowledged = self.small_end > self.acked && self.small_end <= ack.acked;
         self.acked += newly;
@@ -166,7 +175,16 @@ impl Sender {
             self.recover = None;
         }
         let (packet, flight) = (ack.packet, [before, self.flight()]);
-        Arrived { packet, left, at, flight, usable_window, least_window, small_acknowledged }
+        Arrived {
+            packet,
+            left,
+            at,
+            flight,
+            usable_window,
+            least_window,
+            sure_window,
+            small_acknowledged,
+        }
     }
 
     /// Data was seen; the time since the data before it, if there was any.
@@ -174,7 +192,9 @@ impl Sender {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
-        let sent = self.last.as_ref().map_or(sent, |last| sent.max(last.sent));
+        let sent = self.last.map_or(sent, |last| {
+            self.sent_by_clock(&last, &data, sent, delays).unwrap_or(sent).max(last.sent)
+        });
         self.receive(sent, delays.tolerance + on_link, delays);
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
@@ -183,11 +203,39 @@ impl Sender {
         }
         let gap = self.last.map(|last| self.gap(&last, &data, sent, delays));
         self.capture_lost_data = false;
-        if let Some(Gap { arrived, delayed_until: Some(until), .. }) = gap {
-            self.note_delay(Nanos::between(arrived, until));
+        if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
+            self.note_delay(delay);
         }
         self.depart(&data, sent, gap.as_ref(), delays);
         gap
+    }
+
+    /// When a segment was sent according to its timestamp, if the path delayed it by more than usual
+    /// variation.
+    fn sent_by_clock(
+        &mut self,
+        last: &Departure,
+        data: &SeenData,
+        sent: Instant,
+        delays: &PathDelays,
+    ) -> Option<Instant> {
+        let timestamp = data.timestamp?;
+        self.clock.note(timestamp, data.seen);
+        let (since, tick) = self.clock.between(last.timestamp?, timestamp)?;
+        let by_clock = last.sent + since;
+        let on_link = self.bottleneck.before.time(data.len());
+        let held = Nanos::between(by_clock + tick, sent);
+        let varies = (delays.round_trip / 2).max(delays.immediate).max(on_link * 2);
+        (held > varies).then_some(by_clock)
+    }
+
+    /// Whether timestamps confirm that a segment was sent as long after the previous one as it was
+    /// captured after it.
+    fn left_as_seen(&self, last: &Departure, data: &SeenData) -> bool {
+        let span = Nanos::between(last.seen, data.seen);
+        last.timestamp
+            .zip(data.timestamp)
+            .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
     }
 
     fn note_delay(&mut self, delay: Nanos) {
@@ -236,10 +284,14 @@ impl Sender {
             flight: latest.map_or([flight, flight], |it| it.flight),
             usable_window: latest.and_then(|it| it.usable_window),
             least_window: latest.map_or(self.window.least, |it| it.least_window),
-            sure_window: self.window.sure(data.full),
+            sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             slow_start: self.window.slow_start,
-            is_constant: self.window.is_constant(),
+            stays: self.window.stays(data.full),
+            most_flight: self.most_flight,
+            fills_receive_window: self.edge.is_some_and(|edge| data.bytes.end >= edge),
+            round_trip: delays.round_trip,
+            left_late: self.left_as_seen(last, data),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
             pushed: last.pushed,
             ended: last.ended,
@@ -269,6 +321,7 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             capture_lost_data: self.capture_lost_data,
+            missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
     }
@@ -291,7 +344,8 @@ impl Sender {
         // Linux sets PSH at the end of what it lets a network card cut into segments, too.
         let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
-        let departure = Departure { packet, seen, sent, arrives, pushed, ended };
+        let timestamp = data.timestamp;
+        let departure = Departure { packet, seen, sent, arrives, pushed, ended, timestamp };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
@@ -317,6 +371,7 @@ impl Sender {
         let wait = gap.map(|gap| gap.hold.wait);
         self.first_flight.see(bytes.div_ceil(data.full.max(1)), wait);
         let flight = self.flight();
+        self.most_flight = self.most_flight.max(flight);
         self.window.send(bytes, data.full, flight, wait);
     }
 
@@ -325,7 +380,13 @@ impl Sender {
         /// least this.
         const IDLE: Nanos = Nanos::from_millis(200);
         let Some(last) = &self.last else { return };
-        if self.flight() == 0 && Nanos::between(last.sent, sent) > IDLE.max(delays.round_trip) {
+        // If data was in flight until just now, the sender was not idle.
+        let waited = self
+            .latest
+            .as_ref()
+            .is_some_and(|it| it.flight[0] > 0 && it.at + delays.immediate >= sent);
+        let long = Nanos::between(last.sent, sent) > IDLE.max(delays.round_trip);
+        if self.flight() == 0 && long && !waited {
             self.window.idle();
         }
     }

@@ -72,6 +72,18 @@ pub struct Share {
     pub confidence: Confidence,
 }
 
+impl Share {
+    /// Adds another share, which is under the same cause.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.longest < other.longest {
+            (self.longest, self.evidence) = (other.longest, other.evidence);
+        }
+        self.span += other.span;
+        self.times = self.times.saturating_add(other.times);
+        self.confidence = self.confidence.min(other.confidence);
+    }
+}
+
 /// A verdict on some time of an exchange.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Verdict {
@@ -95,6 +107,27 @@ mod tests {
         assert!(Low < Medium && Medium < High);
         assert_eq!([Low, Medium, High].map(Confidence::name), ["low", "medium", "high"]);
         assert_eq!(Confidence::default(), High);
+    }
+
+    #[test]
+    fn shares_of_one_cause_are_added_up() {
+        use Confidence::{High, Medium};
+        let share = |millis, times, packet, confidence| Share {
+            cause: Cause::Unknown,
+            direction: Direction::ToClient,
+            span: Duration::from_millis(millis * u64::from(times)),
+            times,
+            longest: Duration::from_millis(millis),
+            evidence: Evidence::of([packet, 0, 0]),
+            confidence,
+        };
+        let (one, other) = (share(5, 2, 7, High), share(6, 1, 8, Medium));
+        for (mut sum, other) in [(one, other), (other, one)] {
+            sum.add(&other);
+            assert_eq!((sum.span.as_millis(), sum.times), (16, 3));
+            assert_eq!((sum.longest.as_millis(), sum.confidence), (6, Medium));
+            assert_eq!(sum.evidence.packets().collect::<Vec<_>>(), [8]);
+        }
     }
 
     #[test]

@@ -29,6 +29,17 @@ pub(super) struct CongestionEstimate {
     plateau: (u64, u8),
 }
 
+/// Whether the data in flight has stopped growing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Plateau {
+    /// It grows, or a loss has reduced it.
+    No,
+    /// It has not grown for some rounds, too few to be certain.
+    Perhaps,
+    /// It has not grown for longer than any congestion window.
+    Yes,
+}
+
 /// Bytes that were acknowledged in a round trip, and those that this let go.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
@@ -111,11 +122,22 @@ impl CongestionEstimate {
         if self.lossy || self.restarted || self.initial <= full { 0 } else { 2 * full }
     }
 
-    /// A congestion window grows in every round without loss; what does not grow is something else.
-    pub(super) const fn is_constant(&self) -> bool {
-        /// After a loss the window may grow slowly. Our choice.
-        const ROUNDS_AFTER_LOSS: u8 = 4;
-        self.plateau.1 >= if self.lossy { ROUNDS_AFTER_LOSS } else { 1 }
+    /// Whether the data in flight has stopped growing. Without a loss, a congestion window grows in
+    /// every round of slow start.
+    pub(super) const fn stays(&self, full: u64) -> Plateau {
+        /// Segments from which Linux may leave slow start early (tcp_cubic.c, hystart_low_window).
+        const HYSTART: u64 = 16;
+        /// After slow start, a window grows by about one segment in two rounds. Our choice: twice that.
+        const ROUNDS: u8 = 4;
+        let (peak, rounds) = self.plateau;
+        // After a loss, CUBIC stays near the previous window for a long time.
+        if self.lossy || rounds == 0 {
+            Plateau::No
+        } else if rounds >= ROUNDS || peak < HYSTART * full {
+            Plateau::Yes
+        } else {
+            Plateau::Perhaps
+        }
     }
 
     /// Something was lost.
@@ -174,21 +196,36 @@ mod tests {
     fn what_may_be_outstanding_is_constant_until_it_grows() {
         let mut window = CongestionEstimate::default();
         let mut acked = 0;
-        for (flight, is_constant) in [
-            (10_000, false),
-            (20_000, false),
-            (20_000, false),
-            (20_000, true),
-            (21_000, true),
-            (40_000, false),
-            (80_000, false),
+        for (flight, stays) in [
+            (10_000, Plateau::No),
+            (20_000, Plateau::No),
+            (20_000, Plateau::No),
+            (20_000, Plateau::Perhaps),
+            (20_000, Plateau::Perhaps),
+            (20_000, Plateau::Perhaps),
+            (20_000, Plateau::Yes),
+            (21_000, Plateau::Yes),
+            (40_000, Plateau::No),
+            (80_000, Plateau::No),
         ] {
             acked += 20_000;
             window.acknowledged(20_000, 1_000, [acked, acked]);
             // Who waits for its buffer does not wait for a window.
-            let wait = if window.is_constant() { Wait::Application } else { Wait::SlowStart };
+            let is_buffer = window.stays(1_000) == Plateau::Yes;
+            let wait = if is_buffer { Wait::Application } else { Wait::SlowStart };
             window.send(1_000, 1_000, flight, Some(wait));
-            assert_eq!(window.is_constant(), is_constant, "{flight}");
+            assert_eq!(window.stays(1_000), stays, "{flight}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_too_small_for_hystart_grows_in_every_round() {
+        for (flight, stays) in [(15_999, Plateau::Yes), (16_000, Plateau::Perhaps)] {
+            let (mut window, mut acked) = (CongestionEstimate::default(), 0);
+            for _ in 0..4 {
+                round(&mut window, &mut acked, [10_000, 10_000], flight);
+            }
+            assert_eq!(window.stays(1_000), stays, "{flight}");
         }
     }
 
@@ -234,14 +271,14 @@ mod tests {
                 window.acknowledged(10_000, 1_000, [acked, acked]);
                 window.send(10_000, 1_000, 10_000, wait);
             }
-            assert!(window.slow_start && !window.is_constant(), "{wait:?}");
+            assert!(window.slow_start && window.stays(1_000) == Plateau::No, "{wait:?}");
         }
         let mut window = CongestionEstimate::default();
         for acked in (0..10).map(|round| round * 10_000 + 10_000) {
             window.acknowledged(10_000, 1_000, [acked, acked]);
             window.send(10_000, 1_000, 10_000, Some(Wait::CongestionWindow));
         }
-        assert!(!window.slow_start && window.is_constant());
+        assert!(!window.slow_start && window.stays(1_000) == Plateau::Yes);
     }
 
     #[test]
@@ -273,15 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn after_a_loss_a_window_may_stay_as_it_is_for_four_rounds() {
+    fn after_a_loss_a_window_may_stay_as_it_is() {
         let (mut window, mut acked) = (CongestionEstimate::default(), 0);
         window.lose(RepairedBy::Recovery, 20_000);
-        let mut constant = Vec::new();
-        for _ in 0..8 {
+        for _ in 0..20 {
             round(&mut window, &mut acked, [10_000, 10_000], 10_000);
-            constant.push(window.is_constant());
+            assert_eq!(window.stays(1_000), Plateau::No);
         }
-        assert_eq!(constant, [false, false, false, false, false, true, true, true]);
     }
 
     #[test]

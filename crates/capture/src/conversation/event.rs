@@ -10,7 +10,8 @@ pub struct ExchangeId(pub u32);
 /// What the bytes of a connection say, oldest first.
 ///
 /// Of each exchange there is one [`RequestBegins`](Self::RequestBegins), and, once the connection
-/// has ended, one [`ResponseEnds`](Self::ResponseEnds) or [`Abandoned`](Self::Abandoned); what is
+/// has ended, one [`ResponseEnds`](Self::ResponseEnds), [`Abandoned`](Self::Abandoned) or
+/// [`Lost`](Self::Lost); what is
 /// between them comes in the order of the variants, each at most once except interim responses,
 /// except that a response may begin before its request has ended. Events are told when they are
 /// certain, which may be later than the bytes they are about: an end that only the other side's
@@ -93,6 +94,12 @@ pub enum Event {
     /// Nothing more will come of an exchange: its stream was reset, or the connection ended before
     /// its response did.
     Abandoned {
+        /// Which.
+        exchange: ExchangeId,
+    },
+    /// Its response cannot be identified: an unknown number of earlier messages is missing from the
+    /// capture.
+    Lost {
         /// Which.
         exchange: ExchangeId,
     },

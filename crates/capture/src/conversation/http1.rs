@@ -102,7 +102,19 @@ impl Http1 {
     fn handle_requests(&mut self, span: &mut Span<'_>, log: &mut Log) -> Option<Switch> {
         loop {
             match self.requests.advance(span, &mut log.tokens(Direction::ToServer)) {
-                Step::NeedsMore => return None,
+                Step::NeedsMore => {
+                    if span.is_gap() && !self.requests.knows_end() {
+                        self.pipeline.push_hole();
+                    }
+                    return None;
+                }
+                // The number of requests in a hole is unknown, and so is when they were sent.
+                Step::Begins { .. } if span.is_gap() => {
+                    self.requests.end_turn();
+                    self.pipeline.push_hole();
+                    span.take_all();
+                    return None;
+                }
                 Step::Begins { at, exact } => self.begin_request(at, exact, log),
                 Step::Head { start, end, bytes } => {
                     let Some(asks) = head::request(&bytes, end) else {
@@ -140,6 +152,9 @@ impl Http1 {
             self.responses.end_turn();
             self.end_response(end, false, log);
         }
+        if !matches!(self.reply, Reply::Body(_)) || !self.responses.knows_end() {
+            self.pipeline.pass_hole();
+        }
         self.asking = Asking::Request(if self.pipeline.has_room() {
             let exchange = log.begin(0, at, exact);
             self.pipeline.push(exchange);
@@ -169,7 +184,14 @@ impl Http1 {
         loop {
             match self.responses.advance(span, &mut log.tokens(Direction::ToClient)) {
                 Step::NeedsMore => return None,
-                Step::Begins { at, exact } => self.reply = Reply::Head { start: at, exact },
+                Step::Begins { at, exact } => {
+                    // The hole may contain one response or several.
+                    if span.is_gap() && self.pipeline.len() > 1 {
+                        self.pipeline.push_hole_first();
+                    }
+                    self.lose_unpaired(log);
+                    self.reply = Reply::Head { start: at, exact };
+                }
                 Step::Head { start, end, bytes } => {
                     let expected = self.expected();
                     let Some(answers) = head::response(&bytes, expected, end) else {
@@ -306,6 +328,16 @@ impl Http1 {
         self.reply = Reply::Nothing;
         self.responses.end_turn();
         self.abandon(log);
+    }
+
+    /// Gives up requests behind a hole: the next response may answer any of them.
+    fn lose_unpaired(&mut self, log: &mut Log) {
+        for exchange in self.pipeline.take_unpaired() {
+            log.push(Event::Lost { exchange });
+            if self.asking == Asking::Request(Some(exchange)) {
+                self.asking = Asking::Request(None);
+            }
+        }
     }
 
     fn abandon(&mut self, log: &mut Log) {

@@ -7,6 +7,7 @@ pub(super) struct Span<'a> {
     len: u64,
     bytes: &'a [u8],
     begins_segment: bool,
+    is_gap: bool,
 }
 
 impl<'a> Span<'a> {
@@ -15,12 +16,17 @@ impl<'a> Span<'a> {
         // A capture that lies about its lengths shows at most what was sent.
         let shown = usize::try_from(len).map_or(bytes.len(), |len| len.min(bytes.len()));
         let len = len.min(u64::MAX - at);
-        Self { at, len, bytes: &bytes[..shown], begins_segment: true }
+        Self { at, len, bytes: &bytes[..shown], begins_segment: true, is_gap: false }
     }
 
     /// What the capture does not show.
     pub(super) const fn gap(at: u64, len: u64) -> Self {
-        Self { at, len, bytes: &[], begins_segment: false }
+        Self { at, len, bytes: &[], begins_segment: false, is_gap: true }
+    }
+
+    /// Whether none of it was captured.
+    pub(super) const fn is_gap(&self) -> bool {
+        self.is_gap
     }
 
     /// Position of the first byte that is left.
@@ -66,6 +72,7 @@ impl<'a> Span<'a> {
             len: self.len - count,
             bytes: rest,
             begins_segment: self.begins_segment && count == 0,
+            is_gap: self.is_gap,
         };
         taken
     }

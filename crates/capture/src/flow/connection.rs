@@ -13,12 +13,16 @@ use super::{
     exchange::OpenExchange,
     flow_control::FlowControl,
     lingering::Lingering,
-    reassembly::{Piece, Reassembly},
+    reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
+    unsettled::Unsettled,
     warm_up::WarmUp,
 };
 use crate::{
-    attribution::gap::Gap,
+    attribution::{
+        gap::{Gap, Missing, Resolution},
+        sender::Departure,
+    },
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
     results::{ConnectionResult, Results},
@@ -40,8 +44,14 @@ pub(crate) struct ObservedConnection {
     protocol: Option<Protocol>,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
-    /// Times before data of the server that was sent again.
-    unsettled: Vec<Gap>,
+    /// Gaps whose cause is not known yet, by the direction of the data.
+    unsettled: [Unsettled; 2],
+    /// The server's first data after a hole: its response has begun.
+    behind_hole: Option<Departure>,
+    /// Up to where the server had acknowledged before the current packet.
+    heard_by_server: u64,
+    /// Packets whose data was captured only in part, by direction.
+    cut: [u64; 2],
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
@@ -54,9 +64,6 @@ pub(crate) struct ObservedConnection {
 }
 
 impl ObservedConnection {
-    /// The most repairs in a row that are put off. Our choice.
-    const MAX_UNSETTLED: usize = 16;
-
     pub(crate) fn new(id: u32, client: SocketAddr, server: SocketAddr, now: Instant) -> Self {
         Self {
             id,
@@ -70,7 +77,10 @@ impl ObservedConnection {
             open: VecDeque::new(),
             protocol: None,
             flow_control: Default::default(),
-            unsettled: Vec::new(),
+            unsettled: Default::default(),
+            behind_hole: None,
+            heard_by_server: 0,
+            cut: [0; 2],
             initial: None,
             lingering: None,
             exchanges: 0,
@@ -137,10 +147,16 @@ impl ObservedConnection {
         let now = seen.at.max(self.last_seen);
         self.last_seen = now;
         let segment = &seen.segment;
+        let is_cut = seen.payload.len() < segment.len as usize;
+        self.cut[direction as usize] += u64::from(is_cut);
         if segment.flags.syn {
             self.setup.handle_syn(direction, now, seen.number);
         } else if direction == Direction::ToServer {
             self.setup.handle_opening(now, seen.number, &mut self.ends.distances);
+        }
+        self.heard_by_server = self.ends.half(Direction::ToServer).stream.acked();
+        if direction == Direction::ToServer && self.ends.shows_unseen_answer(segment) {
+            self.doubt_response_begin();
         }
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
@@ -182,8 +198,15 @@ impl ObservedConnection {
 
     /// The capture does not have what was sent before this.
     fn pass_over(&mut self, lost: Lost, now: Instant, packet: u64, results: &mut Results) {
-        let conversation = &mut self.conversation;
         let Lost { direction, position } = lost;
+        self.unsettled[direction as usize].resolve(Resolution::LostByCapture);
+        if direction == Direction::ToClient && self.behind_hole.is_some() {
+            self.doubt_response_begin();
+        }
+        if !self.ends.half(direction).stream.has_holes() {
+            self.divide_unsettled(direction);
+        }
+        let conversation = &mut self.conversation;
         self.reassembly[direction as usize]
             .give_up_to(position, &mut |piece| tell(conversation, direction, piece));
         self.handle_events(now, packet, results);
@@ -203,6 +226,9 @@ impl ObservedConnection {
             self.conversation.handle_arrival(direction.opposite(), heard);
             self.handle_events(now, seen.number, results);
         }
+        if let Some(resolution) = data.resolution {
+            self.unsettled[direction as usize].resolve(resolution);
+        }
         if let Some(gap) = &mut data.gap {
             if self.flow_control[direction as usize].delays_data() {
                 gap.blame_flow_control();
@@ -213,6 +239,10 @@ impl ObservedConnection {
             let gap = *gap;
             self.settle(gap, direction, data.new);
         }
+        if direction == Direction::ToClient && data.missing == Missing::JustBefore {
+            let last = self.ends.half(direction).sender.last().copied();
+            self.behind_hole = self.behind_hole.or(last);
+        }
         if data.repairs && direction == Direction::ToServer {
             self.request_sent_again();
         }
@@ -221,7 +251,8 @@ impl ObservedConnection {
         if let Some(middle) = self.ends.half(direction).stream.middle() {
             reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
         }
-        reassembly.insert(data.bytes.start, seen.segment.len, seen.payload, |piece| {
+        let arrival = Arrival::new(data.bytes.start, now, seen.number);
+        reassembly.insert(arrival, seen.segment.len, seen.payload, |piece| {
             tell(conversation, direction, piece);
         });
         self.handle_events(now, seen.number, results);
@@ -237,17 +268,38 @@ impl ObservedConnection {
         {
             return lingering.handle_repair(gap, again);
         }
-        if direction == Direction::ToClient && !new && self.unsettled.len() < Self::MAX_UNSETTLED {
-            return self.unsettled.push(gap);
+        let again = direction == Direction::ToClient && !new;
+        let waits = again || gap.missing != Missing::Nothing;
+        if waits && self.unsettled[direction as usize].put_off(gap, again) {
+            return;
         }
-        let before = match direction {
-            Direction::ToClient => std::mem::take(&mut self.unsettled),
-            Direction::ToServer => Vec::new(),
-        };
-        for gap in before.iter().chain([&gap]) {
-            for exchange in &mut self.open {
-                exchange.handle_gap(gap, direction);
-            }
+        self.divide_unsettled(direction);
+        self.divide(&gap, direction);
+    }
+
+    /// The response has begun, and the capture does not show when.
+    fn doubt_response_begin(&mut self) {
+        if let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response()) {
+            exchange.fall_into_hole();
+        }
+    }
+
+    fn divide_unsettled(&mut self, direction: Direction) {
+        if direction == Direction::ToClient
+            && let Some(first) = self.behind_hole.take()
+            && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
+        {
+            // The missing data before it was sent even earlier.
+            exchange.begin_response(&first, true);
+        }
+        for gap in self.unsettled[direction as usize].take() {
+            self.divide(&gap, direction);
+        }
+    }
+
+    fn divide(&mut self, gap: &Gap, direction: Direction) {
+        for exchange in &mut self.open {
+            exchange.handle_gap(gap, direction);
         }
     }
 
@@ -307,6 +359,10 @@ impl ObservedConnection {
     pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
         self.begin(results);
         self.linger_no_more(None, results);
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.unsettled[direction as usize].resolve(Resolution::Never);
+            self.divide_unsettled(direction);
+        }
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {
@@ -317,7 +373,14 @@ impl ObservedConnection {
             series.finish();
         }
         let (swap, swapped) = (self.swap(), self.ends.swapped);
+        let mut quality = self.ends.quality();
+        for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
+            direction.cut = cut;
+        }
         let [to_server, to_client] = &self.ends.halves;
+        // Without the client's ACKs, their delay is unknown.
+        let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
+        let delayed_ack = to_client.sender.delayed_ack().filter(|_| shows_acks);
         let result = results.add_connection(ConnectionResult {
             id: self.id,
             client: self.client,
@@ -328,11 +391,11 @@ impl ObservedConnection {
             reset: self.ends.reset,
             time_wait: self.closed_first.filter(|_| swap.is_some()),
             initial_window: to_client.sender.initial_window(),
-            delayed_ack: to_client.sender.delayed_ack().map(Into::into),
+            delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
             repeated: [to_server.repeated, to_client.repeated],
-            lost_by_capture: to_server.lost_by_capture + to_client.lost_by_capture,
+            quality,
             packets: [to_server.packets, to_client.packets],
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,

@@ -3,16 +3,19 @@
 use std::ops::Range;
 
 use ackwise_cause::Direction;
-use ackwise_tcp::{Instant, Segment, SeqNumber, Timestamps};
+use ackwise_tcp::{Flags, Instant, Segment, SeqNumber, Timestamps};
 
 use super::{
     stream::{Novelty, ObservedStream},
     warm_up::WarmUp,
 };
-use crate::attribution::{
-    Acknowledgement, Distances, Loss, Nanos, Paces,
-    gap::Gap,
-    sender::{SeenData, Sender},
+use crate::{
+    attribution::{
+        Acknowledgement, Distances, Loss, Nanos, Paces,
+        gap::{Gap, Missing, Resolution},
+        sender::{SeenData, Sender},
+    },
+    quality::Quality,
 };
 
 /// Both ends, and the path between them.
@@ -42,9 +45,12 @@ pub(crate) struct Half {
     after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
-    /// Times that the capture lacked what was acknowledged.
-    pub lost_by_capture: u64,
     pub packets: u64,
+    /// ACKs without data.
+    pub pure_acks: u64,
+    /// Bytes sent since the other end's last packet, and the most there ever were.
+    run: u64,
+    longest_run: u64,
 }
 
 /// Something was acknowledged that the capture does not have.
@@ -66,6 +72,10 @@ pub(crate) struct Data {
     pub repairs: bool,
     /// It holds bytes that were not seen before.
     pub new: bool,
+    /// What is missing before it.
+    pub missing: Missing,
+    /// What it shows about data that was missing.
+    pub resolution: Option<Resolution>,
 }
 
 impl Ends {
@@ -77,6 +87,22 @@ impl Ends {
     pub(crate) fn is_over(&self) -> bool {
         let closed = |it: &Half| it.fin.is_some_and(|end| it.stream.acked() > end);
         self.reset || self.swapped || self.halves.iter().all(closed)
+    }
+
+    /// How much of both directions the capture has; cut packets are counted elsewhere.
+    pub(crate) fn quality(&self) -> Quality {
+        let mut quality = Quality::default();
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let (half, other) = (self.half(direction), self.half(direction.opposite()));
+            let found = &mut quality.directions[direction as usize];
+            found.packets = half.packets;
+            found.bytes = half.stream.length();
+            found.missing_bytes = half.stream.unseen().bytes();
+            found.missing_packets = half.stream.unseen().segments();
+            found.pure_acks = half.pure_acks;
+            found.note_longest_run(other.longest_run, other.stream.segment_size().into());
+        }
+        quality
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -116,11 +142,30 @@ impl Ends {
         now: Instant,
         packet: u64,
     ) -> Option<Lost> {
-        self.halves[direction as usize].packets += 1;
+        self.count(segment, direction);
         if segment.flags.syn {
             self.handle_syn(segment, direction);
         }
         self.handle_ack(segment, direction, now, packet)
+    }
+
+    fn count(&mut self, segment: &Segment, direction: Direction) {
+        self.halves[direction.opposite() as usize].run = 0;
+        let half = &mut self.halves[direction as usize];
+        half.packets += 1;
+        half.run += u64::from(segment.len);
+        half.longest_run = half.longest_run.max(half.run);
+        let Flags { syn, fin, rst, .. } = segment.flags;
+        half.pure_acks += u64::from(segment.len == 0 && !(syn || fin || rst));
+    }
+
+    /// Whether the client's segment reports data of the server (SACK, RFC 2018) that was not captured.
+    pub(crate) fn shows_unseen_answer(&self, segment: &Segment) -> bool {
+        let blocks = segment.options.sack;
+        !blocks.is_empty() && {
+            let stream = &self.half(Direction::ToClient).stream;
+            blocks.iter().any(|(_, right)| stream.is_beyond(right))
+        }
     }
 
     fn handle_syn(&mut self, segment: &Segment, direction: Direction) {
@@ -159,9 +204,9 @@ impl Ends {
         let flying = half.stream.flight() > 0;
         let progress = half.stream.acknowledge(segment, shift)?;
         let lost = progress.unseen.then(|| {
-            half.lost_by_capture += 1;
-            half.stream.forget_holes(progress.acked);
-            half.sender.skip(progress.acked);
+            if progress.beyond {
+                half.sender.skip(progress.acked);
+            }
             Lost { direction: acked, position: progress.acked }
         });
         let first = !half.sender.knows_edge();
@@ -190,24 +235,44 @@ impl Ends {
         let holes = half.stream.has_holes();
         let novelty = half.stream.see(&bytes, now);
         let loss = match novelty {
-            Novelty::New => holes.then_some(Loss::Missing),
+            Novelty::New | Novelty::Skips => holes.then_some(Loss::Missing),
             Novelty::Fills(since) if since < reordering => None,
             Novelty::Again | Novelty::Fills(_) => Some(Loss::Repairs),
+        };
+        let missing = match novelty {
+            Novelty::Skips => Missing::JustBefore,
+            _ if half.stream.has_holes() => Missing::Earlier,
+            _ => Missing::Nothing,
+        };
+        let resolution = match (novelty, loss) {
+            (Novelty::Fills(_), Some(_)) => Some(Resolution::SentAgain),
+            (Novelty::Fills(_), None) => Some(Resolution::Overtaken),
+            _ => None,
         };
         let repairs = loss == Some(Loss::Repairs);
         half.repeated += u32::from(repairs);
         let new = novelty != Novelty::Again;
         // The server had it: whatever made the client send it again delayed nothing.
         if direction == Direction::ToServer && !new && bytes.end <= half.stream.acked() {
-            return Some(Data { bytes, gap: None, repairs: false, new });
+            return Some(Data { bytes, gap: None, repairs: false, new, missing, resolution });
         }
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
         let answers = self.last_data.replace(direction) != Some(direction);
-        let seen_data =
-            SeenData { packet, seen: now, bytes: bytes.clone(), full, pushed, loss, new, answers };
+        let seen_data = SeenData {
+            packet,
+            seen: now,
+            bytes: bytes.clone(),
+            full,
+            pushed,
+            loss,
+            missing,
+            new,
+            timestamp: segment.options.timestamps.map(|it| it.value),
+            answers,
+        };
         let gap = half.sender.handle_data(seen_data, self.distances.path_delays(direction));
-        Some(Data { bytes, gap, repairs, new })
+        Some(Data { bytes, gap, repairs, new, missing, resolution })
     }
 
     /// What comes that much later was not merely overtaken: a repair needs a round trip.

@@ -5,7 +5,7 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, Verdict,
+        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Share, Verdict,
         gap::{self, Gap},
         sender::Departure,
     },
@@ -27,8 +27,12 @@ pub(crate) struct OpenExchange {
     pub request: [u64; 2],
     pub response: [u64; 2],
     pub exact: bool,
+    /// The protocol's framing gives the ends of the request.
+    pub request_exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
+    /// The capture lacks the end of the request or the beginning of the response.
+    fell_into_hole: bool,
 }
 
 /// How far an exchange is.
@@ -57,8 +61,10 @@ impl OpenExchange {
             request: [position, position],
             response: [0, 0],
             exact: true,
+            request_exact: true,
             multiplexed: false,
             first_packet: 0,
+            fell_into_hole: false,
         }
     }
 
@@ -104,6 +110,12 @@ impl OpenExchange {
         }
     }
 
+    /// The capture lacks the end of the request or the beginning of the response, so the server's time
+    /// is unknown.
+    pub(crate) const fn fall_into_hole(&mut self) {
+        self.fell_into_hole = true;
+    }
+
     /// The request is on its way or with the server.
     pub(crate) const fn waits_for_response(&self) -> bool {
         matches!(self.state, State::Think { .. })
@@ -132,7 +144,7 @@ impl OpenExchange {
     pub(crate) fn forget_causes(&mut self) {
         let until = self.account.cursor();
         self.account = self.account.emptied();
-        self.add(until, Cause::Unknown, Direction::ToClient, Evidence::default());
+        self.doubt(until, Direction::ToClient, Evidence::default());
     }
 
     /// An earlier response on the connection ended at `until`.
@@ -144,12 +156,19 @@ impl OpenExchange {
         }
     }
 
-    /// The first of the response leaves in `first`.
-    pub(crate) fn begin_response(&mut self, first: &Departure) {
+    /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
+    /// server had the request.
+    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool) {
         if let State::Think { packet, .. } = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
-            self.add(first.sent, Cause::ServerThink, Direction::ToClient, evidence);
+            // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
+            let since = first.sent.saturating_since(self.account.cursor());
+            let confidence = match asked || since <= LONGEST_ACK_DELAY.into() {
+                true => Confidence::High,
+                false => Confidence::Medium,
+            };
+            self.think(first.sent, evidence, confidence);
         }
         self.state = State::Response;
     }
@@ -160,9 +179,29 @@ impl OpenExchange {
         gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
     }
 
+    /// Attributes the time to the server, unless the capture lacks what would show that.
+    fn think(&mut self, until: Instant, evidence: Evidence, confidence: Confidence) {
+        let (cause, direction) = (Cause::ServerThink, Direction::ToClient);
+        match self.fell_into_hole {
+            true => self.doubt(until, direction, evidence),
+            false => self.account.add(until, Verdict { cause, direction, evidence, confidence }),
+        }
+    }
+
+    /// Its response cannot be identified, because the capture lacks some responses.
+    pub(crate) fn lose(&mut self, now: Instant) {
+        self.arrive_at_server(now);
+        self.doubt(now, Direction::ToClient, Evidence::default());
+    }
+
     /// Nothing more will come; it was left alone at `now`.
     pub(crate) fn abandon(&mut self, now: Instant) {
         let (cause, direction) = match self.state {
+            // Only the protocol's framing would show whether the request was complete.
+            State::Request if !self.exact => {
+                return self.doubt(now, Direction::ToServer, Evidence::default());
+            }
+            State::Think { .. } if self.fell_into_hole => return self.lose(now),
             State::Request => (Cause::ApplicationLimited, Direction::ToServer),
             State::Think { .. } => {
                 self.arrive_at_server(now);
@@ -175,7 +214,7 @@ impl OpenExchange {
 
     fn begin_response_unseen(&mut self, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last);
+            self.begin_response(last, true);
         }
     }
 
@@ -190,6 +229,16 @@ impl OpenExchange {
     /// What is known of it, as one of the `connection` with that number.
     pub(crate) fn into_result(mut self, connection: u32, complete: bool) -> ExchangeResult {
         let stretches = self.account.take_stretches().into();
+        // Without framing, two requests look like one with a pause.
+        let is_guess = |share: &Share| {
+            !self.request_exact
+                && (share.cause, share.direction)
+                    == (Cause::ApplicationLimited, Direction::ToServer)
+        };
+        let sure = |share: Share| match is_guess(&share) {
+            true => Share { confidence: Confidence::Low, ..share },
+            false => share,
+        };
         let request = self.head.as_ref().map(|head| {
             let method = head.method.as_deref().unwrap_or("?");
             [method, " ", head.path.as_deref().unwrap_or("?")].concat().into()
@@ -205,9 +254,14 @@ impl OpenExchange {
             packet: self.first_packet,
             complete,
             exact: self.exact,
-            shares: self.account.into_shares().into_iter().collect(),
+            shares: self.account.into_shares().into_iter().map(sure).collect(),
             stretches,
         }
+    }
+
+    fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
+        let (cause, confidence) = (Cause::Unknown, Confidence::Low);
+        self.account.add(until, Verdict { cause, direction, evidence, confidence });
     }
 
     fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {

@@ -2,16 +2,35 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
+use ackwise_tcp::Instant;
+
 /// Data that came before what precedes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
     bytes: usize,
+    /// The segments that had waited, among the pieces delivered last.
+    released: Vec<Arrival>,
+}
+
+/// When a segment was captured, and in which packet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Arrival {
+    start: u64,
+    pub at: Instant,
+    pub packet: u64,
+}
+
+impl Arrival {
+    pub(crate) const fn new(start: u64, at: Instant, packet: u64) -> Self {
+        Self { start, at, packet }
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Waiting {
+    arrival: Arrival,
     len: u32,
     bytes: Box<[u8]>,
 }
@@ -36,16 +55,24 @@ impl Reassembly {
         self.next
     }
 
+    /// When the segment with the byte at `position` was captured, if it had waited for others and was
+    /// delivered last.
+    pub(crate) fn arrival(&self, position: u64) -> Option<Arrival> {
+        self.released.iter().rev().find(|it| it.start <= position).copied()
+    }
+
     /// Takes a segment, and gives `on` all that is in order now.
     pub(crate) fn insert(
         &mut self,
-        start: u64,
+        arrival: Arrival,
         len: u32,
         bytes: &[u8],
         mut on: impl FnMut(Piece<'_>),
     ) {
+        let start = arrival.start;
+        self.released.clear();
         if start > self.next {
-            self.wait(start, len, bytes);
+            self.wait(arrival, len, bytes);
             if self.waiting.len() > Self::MAX_SEGMENTS {
                 self.give_up_to(start.min(self.first_waiting()), &mut on);
             }
@@ -57,6 +84,7 @@ impl Reassembly {
 
     /// What is missing before `position` will not come.
     pub(crate) fn give_up_to(&mut self, position: u64, on: &mut impl FnMut(Piece<'_>)) {
+        self.released.clear();
         while self.next < position {
             let until = position.min(self.first_waiting());
             if self.next < until {
@@ -72,20 +100,22 @@ impl Reassembly {
         self.waiting.keys().next().copied().unwrap_or(u64::MAX)
     }
 
-    fn wait(&mut self, start: u64, len: u32, bytes: &[u8]) {
+    fn wait(&mut self, arrival: Arrival, len: u32, bytes: &[u8]) {
+        let start = arrival.start;
         let kept = if self.bytes + bytes.len() <= Self::MAX_BYTES { bytes } else { &[] };
         if self.waiting.get(&start).is_some_and(|it| it.len >= len) {
             return;
         }
         self.bytes += kept.len();
-        let replaced = self.waiting.insert(start, Waiting { len, bytes: kept.into() });
+        let replaced = self.waiting.insert(start, Waiting { arrival, len, bytes: kept.into() });
         self.bytes -= replaced.map_or(0, |it| it.bytes.len());
     }
 
     fn release(&mut self, on: &mut impl FnMut(Piece<'_>)) {
         while let Some(entry) = self.waiting.first_entry().filter(|it| *it.key() <= self.next) {
-            let (start, Waiting { len, bytes }) = entry.remove_entry();
+            let (start, Waiting { arrival, len, bytes }) = entry.remove_entry();
             self.bytes -= bytes.len();
+            self.released.push(arrival);
             self.pass(start, len, &bytes, on);
         }
     }
@@ -107,9 +137,13 @@ mod tests {
 
     use super::*;
 
+    fn arrival(start: u64) -> Arrival {
+        Arrival::new(start, Instant::EPOCH, 0)
+    }
+
     fn insert(reassembly: &mut Reassembly, start: u64, bytes: &[u8], into: &mut Vec<u8>) {
         let len = u32::try_from(bytes.len()).unwrap();
-        reassembly.insert(start, len, bytes, |piece| match piece {
+        reassembly.insert(arrival(start), len, bytes, |piece| match piece {
             Piece::Data(position, len, bytes) => {
                 assert_eq!((position, len as usize), (into.len() as u64, bytes.len()));
                 into.extend_from_slice(bytes);
@@ -123,8 +157,8 @@ mod tests {
         let mut reassembly = Reassembly::default();
         let mut found = Vec::new();
         let mut note = |piece: Piece<'_>| found.push(format!("{piece:?}"));
-        reassembly.insert(0, 2, b"ab", &mut note);
-        reassembly.insert(5, 2, b"f", &mut note);
+        reassembly.insert(arrival(0), 2, b"ab", &mut note);
+        reassembly.insert(arrival(5), 2, b"f", &mut note);
         reassembly.give_up_to(9, &mut note);
         assert_eq!(found, ["Data(0, 2, [97, 98])", "Gap(2..5)", "Data(5, 2, [102])", "Gap(7..9)"]);
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ackwise_tcp::{Instant, Segment, SeqNumber, WindowShift};
 
+use super::unseen::Unseen;
 use crate::{Positions, attribution::Nanos};
 
 /// What a capture has shown of the bytes that one end sends.
@@ -14,6 +15,8 @@ pub(crate) struct ObservedStream {
     highest: u64,
     /// What was passed over, oldest first.
     holes: Vec<Hole>,
+    /// What was delivered but not captured.
+    unseen: Unseen,
     /// Up to where the other end has acknowledged.
     acked: u64,
     /// Up to where the other end lets it send; `None` if unknown.
@@ -36,8 +39,10 @@ struct Hole {
 /// How a segment's data stands to what was seen before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Novelty {
-    /// It goes on, or leaves a hole behind.
+    /// It continues the stream.
     New,
+    /// It begins further on, and leaves a hole before it.
+    Skips,
     /// It fills a gap that is this old.
     Fills(Nanos),
     /// All of it was there before.
@@ -53,6 +58,8 @@ pub(crate) struct Progress {
     pub newly: u64,
     /// It acknowledges what the capture never showed.
     pub unseen: bool,
+    /// As that, and beyond everything that was captured.
+    pub beyond: bool,
     /// Bytes by which the right edge moved.
     pub opened: u64,
 }
@@ -105,11 +112,16 @@ impl ObservedStream {
             self.segment_size = self.segment_size.max(bytes);
         }
         if bytes.start >= self.highest {
-            if bytes.start > self.highest {
+            let skips = bytes.start > self.highest;
+            if skips {
                 self.open(self.highest..bytes.start, now);
             }
             self.highest = bytes.end;
-            return Novelty::New;
+            return if skips { Novelty::Skips } else { Novelty::New };
+        }
+        if self.unseen.withdraw(bytes) {
+            self.highest = self.highest.max(bytes.end);
+            return Novelty::Fills(Nanos::ZERO);
         }
         let filled = self.fill(bytes);
         if bytes.end > self.highest {
@@ -152,10 +164,18 @@ impl ObservedStream {
         opened
     }
 
-    /// Gives up what the capture will not show, up to `position`.
-    pub(crate) fn forget_holes(&mut self, position: u64) {
+    /// Everything up to `position` was delivered: the capture lost what it does not have of that.
+    fn give_up(&mut self, position: u64) {
+        for hole in &self.holes {
+            let end = hole.bytes.end.min(position);
+            self.unseen.add(hole.bytes.start.min(end)..end, self.segment_size);
+        }
         self.fill(&(0..position));
-        self.highest = self.highest.max(position);
+        // A FIN takes one sequence number.
+        if position > self.highest + 1 {
+            self.unseen.add(self.highest..position, self.segment_size);
+            self.highest = position;
+        }
     }
 
     /// Takes note of what the other end acknowledges; `None` if there is no acknowledgement. `shift`
@@ -180,7 +200,12 @@ impl ObservedStream {
             self.edge = edge;
         }
         self.acked += newly;
-        Some(Progress { acked: self.acked, newly, unseen: position > self.highest + 1, opened })
+        let beyond = position > self.highest + 1;
+        let unseen = beyond || self.holes.first().is_some_and(|it| it.bytes.start < self.acked);
+        if unseen {
+            self.give_up(self.acked);
+        }
+        Some(Progress { acked: self.acked, newly, unseen, beyond, opened })
     }
 
     /// Bytes that were sent and not acknowledged, as far as seen.
@@ -198,6 +223,17 @@ impl ObservedStream {
         self.highest
     }
 
+    /// Whether this number comes after all that was seen.
+    pub(crate) fn is_beyond(&self, number: SeqNumber) -> bool {
+        let position = self.positions.and_then(|mut known| known.position(number));
+        position.is_some_and(|position| position > self.highest + 1)
+    }
+
+    /// Bytes that were sent, as far as the capture shows.
+    pub(crate) const fn length(&self) -> u64 {
+        self.highest.saturating_sub(if self.from_middle { Self::MIDDLE } else { 0 })
+    }
+
     /// Up to where it may send.
     pub(crate) const fn edge(&self) -> Option<u64> {
         self.edge
@@ -209,6 +245,11 @@ impl ObservedStream {
 
     pub(crate) const fn has_holes(&self) -> bool {
         !self.holes.is_empty()
+    }
+
+    /// What was delivered but not captured.
+    pub(crate) const fn unseen(&self) -> &Unseen {
+        &self.unseen
     }
 
     /// The size of a full segment, as far as known.
@@ -244,7 +285,7 @@ mod tests {
         stream.place(&Segment { seq: SeqNumber(99), flags: Flags::SYN, ..Segment::default() });
         for (seq, len, now, expected) in [
             (100, 100, 1, Novelty::New),
-            (300, 100, 2, Novelty::New),
+            (300, 100, 2, Novelty::Skips),
             (400, 100, 3, Novelty::New),
             (100, 100, 4, Novelty::Again),
             (200, 50, 5, Novelty::Fills(Nanos::from_millis(3))),
@@ -290,5 +331,27 @@ mod tests {
             let segment = Segment { ack: Some(SeqNumber(ack)), ..Segment::default() };
             assert_eq!(stream.acknowledge(&segment, None).unwrap().unseen, unseen, "{ack}");
         }
+        assert_eq!(stream.unseen().bytes(), 900);
+    }
+
+    #[test]
+    fn a_hole_that_is_acknowledged_was_lost_by_the_capture() {
+        let mut stream = ObservedStream::default();
+        stream.place(&Segment { flags: Flags::SYN, ..Segment::default() });
+        for seq in [1, 201, 401] {
+            let bytes = stream.place(&data(seq, 100)).unwrap();
+            stream.see(&bytes, at(1));
+        }
+        for (ack, unseen, bytes) in [(101, false, 0), (301, true, 100), (501, true, 200)] {
+            let segment = Segment { ack: Some(SeqNumber(ack)), ..Segment::default() };
+            let progress = stream.acknowledge(&segment, None).unwrap();
+            assert_eq!((progress.unseen, progress.beyond), (unseen, false), "{ack}");
+            assert_eq!(stream.unseen().bytes(), bytes, "{ack}");
+        }
+        assert!(!stream.has_holes());
+        let late = stream.place(&data(301, 100)).unwrap();
+        assert_eq!(stream.see(&late, at(2)), Novelty::Fills(Nanos::ZERO), "captured late");
+        assert_eq!(stream.see(&late, at(3)), Novelty::Again);
+        assert_eq!(stream.unseen().bytes(), 100);
     }
 }

@@ -9,7 +9,7 @@ use super::{held::Held, mask::mask};
 use crate::{
     conversation::{ExchangeReader, Token},
     decode::Seen,
-    flow::{Ends, Lost, Reassembly, tell},
+    flow::{Arrival, Ends, Lost, Reassembly, tell},
 };
 
 /// A connection that is not over.
@@ -88,7 +88,8 @@ impl FollowedConnection {
         if let Some(middle) = self.ends.half(direction).stream.middle() {
             reassembly.give_up_to(middle, &mut |piece| tell(conversation, direction, piece));
         }
-        reassembly.insert(bytes.start, seen.segment.len, seen.payload, |piece| {
+        let arrival = Arrival::new(bytes.start, self.last_seen, seen.number);
+        reassembly.insert(arrival, seen.segment.len, seen.payload, |piece| {
             tell(conversation, direction, piece);
         });
     }

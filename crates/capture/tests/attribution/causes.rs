@@ -447,7 +447,7 @@ fn a_retransmission_timeout_seen_at_the_server() {
 }
 
 #[test]
-fn a_retransmission_timeout_after_a_loss_before_the_vantage_point() {
+fn a_wait_that_a_loss_before_the_vantage_point_or_a_slow_path_explains_is_unknown() {
     shows(
         &Streams::of_bodies(&[5000]),
         r#"
@@ -467,7 +467,7 @@ fn a_retransmission_timeout_after_a_loss_before_the_vantage_point() {
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
         transmission to-client 0.141 (2, 0.101) low: 9
-        retransmission-timeout to-client 258.960 (1, 258.960) medium: 5 6 7
+        unknown to-client 258.960 (1, 258.960) low: 5 6 7
         propagation to-client 9.929 (1, 9.929) high: 9
         "#,
     );

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
 mod causes;
+mod holes;
 mod look_alikes;
 mod wire;
+mod witnesses;
 
 use ackwise_capture::attribution::Share;
 

@@ -8,7 +8,8 @@
 //!
 //! Milliseconds, `>` to the server or `<` to the client, the data by its positions in the stream, what
 //! is acknowledged of the other stream, the receive window in bytes. `syn`, `fin`, `rst` and `psh` are
-//! flags; `old` is a SYN that does not offer SACK, `anew` one that begins another connection between the
+//! flags; `ts` is followed by the sender's timestamp, `sack` by a range of the other stream; `old` is a
+//! SYN that does not offer SACK, `anew` one that begins another connection between the
 //! same ports, whose streams are the same. Streams hold messages and are as long as they need
 //! to be.
 
@@ -18,7 +19,7 @@ use ackwise_capture::{
     analysis::{Analyser, Analysis},
     decode::Seen,
 };
-use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber};
+use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
 
 /// What both ends send.
 pub(crate) struct Streams {
@@ -81,6 +82,16 @@ impl Streams {
                 "fin" => flags.fin = true,
                 "rst" => flags.rst = true,
                 "psh" => flags.psh = true,
+                "ts" => {
+                    let value = words.next().unwrap().parse().unwrap();
+                    options.timestamps = Some(Timestamps { value, echo: 0 });
+                }
+                "sack" => {
+                    let (from, to) = words.next().unwrap().split_once(':').unwrap();
+                    let isn = capture.isns()[usize::from(to_server)];
+                    let number = |it: &str| SeqNumber(isn + 1 + it.parse::<u32>().unwrap());
+                    options.sack.push(number(from), number(to));
+                }
                 "ack" => ack = Some(words.next().unwrap().parse::<u32>().unwrap()),
                 "win" => window = words.next().unwrap().parse().unwrap(),
                 range => {

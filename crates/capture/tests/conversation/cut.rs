@@ -228,3 +228,126 @@ fn an_interim_response_with_a_cut_head_is_one_all_the_same() {
         ",
     );
 }
+
+#[test]
+fn a_request_in_a_hole_is_not_told_of_and_its_response_answers_no_other() {
+    tells(
+        r#"
+        c "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        c gap 28
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        c "GET /c HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /a to 28
+        0 is asked 28
+        0 is being answered 0
+        0 gets 204 to 27
+        0 is answered 27
+        1 begins 56
+        1 asks GET /c to 84
+        1 is asked 84
+        1 is being answered 54
+        1 gets 404 to 99
+        1 is answered 99
+        ",
+    );
+}
+
+#[test]
+fn a_hole_that_is_noticed_behind_its_response_shifts_nothing() {
+    tells(
+        r#"
+        c "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        s gap 300
+        c gap 28
+        c "GET /c HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /a to 28
+        0 is asked 28
+        0 is being answered 0
+        0 gets 204 to 27
+        0 is answered 27
+        1 begins 56
+        1 asks GET /c to 84
+        1 is asked 84
+        1 is being answered 327
+        1 gets 404 to 372
+        1 is answered 372
+        ",
+    );
+}
+
+#[test]
+fn what_is_asked_behind_a_hole_while_more_is_outstanding_cannot_be_paired() {
+    tells(
+        r#"
+        c "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+        c gap 28
+        c "GET /c HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        c "GET /d HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /a to 28
+        0 is asked 28
+        1 begins 56
+        1 asks GET /c to 84
+        1 is asked 84
+        0 is being answered 0
+        0 gets 204 to 27
+        0 is answered 27
+        1 is lost
+        2 begins 84
+        2 asks GET /d to 112
+        2 is asked 112
+        2 is being answered 54
+        2 gets 404 to 99
+        2 is answered 99
+        ",
+    );
+}
+
+#[test]
+fn of_several_requests_nobody_knows_which_one_a_lost_response_answers() {
+    tells(
+        r#"
+        c "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+        c "GET /b HTTP/1.1\r\nHost: h\r\n\r\n"
+        s gap 300
+        s "HTTP/1.1 204 No Content\r\n\r\n"
+        c "GET /c HTTP/1.1\r\nHost: h\r\n\r\n"
+        s "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /a to 28
+        0 is asked 28
+        1 begins 28
+        1 asks GET /b to 56
+        1 is asked 56
+        0 is lost
+        1 is lost
+        2 begins 56
+        2 asks GET /c to 84
+        2 is asked 84
+        2 is being answered 327
+        2 gets 404 to 372
+        2 is answered 372
+        ",
+    );
+}

@@ -193,7 +193,9 @@ fn check(event: &Event, told: &mut BTreeMap<ExchangeId, Told>) {
         Event::RequestHead { exchange, .. } => once(exchange, |told| &mut told.asks),
         Event::RequestEnds { exchange, .. } => once(exchange, |told| &mut told.asked),
         Event::ResponseBegins { exchange, .. } => once(exchange, |told| &mut told.answers),
-        Event::ResponseEnds { exchange, .. } | Event::Abandoned { exchange } => {
+        Event::ResponseEnds { exchange, .. }
+        | Event::Abandoned { exchange }
+        | Event::Lost { exchange } => {
             once(exchange, |told| &mut told.over);
         }
         _ => {}

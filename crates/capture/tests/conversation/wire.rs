@@ -211,6 +211,7 @@ pub(crate) fn print(event: &Event) -> String {
             format!("{} is answered {}", exchange.0, at(position, exact))
         }
         Event::Abandoned { exchange } => format!("{} is abandoned", exchange.0),
+        Event::Lost { exchange } => format!("{} is lost", exchange.0),
         Event::Multiplexed { exchange } => format!("{} overlaps", exchange.0),
         Event::FlowControlBlocked { exchange, direction, position } => {
             format!("{} {} blocked {position}", window(*exchange), direction.name())

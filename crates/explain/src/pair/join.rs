@@ -115,7 +115,7 @@ fn join_connections(ours: &mut ConnectionResult, theirs: &ConnectionResult) {
     ours.vantage = Vantage::Both;
     ours.repeated[to_client] = theirs.repeated[to_client];
     ours.initial_window = theirs.initial_window.or(ours.initial_window);
-    ours.lost_by_capture += theirs.lost_by_capture;
+    ours.quality.join(&theirs.quality);
 }
 
 /// What the request owes as the client has it, and the response as the server has it; `None` if both

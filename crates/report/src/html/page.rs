@@ -11,6 +11,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
+    preface: Option<String>,
     lead: Vec<String>,
     contents: bool,
     sections: Vec<Section>,
@@ -44,7 +45,18 @@ impl Page {
     /// A page without anything but its title.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), lead: Vec::new(), contents: false, sections: Vec::new() }
+        Self {
+            title: title.into(),
+            preface: None,
+            lead: Vec::new(),
+            contents: false,
+            sections: Vec::new(),
+        }
+    }
+
+    /// Sets the line below the title, in normal letters.
+    pub fn set_preface(&mut self, line: impl Into<String>) {
+        self.preface = Some(line.into());
     }
 
     /// Adds to what is said first, in large letters.
@@ -96,6 +108,9 @@ impl Page {
 
     fn body(&self) -> String {
         let mut out = format!("<body>\n<header>\n<h1>{}</h1>\n", Escaped(&self.title));
+        if let Some(preface) = &self.preface {
+            let _ = writeln!(out, "<p>{}</p>", Escaped(preface));
+        }
         for sentence in &self.lead {
             let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(sentence));
         }

@@ -15,7 +15,11 @@ const LATE: Facts = Facts {
     sure_window: 0,
     peak_before_idle: None,
     slow_start: true,
-    is_constant: false,
+    stays: Plateau::No,
+    most_flight: 10 * FULL,
+    fills_receive_window: false,
+    round_trip: Nanos::from_millis(20),
+    left_late: false,
     small_acknowledged: false,
     pushed: false,
     ended: false,
@@ -234,6 +238,24 @@ fn a_cork_timer_is_told_from_think_time() {
             High,
         ),
         ("PSH is of a network card", Facts { pushed: true, ..CORKED }, Wait::Cork, Medium),
+        (
+            "the longest round trip",
+            Facts { round_trip: Nanos::from_millis(45), ..CORKED },
+            Wait::Cork,
+            Medium,
+        ),
+        (
+            "the timer of a longer one expires later",
+            Facts { round_trip: Nanos::from_micros(45_001), ..CORKED },
+            Wait::Application,
+            High,
+        ),
+        (
+            "the receive window had no room for more",
+            Facts { fills_receive_window: true, ..CORKED },
+            RECEIVE_WINDOW,
+            Medium,
+        ),
         ("a full segment is not corked", Facts { bytes: FULL, ..CORKED }, Wait::Application, High),
         (
             "something was outstanding",
@@ -264,8 +286,32 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
             High,
         ),
         (
-            "room for a part of a small one",
+            "room for a part of a small one, and the window is mostly open",
             Facts { usable_window: Some(499), ..SMALL },
+            Wait::Nagle,
+            High,
+        ),
+        (
+            "it takes all of the room",
+            Facts { usable_window: Some(499), fills_receive_window: true, ..SMALL },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
+            "a small one, and nothing is outstanding",
+            Facts { usable_window: Some(499), flight: [0, 0], ..SMALL },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
+            "a full one, and little is outstanding",
+            Facts { usable_window: Some(FULL - 1), flight: [90, 0], ..BULK },
+            RECEIVE_WINDOW,
+            High,
+        ),
+        (
+            "as much is outstanding as the window has room for",
+            Facts { usable_window: Some(499), flight: [499, 0], ..SMALL },
             RECEIVE_WINDOW,
             High,
         ),
@@ -300,18 +346,31 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
 
 #[test]
 fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
-    let constant = Facts { is_constant: true, ..BULK };
+    let constant = Facts { stays: Plateau::Yes, ..BULK };
+    let held_before = Facts { most_flight: 12 * FULL + FULL / 2, ..constant };
+    let more_before = Facts { most_flight: 12 * FULL + FULL / 2 + 1, ..constant };
     check(&[
         ("slow start", BULK, Wait::SlowStart, High),
         ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
         ("does not grow", constant, Wait::Application, Medium),
+        ("as much was outstanding before", held_before, Wait::Application, Medium),
+        ("more was outstanding before", more_before, Wait::SlowStart, Medium),
+        (
+            "perhaps it does not grow",
+            Facts { stays: Plateau::Perhaps, ..constant },
+            Wait::SlowStart,
+            Medium,
+        ),
         ("nothing was outstanding", Facts { flight: [0, 0], ..BULK }, Wait::Application, Medium),
         ("one segment is a window", Facts { flight: [FULL, 0], ..BULK }, Wait::SlowStart, High),
     ]);
     for (facts, writer) in [
         (constant, Writer::SendBufferFull),
-        (Facts { flight: [2 * FULL, 0], ..constant }, Writer::SendBufferFull),
-        (Facts { flight: [2 * FULL - 1, 0], ..constant }, Writer::Working),
+        (
+            Facts { flight: [2 * FULL, 0], most_flight: 2 * FULL, ..constant },
+            Writer::SendBufferFull,
+        ),
+        (Facts { flight: [2 * FULL - 1, 0], most_flight: 0, ..constant }, Writer::Working),
         (Facts { flight: [0, 0], ..BULK }, Writer::Working),
     ] {
         assert_eq!(Hold::from_facts(&facts).writer, writer, "{facts:?}");
@@ -368,35 +427,28 @@ fn a_timeout_is_told_from_a_recovery() {
 }
 
 #[test]
-fn what_was_lost_before_it_could_be_seen_is_told_from_what_was_written_late() {
-    let (lost, late) = (Wait::RetransmissionTimeout, Wait::Application);
-    check(&[
-        ("followed by more, so it was ready", LATE, lost, Medium),
-        ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, lost, Medium),
-        ("sooner", Facts { since_ack: micros(4_999), ..LATE }, late, High),
-        (
-            "its sender's host would have seen it",
-            Facts { may_miss_losses: false, ..LATE },
-            late,
-            High,
-        ),
-        ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, late, High),
-        (
-            "a last piece behind a card's PSH",
-            Facts { pushed: true, bytes: 500, ..LATE },
-            lost,
-            Medium,
-        ),
-        (
-            "the program had written no more",
-            Facts { pushed: true, ended: true, ..LATE },
-            late,
-            High,
-        ),
-        ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, late, High),
-        ("more is under way", Facts { flight: [2 * FULL, FULL], pushed: true, ..LATE }, late, High),
-    ]);
-    assert_eq!(Hold::from_facts(&LATE).lost, Some(RepairedBy::Timeout));
+fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written_late() {
+    for (why, facts, unknown) in [
+        ("followed by more, so it was ready", LATE, true),
+        ("after the shortest timeout", Facts { since_ack: micros(5_000), ..LATE }, true),
+        ("sooner", Facts { since_ack: micros(4_999), ..LATE }, false),
+        ("its sender's host would have seen it", Facts { may_miss_losses: false, ..LATE }, false),
+        ("a send buffer was empty, and full again", Facts { pushed: true, ..LATE }, false),
+        ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
+        ("the program had written no more", Facts { pushed: true, ended: true, ..LATE }, false),
+        ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, false),
+        ("more is under way", Facts { flight: [2 * FULL, FULL], pushed: true, ..LATE }, false),
+    ] {
+        let hold = Hold::from_facts(&facts);
+        let confidence = if unknown { Low } else { High };
+        assert_eq!((hold.unknown, hold.confidence), (unknown, confidence), "{why}");
+        assert_eq!((hold.wait, hold.lost), (Wait::Application, None), "no retransmission: {why}");
+        let left_late = Hold::from_facts(&Facts { left_late: true, ..facts });
+        let wait = if unknown { Wait::RetransmissionTimeout } else { Wait::Application };
+        let confidence = if unknown { Medium } else { High };
+        assert_eq!((left_late.wait, left_late.confidence), (wait, confidence), "{why}");
+        assert_eq!(left_late.lost, unknown.then_some(RepairedBy::Timeout), "{why}");
+    }
 }
 
 #[test]
@@ -420,8 +472,8 @@ fn pacing_is_told_from_what_is_written_late() {
 
 #[test]
 fn a_delayed_acknowledgement_of_a_head_lets_nothing_go_that_nothing_held() {
-    let small = Facts { is_constant: true, nagle: NagleHabit::Off, ..SMALL };
-    let full = Facts { flight: [3 * FULL, FULL], ..small };
+    let small = Facts { stays: Plateau::Yes, nagle: NagleHabit::Off, ..SMALL };
+    let full = Facts { flight: [3 * FULL, FULL], most_flight: 3 * FULL, ..small };
     for (facts, writer) in [(small, Writer::Working), (full, Writer::SendBufferFull)] {
         let hold = Hold::from_facts(&facts);
         assert_eq!((hold.wait, hold.writer), (Wait::Application, writer));

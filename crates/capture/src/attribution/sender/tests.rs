@@ -30,7 +30,9 @@ impl Wire {
             full: FULL,
             pushed: false,
             loss: None,
+            missing: Missing::Nothing,
             new: true,
+            timestamp: None,
             answers: false,
         }
     }

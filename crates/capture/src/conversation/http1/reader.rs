@@ -86,6 +86,12 @@ impl Reader {
         self.stage = Stage::Between;
     }
 
+    /// Whether the end of the current message is known, or there is none: then a gap within it hides no
+    /// other message.
+    pub(super) const fn knows_end(&self) -> bool {
+        matches!(self.stage, Stage::Between | Stage::Body(_) | Stage::UntilClose { .. })
+    }
+
     /// Where the head begins that is under way.
     pub(super) const fn head_start(&self) -> Option<u64> {
         match self.stage {
@@ -102,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Ends such a message.
+    /// Ends such a message, or skips one that the capture lacks.
     pub(super) fn end_turn(&mut self) {
         self.stage = Stage::Resting;
     }

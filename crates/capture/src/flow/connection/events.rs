@@ -28,6 +28,8 @@ impl ObservedConnection {
             }
             Event::TlsFlight(flight) => self.setup.handle_flight(flight.direction, now, packet),
             Event::RequestBegins { exchange, stream, position, exact } => {
+                let arrival = self.reassembly[Direction::ToServer as usize].arrival(position);
+                let (now, packet) = arrival.map_or((now, packet), |it| (it.at, it.packet));
                 let first = self.ends.half(Direction::ToServer).sender.last();
                 let account = match first.filter(|_| self.exchanges == 0) {
                     Some(first) => self.setup.begin_exchange(first),
@@ -35,7 +37,7 @@ impl ObservedConnection {
                 };
                 self.exchanges += 1;
                 let mut open = OpenExchange::new(exchange, stream, account, position);
-                (open.exact, open.first_packet) = (exact, packet);
+                (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 self.open.push_back(open);
             }
             Event::RequestHead { exchange, head } => {
@@ -44,21 +46,32 @@ impl ObservedConnection {
             Event::RequestEnds { exchange, position, exact } => {
                 let sender = &self.ends.half(Direction::ToServer).sender;
                 let (free_at, last) = (sender.free_at(), sender.last().copied());
+                let in_hole = self.fell_into_hole(Direction::ToServer, position.saturating_sub(1));
                 self.with(exchange, |it| {
                     it.request[1] = position;
                     it.exact &= exact;
+                    it.request_exact &= exact;
                     if let Some(last) = &last {
                         it.request_sent(free_at, last);
+                    }
+                    if in_hole {
+                        it.fall_into_hole();
                     }
                 });
             }
             Event::ResponseBegins { exchange, position, exact } => {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
+                let in_hole = self.fell_into_hole(Direction::ToClient, position);
+                let heard = self.heard_by_server;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
+                    if in_hole {
+                        it.fall_into_hole();
+                    }
                     if let Some(first) = &last {
-                        it.begin_response(first);
+                        let asked = it.request[1] <= heard;
+                        it.begin_response(first, asked);
                     }
                 });
             }
@@ -74,6 +87,12 @@ impl ObservedConnection {
                     self.exchange_over(open, false, results);
                 }
             }
+            Event::Lost { exchange } => {
+                if let Some(mut open) = self.take(exchange) {
+                    open.lose(now);
+                    self.exchange_over(open, false, results);
+                }
+            }
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
             Event::FlowControlBlocked { direction, .. } => {
@@ -83,6 +102,11 @@ impl ObservedConnection {
                 self.flow_control[direction as usize].reopen();
             }
         }
+    }
+
+    /// Whether this byte was delivered but not captured.
+    fn fell_into_hole(&self, direction: Direction, position: u64) -> bool {
+        self.ends.half(direction).stream.unseen().contains(position)
     }
 
     fn interim(&mut self, exchange: ExchangeId) {
@@ -104,7 +128,10 @@ impl ObservedConnection {
         let Some(mut open) = self.take(exchange) else { return };
         open.response[1] = position;
         open.exact &= exact;
-        self.unsettled.clear();
+        for gap in self.unsettled[Direction::ToClient as usize].take_needed() {
+            self.divide(&gap, Direction::ToClient);
+            open.handle_gap(&gap, Direction::ToClient);
+        }
         self.linger_no_more(None, results);
         if let Some(sent) = self.may_be_lost(&open) {
             self.lingering = Some(Box::new(Lingering::new(open, position, sent)));

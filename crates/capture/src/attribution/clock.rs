@@ -1,0 +1,133 @@
+//! When segments left by their sender's own clock: the timestamps option (RFC 7323, section 3).
+//!
+//! A segment that is captured late was sent late, or the path delayed it. Its timestamp shows which.
+
+use ackwise_tcp::Instant;
+
+use super::Nanos;
+
+/// The clock of one end, as far as its timestamps show it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SenderClock {
+    /// The first timestamp, and when it was seen.
+    first: Option<(u32, Instant)>,
+    tick: Option<Nanos>,
+}
+
+impl SenderClock {
+    /// Ticks that stacks use: Linux by its HZ or in milliseconds, BSD of old. RFC 7323, section 5.4: "a
+    /// period of 1 ms to 1 s".
+    const TICKS: [Nanos; 5] = [
+        Nanos::from_millis(1),
+        Nanos::from_millis(4),
+        Nanos::from_millis(10),
+        Nanos::from_millis(100),
+        Nanos::from_millis(500),
+    ];
+    /// A tick is known after this time: delays of the path vary by less than a tenth of it. Our choice.
+    const LEARNT_AFTER: Nanos = Nanos::from_millis(1_000);
+
+    /// Ticks needed to determine the length of one. Our choice.
+    const ENOUGH: u32 = 8;
+
+    /// A timestamp was seen.
+    pub(super) fn note(&mut self, value: u32, seen: Instant) {
+        let (first, at) = *self.first.get_or_insert((value, seen));
+        let (ticks, span) = (value.wrapping_sub(first), Nanos::between(at, seen));
+        if self.tick.is_some() || span < Self::LEARNT_AFTER || ticks == 0 || ticks > i32::MAX as u32
+        {
+            return;
+        }
+        self.tick = Self::known_tick(span, ticks);
+    }
+
+    /// The known tick that is nearest to `span` divided by `ticks`.
+    fn known_tick(span: Nanos, ticks: u32) -> Option<Nanos> {
+        let tick = span / u64::from(ticks);
+        Self::TICKS.into_iter().find(|known| tick.abs_diff(*known) <= *known / 8)
+    }
+
+    /// Whether two segments with these timestamps were sent about as far apart as they were captured,
+    /// so that the path delayed neither.
+    pub(super) fn confirms(&self, span: Nanos, earlier: u32, later: u32) -> bool {
+        let ticks = later.wrapping_sub(earlier);
+        match self.between(earlier, later) {
+            Some((between, tick)) => between.abs_diff(span) <= tick + span / 8,
+            None if self.tick.is_some() || ticks > i32::MAX as u32 => false,
+            None => ticks >= Self::ENOUGH && Self::known_tick(span, ticks).is_some(),
+        }
+    }
+
+    /// The time between two segments with these timestamps, and by how much it may be wrong: a tick.
+    pub(super) fn between(&self, earlier: u32, later: u32) -> Option<(Nanos, Nanos)> {
+        let ticks = later.wrapping_sub(earlier);
+        let tick = self.tick.filter(|_| ticks <= i32::MAX as u32)?;
+        Some((tick * u64::from(ticks), tick))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(notes: &[(u32, u64)]) -> SenderClock {
+        let mut clock = SenderClock::default();
+        for &(value, millis) in notes {
+            clock.note(value, Instant::EPOCH + Nanos::from_millis(millis));
+        }
+        clock
+    }
+
+    #[test]
+    fn a_tick_is_learnt_from_a_second_of_timestamps() {
+        for (notes, tick) in [
+            (&[][..], None),
+            (&[(7, 0), (1_006, 999)], None),
+            (&[(7, 0), (1_007, 1_000)], Some(1)),
+            (&[(7, 0), (257, 1_000)], Some(4)),
+            (&[(7, 0), (267, 1_000), (1_007, 4_000)], Some(4)),
+            (&[(u32::MAX, 0), (99, 1_000)], Some(10)),
+            (&[(7, 0), (9, 1_000)], Some(500)),
+            (&[(7, 0), (7, 5_000), (5_007, 5_000)], Some(1)),
+            (&[(7, 0), (507, 1_000)], None),
+            (&[(7, 0), (6, 1_000)], None),
+        ] {
+            let tick = tick.map(Nanos::from_millis);
+            assert_eq!(clock(notes).tick, tick, "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_confirms_that_a_segment_left_as_late_as_it_was_seen() {
+        let (unknown, known) = (clock(&[]), clock(&[(0, 0), (250, 1_000)]));
+        for (clock, millis, ticks, confirms) in [
+            (unknown, 120, 120, true),
+            (unknown, 120, 30, true),
+            (unknown, 120, 3, false),
+            (unknown, 120, 60, false),
+            (unknown, 32, 8, true),
+            (unknown, 28, 7, false),
+            (unknown, 120, u32::MAX, false),
+            (known, 120, 30, true),
+            (known, 120, 25, false),
+            (known, 120, 26, true),
+            (known, 120, 0, false),
+            (known, 120, 120, false),
+            (known, 120, u32::MAX, false),
+        ] {
+            let confirmed =
+                clock.confirms(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
+            assert_eq!(confirmed, confirms, "{millis} ms, {ticks} ticks");
+        }
+    }
+
+    #[test]
+    fn the_time_between_two_timestamps_is_known_within_a_tick() {
+        let known = clock(&[(0, 0), (250, 1_000)]);
+        let tick = Nanos::from_millis(4);
+        assert_eq!(known.between(5, 5), Some((Nanos::ZERO, tick)));
+        assert_eq!(known.between(u32::MAX, 1), Some((Nanos::from_millis(8), tick)));
+        assert_eq!(known.between(1, 0), None, "clocks do not go back");
+        assert_eq!(clock(&[(0, 0)]).between(0, 1), None);
+    }
+}

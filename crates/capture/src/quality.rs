@@ -1,0 +1,244 @@
+//! How much of a connection a capture has, and how that limits the confidence of verdicts.
+//!
+//! Data that was acknowledged but never captured was delivered: the capture lost it, not the network.
+
+use ackwise_cause::{Cause, Direction};
+
+use crate::attribution::Confidence;
+
+/// What a capture has of one direction of a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DirectionQuality {
+    /// Packets that were captured.
+    pub packets: u64,
+    /// Bytes that were captured or are known to be missing.
+    pub bytes: u64,
+    /// Bytes that were acknowledged but never captured.
+    pub missing_bytes: u64,
+    /// The number of packets that held these, at least.
+    pub missing_packets: u64,
+    /// Packets whose data was captured only in part.
+    pub cut: u64,
+    /// ACKs without data.
+    pub pure_acks: u64,
+    /// The other end sent more at once than a receiver may leave unacknowledged, and no ACK without data
+    /// was captured.
+    pub lacks_acks: bool,
+}
+
+/// What a capture has of a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Quality {
+    /// By direction: to the server, to the client.
+    pub directions: [DirectionQuality; 2],
+}
+
+impl Quality {
+    /// Fewer missing packets affect only the time around them. Our choice.
+    const FEW_MISSING: u64 = 3;
+    /// If one byte in this many is missing, no verdict has high confidence. Our choice.
+    const SOME: u64 = 100;
+    /// If one byte in this many is missing, every verdict has low confidence. Our choice.
+    const MANY: u64 = 10;
+    /// Full segments that a receiver must have acknowledged: twice what RFC 5681, section 4.2, allows.
+    const UNACKNOWLEDGED: u64 = 4;
+
+    /// The direction without any captured packet, if the other has data.
+    #[must_use]
+    pub fn unseen(&self) -> Option<Direction> {
+        let [to_server, to_client] = &self.directions;
+        match (to_server.packets, to_client.packets) {
+            (0, _) if to_client.bytes > 0 => Some(Direction::ToServer),
+            (_, 0) if to_server.bytes > 0 => Some(Direction::ToClient),
+            _ => None,
+        }
+    }
+
+    /// The minimum number of packets that were delivered but not captured.
+    #[must_use]
+    pub fn missing_packets(&self) -> u64 {
+        self.directions.iter().map(|it| it.missing_packets).sum()
+    }
+
+    /// Whether the ACKs of an end are missing.
+    #[must_use]
+    pub fn lacks_acks(&self) -> bool {
+        self.directions.iter().any(|it| it.lacks_acks)
+    }
+
+    /// The highest confidence that a verdict on the connection can have; `None` if nothing can be
+    /// attributed.
+    #[must_use]
+    pub fn confidence(&self) -> Option<Confidence> {
+        if self.unseen().is_some() {
+            return None;
+        }
+        let lacks = |one_in: u64| {
+            self.missing_packets() >= Self::FEW_MISSING
+                && self.directions.iter().any(|it| it.missing_bytes * one_in >= it.bytes.max(1))
+        };
+        Some(if self.lacks_acks() || lacks(Self::MANY) {
+            Confidence::Low
+        } else if lacks(Self::SOME) {
+            Confidence::Medium
+        } else {
+            Confidence::High
+        })
+    }
+
+    /// The highest confidence that a verdict with this cause can have; `None` if the capture lacks what
+    /// would show it.
+    pub(crate) fn supports(&self, cause: Cause, direction: Direction) -> Option<Confidence> {
+        let acks = &self.directions[direction.opposite() as usize];
+        self.confidence().filter(|_| !acks.lacks_acks || !depends_on_acks(cause))
+    }
+
+    /// Adds what another capture of the same connection has.
+    pub fn join(&mut self, other: &Self) {
+        for (ours, theirs) in self.directions.iter_mut().zip(other.directions) {
+            let DirectionQuality {
+                packets,
+                bytes,
+                missing_bytes,
+                missing_packets,
+                cut,
+                pure_acks,
+                lacks_acks,
+            } = theirs;
+            ours.packets += packets;
+            ours.bytes += bytes;
+            ours.missing_bytes += missing_bytes;
+            ours.missing_packets += missing_packets;
+            ours.cut += cut;
+            ours.pure_acks += pure_acks;
+            ours.lacks_acks |= lacks_acks;
+        }
+    }
+}
+
+impl DirectionQuality {
+    /// Records that the other end sent at most `longest_run` bytes between two packets of this one; full
+    /// segments have `full` bytes.
+    pub(crate) fn note_longest_run(&mut self, longest_run: u64, full: u64) {
+        self.lacks_acks = self.packets > 0
+            && self.pure_acks == 0
+            && full > 0
+            && longest_run > full * Quality::UNACKNOWLEDGED;
+    }
+}
+
+/// Whether only ACKs show that a sender waited for this.
+const fn depends_on_acks(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::ShortInitialSegment
+            | Cause::NagleDelayedAck
+            | Cause::NagleRtt
+            | Cause::CorkTimer
+            | Cause::SillyWindow
+            | Cause::SlowStart
+            | Cause::CongestionWindow
+            | Cause::IdleRestart
+            | Cause::Pacing
+            | Cause::ReceiveWindow
+            | Cause::SendBuffer
+            | Cause::ApplicationLimited
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: DirectionQuality = DirectionQuality {
+        packets: 100,
+        bytes: 100_000,
+        missing_bytes: 0,
+        missing_packets: 0,
+        cut: 0,
+        pure_acks: 50,
+        lacks_acks: false,
+    };
+
+    #[test]
+    fn what_a_capture_lacks_limits_the_confidence_in_its_verdicts() {
+        use Confidence::{High, Low, Medium};
+        let missing = |missing_bytes, missing_packets| DirectionQuality {
+            missing_bytes,
+            missing_packets,
+            ..WHOLE
+        };
+        let absent = DirectionQuality::default();
+        for (why, one, limit) in [
+            ("all is there", WHOLE, Some(High)),
+            ("two packets", missing(50_000, 2), Some(High)),
+            ("few bytes", missing(999, 3), Some(High)),
+            ("one in a hundred", missing(1_000, 3), Some(Medium)),
+            ("nearly one in ten", missing(9_999, 7), Some(Medium)),
+            ("one in ten", missing(10_000, 7), Some(Low)),
+            ("no ACK", DirectionQuality { lacks_acks: true, ..WHOLE }, Some(Low)),
+            ("cut packets say what they say", DirectionQuality { cut: 99, ..WHOLE }, Some(High)),
+            ("nothing of one direction", absent, None),
+        ] {
+            for directions in [[one, WHOLE], [WHOLE, one]] {
+                assert_eq!(Quality { directions }.confidence(), limit, "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_the_receivers_acks_nothing_is_known_of_the_senders_waits() {
+        use Direction::{ToClient, ToServer};
+        let none = DirectionQuality { lacks_acks: true, ..WHOLE };
+        let quality = Quality { directions: [none, WHOLE] };
+        for (cause, direction, supported) in [
+            (Cause::Pacing, ToClient, None),
+            (Cause::Pacing, ToServer, Some(Confidence::Low)),
+            (Cause::ServerThink, ToClient, Some(Confidence::Low)),
+            (Cause::LossRecovery, ToClient, Some(Confidence::Low)),
+        ] {
+            assert_eq!(quality.supports(cause, direction), supported, "{cause} {direction:?}");
+        }
+        let quality = Quality { directions: [WHOLE, DirectionQuality::default()] };
+        assert_eq!(quality.supports(Cause::ServerThink, ToClient), None);
+    }
+
+    #[test]
+    fn a_direction_is_unseen_if_the_other_has_data() {
+        let absent = DirectionQuality::default();
+        let syn = DirectionQuality { packets: 1, ..absent };
+        for (directions, unseen) in [
+            ([WHOLE, WHOLE], None),
+            ([absent, WHOLE], Some(Direction::ToServer)),
+            ([WHOLE, absent], Some(Direction::ToClient)),
+            ([syn, absent], None),
+            ([absent, absent], None),
+        ] {
+            assert_eq!(Quality { directions }.unseen(), unseen, "{directions:?}");
+        }
+    }
+
+    #[test]
+    fn acks_are_missing_where_a_receiver_must_have_sent_some() {
+        let none = DirectionQuality { pure_acks: 0, ..WHOLE };
+        for (why, direction, run, full, lacks) in [
+            ("four full segments", none, 4_000, 1_000, false),
+            ("more", none, 4_001, 1_000, true),
+            ("there is one", DirectionQuality { pure_acks: 1, ..none }, 9_000, 1_000, false),
+            ("nobody knows how long they are", none, 9_000, 0, false),
+            (
+                "nothing at all was seen",
+                DirectionQuality { packets: 0, ..none },
+                9_000,
+                1_000,
+                false,
+            ),
+        ] {
+            let mut direction = direction;
+            direction.note_longest_run(run, full);
+            assert_eq!(direction.lacks_acks, lacks, "{why}");
+        }
+    }
+}

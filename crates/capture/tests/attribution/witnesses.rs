@@ -1,0 +1,228 @@
+//! A cause needs its witness: what looks like one, and why it is not.
+
+use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_cause::Cause;
+
+use crate::{shows, wire::Streams};
+
+/// The milliseconds under a cause.
+fn owed(analysis: &Analysis, cause: Cause) -> f64 {
+    analysis.exchanges.iter().map(|it| it.owed_to(cause).as_secs_f64() * 1e3).sum()
+}
+
+#[test]
+fn a_sender_whose_last_data_is_acknowledged_late_was_not_idle() {
+    let streams = Streams::of_bodies(&[8_660]);
+    let ack_after = |millis: f64| {
+        streams.seen_as(&format!(
+            r#"
+            0    > syn
+            0.05 < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            21.00 < 0:2920 ack 100
+            41.00 > ack 1460
+            41.05 > ack 2920
+            41.10 < 2920:5840 ack 100
+            {} > ack 5840
+            {} < 5840:7300 ack 100
+            {} > ack 7300
+            {} < 7300:8760 psh ack 100
+            2000 > ack 8760
+            "#,
+            41.1 + millis,
+            41.2 + millis,
+            61.2 + millis,
+            61.3 + millis,
+        ))
+    };
+    for millis in [20.0, 300.0, 678.0] {
+        let analysis = ack_after(millis);
+        assert!(owed(&analysis, Cause::IdleRestart) == 0.0, "{millis}: {:?}", analysis.exchanges);
+    }
+}
+
+#[test]
+fn what_a_receive_window_of_168_bytes_lets_go_was_not_corked() {
+    shows(
+        &Streams::of_upload(3_236),
+        r#"
+        0    > syn
+        20   < syn win 3088
+        20.1 > ack 0
+        20.2 > 0:2920 ack 0
+        40.3 < ack 2920 win 168
+        258.3 > 2920:3088 psh ack 0
+        278.4 < ack 3088 win 20000
+        278.5 > 3088:3336 psh ack 0
+        298.6 < 0:100 psh ack 3336 win 20000
+        298.7 > ack 100
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.090 (1, 0.090) high: 4
+        request-upload to-server 0.117 (3, 0.100) medium: 5 6 7
+        receive-window to-server 258.201 (2, 238.009) medium: 5 6 7
+        propagation to-server 10.049 (1, 10.049) high: 9
+        server-think to-client 0.090 (1, 0.090) high: 9 10
+        transmission to-client 0.005 (1, 0.005) high: 10
+        propagation to-client 9.999 (1, 9.999) high: 10
+        "#,
+    );
+}
+
+#[test]
+fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_corked() {
+    shows(
+        &Streams::of_bodies(&[2_000, 4_300]),
+        r#"
+        0    > syn
+        30   < syn ts 5000
+        30.1 > ack 0
+        30.2 > 0:100 psh ack 0
+        61   < 0:2100 psh ack 100 ts 5007
+        61.1 > ack 2100
+        2000 > 100:200 psh ack 2100
+        2031 < 2100:2200 psh ack 200 ts 5500
+        2031.1 < 2200:5120 ack 200 ts 5500
+        2031.2 > ack 2200
+        2031.3 > ack 5120
+        2236   < 5120:6500 psh ack 200 ts 5508
+        2236.1 > ack 6500
+        "#,
+        r#"
+        handshake to-server 30.055 (1, 30.055) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 15.045 (1, 15.045) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        transmission to-client 0.010 (1, 0.010) medium: 5 3 6
+        propagation to-client 15.000 (1, 15.000) high: 6
+        propagation to-server 15.000 (1, 15.000) high: 8
+        server-think to-client 1.000 (1, 1.000) high: 8 9
+        transmission to-client 0.216 (2, 0.120) low: 11 13 14
+        nagle-rtt to-client 31.990 (1, 31.990) high: 11 13 14
+        propagation to-client 187.794 (1, 187.794) high: 14
+        "#,
+    );
+}
+
+#[test]
+fn no_receiver_delays_an_ack_by_more_than_half_a_second() {
+    // What is unknown includes the way of the ACK.
+    for (late, cause, expected) in
+        [(400.0, Cause::NagleDelayedAck, 400.0), (700.0, Cause::Unknown, 710.0)]
+    {
+        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+            r#"
+            0    > syn
+            0.05 < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            21   < 0:100 psh ack 100
+            {}   > ack 100
+            {}   < 100:600 psh ack 100
+            {}   > ack 600
+            "#,
+            41.0 + late,
+            41.05 + late,
+            61.1 + late,
+        ));
+        assert!(
+            (owed(&analysis, cause) - expected).abs() < 1.0,
+            "{late}: {:?}",
+            analysis.exchanges
+        );
+        let delayed_ack = analysis.connections[0].delayed_ack;
+        assert_eq!(delayed_ack.is_some(), cause == Cause::NagleDelayedAck, "{delayed_ack:?}");
+    }
+}
+
+#[test]
+fn a_server_that_thinks_long_acknowledges_the_request_before() {
+    let confidence = |ack: &str, answer: f64| {
+        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+            r#"
+            0    > syn
+            20   < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            {ack}
+            {answer} < 0:600 psh ack 100
+            {}       > ack 600
+            "#,
+            answer + 0.1,
+        ));
+        let shares = &analysis.exchanges[0].shares;
+        shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap().confidence
+    };
+    for (ack, answer, expected) in [
+        ("80 < ack 100", 2_000.0, Confidence::High),
+        ("", 500.0, Confidence::High),
+        ("", 2_000.0, Confidence::Medium),
+    ] {
+        assert_eq!(confidence(ack, answer), expected, "{ack} {answer}");
+    }
+}
+
+#[test]
+fn a_server_whose_answer_was_lost_on_its_way_was_not_thinking() {
+    shows(
+        &Streams::of_bodies(&[2_820]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41   < 1460:2920 psh ack 100
+        41.1 > ack 0 sack 1460:2920
+        261  < 0:1460 ack 100
+        261.1 > ack 2920
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        retransmission-timeout to-client 220.000 (1, 220.000) high: 5 6 7
+        propagation to-client 10.000 (1, 10.000) high: 7
+        "#,
+    );
+}
+
+#[test]
+fn an_answer_that_only_a_sack_shows_had_left_before_it_was_seen() {
+    let analysis = Streams::of_bodies(&[2_820]).seen_as(
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41.1 > ack 0 sack 1460:2920
+        261  < 0:1460 ack 100
+        261.1 > ack 2920
+        "#,
+    );
+    assert!(owed(&analysis, Cause::ServerThink) == 0.0, "{:?}", analysis.exchanges);
+    assert!(owed(&analysis, Cause::Unknown) > 200.0, "{:?}", analysis.exchanges);
+}
+
+#[test]
+fn a_timestamp_tells_a_timer_from_a_path_that_held_a_segment() {
+    for (timestamp, cause) in
+        [(5_260, Cause::RetransmissionTimeout), (5_012, Cause::Unknown), (5_004, Cause::Unknown)]
+    {
+        let analysis = Streams::of_bodies(&[4_280]).seen_as(&format!(
+            r#"
+            0    > syn
+            20   < syn
+            20.1 > ack 0
+            20.2 > 0:100 psh ack 0
+            41   < 0:2920 ack 100 ts 5000
+            41.1 > ack 2920
+            301  < 2920:4380 psh ack 100 ts {timestamp}
+            301.1 > ack 4380
+            "#,
+        ));
+        assert!(owed(&analysis, cause) > 200.0, "{timestamp}: {:?}", analysis.exchanges);
+    }
+}

@@ -1,0 +1,154 @@
+//! How much of its connections a capture has: the first line of every report.
+
+use std::fmt;
+
+use ackwise_capture::{
+    analysis::{Analysis, ConnectionResult},
+    attribution::Confidence,
+};
+use ackwise_report::words::{counted, grouped};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How much of its connections a capture has, in total.
+///
+/// Missing packets are those that were acknowledged but never captured: they were delivered, so the
+/// capture lost them, not the network.
+#[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CaptureQuality {
+    /// Number of connections.
+    pub connections: u64,
+    /// Number of packets that were delivered but not captured, at least.
+    pub missing_packets: u64,
+    /// Their bytes.
+    pub missing_bytes: u64,
+    /// Number of connections with such packets.
+    pub connections_with_missing_packets: u64,
+    /// Number of connections of which the capture has one direction only; nothing is attributed there.
+    pub one_direction_only: u64,
+    /// Number of connections without the ACKs that a receiver must have sent.
+    pub without_acks: u64,
+    /// Number of packets with data of which only a part was captured.
+    pub cut_packets: u64,
+    /// Number of connections on which no verdict has high confidence.
+    pub limited_connections: u64,
+}
+
+impl CaptureQuality {
+    /// Adds up what a capture has of each connection.
+    ///
+    /// ```
+    /// use ackwise_explain::{CaptureQuality, Reading};
+    ///
+    /// let explained = Reading::new().end().expect("nobody else ends it");
+    /// let quality = CaptureQuality::of(&explained.analysis);
+    /// assert_eq!(quality.to_string(), "Capture: no TCP connection.");
+    /// ```
+    #[must_use]
+    pub fn of(analysis: &Analysis) -> Self {
+        let mut quality = Self::default();
+        for connection in &analysis.connections {
+            quality.add(connection);
+        }
+        quality
+    }
+
+    fn add(&mut self, connection: &ConnectionResult) {
+        let it = &connection.quality;
+        self.connections += 1;
+        self.missing_packets += it.missing_packets();
+        self.missing_bytes += it.directions.iter().map(|it| it.missing_bytes).sum::<u64>();
+        self.connections_with_missing_packets += u64::from(it.missing_packets() > 0);
+        self.one_direction_only += u64::from(it.unseen().is_some());
+        self.without_acks += u64::from(it.lacks_acks());
+        self.cut_packets += it.directions.iter().map(|it| it.cut).sum::<u64>();
+        self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
+    }
+
+    fn defects(&self) -> Vec<String> {
+        let mut defects = Vec::new();
+        if self.missing_packets > 0 {
+            defects.push(format!(
+                "{} delivered but not captured ({} in {})",
+                counted(self.missing_packets, "packet"),
+                counted(self.missing_bytes, "byte"),
+                counted(self.connections_with_missing_packets, "connection"),
+            ));
+        }
+        if self.one_direction_only > 0 {
+            defects.push(format!(
+                "one direction only in {}",
+                counted(self.one_direction_only, "connection")
+            ));
+        }
+        if self.without_acks > 0 {
+            defects.push(format!("ACKs missing in {}", counted(self.without_acks, "connection")));
+        }
+        defects
+    }
+}
+
+/// One line: what is missing, and what that means for the report.
+impl fmt::Display for CaptureQuality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.connections == 0 {
+            return f.write_str("Capture: no TCP connection.");
+        }
+        let defects = self.defects();
+        match defects.is_empty() {
+            true => f.write_str("Capture: both directions, no packet missing")?,
+            false => write!(f, "Capture: {}", defects.join("; "))?,
+        }
+        if self.cut_packets > 0 {
+            write!(f, "; {} cut", counted(self.cut_packets, "packet"))?;
+        }
+        if self.limited_connections > 0 {
+            let (limited, all) = (grouped(self.limited_connections), grouped(self.connections));
+            write!(f, "; lower confidence in {limited} of {all} connections")?;
+        }
+        f.write_str(".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_what_is_missing_and_what_that_means() {
+        let whole = CaptureQuality { connections: 3, ..CaptureQuality::default() };
+        let missing = CaptureQuality {
+            missing_packets: 1_200,
+            missing_bytes: 1,
+            connections_with_missing_packets: 2,
+            ..whole.clone()
+        };
+        for (quality, line) in [
+            (CaptureQuality::default(), "no TCP connection."),
+            (whole.clone(), "both directions, no packet missing."),
+            (
+                CaptureQuality { cut_packets: 7, ..whole.clone() },
+                "both directions, no packet missing; 7 packets cut.",
+            ),
+            (
+                missing.clone(),
+                "1,200 packets delivered but not captured (1 byte in 2 connections).",
+            ),
+            (
+                CaptureQuality {
+                    one_direction_only: 1,
+                    without_acks: 2,
+                    cut_packets: 1,
+                    limited_connections: 3,
+                    ..missing
+                },
+                "1,200 packets delivered but not captured (1 byte in 2 connections); one direction \
+                 only in 1 connection; ACKs missing in 2 connections; 1 packet cut; lower \
+                 confidence in 3 of 3 connections.",
+            ),
+        ] {
+            assert_eq!(quality.to_string(), format!("Capture: {line}"));
+        }
+    }
+}
