@@ -115,6 +115,7 @@ mod tests {
                 let position = base + offset;
                 let number = first.at(near.wrapping_add_signed(offset));
                 assert_eq!(number.position(first, near), position, "{offset} from {near}");
+                assert_eq!(number.position_in_stream(first, near), position);
             }
             assert_eq!(first.at(near.wrapping_add_signed(half)).position(first, near), base - half);
         }

@@ -250,6 +250,11 @@ mod tests {
         assert_eq!([longest, short].into_iter().sum::<Nanos>(), longest);
         assert!(Nanos::ZERO.is_zero() && !short.is_zero());
         assert_eq!((short.get(), Duration::from(long)), (2_000, Duration::from_millis(3)));
+        assert_eq!((long.micros(), Nanos::new(1_999).micros()), (3_000, 1));
+        assert_eq!(
+            (Nanos::of(Duration::from_millis(3)), Nanos::of(Duration::MAX)),
+            (long, longest)
+        );
     }
 
     #[test]

@@ -41,6 +41,42 @@ fn send(link: &mut Link<u64>, count: u64, interval: Duration) -> Vec<(u64, u64)>
 }
 
 #[test]
+fn without_faults_the_first_packet_is_the_next_one() {
+    let mut link = Link::new(config(Faults::NONE));
+    assert!(!link.is_faulty());
+    for packet in 1..=3 {
+        assert_eq!(link.push(packet, ByteCount(1_000), Instant::EPOCH), Verdict::Queued);
+    }
+    while let Some(due) = link.poll_timeout() {
+        let mut polled = link.clone();
+        assert_eq!(link.first().map(|(arrives, _)| *arrives), Some(due));
+        assert_eq!(link.take_first(), polled.poll(due));
+        assert_eq!(link.counters(), polled.counters());
+    }
+    assert_eq!(link.first(), None);
+    let faults = Faults { loss: random(1), ..Faults::NONE };
+    assert!(Link::<u64>::new(config(faults)).is_faulty());
+}
+
+#[test]
+fn a_burst_takes_no_memory_when_it_is_long_over() {
+    let queue = Queue::packets(10_000).unwrap();
+    let mut link = Link::new(LinkConfig { queue, ..config(Faults::NONE) });
+    let mut now = Instant::EPOCH;
+    for packet in 0..5_000_u64 {
+        assert_eq!(link.push(packet, ByteCount(1_000), now), Verdict::Queued);
+    }
+    for packet in 0..5_000 {
+        while link.in_flight() > 20 {
+            now = link.poll_timeout().unwrap();
+            assert!(link.poll(now).is_some());
+        }
+        assert_eq!(link.push(packet, ByteCount(1_000), now), Verdict::Queued);
+    }
+    assert!(link.in_order.capacity() <= 100, "{} places", link.in_order.capacity());
+}
+
+#[test]
 fn a_burst_is_spread_and_cut() {
     let mut link = Link::new(config(Faults::NONE));
     assert_eq!(send(&mut link, 6, ms(0)), [(11, 1), (12, 2), (13, 3), (14, 4)]);
