@@ -20,14 +20,13 @@ impl Cause {
             Self::Propagation => "all outstanding data was in transit (distance)",
             Self::Transmission => "a link was busy with the response",
             Self::ShortInitialSegment => {
-                "the congestion window was full until a delayed ACK arrived, because the message \
-                 began with a small segment"
+                "the message began with a short segment, and the congestion window was then full \
+                 until a delayed ACK arrived"
             }
             Self::NagleDelayedAck => "a small segment was held until a delayed ACK arrived",
-            Self::NagleRtt => "a small segment was held for an ACK that was not delayed",
+            Self::NagleRtt => "a small segment was held until an ACK arrived that was not delayed",
             Self::CorkTimer => {
-                "a small segment was held until a 200 ms timer released it; it was not waiting for \
-                 an ACK"
+                "a small segment was held until a 200 ms timer expired; no ACK released it"
             }
             Self::SillyWindow => {
                 "nothing was in flight, and the receiver's window had room for less than a full \
@@ -36,7 +35,7 @@ impl Cause {
             Self::SlowStart => "the congestion window was full during slow start",
             Self::CongestionWindow => "the congestion window was full after slow start",
             Self::IdleRestart => {
-                "the congestion window was full, because it had been reduced after an idle period"
+                "the congestion window was full because it had been reduced after an idle period"
             }
             Self::Pacing => "segments were spread over time although the windows had room",
             Self::LossRecovery => "a loss was being repaired by fast retransmit",
@@ -66,7 +65,7 @@ impl FindingId {
         match self {
             Self::SplitHead => "the response head is sent in its own segment",
             Self::ShortInitialSegment => {
-                "the response begins with a small segment, and the rest waits for a delayed ACK"
+                "the response begins with a short segment, and the rest waits for a delayed ACK"
             }
             Self::NagleDelayedAck => "the last segment of a response waits for a delayed ACK",
             Self::CorkTimer => "the last segment of a response waits for the cork timer",
@@ -75,13 +74,15 @@ impl FindingId {
                 "the congestion window is smaller after an idle period than before it"
             }
             Self::SendBuffer => "what limits the data in flight",
-            Self::KeepAlive => "how long a connection persists, and for how many requests",
+            Self::KeepAlive => {
+                "whether connections persist, for how long, and for how many requests"
+            }
             Self::Pipelining => "whether two requests in one segment are answered in order",
             Self::Close => {
-                "which end closes first, which end holds TIME-WAIT, and what an RST does"
+                "which end closes first, which end holds TIME-WAIT, and whether an RST ends it"
             }
             Self::RequestSegments => {
-                "a request in two segments is answered later than one in a single segment"
+                "the server takes longer to answer a request that is split across two segments"
             }
         }
     }

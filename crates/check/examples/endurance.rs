@@ -40,7 +40,7 @@ const QUESTIONS: [FindingId; 5] = [
     FindingId::RequestSegments,
 ];
 
-/// Of the runs against the bad server, so many per cent must fail.
+/// Percentage of the runs against the bad server that must fail.
 const BAD_PERCENT: usize = 99;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {

@@ -62,7 +62,7 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
         TotalsScope::Percentile(_) => {
             format!("{}:", at_or_above(percentiles, totals))
         }
-        TotalsScope::Slower(limit) => format!("Slower than {}:", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Exchanges slower than {}:", millis(limit)),
     };
     let caption =
         format!("{which} {}, {}", counted(totals.exchanges as u64, "exchange"), span(totals.span));

@@ -32,13 +32,13 @@ pub struct Document {
     packets: u64,
     /// Number of TCP segments among them.
     segments: u64,
-    /// Number of packets that the capture lost.
+    /// Number of packets that the capture is missing, as its file (pcapng) or the kernel (live) reports.
     lost_by_capture: u64,
-    /// Number of packets that were not analysed, by reason.
+    /// Number of packets that were not analysed, by reason (docs/explain.md lists the reasons).
     left_out: BTreeMap<&'static str, u64>,
     /// How the two captures of `--pair` were joined; null without `--pair`.
     joined: Option<Joined>,
-    /// Problems with the capture.
+    /// Problems with the capture, such as damage or missing packets.
     warnings: Vec<String>,
     /// All servers, those with the most connections first.
     servers: Vec<ServerFacts>,
@@ -46,7 +46,7 @@ pub struct Document {
     connections: Vec<ConnectionRow>,
     /// All exchanges.
     exchanges: Vec<ExchangeRow>,
-    /// Time by cause, summed over several exchanges.
+    /// Time by cause: sums over all exchanges, and over the slowest ones.
     totals: Vec<CauseTotal>,
 }
 
@@ -59,15 +59,15 @@ impl format::Document for Document {
 /// Two captures of the same connections.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Joined {
-    /// Offset of the server's clock; positive if it is ahead of the client's.
+    /// Offset of the server's clock; positive if it is ahead of the client's clock.
     clock_offset_ms: f64,
-    /// Uncertainty of the offset.
+    /// Largest possible error of the offset, in either direction.
     uncertainty_ms: f64,
-    /// Clock drift over the whole capture.
+    /// Change of the offset during the capture.
     drift_ms: f64,
-    /// Number of packets in both captures: to the server, to the client.
+    /// Numbers of packets found in both captures, one per direction (to the server, to the client).
     packets: [u64; 2],
-    /// Number of connections in both captures.
+    /// Number of connections found in both captures.
     connections: u64,
     /// Number of exchanges explained from both captures.
     exchanges: u64,
@@ -90,13 +90,13 @@ struct ServerFacts {
     time_wait: Ends,
     /// Number of connections ended by an RST.
     reset: u64,
-    /// Number of connections that were idle for a second or more when the capture ended.
+    /// Number of persistent connections that were idle for a second or more at the end of the capture.
     idle_open: u64,
-    /// The longest of these idle times.
+    /// Their longest idle time.
     idle_open_ms: f64,
-    /// Number of connections that were closed after being idle for a second or more.
+    /// Number of persistent connections that were closed after a second or more of idle time.
     idle_closed: u64,
-    /// The longest of these idle times.
+    /// Their longest idle time. If the end that closed did so on a timer, this is its keep-alive timeout.
     idle_closed_ms: f64,
 }
 
@@ -104,11 +104,11 @@ struct ServerFacts {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Connection")]
 struct ConnectionRow {
-    /// Number of the connection, from 0, in order of first packets.
+    /// Number of the connection: 0 for the first one in the capture.
     id: u32,
-    /// Address and port.
+    /// Address and port of the client.
     client: String,
-    /// Address and port.
+    /// Address and port of the server.
     server: String,
     /// Application protocol; null if not recognised.
     protocol: Option<String>,
@@ -122,15 +122,17 @@ struct ConnectionRow {
     time_wait: Option<&'static str>,
     /// Whether an RST ended the connection.
     reset: bool,
-    /// Initial window of the server in segments, if it limited a response.
+    /// The server's initial window in segments; null if it did not limit a response.
     initial_window_segments: Option<u32>,
-    /// Delayed ACK of the client: median of the last few that the server waited for.
+    /// How long the client delays its ACKs: median of the last few that the server waited for; null if there
+    /// are none.
     delayed_ack_ms: Option<f64>,
-    /// Where the capture was taken.
+    /// Where the connection was captured: `client`, `server`, `between` (the two), `both` (with `--pair`),
+    /// `one-host` (the round trip is below 60 µs) or `unknown`.
     vantage: &'static str,
     /// Minimum round-trip time.
     round_trip_ms: f64,
-    /// Number of retransmitted segments, both ends together.
+    /// Number of retransmitted segments, from both ends.
     retransmitted: u32,
     /// Number of this connection's packets that the capture lost: they were acknowledged but never
     /// captured.
@@ -165,31 +167,32 @@ struct ConnectionQuality {
 struct ExchangeRow {
     /// The `id` of the connection.
     connection: u32,
-    /// HTTP/2 stream.
+    /// HTTP/2 stream; 0 for other protocols.
     stream: u32,
-    /// Seconds since the first packet of the capture.
+    /// Start of the exchange, in seconds since the first packet of the capture.
     start: f64,
-    /// Duration from the first byte of the request to the last byte of the response.
+    /// From the first byte of the request to the last byte of the response; the first exchange on a connection
+    /// usually begins with the SYN.
     duration_ms: f64,
-    /// Method and path, without the query; null if not seen.
+    /// Method and path, without the query; null if they were not captured or are encrypted.
     request: Option<String>,
-    /// Status code; null if not seen.
+    /// Status code; null if it was not captured or is encrypted.
     status: Option<u16>,
-    /// Size of the request.
+    /// Size of the request, in bytes.
     request_bytes: u64,
-    /// Size of the response.
+    /// Size of the response, in bytes.
     response_bytes: u64,
     /// Whether the end of the response was captured.
     complete: bool,
-    /// Whether the ends of the exchange are known from the protocol's framing.
+    /// Whether the protocol's framing shows where the request and the response end.
     exact: bool,
-    /// Number of the first packet.
+    /// Number of the packet in which the request begins.
     packet: u64,
-    /// The duration, divided among causes.
+    /// The duration, divided by cause; the times add up to `duration_ms`.
     causes: Vec<Cause>,
 }
 
-/// Time of one exchange by cause and direction.
+/// Time that one exchange spent on one cause, in one direction.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Cause {
     /// The cause.
@@ -198,25 +201,27 @@ struct Cause {
     /// Direction of the delayed data.
     #[schemars(schema_with = "directions")]
     direction: &'static str,
-    /// Where the cause can be changed; null if unknown.
+    /// The end at which a change can remove the cause, or `path`; null if unknown.
     #[schemars(schema_with = "parties")]
     party: Option<&'static str>,
     /// Time lost to the cause.
     ms: f64,
-    /// Number of waits.
+    /// Number of times the cause occurred.
     times: u32,
     /// The longest wait.
     longest_ms: f64,
-    /// Confidence: `high`, `medium` or `low`.
+    /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
+    /// (another cause would look nearly the same).
     confidence: &'static str,
     /// Numbers of the packets that show the longest wait.
     packets: Vec<u64>,
 }
 
-/// Time of several exchanges by cause and direction.
+/// Time that several exchanges spent on one cause, in one direction.
 #[derive(Debug, JsonSchema, Serialize)]
 struct CauseTotal {
-    /// Which exchanges: `all`, `p95` or `p99` (the slowest), or `slower-than-…ms`.
+    /// The exchanges included in the sum: `all`, `p95` or `p99` (at or above that percentile of duration), or
+    /// `slower-than-…ms` (with `--slower-than`).
     over: String,
     /// Number of these exchanges.
     of_exchanges: usize,
@@ -225,12 +230,12 @@ struct CauseTotal {
     cause: &'static str,
     /// Number of exchanges with this cause.
     exchanges: usize,
-    /// Number of waits.
+    /// Number of times the cause occurred.
     times: u64,
     /// Direction of the delayed data.
     #[schemars(schema_with = "directions")]
     direction: &'static str,
-    /// Where the cause can be changed; null if unknown.
+    /// The end at which a change can remove the cause, or `path`; null if unknown.
     #[schemars(schema_with = "parties")]
     party: Option<&'static str>,
     /// Time lost to the cause in all of them.

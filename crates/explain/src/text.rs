@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use ackwise_capture::analysis::ExchangeResult;
+use ackwise_capture::{analysis::ExchangeResult, attribution::Vantage};
 use ackwise_cause::{Direction, Party};
 use ackwise_report::{
     printable,
@@ -67,8 +67,8 @@ pub(super) struct Shown {
 pub(super) fn at_or_above(percentiles: &str, totals: &Totals) -> String {
     let least = millis(totals.shortest);
     match percentiles.contains(" and ") {
-        true => format!("{least} or more ({percentiles} are equal)"),
-        false => format!("At or above {percentiles} ({least})"),
+        true => format!("Exchanges that took {least} or more ({percentiles} are equal)"),
+        false => format!("Exchanges at or above {percentiles} ({least})"),
     }
 }
 
@@ -108,7 +108,9 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
     for table in without_repetition(options.totals(explained)) {
-        out += &totals_section(&table);
+        if table.totals.exchanges > 0 {
+            out += &totals_section(&table);
+        }
     }
     out += &worst_section(explained, options);
     out += &servers_section(explained);
@@ -125,7 +127,7 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
     let title = match totals.scope {
         TotalsScope::All => "Where the time went".to_owned(),
         TotalsScope::Percentile(_) => at_or_above(percentiles, totals),
-        TotalsScope::Slower(limit) => format!("Slower than {}", millis(limit)),
+        TotalsScope::Slower(limit) => format!("Exchanges slower than {}", millis(limit)),
     };
     let mut out = format!(
         "\n{title}: {}, {}\n  {:>10}  {:>6}   {:23} {:9}  {:7} {:>6} {:>10}  {}\n",
@@ -250,16 +252,27 @@ pub(super) const MOST_SERVERS: usize = 10;
 
 fn one_server(server: &Server) -> String {
     let mut out = format!(
-        "\n{}: {}, {}, captured at {}\n",
+        "\n{}: {}, {}, {}\n",
         server.address,
         counted(server.connections, "connection"),
         counted(server.exchanges, "exchange"),
-        server.vantage.name(),
+        captured(server.vantage),
     );
     for fact in facts(server) {
         let _ = writeln!(out, "  {fact}");
     }
     out
+}
+
+const fn captured(vantage: Vantage) -> &'static str {
+    match vantage {
+        Vantage::At(Party::Client) => "captured at the client",
+        Vantage::At(Party::Server) => "captured at the server",
+        Vantage::At(Party::Path) | Vantage::Between => "captured between client and server",
+        Vantage::Both => "captured at both ends",
+        Vantage::OneHost => "captured on one host (round trip below 60 µs)",
+        Vantage::Unknown => "capture point unknown",
+    }
 }
 
 /// What the connections show about a server, apart from lost time.

@@ -72,7 +72,8 @@ impl Transmitter {
     }
 
     /// When the last bit of a packet that arrives at `now` will have left, or why it is dropped.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `Link::push`")]
     pub(crate) fn offer(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
         self.admit(waiting, size, now)?;
@@ -83,9 +84,6 @@ impl Transmitter {
             self.before.push_back(self.free_at);
         }
         self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
-        if let Discipline::Bytes(bytes) = &mut self.discipline {
-            bytes.push(size.0);
-        }
         Ok(self.free_at)
     }
 
@@ -98,7 +96,7 @@ impl Transmitter {
     fn admit(&mut self, waiting: usize, size: ByteCount, now: Instant) -> Result<(), DropReason> {
         let has_room = match &mut self.discipline {
             Discipline::Packets(limit) => waiting < *limit,
-            Discipline::Bytes(bytes) => bytes.has_room(size),
+            Discipline::Bytes(bytes) => bytes.take(size),
             Discipline::Red(red) => return red.admit(waiting, self.free_at, now),
         };
         if has_room { Ok(()) } else { Err(DropReason::QueueFull) }
@@ -127,13 +125,14 @@ impl Transmitter {
 }
 
 impl WaitingBytes {
-    fn has_room(&self, size: ByteCount) -> bool {
-        self.total.checked_add(size.0).is_some_and(|bytes| bytes <= self.limit)
-    }
-
-    fn push(&mut self, size: u64) {
-        self.total += size;
-        self.sizes.push_back(size);
+    /// Whether there is room for a packet; if so, it is taken.
+    fn take(&mut self, size: ByteCount) -> bool {
+        let has_room = self.total.checked_add(size.0).is_some_and(|bytes| bytes <= self.limit);
+        if has_room {
+            self.total += size.0;
+            self.sizes.push_back(size.0);
+        }
+        has_room
     }
 
     fn pop(&mut self) {

@@ -178,11 +178,18 @@ pub enum NamespaceError {
     #[error("cannot hold the network namespace: {0} (expected /proc to be mounted)")]
     Handle(#[source] io::Error),
     /// A descriptor of a process's namespace is not available.
-    #[error("cannot read the network namespace of process {0}: {1}")]
+    #[error("{}", unreadable(*.0, .1))]
     Process(u32, #[source] io::Error),
     /// The loopback interface could not be set up.
     #[error("cannot bring the loopback interface up: {0}")]
     Loopback(#[source] io::Error),
+}
+
+fn unreadable(process: u32, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("process {process} does not exist"),
+        _ => format!("cannot read the network namespace of process {process}: {error}"),
+    }
 }
 
 /// Index of the loopback interface in every namespace: it is the first.

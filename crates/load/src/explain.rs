@@ -96,9 +96,11 @@ fn why(facts: &Facts<'_>, server: u64, client: u64) -> String {
         _ if server > 0 && client > 0 => {
             "on each connection, the end that sends its FIN first holds it".to_owned()
         }
-        CloseMode::Server if server > 0 => "it closes first".to_owned(),
+        CloseMode::Server if server > 0 => "the server closes first".to_owned(),
         CloseMode::Server => "the server let the client close first".to_owned(),
-        CloseMode::Client | CloseMode::ClientClose if client > 0 => "it closes first".to_owned(),
+        CloseMode::Client | CloseMode::ClientClose if client > 0 => {
+            "the client closes first".to_owned()
+        }
         CloseMode::Client | CloseMode::ClientClose => "the server closes first anyway".to_owned(),
     }
 }
@@ -138,7 +140,7 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
         broken,
         not_closed,
         unfinished,
-        (facts.lost, "of our packets, perhaps RSTs, refused by the device"),
+        (facts.lost, "packets, perhaps RSTs, that the TUN device refused"),
     ]);
     match (swapped, server, causes.is_empty()) {
         (0, _, true) => "no connection was swapped; the reason could not be determined".to_owned(),
@@ -152,9 +154,8 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
              exceptions: {causes}"
         ),
         (_, _, true) => {
-            "the client took the others over with an RST; here the RST was lost, or arrived \
-             before the \
-             server entered TIME-WAIT"
+            "the client took TIME-WAIT over for the others with an RST; for these, the RST was \
+             lost, or arrived before the server entered TIME-WAIT"
                 .to_owned()
         }
         (_, _, false) => format!("the rest was swapped; exceptions: {causes}"),
@@ -164,9 +165,9 @@ fn why_swap(facts: &Facts<'_>, server: u64, client: u64) -> String {
 /// Number of connections that did not end as planned, by how they ended.
 const fn broken_off(facts: &Facts<'_>) -> [(u64, &'static str); 3] {
     [
-        (facts.broken, "broke before the response was complete"),
-        (facts.not_closed, "reset, or not closed by the server in time and reset by us"),
-        (facts.unfinished, "still open at the end of the run and reset by us"),
+        (facts.broken, "broken off before the response was complete"),
+        (facts.not_closed, "reset by the server, or not closed by it in time"),
+        (facts.unfinished, "still open at the end of the run"),
     ]
 }
 
@@ -189,8 +190,8 @@ mod tests {
                 100,
                 0,
                 None,
-                "The server holds TIME-WAIT for all 100 connections, the client for none: it \
-                 closes first.",
+                "The server holds TIME-WAIT for all 100 connections, the client for none: the \
+                 server closes first.",
             ),
             (
                 Client,
@@ -198,7 +199,7 @@ mod tests {
                 99,
                 None,
                 "The client holds TIME-WAIT for 99 of the 100 connections, the server for none: \
-                 it closes first.",
+                 the client closes first.",
             ),
             (
                 Swap,
@@ -222,8 +223,8 @@ mod tests {
                 100,
                 None,
                 "The server holds TIME-WAIT for 1 of the 100 connections, the client for 100: the \
-                 client took the others over with an RST; here the RST was lost, or arrived before \
-                 the server entered TIME-WAIT.",
+                 client took TIME-WAIT over for the others with an RST; for these, the RST was lost, \
+                 or arrived before the server entered TIME-WAIT.",
             ),
             (
                 ClientClose,
@@ -258,9 +259,8 @@ mod tests {
         );
         for close in [Server, Client, ClientClose, Swap] {
             let seen = why(Facts { close, not_closed: 97, broken: 2, unfinished: 1, ..facts });
-            let expected = "2 broke before the response was complete, 97 reset, or not closed by the \
-                            server in time and reset by us, 1 still open at the end of the run and \
-                            reset by us.";
+            let expected = "2 broken off before the response was complete, 97 reset by the server, \
+                            or not closed by it in time, 1 still open at the end of the run.";
             assert_eq!(seen, expected, "{close:?}");
         }
     }
@@ -279,8 +279,7 @@ mod tests {
     fn one_connection_is_the_only_one() {
         let one = held(HeldCount::Known(1), HeldCount::Known(0));
         let expected = "The server holds TIME-WAIT for the only connection, the client for none: \
-                        it \
-                        closes first.";
+                        the server closes first.";
         assert_eq!(explain(&Facts { connections: 1, ..facts(&one) }), expected);
     }
 

@@ -1,7 +1,8 @@
 //! How fast the simulator is: `cargo run --release -p ackwise-sim --example speed --
-//! flows|many|arrivals|idle [SECONDS]`.
+//! flows|many|arrivals|idle|idle-rfc [SECONDS]`.
 //!
-//! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files.
+//! The scenarios are those of `cargo xtask bench sim`, without the reading of experiment files. `idle-rfc` is
+//! `idle` with the `rfc` preset.
 
 use std::{env, num::NonZeroU32, time::Duration};
 
@@ -23,8 +24,9 @@ fn main() {
     let seconds = env::args().nth(2).and_then(|seconds| seconds.parse().ok());
     let duration = |default| Duration::from_secs(seconds.unwrap_or(default));
     let scenario = match env::args().nth(1).as_deref() {
-        Some("arrivals") => arrivals(duration(5), Span::ZERO, 100),
-        Some("idle") => arrivals(duration(10), Span::Fixed(Duration::from_secs(60)), 10),
+        Some("arrivals") => arrivals(duration(5), tcp(), Span::ZERO, 100),
+        Some("idle") => arrivals(duration(10), tcp(), MINUTE, 10),
+        Some("idle-rfc") => arrivals(duration(10), Config::new(Policies::RFC), MINUTE, 10),
         Some("many") => flows(duration(1), 500),
         _ => flows(duration(60), 1),
     };
@@ -33,6 +35,8 @@ fn main() {
         Err(error) => eprintln!("{error}"),
     }
 }
+
+const MINUTE: Span = Span::Fixed(Duration::from_secs(60));
 
 fn tcp() -> Config {
     let policies = Policies {
@@ -97,9 +101,8 @@ fn flows(duration: Duration, clients: u32) -> Scenario {
 }
 
 /// Short connections, one every `interarrival` microseconds, kept open for `hold`.
-fn arrivals(duration: Duration, hold: Span, interarrival: u64) -> Scenario {
-    let nodes =
-        vec![node("client".to_owned(), Some(tcp())), node("server".to_owned(), Some(tcp()))];
+fn arrivals(duration: Duration, tcp: Config, hold: Span, interarrival: u64) -> Scenario {
+    let nodes = vec![node("client".to_owned(), Some(tcp)), node("server".to_owned(), Some(tcp))];
     let ends = [NodeId(0), NodeId(1)];
     let links = vec![link("line".to_owned(), ends, 10_000_000_000, 1, 10_000)];
     let applications = vec![Application {

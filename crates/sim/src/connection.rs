@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use ackwise_http::behaviour::WritePlan;
-use ackwise_tcp::{Endpoint, Instant, State};
+use ackwise_tcp::{Endpoint, Instant, Nanos, State};
 
 use crate::{
     network::Way,
@@ -66,6 +66,8 @@ pub(crate) struct Connection {
     pub(crate) owner: Owner,
     /// The application, by its place in the scenario.
     pub(crate) application: u32,
+    /// Its packets that are on links or wait for a host's processor.
+    pub(crate) under_way: u32,
     pub(crate) client: Client,
     /// Requests without a whole response, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
@@ -95,7 +97,7 @@ pub(crate) struct Client {
     pub(crate) opened: Instant,
     pub(crate) connected: bool,
     /// How long it works before it writes them.
-    pub(crate) delay: Duration,
+    pub(crate) delay: Nanos,
     /// Bytes of requests that are not yet written.
     pub(crate) to_write: u64,
     /// When it has worked long enough to go on; [`Instant::FAR_FUTURE`] if it does not work.
@@ -117,7 +119,7 @@ impl Client {
         Self {
             opened,
             connected: false,
-            delay: Duration::ZERO,
+            delay: Nanos::ZERO,
             to_write: 0,
             due: Instant::FAR_FUTURE,
             closes: false,
@@ -137,7 +139,7 @@ pub(crate) struct Server {
     /// The writes that are left of the answer under way.
     pub(crate) plan: WritePlan,
     /// What it needs before the first of them, beside its think time.
-    pub(crate) extra: Duration,
+    pub(crate) extra: Nanos,
     /// Bytes that the send buffer had no room for yet.
     pub(crate) blocked: u64,
     /// The next write, after the time for which the server thinks.
@@ -156,7 +158,7 @@ impl Server {
     pub(crate) const NEW: Self = Self {
         begun: 0,
         plan: WritePlan::new(0, 0),
-        extra: Duration::ZERO,
+        extra: Nanos::ZERO,
         blocked: 0,
         thought: None,
         answers: 0,
@@ -224,9 +226,42 @@ impl Connection {
         &mut self.ends[side as usize]
     }
 
-    /// Neither end does anything by itself any more, TIME-WAIT excepted.
+    /// Whether an application has nothing to do here, until it hears of something.
+    #[inline]
+    pub(crate) fn rests(&self, side: Side) -> bool {
+        match side {
+            Side::Client => !self.client_can_write() && !self.is_answered(),
+            Side::Server => self.server_rests(),
+        }
+    }
+
+    /// Whether the client has something to write, and does not work before it does.
+    #[inline]
+    pub(crate) fn client_can_write(&self) -> bool {
+        let Client { connected, to_write, due, .. } = self.client;
+        to_write > 0 && connected && due == Instant::FAR_FUTURE
+    }
+
+    /// Whether the response of the oldest exchange has wholly arrived.
+    #[inline]
+    pub(crate) fn is_answered(&self) -> bool {
+        let received = self.end(Side::Client).endpoint.received();
+        let oldest = self.exchanges.front();
+        oldest.is_some_and(|it| it.response_end <= received) && self.server.begun > 0
+    }
+
+    /// Whether the server has answered everything, and only a further request makes it do something.
+    #[inline]
+    pub(crate) fn server_rests(&self) -> bool {
+        let Server { goes_on, begun, closing, idle, .. } = &self.server;
+        let waits = !goes_on && *begun as usize == self.exchanges.len();
+        waits && *closing == Closing::No && idle.is_none()
+    }
+
+    /// Neither end does anything by itself any more, TIME-WAIT excepted, and nothing of it is under way.
+    #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.ends.iter().all(End::is_over)
+        self.under_way == 0 && self.ends.iter().all(End::is_over)
     }
 }
 

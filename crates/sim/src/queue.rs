@@ -16,7 +16,10 @@ use ackwise_tcp::Instant;
 pub(crate) struct Queue<T> {
     /// The last time taken; nothing in the queue is earlier.
     now: u64,
-    wheels: [Wheel; WHEELS],
+    /// The slots of all wheels, wheel by wheel.
+    slots: [Slot; WHEELS * SLOTS],
+    /// By wheel: bit s says that slot s is not empty.
+    filled_slots: [u64; WHEELS],
     /// Bit w says that wheel w is not empty. (As wide as a register: half of one is written and read
     /// with different widths, for which a processor waits.)
     filled: u32,
@@ -33,13 +36,6 @@ struct Node<T> {
     next: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Wheel {
-    slots: [Slot; SLOTS],
-    /// Bit s says that slot s is not empty.
-    filled: u64,
-}
-
 /// The first and the last node of a list; what they are in an empty one does not matter.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -54,42 +50,55 @@ const NONE: u32 = u32::MAX;
 
 impl<T: Copy> Queue<T> {
     pub(crate) const fn new(now: Instant) -> Self {
-        let slots = [Slot { first: NONE, last: NONE }; SLOTS];
-        let wheels = [Wheel { slots, filled: 0 }; WHEELS];
-        Self { now: now.as_nanos(), wheels, filled: 0, nodes: Vec::new(), free: NONE }
+        Self {
+            now: now.as_nanos(),
+            slots: [Slot { first: NONE, last: NONE }; WHEELS * SLOTS],
+            filled_slots: [0; WHEELS],
+            filled: 0,
+            nodes: Vec::new(),
+            free: NONE,
+        }
     }
 
     /// # Panics
     ///
     /// If `at` is before the last time taken: an event in the past is our bug.
+    #[inline]
     pub(crate) fn push(&mut self, at: Instant, event: T) {
-        let at = at.as_nanos();
-        assert!(at >= self.now, "an event at {at} ns, when {} ns is past", self.now);
-        let node = Node { at, event, next: NONE };
+        if at.as_nanos() < self.now {
+            self.is_past(at);
+        }
         let place = self.free;
-        let place = match self.nodes.get_mut(place as usize) {
-            Some(unused) => {
-                self.free = unused.next;
-                *unused = node;
-                place
-            }
-            None => {
-                self.nodes.push(node);
-                u32::try_from(self.nodes.len() - 1).expect("events number fewer than 2^32")
-            }
+        let Some(unused) = self.nodes.get_mut(place as usize) else {
+            return self.push_into_a_new_node(at, event);
         };
-        self.link(place, at);
+        self.free = unused.next;
+        *unused = Node { at: at.as_nanos(), event, next: NONE };
+        self.link(place, at.as_nanos());
+    }
+
+    #[cold]
+    fn is_past(&self, at: Instant) -> ! {
+        panic!("an event at {} ns, when {} ns is past", at.as_nanos(), self.now);
+    }
+
+    #[cold]
+    fn push_into_a_new_node(&mut self, at: Instant, event: T) {
+        self.free = u32::try_from(self.nodes.len()).expect("events number fewer than 2^32");
+        self.nodes.push(Node { at: at.as_nanos(), event, next: NONE });
+        self.push(at, event);
     }
 
     /// Appends a node, which has no next one, to the slot of its time.
+    #[inline]
     fn link(&mut self, place: u32, at: u64) {
-        let wheel_number = ((at ^ self.now) | 1).ilog2() / DIGIT;
-        let slot_number = digit(at, wheel_number);
-        let wheel = &mut self.wheels[wheel_number as usize];
-        let slot = &mut wheel.slots[slot_number];
-        if wheel.filled & 1 << slot_number == 0 {
-            wheel.filled |= 1 << slot_number;
-            self.filled |= 1 << wheel_number;
+        let wheel = (((at ^ self.now) | 1).ilog2() / DIGIT) as usize;
+        let number = digit(at, wheel);
+        let slot = &mut self.slots[wheel * SLOTS + number];
+        let filled = &mut self.filled_slots[wheel];
+        if *filled & 1 << number == 0 {
+            *filled |= 1 << number;
+            self.filled |= 1 << wheel;
             slot.first = place;
         } else {
             self.nodes[slot.last as usize].next = place;
@@ -102,15 +111,15 @@ impl<T: Copy> Queue<T> {
     pub(crate) fn pop(&mut self, limit: Instant) -> Option<(Instant, T)> {
         let limit = limit.as_nanos();
         loop {
-            let wheel_number = self.filled.trailing_zeros();
-            let wheel = self.wheels.get_mut(wheel_number as usize)?;
-            let slot_number = wheel.filled.trailing_zeros();
-            let slot = &mut wheel.slots[slot_number as usize % SLOTS];
+            let wheel = self.filled.trailing_zeros() as usize;
+            let filled = self.filled_slots.get_mut(wheel)?;
+            let number = filled.trailing_zeros() as usize % SLOTS;
+            let slot = &mut self.slots[wheel * SLOTS + number];
             let place = slot.first;
             let node = &mut self.nodes[place as usize];
             // On the lowest wheel, a slot is one moment; elsewhere, an event alone in the next slot
             // to come is the next event.
-            if wheel_number == 0 || node.next == NONE {
+            if wheel == 0 || node.next == NONE {
                 if node.at > limit {
                     return None;
                 }
@@ -118,8 +127,8 @@ impl<T: Copy> Queue<T> {
                 self.free = place;
                 self.now = node.at;
                 if next == NONE {
-                    wheel.filled &= wheel.filled - 1;
-                    if wheel.filled == 0 {
+                    *filled &= *filled - 1;
+                    if *filled == 0 {
                         self.filled &= self.filled - 1;
                     }
                 } else {
@@ -127,33 +136,29 @@ impl<T: Copy> Queue<T> {
                 }
                 return Some((Instant::from_nanos(node.at), node.event));
             }
-            if !self.turn(wheel_number, slot_number, limit) {
+            if !self.turn(wheel, number, limit) {
                 return None;
             }
         }
     }
 
-    const fn empty(&mut self, wheel_number: u32, slot_number: u32) {
-        let wheel = &mut self.wheels[wheel_number as usize];
-        wheel.filled &= !(1 << slot_number);
-        if wheel.filled == 0 {
-            self.filled &= !(1 << wheel_number);
-        }
-    }
-
     /// Empties the next slot of the lowest wheel that is not empty into those below it; false if
     /// nothing comes until `limit`.
-    fn turn(&mut self, wheel_number: u32, slot_number: u32, limit: u64) -> bool {
+    fn turn(&mut self, wheel: usize, number: usize, limit: u64) -> bool {
         // The slot's first moment: its digit here, the clock's above, and nothing below.
-        let below = wheel_number * DIGIT;
-        let above = u64::MAX.checked_shl(below + DIGIT).unwrap_or(0);
-        let first = self.now & above | u64::from(slot_number) << below;
+        let below = wheel * DIGIT as usize;
+        let above = (u64::MAX << below) << DIGIT;
+        let first = self.now & above | (number as u64) << below;
         let last = first + ((1 << below) - 1);
-        let mut place = self.wheels[wheel_number as usize].slots[slot_number as usize].first;
+        let mut place = self.slots[wheel * SLOTS + number].first;
         if limit < last && limit < self.earliest(place) {
             return false;
         }
-        self.empty(wheel_number, slot_number);
+        let filled = &mut self.filled_slots[wheel];
+        *filled &= !(1 << number);
+        if *filled == 0 {
+            self.filled &= !(1 << wheel);
+        }
         self.now = first;
         while place != NONE {
             let node = &mut self.nodes[place as usize];
@@ -177,8 +182,8 @@ impl<T: Copy> Queue<T> {
 
 /// The digit of a time that decides its slot on a wheel.
 #[expect(clippy::cast_possible_truncation, reason = "a digit is below 64")]
-const fn digit(at: u64, wheel: u32) -> usize {
-    (at >> (wheel * DIGIT)) as usize & (SLOTS - 1)
+const fn digit(at: u64, wheel: usize) -> usize {
+    (at >> (wheel * DIGIT as usize)) as usize & (SLOTS - 1)
 }
 
 #[cfg(test)]

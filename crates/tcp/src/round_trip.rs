@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use crate::policy::TimerPolicy;
+use crate::{policy::TimerPolicy, units::Nanos};
 
 /// Jacobson's estimator (SIGCOMM '88, appendix A; RFC 6298) with its back-off.
 ///
@@ -47,10 +47,9 @@ impl RoundTrip {
     /// With what an earlier connection to the same host measured (RFC 9040, section 6).
     #[must_use]
     pub fn inherited(policy: TimerPolicy, srtt: Duration, rttvar: Duration) -> Self {
-        let unit = unit(policy);
         Self {
-            srtt_8: (nanos(srtt).saturating_mul(8) / unit).max(1),
-            rttvar_4: (nanos(rttvar).saturating_mul(4) / unit).max(1),
+            srtt_8: in_units(policy, Nanos::of(srtt) * 8).max(1),
+            rttvar_4: in_units(policy, Nanos::of(rttvar) * 4).max(1),
             ..Self::new(policy)
         }
     }
@@ -61,7 +60,11 @@ impl RoundTrip {
     /// SRTT, with alpha = 1/8 and beta = 1/4. BSD counts the ticks that pass; we take the whole ticks
     /// in `sample`, as if it began at one. ns-2 counts one tick at least.
     pub fn on_sample(&mut self, sample: Duration) {
-        let whole = nanos(sample.min(LONGEST_SAMPLE)) / unit(self.policy);
+        self.sample(Nanos::of(sample));
+    }
+
+    pub(crate) fn sample(&mut self, sample: Nanos) {
+        let whole = in_units(self.policy, sample.min(LONGEST_SAMPLE));
         let r = if self.policy == TimerPolicy::Ns2 { whole.max(1) } else { whole };
         if self.srtt_8 == 0 {
             // `t_rtt` in BSD starts at 1, which only the first sample does not take off again.
@@ -82,9 +85,12 @@ impl RoundTrip {
     /// The retransmission timeout, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        // In nanoseconds until the end: every ACK asks, and a `Duration` is slow to compute.
-        let backed_off = self.base().saturating_mul(1 << self.back_off);
-        Duration::from_nanos(backed_off.clamp(self.minimum(), nanos(self.policy.max_rto())))
+        self.time_out().into()
+    }
+
+    /// The same for the endpoint: every ACK asks, and a `Duration` is slow to compute.
+    pub(crate) fn time_out(&self) -> Nanos {
+        (self.base() * (1 << self.back_off)).clamp(self.minimum(), Nanos::of(self.policy.max_rto()))
     }
 
     /// RFC 6298, section 5.5: "the host MUST set RTO <- RTO * 2 ("back off the timer")".
@@ -121,13 +127,18 @@ impl RoundTrip {
     /// SRTT, once there is a sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
-        (self.srtt_8 > 0).then(|| self.duration(self.srtt_8, 8))
+        self.smoothed().map(Duration::from)
+    }
+
+    /// The same for the endpoint.
+    pub(crate) fn smoothed(&self) -> Option<Nanos> {
+        (self.srtt_8 > 0).then(|| self.span(self.srtt_8, 8))
     }
 
     /// RTTVAR, once there is a sample.
     #[must_use]
     pub fn variance(&self) -> Option<Duration> {
-        (self.srtt_8 > 0).then(|| self.duration(self.rttvar_4, 4))
+        (self.srtt_8 > 0).then(|| self.span(self.rttvar_4, 4).into())
     }
 
     /// How often the timer has backed off since the last sample.
@@ -136,44 +147,43 @@ impl RoundTrip {
         self.back_off
     }
 
-    /// The timeout without back-off, in nanoseconds.
-    fn base(&self) -> u64 {
+    /// The timeout without back-off.
+    fn base(&self) -> Nanos {
         let measured = self.srtt_8 > 0;
         match self.policy {
             // 4.4BSD's first SYN waits for (3 s * 4) / 2 = 6 s, the second for 2 * 12 s: 6 and 30 s
             // (`tcp_newtcpcb`, `TCP_REXMTVAL`).
-            TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => nanos(BSD_FIRST_SYN),
+            TimerPolicy::Bsd if !measured && self.syn == Syn::Outstanding => BSD_FIRST_SYN,
             // Not so after a clobbering, where the estimate has moved to the variance.
-            TimerPolicy::Ns2 if !measured && self.rttvar_4 == 0 => nanos(NS2_INITIAL),
-            TimerPolicy::Bsd | TimerPolicy::Ns2 => self.nanos(self.srtt_8 / 8 + self.rttvar_4, 1),
+            TimerPolicy::Ns2 if !measured && self.rttvar_4 == 0 => NS2_INITIAL,
+            TimerPolicy::Bsd | TimerPolicy::Ns2 => self.span(self.srtt_8 / 8 + self.rttvar_4, 1),
             TimerPolicy::Rfc6298 | TimerPolicy::Linux if !measured => self.unmeasured(),
             // Rounded up before it is backed off; BSD does it afterwards.
             TimerPolicy::Rfc6298 => {
-                self.nanos(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
+                self.span(self.srtt_8 / 8 + self.rttvar_4, 1).max(self.minimum())
             }
             // The minimum is one of the variance's term (`tcp_rtt_estimator`, `__tcp_set_rto`).
             // Not copied: Linux takes the largest mean deviation of a round trip (`mdev_max`).
             TimerPolicy::Linux => {
-                self.nanos(self.srtt_8 / 8, 1)
-                    + self.nanos(self.rttvar_4, 1).max(nanos(LINUX_MIN_VARIANCE))
+                self.span(self.srtt_8 / 8, 1) + self.span(self.rttvar_4, 1).max(LINUX_MIN_VARIANCE)
             }
         }
     }
 
     /// RFC 6298, section 2.1: "the sender SHOULD set RTO <- 1 second".
-    fn unmeasured(&self) -> u64 {
+    fn unmeasured(&self) -> Nanos {
         let after_loss = self.policy.rto_after_lost_syn();
-        nanos(after_loss.filter(|_| self.syn == Syn::AcknowledgedLate).unwrap_or(INITIAL))
+        after_loss.filter(|_| self.syn == Syn::AcknowledgedLate).map_or(INITIAL, Nanos::of)
     }
 
     /// RFC 6298, section 2.4: "if the computed RTO is less than 1 second, then the RTO SHOULD be
     /// rounded up to 1 second". BSD: `TCPTV_MIN`, two ticks.
-    const fn minimum(&self) -> u64 {
-        nanos(match self.policy {
-            TimerPolicy::Bsd | TimerPolicy::Rfc6298 => Duration::from_secs(1),
+    const fn minimum(&self) -> Nanos {
+        match self.policy {
+            TimerPolicy::Bsd | TimerPolicy::Rfc6298 => Nanos::from_millis(1_000),
             TimerPolicy::Linux => LINUX_MIN_VARIANCE,
             TimerPolicy::Ns2 => NS2_MINIMUM,
-        })
+        }
     }
 
     /// "Our srtt estimate is probably bogus" (4.4BSD `tcp_timers`, after a quarter of the possible
@@ -183,37 +193,36 @@ impl RoundTrip {
         self.srtt_8 = 0;
     }
 
-    fn duration(&self, scaled: u64, scale: u64) -> Duration {
-        Duration::from_nanos(self.nanos(scaled, scale))
-    }
-
-    /// What the estimator counts, in nanoseconds.
-    fn nanos(&self, scaled: u64, scale: u64) -> u64 {
-        scaled.saturating_mul(unit(self.policy)) / scale
+    /// What the estimator counts, as time.
+    fn span(&self, scaled: u64, scale: u64) -> Nanos {
+        match clock(self.policy) {
+            Some(tick) => tick * scaled / scale,
+            None => Nanos::new(scaled / scale),
+        }
     }
 }
 
-/// The clock in which the estimator counts, in nanoseconds.
-fn unit(policy: TimerPolicy) -> u64 {
+/// The clock in which the estimator counts; `None` counts nanoseconds.
+const fn clock(policy: TimerPolicy) -> Option<Nanos> {
     match policy {
-        TimerPolicy::Bsd => nanos(TimerPolicy::BSD_TICK),
-        TimerPolicy::Ns2 => nanos(TimerPolicy::NS2_TICK),
-        TimerPolicy::Rfc6298 | TimerPolicy::Linux => 1,
+        TimerPolicy::Bsd => Some(Nanos::of(TimerPolicy::BSD_TICK)),
+        TimerPolicy::Ns2 => Some(Nanos::of(TimerPolicy::NS2_TICK)),
+        TimerPolicy::Rfc6298 | TimerPolicy::Linux => None,
     }
 }
 
-/// What overflows is longer than anything here waits.
-const fn nanos(span: Duration) -> u64 {
-    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
+/// Whole units of the policy's clock.
+fn in_units(policy: TimerPolicy, span: Nanos) -> u64 {
+    clock(policy).map_or_else(|| span.get(), |tick| span.get() / tick.get())
 }
 
-const INITIAL: Duration = Duration::from_secs(1);
-const LINUX_MIN_VARIANCE: Duration = Duration::from_millis(200);
-const BSD_FIRST_SYN: Duration = Duration::from_secs(6);
+const INITIAL: Nanos = Nanos::from_millis(1_000);
+const LINUX_MIN_VARIANCE: Nanos = Nanos::from_millis(200);
+const BSD_FIRST_SYN: Nanos = Nanos::from_millis(6_000);
 /// `rtxcur_init_` until 2006.
-const NS2_INITIAL: Duration = Duration::from_secs(6);
+const NS2_INITIAL: Nanos = Nanos::from_millis(6_000);
 /// "timeout < 2 * tcp_tick_"; there was no `minrto_` until 2001.
-const NS2_MINIMUM: Duration = Duration::from_millis(200);
+const NS2_MINIMUM: Nanos = Nanos::from_millis(200);
 /// `tcp_rttdflt * PR_SLOWHZ << 2`: 12 s in ticks.
 const BSD_INITIAL_RTTVAR_4: u64 = 24;
 /// `t_rxtshift > TCP_MAXRXTSHIFT / 4`; ns-2: `t_backoff_ > 8`.
@@ -221,7 +230,7 @@ const BSD_CLOBBER: u8 = 4;
 /// `TCP_MAXRXTSHIFT`; every policy's maximum RTO is reached before.
 const MAX_BACK_OFF: u8 = 12;
 /// Longer samples count as this: what TCP is made for has no such round trips.
-const LONGEST_SAMPLE: Duration = Duration::from_secs(3_600);
+const LONGEST_SAMPLE: Nanos = Nanos::from_millis(3_600_000);
 
 #[cfg(test)]
 mod tests {

@@ -163,6 +163,7 @@ impl Options {
     };
 
     /// Bytes on the wire beside `others` bytes of other options.
+    #[inline]
     const fn wire_length(&self, others: u32) -> u32 {
         let Self { mss, window_scale, sack_permitted, timestamps, sack } = self;
         let fixed = others
@@ -210,6 +211,7 @@ impl Segment {
     /// Bytes of all options on the wire, padding included: as [`wire::write`](crate::wire::write)
     /// orders them, at most 40.
     #[must_use]
+    #[inline]
     pub const fn options_length(&self) -> u32 {
         let holder = if self.time_wait_holder.is_some() { TimeWaitHolder::WIRE_BYTES } else { 0 };
         self.options.wire_length(holder as u32)

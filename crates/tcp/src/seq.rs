@@ -52,6 +52,11 @@ impl SeqNumber {
         i64::try_from(near).unwrap_or(i64::MAX).saturating_add(i64::from(offset))
     }
 
+    /// [`position`](Self::position) in a stream of fewer than 2^63 bytes: every segment asks several times.
+    pub(crate) const fn position_in_stream(self, first: Self, near: u64) -> i64 {
+        near.cast_signed() + self.distance_from(first.at(near)).cast_signed() as i64
+    }
+
     /// Whether `self` lies in the `length` numbers that begin at `start` (RFC 9293, section 3.4).
     #[must_use]
     pub const fn within(self, start: Self, length: u32) -> bool {

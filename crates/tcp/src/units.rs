@@ -65,9 +65,7 @@ impl Add<Duration> for Instant {
 
     /// Saturates at [`Instant::FAR_FUTURE`], 584 years after the beginning.
     fn add(self, span: Duration) -> Self {
-        let span =
-            span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos().into());
-        Self { nanos: self.nanos.saturating_add(span) }
+        self + Nanos::of(span)
     }
 }
 
@@ -127,6 +125,14 @@ impl Nanos {
         Self(millis * 1_000_000)
     }
 
+    /// A `Duration` of up to 584 years; a longer one counts as that.
+    #[must_use]
+    pub const fn of(span: Duration) -> Self {
+        Self(
+            span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64),
+        )
+    }
+
     /// From `earlier` to `later`; zero if they are the other way round, as estimated times may be.
     #[must_use]
     pub const fn between(earlier: Instant, later: Instant) -> Self {
@@ -137,6 +143,12 @@ impl Nanos {
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    /// Whole microseconds.
+    #[must_use]
+    pub const fn micros(self) -> u64 {
+        self.0 / 1_000
     }
 
     /// Whether it is [`Nanos::ZERO`].

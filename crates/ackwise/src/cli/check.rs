@@ -45,7 +45,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Run the slow checks too: long idle periods, connection limits, more response sizes
+    /// Also run slow tests: long idle periods, connection limits, more response sizes
     #[arg(long)]
     thorough: bool,
 
@@ -53,7 +53,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
-    /// Wait at most TIME for a connection, a response, or the server to close an idle connection
+    /// Wait at most TIME for connection setup, a response, or the server to close an idle connection
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     max_wait: Duration,
 
@@ -75,8 +75,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "url")]
     ca_file: Option<PathBuf>,
 
-    /// Allow changes to this host's packet filter and IP forwarding, which the ackwise stack needs to
-    /// reach 127.0.0.1 and other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and IP forwarding
+    ///
+    /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
+    /// Prints each change before making it, and undoes all changes at the end.
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
@@ -223,7 +225,8 @@ enum FailOn {
     Unknown,
     /// A failure or a warning
     Warn,
-    /// A failure: a stall of at least 10 ms that ends with the client's ACK, or an incorrect response
+    /// A failure: a stall of at least 10 ms that ends when the client's ACK arrives, or an incorrect
+    /// response
     #[default]
     Fail,
 }

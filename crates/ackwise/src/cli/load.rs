@@ -85,8 +85,10 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
 
-    /// Allow changes to this host's packet filter and IP forwarding, which the ackwise stack needs to
-    /// reach 127.0.0.1 and other hosts; prints each change first and undoes it at the end
+    /// Allow changes to this host's packet filter and IP forwarding
+    ///
+    /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
+    /// Prints each change before making it, and undoes all changes at the end.
     #[arg(long)]
     allow_host_changes: bool,
 
@@ -202,7 +204,7 @@ enum End {
     Server,
     /// The client, without `Connection: close`
     Client,
-    /// The client, after a CLIENT_CLOSE request, which few servers implement
+    /// The client, after it sends CLIENT_CLOSE, an HTTP method proposed by Faber, Touch and Yue (1997) that few servers implement
     ClientClose,
     /// The server, but an RST moves TIME-WAIT to the client (ackwise stack only)
     Swap,
@@ -258,7 +260,7 @@ const EXAMPLES: &str = "\
 Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
-  ackwise load http://localhost:8080/ --close swap
+  sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes
       move TIME-WAIT from the server to the client with an RST
   ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
       start 500 connections per second for 30 s, and print JSON

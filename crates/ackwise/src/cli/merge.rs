@@ -71,4 +71,4 @@ Examples:
   ackwise run sweep.toml --shard 1/2 --rows one.rows     on one machine
   ackwise run sweep.toml --shard 2/2 --rows two.rows     on another
   ackwise merge one.rows two.rows --csv sweep.csv
-      (the same file as from a run without shards)";
+      write the same file as a run without shards";

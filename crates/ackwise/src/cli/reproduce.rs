@@ -93,7 +93,7 @@ fn paper() -> impl TypedValueParser<Value = Paper> {
 const EXAMPLES: &str = "\
 Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
-  ackwise reproduce gurkan --quick       only the values that have error limits
+  ackwise reproduce gurkan --quick       only the values that are checked against a tolerance
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures
@@ -101,6 +101,6 @@ Examples:
   ackwise reproduce --markdown > docs/findings.md
 
 Exit codes:
-  0  every value is within its error limit
+  0  every checked value is within its tolerance
   1  some values are outside their tolerance; the report marks them
   2  an experiment could not run";

@@ -53,7 +53,7 @@ pub(crate) enum Network {
 /// What the report must say of the bug, and must no longer say of the fix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
-    /// At least so many percent of all time are under this cause, and this party can change it.
+    /// This cause takes at least this percentage of all time, and this party can change it.
     Costs(Cause, Party, f64),
     /// This party closes first, and holds TIME-WAIT.
     HoldsTimeWait(Party),

@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind, Read};
 /// A request without a body.
 pub(crate) const GET: &[u8] = b"GET /page HTTP/1.1\r\nHost: server\r\n\r\n";
 
-/// The head of a response with so many bytes.
+/// The head of a response with a `body` of this number of bytes.
 pub(crate) fn response_head(body: usize) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {body}\r\n\r\n").into()
 }
 
-/// The head of a request that uploads so many bytes.
+/// The head of a request that uploads a `body` of this number of bytes.
 pub(crate) fn upload_head(body: usize) -> Vec<u8> {
     format!("POST /upload HTTP/1.1\r\nHost: server\r\nContent-Length: {body}\r\n\r\n").into()
 }
@@ -37,7 +37,7 @@ pub(crate) fn read_head(stream: &mut impl Read) -> io::Result<usize> {
     Ok(length.and_then(|digits| digits.parse().ok()).unwrap_or(0))
 }
 
-/// Reads so many bytes of a body.
+/// Reads the `left` bytes of a body.
 pub(crate) fn read_body(stream: &mut impl Read, mut left: usize) -> io::Result<()> {
     let mut buffer = vec![0; 65_536];
     while left > 0 {

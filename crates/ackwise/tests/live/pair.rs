@@ -13,7 +13,7 @@ use crate::{
 
 #[test]
 fn captures_at_both_ends_are_one_report_and_the_clocks_are_compared() {
-    /// By so many seconds the server's clock is wrong.
+    /// Error of the server's clock, in seconds.
     const AHEAD: u32 = 7;
     let name = "captures_at_both_ends";
     if let Some(missing) = lab::missing().or_else(|| missing(&["nginx", "curl", "setpriv"])) {

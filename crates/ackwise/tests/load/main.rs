@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 //! `ackwise load` against real servers, on hosts of their own: who is left in TIME-WAIT.
 //!
-//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes so many connections instead of 2,000.
+//! `ACKWISE_TIME_WAIT_CONNECTIONS=10000` makes 10,000 connections instead of 2,000.
 
 mod card;
 #[path = "../real_servers/missing.rs"]

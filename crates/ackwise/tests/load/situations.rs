@@ -76,8 +76,8 @@ fn a_server_that_never_closes_is_said_to_be_that() {
         thread::sleep(Duration::from_millis(200));
         for (close, seen, exit_code) in [
             ("client", "the reason could not be determined", 0),
-            ("server", "8 reset, or not closed by the server in time", 1),
-            ("swap", "8 reset, or not closed by the server in time", 1),
+            ("server", "8 reset by the server, or not closed by it in time", 1),
+            ("swap", "8 reset by the server, or not closed by it in time", 1),
         ] {
             let arguments = ["--close", close, "--connections", "8", "--timeout", "1s"];
             let loaded = load_loopback(&network.server, &arguments);

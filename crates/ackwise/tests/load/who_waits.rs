@@ -2,7 +2,7 @@
 
 use crate::{connections, network::Network, program::load_loopback, with_nginx};
 
-/// Loads the server with so many connections as the tests make.
+/// Loads the server with as many connections as the tests make.
 fn load(network: &Network, close: &str) -> crate::program::Loaded {
     let loaded = load_loopback(
         &network.server,
@@ -17,7 +17,7 @@ fn a_server_that_closes_first_waits_for_all() {
     with_nginx("a_server_that_closes_first_waits_for_all", |network, _| {
         let loaded = load(network, "server");
         assert_eq!(loaded.held(), [connections(), 0], "{loaded}");
-        assert!(loaded.summary().contains("it closes first"), "{loaded}");
+        assert!(loaded.summary().contains("the server closes first"), "{loaded}");
         let last = loaded.value("/time_wait/series").as_array().and_then(|all| all.last()).unwrap();
         assert_eq!(last["server"], connections(), "{loaded}");
     });

@@ -8,7 +8,7 @@ use super::{Browser, directory, page, painted, started};
 fn a_reproduction_shows_the_papers_figures() {
     let Some(browser) = reproduction("figures") else { return };
     let lead = browser.text(".lead");
-    assert!(lead.contains("within their limits"), "{lead}");
+    assert!(lead.contains("within their tolerances"), "{lead}");
     // Figures 1 and 3, each as explained and beside what is printed.
     assert_eq!(browser.evaluate("return document.querySelectorAll('canvas').length"), json!(4));
     assert!(painted(&browser), "the first plot is empty");

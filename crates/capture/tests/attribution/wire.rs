@@ -44,7 +44,7 @@ impl Streams {
         streams
     }
 
-    /// An upload of so many bytes, answered by a head alone.
+    /// An upload of `body` bytes, answered by a head alone.
     pub(crate) fn of_upload(body: usize) -> Self {
         let head = format!("PUT / HTTP/1.1\r\nContent-Length: {body}\r\nX: ");
         let mut client = padded(&head, REQUEST);

@@ -15,9 +15,9 @@ pub(crate) struct Path {
     pub(crate) mss: usize,
     /// Bytes captured of each frame.
     pub(crate) snap: u32,
-    /// Each of so many segments is lost on its way and sent again 30 ms later; 0: none.
+    /// One segment in this number is lost on its way and sent again 30 ms later; 0: none.
     pub(crate) loses: usize,
-    /// Each of so many segments is not in the capture; 0: none.
+    /// One segment in this number is missing from the capture; 0: none.
     pub(crate) misses: usize,
 }
 

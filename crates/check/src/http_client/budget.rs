@@ -102,7 +102,7 @@ impl Budget {
         Self { requests_left, deadline, requests_share, time_share, ..self.clone() }
     }
 
-    /// This budget after a part of it, `lent` with so many requests, came back as `rest`.
+    /// This budget after a part of it, which was `lent`, has come back as `rest`.
     #[must_use]
     pub fn settle(self, lent: &Self, rest: &Self) -> Self {
         let spent = lent.requests_left.saturating_sub(rest.requests_left);

@@ -64,8 +64,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
                 let summary = format!(
                     "the response begins with a short segment; if the window is two segments, the rest \
                      waits as long as the client withholds its ACK ({stall:.0} ms in this test). Only \
-                     receivers that wait for two full segments of data, as BSD did, are affected; those \
-                     that acknowledge every second segment, whatever its size, are not"
+                     receivers that send an ACK after two full segments of data, as BSD did, are \
+                     affected; those that acknowledge every second segment, whatever its size, are not"
                 );
                 ProbeResult::new(Verdict::Warn, summary, values)
             }
@@ -178,7 +178,7 @@ fn initial_stall(exchange: &Exchange, mss: u16) -> Option<Stall> {
 /// Segment sizes that are tried, the largest that the response allows.
 const SEGMENTS: [u16; 2] = [1460, 536];
 
-/// A response must have so many segments that there is a start to speak of.
+/// A response with fewer segments ends before the stall could begin.
 const SEGMENTS_NEEDED: u64 = 3;
 
 /// Bytes that the timestamps option takes from each segment.

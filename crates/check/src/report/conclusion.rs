@@ -72,7 +72,7 @@ fn lossless(who: &str, card: &Card) -> String {
     match passed {
         0 if !open.is_empty() => format!("{who}: could not determine {open}{look}."),
         _ if !open.is_empty() => {
-            format!("{who} shows no lost time; could not determine {open}{look}.")
+            format!("{who}: no stall found; could not determine {open}{look}.")
         }
         0 if warned.is_empty() => format!("{who} passes all checks."),
         _ if warned.is_empty() => format!("{who} loses no time and passes all checks."),

@@ -76,7 +76,7 @@ fn page_times(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "| --- | ---: | ---: | ---: |")?;
     for row in rows {
         let [old, new] = [row.paper_1996, row.fixed].map(pages::median_and_quartiles);
-        writeln!(out, "| {} | {old} | {new} | {:.0} |", row.documents, row.ratio())?;
+        writeln!(out, "| {} | {old} | {new} | {} |", row.documents, row.rounded_ratio())?;
     }
     Ok(())
 }

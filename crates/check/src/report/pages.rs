@@ -1,6 +1,6 @@
 //! The page times of the built-in servers, told apart by their documents.
 
-use ackwise_report::layout::milliseconds;
+use ackwise_report::{layout::milliseconds, words::grouped};
 
 use crate::{card::BuiltIn, page_times::PageTimes};
 
@@ -15,6 +15,12 @@ impl Row<'_> {
     /// How many times as long the page takes at the 1996 server.
     pub(super) fn ratio(&self) -> f64 {
         self.paper_1996.median_ms / self.fixed.median_ms
+    }
+
+    /// The ratio as a whole number.
+    #[expect(clippy::cast_possible_truncation, reason = "a ratio of two page times")]
+    pub(super) fn rounded_ratio(&self) -> String {
+        grouped(self.ratio().round() as u64)
     }
 }
 
@@ -32,7 +38,7 @@ pub(super) fn rows<'a>(pages: &'a [PageTimes]) -> Vec<Row<'a>> {
 pub(super) fn gain(pages: &[PageTimes]) -> Option<String> {
     let row = rows(pages).into_iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
     Some(format!(
-        "A page of {} documents ({}) takes {} from the 1996 server and {} from the fixed one.",
+        "A page of {} documents ({}) takes {} to load from the 1996 server and {} from the fixed one.",
         row.paper_1996.documents.len(),
         row.documents,
         milliseconds(row.paper_1996.median_ms),
@@ -47,6 +53,6 @@ pub(super) fn median_and_quartiles(page: &PageTimes) -> String {
 }
 
 fn documents(page: &PageTimes) -> String {
-    let sizes: Vec<_> = page.documents.iter().map(u32::to_string).collect();
+    let sizes: Vec<_> = page.documents.iter().map(|&bytes| grouped(u64::from(bytes))).collect();
     format!("{} B", sizes.join(" + "))
 }

@@ -30,7 +30,7 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
-        notes: vec!["using the kernel's TCP: /dev/net/tun is missing".to_owned()],
+        notes: vec!["using the kernel's TCP stack: /dev/net/tun is missing".to_owned()],
         findings,
     };
     let joined = Finding {

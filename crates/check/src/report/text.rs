@@ -126,8 +126,8 @@ impl Text {
         writeln!(out, "  {:ID$}  {BOLD}{:CELL$}  {:CELL$}  ratio{BOLD:#}", "", "1996", "fixed")?;
         for row in &rows {
             let [old, new] = [row.paper_1996, row.fixed].map(pages::median_and_quartiles);
-            let ratio = row.ratio();
-            writeln!(out, "  {:ID$}  {old:CELL$}  {new:CELL$}  {ratio:.0}x", row.documents)?;
+            let (page, ratio) = (row.documents.replace(" + ", "+"), row.rounded_ratio());
+            writeln!(out, "  {page:ID$}  {old:CELL$}  {new:CELL$}  {ratio}x")?;
         }
         let doubts = report.pages.iter().filter_map(|page| page.doubt.as_deref());
         for doubt in doubts {
@@ -193,8 +193,8 @@ fn column_title(card: &Card) -> String {
 
 fn stack(name: StackName) -> &'static str {
     match name {
-        StackName::Kernel => "the kernel's TCP",
-        StackName::Ackwise => "Ackwise's own TCP",
+        StackName::Kernel => "the kernel's TCP stack",
+        StackName::Ackwise => "Ackwise's own TCP stack",
     }
 }
 

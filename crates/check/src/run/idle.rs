@@ -80,5 +80,5 @@ fn reopen(client: &mut Client, facts: &Facts) -> Result<(HttpConnection, Exchang
     }
 }
 
-/// One part in so many of the remaining time is kept for what comes after the wait.
+/// A quarter of the remaining time is kept for what comes after the wait (our choice).
 const RESERVE: u32 = 4;

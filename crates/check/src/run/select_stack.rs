@@ -31,7 +31,7 @@ pub(super) fn select_stack(
         Ok(chosen) => Ok(chosen),
         Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
         Err(reason) => Ok(SelectedStack {
-            note: Some(format!("using the kernel's TCP: {reason}")),
+            note: Some(format!("using the kernel's TCP stack: {reason}")),
             ..SelectedStack::without_note(KernelStack)
         }),
     }

@@ -25,14 +25,16 @@ pub struct Write {
 /// behaviour for all of them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WritePlan {
-    head: Range<usize>,
+    head: Range<u32>,
     body: Range<u64>,
 }
 
 impl WritePlan {
-    /// A plan for a response of `head` and `body` bytes.
+    /// A plan for a response of `head` and `body` bytes. A head has 4 GB at most.
     #[must_use]
     pub const fn new(head: usize, body: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the smaller of the two fits")]
+        let head = if head < u32::MAX as usize { head as u32 } else { u32::MAX };
         Self { head: 0..head, body: 0..body }
     }
 
@@ -97,10 +99,10 @@ impl Iterator for Writes<'_> {
     }
 }
 
-fn take_front(range: &mut Range<usize>, most: usize) -> Range<usize> {
-    let taken = range.start..range.start + range.len().min(most);
-    range.start = taken.end;
-    taken
+fn take_front(range: &mut Range<u32>, most: usize) -> Range<usize> {
+    let start = range.start;
+    range.start += (range.end - start).min(u32::try_from(most).unwrap_or(u32::MAX));
+    start as usize..range.start as usize
 }
 
 fn take_front_bytes(range: &mut Range<u64>, most: u64) -> Range<u64> {
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_as_small_as_its_two_ranges() {
-        assert_eq!(size_of::<WritePlan>(), 2 * size_of::<Range<u64>>());
+        assert_eq!(size_of::<WritePlan>(), size_of::<Range<u32>>() + size_of::<Range<u64>>());
     }
 
     #[test]

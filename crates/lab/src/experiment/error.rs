@@ -116,6 +116,16 @@ impl fmt::Display for Problem {
                 match suggestion(found, known) {
                     Some(name) => write!(f, "(similar: \"{name}\")"),
                     None if known.is_empty() => write!(f, "(expected none)"),
+                    // There are dozens of them.
+                    None if *kind == METRIC => {
+                        let example = &known[0];
+                        let group = example.split('.').next().unwrap_or(example);
+                        write!(
+                            f,
+                            "(expected a metric such as {example}, or a pattern such as {group}.*; \
+                             docs/experiments.md lists all metrics)"
+                        )
+                    }
                     None => write!(f, "(expected {})", one_of(known)),
                 }
             }
@@ -127,6 +137,9 @@ impl fmt::Display for Problem {
         }
     }
 }
+
+/// The kind of a name of which there are dozens.
+pub(crate) const METRIC: &str = "metric";
 
 /// The name that is meant, if one is near enough.
 pub(crate) fn suggestion<'a>(found: &str, known: &'a [String]) -> Option<&'a str> {

@@ -292,7 +292,7 @@ fn shown(field: &Field<'_>, cases: &[Case]) -> Result<Vec<String>, ExperimentErr
             if let Some(what) = rename_notice(pattern) {
                 return Err(field.contradiction(what));
             }
-            return Err(field.unknown("metric", pattern, known.iter().map(String::as_str)));
+            return Err(field.unknown(error::METRIC, pattern, known.iter().map(String::as_str)));
         }
         shown.push(pattern.to_owned());
     }

@@ -33,7 +33,7 @@ pub struct Row {
     pub ours: Option<f64>,
     /// What the analytic model gives.
     pub model: Option<f64>,
-    /// How far ours may be from what is published, if it must not be further.
+    /// Tolerance: how far the measured value may be from the published one.
     pub limit: Option<Limit>,
 }
 
@@ -69,7 +69,7 @@ impl Row {
         relative(self.model?, self.ours?)
     }
 
-    /// Whether the measured value is within its error limit; `None` if it has none.
+    /// Whether the measured value is within its tolerance; `None` if it has none.
     #[must_use]
     pub fn is_within(&self) -> Option<bool> {
         let (limit, published) = (self.limit?, self.published?);
@@ -111,7 +111,7 @@ struct RowKeys<'a> {
     /// What the analytic model gives, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<f64>,
-    /// Whether the measured value is within its error limit, if it has one.
+    /// Whether the measured value is within its tolerance, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     within_limit: Option<bool>,
 }

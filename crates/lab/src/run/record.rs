@@ -221,5 +221,5 @@ impl RecordError {
     }
 }
 
-/// An error names so many hosts.
+/// Most hosts that an error lists.
 const HOSTS_NAMED: usize = 10;

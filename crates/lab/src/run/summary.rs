@@ -75,7 +75,7 @@ fn summary(rows: &[Row]) -> Summary {
     }
 }
 
-/// Student's t for so many degrees of freedom: 97.5 % of all values are below it.
+/// Student's t for `freedom` degrees of freedom: 97.5 % of all values are below it.
 #[expect(clippy::cast_precision_loss, reason = "there are less than 2^53 runs")]
 fn student_975(freedom: usize) -> f64 {
     if let Some(value) = freedom.checked_sub(1).and_then(|at| STUDENT_975.get(at)) {

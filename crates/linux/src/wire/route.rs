@@ -34,7 +34,7 @@ pub enum RouteError {
     #[error("cannot use the TUN device: {0}")]
     System(io::Error),
     /// The route needs a change that is not allowed.
-    #[error("cannot reach {server}: it {why} (--allow-host-changes permits this)")]
+    #[error("cannot reach {server} from the TUN device: {why} (--allow-host-changes permits this)")]
     Forbidden {
         /// The server.
         server: SocketAddr,
@@ -82,7 +82,7 @@ pub(super) fn find(
         return Ok((server, None));
     }
     let Changes::Announced(announce) = changes else {
-        let why = "is another host, which a TUN device reaches only by forwarding and masquerading";
+        let why = "another host needs IP forwarding and masquerading";
         return Err(RouteError::Forbidden { server, why });
     };
     let made = HostChanges::reach_remote(tun.device(), server, announce)?;
@@ -110,8 +110,7 @@ fn find_on_loopback(
         return Err(RouteError::Refused(server));
     }
     let Changes::Announced(announce) = changes else {
-        let why =
-            "listens on loopback only, which a TUN device reaches only by address translation";
+        let why = "a server that listens only on loopback needs address translation";
         return Err(RouteError::Forbidden { server, why });
     };
     let made = HostChanges::reach_loopback(tun.device(), server.port(), announce)?;

@@ -70,31 +70,31 @@ pub struct Document<'a> {
     concurrency: usize,
     /// Connections made.
     connections: u64,
-    /// Requests that were answered.
+    /// Requests made: those that were answered and those that failed.
     requests: u64,
-    /// Requests that failed.
+    /// Requests without a complete response, or with a status of 400 or more.
     failed: u64,
     /// Failed requests by reason.
     failures: BTreeMap<&'static str, u64>,
-    /// Connections that the server announced it would close although the client was to close first.
+    /// Connections on which the server announced `Connection: close`, although the client was to close first.
     forestalled: u64,
     /// Connections that were scheduled but never started.
     missed: u64,
-    /// Connections that the server reset, or did not close in time, after their last response.
+    /// Connections that, after their last response, the server reset or did not close in time.
     not_closed: u64,
-    /// Connections that were open when the run was stopped.
+    /// Connections that were still open when the run was stopped, and that the client reset.
     unfinished: u64,
     /// Bytes read.
     bytes: u64,
-    /// Time from the first start to the last end.
+    /// Seconds from the first start to the last end.
     elapsed_s: f64,
     /// Answered requests per second.
     rate_per_s: f64,
-    /// From the intended start of a request to the end of its response; null if there was none.
+    /// From the intended start of a request to the last byte of its response; null if no request was answered.
     latency_ms: Option<Latency>,
     /// Connections in TIME-WAIT.
     time_wait: TimeWait<'a>,
-    /// Restrictions on these results.
+    /// What limits these results, and what to do about it.
     notes: &'a [String],
 }
 

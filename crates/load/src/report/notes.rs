@@ -28,13 +28,16 @@ pub(super) fn notes(
             notes.push(format!("{} {what}", counted(count, "connection")));
         }
     };
-    count(tally.cut_short(), "closed by the server before the last request");
-    count(report.not_closed, "reset, or not closed in time, after the last response");
-    count(report.unfinished, "still open when the run was stopped, and reset");
+    count(tally.cut_short(), "that the server closed before the last request");
+    count(
+        report.not_closed,
+        "that the server reset or did not close in time after the last response",
+    );
+    count(report.unfinished, "still open when the run was stopped, and reset by the client");
     if report.elapsed > TIME_WAIT {
         notes.push(
-            "the run took more than 60 s, the TIME-WAIT of Linux: earlier connections are \
-                    not counted"
+            "the run took more than 60 s, the duration of TIME-WAIT on Linux, so the \
+             connections that closed first are no longer counted"
                 .to_owned(),
         );
     }
@@ -89,8 +92,10 @@ fn ports(report: &LoadReport) -> Option<String> {
         CloseMode::Swap => "; a swap moves this cost from the server to its clients",
         _ => "",
     };
+    // Ours ends with the program, which another note says.
+    let lasting = if report.stack == StackMode::Kernel { " for 60 s" } else { "" };
     Some(format!(
-        "the clients' TIME-WAIT occupies {} for 60 s, {} towards {}{swap}",
+        "the clients' TIME-WAIT occupies {}{lasting}: {} towards {}{swap}",
         counted(held, "port"),
         share(held, ports),
         report.server
@@ -116,8 +121,8 @@ fn reuse(report: &LoadReport) -> Option<String> {
     let ended = report.connections.saturating_sub(reset);
     (held > 0 && held < ended && report.elapsed < TIME_WAIT).then(|| {
         format!(
-            "{} in TIME-WAIT at neither end: it ends when a port is reused, or by an RST, which a \
-             retransmitted FIN triggers when the client's socket is gone",
+            "{} in TIME-WAIT at neither end: TIME-WAIT ends when a port is reused, or by an RST; a \
+             retransmitted FIN triggers such an RST when the client's socket is gone",
             counted(ended - held, "connection")
         )
     })
@@ -129,15 +134,18 @@ fn lateness(options: &LoadOptions, loaded: &LoadResult) -> Option<String> {
     if options.rate.is_none() || (late <= LATE && missed == 0) {
         return None;
     }
-    let started = loaded.tally.connections();
+    let late = format!("up to {:.1} ms late", late.as_secs_f64() * 1e3);
+    let what = match missed {
+        0 => format!("connections started {late}"),
+        _ => format!(
+            "{} of {} that were due never started, and others started {late}",
+            grouped(missed),
+            counted(loaded.tally.connections() + missed, "connection"),
+        ),
+    };
     Some(format!(
-        "of {} due, {} started, up to {:.1} ms late, and {} never: not more than {} are open at \
-         once (--concurrency), or this host was busy; latencies count from when one was due, and only \
-         of those that were started",
-        counted(started + missed, "connection"),
-        grouped(started),
-        late.as_secs_f64() * 1e3,
-        grouped(missed),
+        "{what}, because at most {} are open at once (--concurrency), or because this host was busy; \
+         latencies count from the time at which a connection was due, and only for those that started",
         options.concurrency
     ))
 }

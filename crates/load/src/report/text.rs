@@ -35,7 +35,7 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
             counted(report.connections, "connection"),
             report.server,
             report.elapsed.as_secs_f64(),
-            if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") },
+            if rate < 100.0 { format!("{rate:.1}") } else { grouped(whole(rate)) },
             grouped(report.failed),
         ),
         "  ",
@@ -47,10 +47,10 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
     if let Some(latency) = report.latency {
         let mut line = format!("Latency in ms: mean {}", millis(latency.mean));
         for (name, value) in [
-            ("50 %", latency.p50),
-            ("90 %", latency.p90),
-            ("99 %", latency.p99),
-            ("99.9 %", latency.p999),
+            ("p50", latency.p50),
+            ("p90", latency.p90),
+            ("p99", latency.p99),
+            ("p99.9", latency.p999),
             ("max", latency.max),
         ] {
             // Writing to a string does not fail.
@@ -58,6 +58,11 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
         }
         paragraph(&line, "  ");
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a rate of responses")]
+fn whole(rate: f64) -> u64 {
+    rate.round() as u64
 }
 
 fn millis(span: Duration) -> String {
@@ -79,7 +84,7 @@ number could not be determined.
 1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 responses per
   second, 2 failed
   2 short-body: connection closed before the end of the body
-Latency in ms: mean 3.00, 50 % 2.00, 90 % 4.00, 99 % 5.00, 99.9 % 6.00, max 700
+Latency in ms: mean 3.00, p50 2.00, p90 4.00, p99 5.00, p99.9 6.00, max 700
 Note: could not determine TIME-WAIT at the server
 ";
         assert_eq!(text(&sample::report(), 80), expected);

@@ -8,7 +8,8 @@ use ackwise_tcp::{Instant, State, Transmit, Wait};
 
 use super::World;
 use crate::{
-    connection::{Connection, Exchange},
+    connection::{Connection, End, Exchange},
+    network::{Packet, PacketId},
     observe::{Observer, Side},
     watch::Watched,
 };
@@ -44,15 +45,10 @@ impl<O: Observer> World<'_, O> {
         change(watched);
     }
 
-    /// A segment has left; its first link is busy with it, and what came before it, until `free_at`.
-    pub(super) fn watch_sent(
-        &mut self,
-        place: u32,
-        side: Side,
-        transmit: &Transmit,
-        free_at: Instant,
-    ) {
-        let endpoint = &self.connections[place as usize].end(side).endpoint;
+    /// A segment has left; its first link is busy with it, and what came before it, for some time.
+    pub(super) fn watch_sent(&mut self, place: u32, side: Side, transmit: &Transmit) {
+        let End { endpoint, way, .. } = self.connections[place as usize].end(side);
+        let free_at = self.network.busy_until(self.network.first_link(*way));
         let alone = endpoint.flight() == transmit.segment.sequence_length();
         let window = endpoint.windows().congestion;
         self.change_watched(place, |watched| {
@@ -61,6 +57,13 @@ impl<O: Observer> World<'_, O> {
                 watched.window_is(window, alone && !transmit.retransmission);
             }
         });
+    }
+
+    /// A segment has arrived.
+    #[cold]
+    pub(super) fn watch_received(&mut self, id: PacketId) {
+        let Packet { connection, from, transmit, .. } = *self.network.packet(id);
+        self.change_watched(connection, |it| it.received(from, &transmit));
     }
 
     pub(super) fn watch_dropped(&mut self, place: u32, side: Side, transmit: &Transmit) {

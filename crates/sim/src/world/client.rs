@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use ackwise_tcp::ByteCount;
+use ackwise_tcp::{ByteCount, Nanos};
 
 use super::{Event, World};
 use crate::{
@@ -57,7 +57,7 @@ impl<O: Observer> World<'_, O> {
         client.requests_end += ask.request;
         client.responses_end += u64::from(ask.head) + ask.body;
         client.to_write += ask.request;
-        client.delay = client.delay.max(ask.delay);
+        client.delay = client.delay.max(Nanos::of(ask.delay));
         connection.exchanges.push_back(Exchange {
             request_end: client.requests_end,
             response_end: client.responses_end,
@@ -155,9 +155,7 @@ impl<O: Observer> World<'_, O> {
 
     /// Something has arrived at the client, or has left room to write.
     pub(super) fn client_looks(&mut self, place: u32) {
-        let client = &self.connections[place as usize].client;
-        let is_busy = client.due != ackwise_tcp::Instant::FAR_FUTURE;
-        if client.connected && client.to_write > 0 && !is_busy {
+        if self.connections[place as usize].client_can_write() {
             self.client_writes(place);
         }
         while let Some(exchange) = self.take_answered(place) {
@@ -168,10 +166,10 @@ impl<O: Observer> World<'_, O> {
     /// The oldest exchange, if its response has wholly arrived.
     fn take_answered(&mut self, place: u32) -> Option<Exchange> {
         let connection = &mut self.connections[place as usize];
-        let received = connection.end(Side::Client).endpoint.received();
-        let begun = connection.server.begun > 0;
-        let exchange =
-            connection.exchanges.pop_front_if(|it| begun && it.response_end <= received)?;
+        if !connection.is_answered() {
+            return None;
+        }
+        let exchange = connection.exchanges.pop_front()?;
         if connection.exchanges.is_empty() {
             // Of a million connections that only wait, this is a twentieth of the memory.
             connection.exchanges = VecDeque::new();

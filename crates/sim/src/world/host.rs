@@ -122,7 +122,7 @@ impl<O: Observer> World<'_, O> {
         let entry = self.connections[*connection as usize].end(from.other()).entry;
         let cost = host.segment_cost(entry, transmit.segment.flags.rst);
         if cost.is_zero() && host.busy_until <= self.now {
-            self.receive(packet);
+            self.receive(*connection, packet);
             return true;
         }
         if host.waiting.len() >= Host::MAX_WAITING {
@@ -143,7 +143,7 @@ impl<O: Observer> World<'_, O> {
         if let Some(&(done, _)) = host.waiting.front() {
             self.queue.push(done, Event::Host(node));
         }
-        self.receive(packet);
+        self.receive(self.network.packet(packet).connection, packet);
     }
 
     /// A dummy of a host's table comes.

@@ -126,6 +126,18 @@ pub(crate) struct World<'a, O> {
     failure: Option<RunError>,
 }
 
+/// All that a connection meets when it sends and receives.
+pub(crate) struct Rest<'w, O> {
+    observer: &'w mut O,
+    queue: &'w mut Queue<Event>,
+    network: &'w mut Network,
+    hosts: &'w mut [Host],
+    collector: &'w mut Collector,
+    trace: &'w mut TraceHash,
+    now: Instant,
+    watches_causes: bool,
+}
+
 fn takes_time(node: &Node) -> bool {
     node.cost != CostModel::default() || node.table.is_some()
 }
@@ -234,6 +246,22 @@ impl<'a, O: Observer> World<'a, O> {
             Event::Arrival(source) => self.connection_arrives(source),
             Event::WarmedUp => self.warmed_up(),
         }
+    }
+
+    /// A connection, and apart from it what it meets: so a segment looks it up once.
+    #[inline]
+    fn apart(&mut self, place: u32) -> (&mut Connection, Rest<'_, O>) {
+        let rest = Rest {
+            observer: self.observer,
+            queue: &mut self.queue,
+            network: &mut self.network,
+            hosts: &mut self.hosts,
+            collector: &mut self.collector,
+            trace: &mut self.trace,
+            now: self.now,
+            watches_causes: self.scenario.watch_causes,
+        };
+        (&mut self.connections[place as usize], rest)
     }
 
     fn warmed_up(&mut self) {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use ackwise_http::behaviour::{Behaviour, Nagle};
 use ackwise_tcp::{Config, Endpoint, Instant, SeqNumber, State, Timer, policy::HoldPolicy};
 
-use super::{Event, START, World};
+use super::{Event, Rest, START, World, host::Host};
 use crate::{
     connection::{Client, Connection, End, Owner, Server},
     error::RunError,
@@ -23,6 +23,30 @@ pub(super) enum NotOpened {
     NoMemory,
     /// There are more than the scenario allows.
     RunEnds,
+}
+
+impl<O: Observer> Rest<'_, O> {
+    /// Counts an end as what it has become.
+    #[inline]
+    pub(super) fn count(&mut self, end: &mut End) {
+        let counted = match end.endpoint.state() {
+            State::Closed | State::Listen => Counted::Not,
+            State::TimeWait => Counted::TimeWait,
+            _ => Counted::Open,
+        };
+        if counted != end.counted {
+            count_otherwise(end, self.hosts, counted, self.now);
+        }
+    }
+}
+
+fn count_otherwise(end: &mut End, hosts: &mut [Host], counted: Counted, now: Instant) {
+    let host = &mut hosts[end.host.0 as usize];
+    host.count(end.counted, counted);
+    end.counted = counted;
+    if let Some(table) = &mut host.table {
+        end.entry = table.change(end.entry, counted, now);
+    }
 }
 
 impl<O: Observer> World<'_, O> {
@@ -56,6 +80,7 @@ impl<O: Observer> World<'_, O> {
             ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
             owner,
             application,
+            under_way: 0,
             client: Client::new(self.now),
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,
@@ -117,35 +142,17 @@ impl<O: Observer> World<'_, O> {
         endpoint.inherit(&block.begin(u64::from(place), sharing));
     }
 
-    /// Counts an end as what it has become.
-    pub(super) fn count(&mut self, place: u32, side: Side) {
-        let end = self.connections[place as usize].end_mut(side);
-        let counted = match end.endpoint.state() {
-            State::Closed | State::Listen => Counted::Not,
-            State::TimeWait => Counted::TimeWait,
-            _ => Counted::Open,
-        };
-        if counted != end.counted {
-            let host = &mut self.hosts[end.host.0 as usize];
-            host.count(end.counted, counted);
-            end.counted = counted;
-            if let Some(table) = &mut host.table {
-                end.entry = table.change(end.entry, counted, self.now);
-            }
-        }
-    }
-
     /// Gives the place of a connection back if nothing more can happen on it. What is left of one in
     /// TIME-WAIT is a number at its host: no segment is under way that it could have to answer.
     #[inline]
     pub(super) fn forget_if_over(&mut self, place: u32) {
-        let over = self.connections[place as usize].is_over();
-        if over && self.network.under_way(place) == 0 {
+        if self.connections[place as usize].is_over() {
             self.forget(place);
         }
     }
 
     /// Apart from the question that every segment asks.
+    #[inline(never)]
     fn forget(&mut self, place: u32) {
         let connection = self.connections.remove(place as usize);
         self.observer.on_over(connection.id, self.now);

@@ -1,7 +1,7 @@
 //! The server: answers requests in order, each by its behaviour's plan of writes.
 
 use ackwise_http::behaviour::{Behaviour, Gather, Tail, Write, WritePlan};
-use ackwise_tcp::policy::HoldPolicy;
+use ackwise_tcp::{Nanos, policy::HoldPolicy};
 
 use super::{Event, World};
 use crate::{
@@ -132,7 +132,7 @@ impl<'a, O: Observer> World<'a, O> {
         server.begun += count;
         server.answers = server.answers.saturating_add(count);
         server.goes_on = true;
-        server.extra = extra;
+        server.extra = Nanos::of(extra);
         server.plan = match &together[..] {
             [one] => WritePlan::new(one.head as usize, one.body),
             all => WritePlan::gathered(all.iter().map(Exchange::response).sum()),

@@ -21,7 +21,7 @@ impl Standstill {
     /// What a page without a request counts: it leaves a time behind, which takes memory (our choice).
     pub(super) const PAGE: u64 = 100;
 
-    /// Before anything has happened in a world with so many users, clients and sources.
+    /// For a world in which nothing has happened yet; `participants` counts users, clients and sources.
     pub(super) fn new(participants: u32) -> Self {
         let most = Self::MOST + Self::MOST_EACH * u64::from(participants);
         Self { at: Instant::EPOCH, steps: 0, most }

@@ -1,11 +1,13 @@
 //! Segments leave and arrive, timers fire: the driver's contract of an endpoint, in virtual time.
 
-use ackwise_tcp::{Event as Heard, Instant, State, Transmit, endpoint::refuse};
+use std::iter;
 
-use super::{Event, World};
+use ackwise_tcp::{Endpoint, Event as Heard, Instant, Segment, State, Transmit, endpoint::refuse};
+
+use super::{Event, Rest, World};
 use crate::{
     connection::{Connection, End},
-    network::{Arm, Moving, Packet, PacketId, Pushed},
+    network::{Arm, Moving, Packet, PacketId, Pushed, Taken},
     observe::{Observer, Side, Sighting},
     trace::Sight,
 };
@@ -17,7 +19,7 @@ impl<O: Observer> World<'_, O> {
             match self.network.next_link(moving) {
                 Some(next) => self.forward(moving, next),
                 None if self.hosts_take_time => self.arrived(moving.id),
-                None => self.receive(moving.id),
+                None => self.receive(moving.connection, moving.id),
             }
             self.collector.measures.work.packet_hops += 1;
             if due != Some(self.now) {
@@ -62,31 +64,29 @@ impl<O: Observer> World<'_, O> {
         }
     }
 
-    /// An endpoint takes a segment.
-    pub(super) fn receive(&mut self, id: PacketId) {
-        let packet = self.network.take(id);
-        let &Packet { connection: place, from, ref transmit, congestion_window } = packet;
-        let connection = &self.connections[place as usize];
-        self.trace.see(Sight::Received, (connection.id.0, from), &transmit.segment, self.now);
+    /// An endpoint of a connection takes a segment.
+    pub(super) fn receive(&mut self, place: u32, id: PacketId) {
+        let mut connection = &mut self.connections[place as usize];
+        let Taken { packet, last } = self.network.take(id);
+        let &Packet { from, ref transmit, congestion_window, .. } = packet;
+        connection.under_way -= u32::from(last);
+        let mut segment = &transmit.segment;
+        self.trace.see(Sight::Received, (connection.id.0, from), segment, self.now);
         let sighting = sighting(connection, from, transmit, congestion_window);
         self.observer.on_received(&sighting, self.now);
         if self.scenario.watch_causes {
-            let transmit = *transmit;
-            self.change_watched(place, |it| it.received(from, &transmit));
+            self.watch_received(id);
+            connection = &mut self.connections[place as usize];
+            segment = &self.network.packet(id).transmit.segment;
         }
-        let segment = &self.network.packet(id).transmit.segment;
         let side = from.other();
-        let connection = &mut self.connections[place as usize];
         let End { endpoint, host, .. } = connection.end_mut(side);
         match endpoint.state() {
             // As BSD does: no answer, as if the SYN had been lost.
             State::Listen if !self.hosts[host.0 as usize].admits() => {}
             State::Closed => {
-                if let Some(segment) = refuse(segment) {
-                    let reset =
-                        Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
-                    self.transmit(place, side, &reset);
-                }
+                let answer = refuse(segment);
+                self.send_refusal(place, side, answer);
             }
             _ => {
                 let _ = endpoint.handle_segment(segment, self.now);
@@ -94,6 +94,15 @@ impl<O: Observer> World<'_, O> {
             }
         }
         self.forget_if_over(place);
+    }
+
+    #[cold]
+    fn send_refusal(&mut self, place: u32, side: Side, answer: Option<Segment>) {
+        let Some(segment) = answer else { return };
+        let reset = Transmit { segment, offset: 0, retransmission: false, ack_reason: None };
+        let (connection, mut rest) = self.apart(place);
+        let sent = rest.transmit(connection, (place, side), &reset);
+        self.look_after(sent, (place, side), &reset);
     }
 
     /// A timer of an end may be due.
@@ -110,30 +119,38 @@ impl<O: Observer> World<'_, O> {
             self.act(place, side);
             self.forget_if_over(place);
         } else {
-            self.arm_timer(place, side);
+            let (connection, mut rest) = self.apart(place);
+            rest.arm_timer(connection.end_mut(side), (place, side));
         }
     }
 
     /// Lets the application and then the endpoint do what there is to do.
+    #[inline]
     pub(super) fn act(&mut self, place: u32, side: Side) {
         let connection = &mut self.connections[place as usize];
         let endpoint = &mut connection.end_mut(side).endpoint;
         // The reader takes what is there: what is read late is a receive window, not an application.
-        let readable = u32::try_from(endpoint.readable()).unwrap_or(u32::MAX);
-        let mut heard = if readable > 0 {
-            endpoint.read(readable);
-            let heard = endpoint.poll_event();
-            self.collector.received(connection, side, readable);
-            heard
+        let read = if endpoint.readable() > 0 { endpoint.read(u32::MAX) } else { 0 };
+        let heard = next_heard(endpoint);
+        if read > 0 {
+            self.collector.received(connection, side, read);
+        }
+        if heard.is_none() && connection.rests(side) {
+            self.settle(place, side);
         } else {
-            endpoint.poll_event()
-        };
+            self.act_on(heard, place, side);
+        }
+    }
+
+    /// The same where the application has something to do.
+    #[inline(never)]
+    fn act_on(&mut self, mut heard: Option<Heard>, place: u32, side: Side) {
         while let Some(event) = heard {
             if matches!(event, Heard::Connected | Heard::PeerClosed) && self.acks_promptly(place) {
                 self.settle(place, side);
             }
             self.hear(place, side, event);
-            heard = self.connections[place as usize].end_mut(side).endpoint.poll_event();
+            heard = next_heard(&mut self.connections[place as usize].end_mut(side).endpoint);
         }
         let settled = match side {
             Side::Client => {
@@ -159,46 +176,92 @@ impl<O: Observer> World<'_, O> {
 
     /// Puts on the wire what may leave now, and asks for an event when a timer is due.
     pub(super) fn settle(&mut self, place: u32, side: Side) {
+        let (mut connection, mut rest) = self.apart(place);
         // By reference: a segment is large enough for a copy to show.
-        while let Some(transmit) =
-            &self.connections[place as usize].end_mut(side).endpoint.poll_transmit(self.now)
-        {
-            self.transmit(place, side, transmit);
+        while let Some(transmit) = &connection.end_mut(side).endpoint.poll_transmit(rest.now) {
+            let sent = rest.transmit(connection, (place, side), transmit);
+            if sent.dropped || rest.watches_causes {
+                self.look_after(sent, (place, side), transmit);
+                (connection, rest) = self.apart(place);
+            }
             if transmit.is_bare_ack() {
                 break;
             }
         }
-        self.count(place, side);
-        self.arm_timer(place, side);
+        let end = connection.end_mut(side);
+        rest.count(end);
+        rest.arm_timer(end, (place, side));
         self.watch(place);
     }
 
-    fn transmit(&mut self, place: u32, side: Side, transmit: &Transmit) {
-        let connection = &self.connections[place as usize];
+    /// What few segments need when they have left.
+    #[cold]
+    fn look_after(&mut self, sent: Sent, (place, side): (u32, Side), transmit: &Transmit) {
+        if self.scenario.watch_causes {
+            self.watch_sent(place, side, transmit);
+        }
+        if sent.dropped {
+            self.dropped(sent.id);
+        }
+    }
+
+    /// A link has dropped a packet, of the connection whose place is returned.
+    #[cold]
+    fn dropped(&mut self, id: PacketId) -> u32 {
+        let Taken { packet, last } = self.network.take(id);
+        let Packet { connection: place, from, transmit, congestion_window } = *packet;
+        let connection = &mut self.connections[place as usize];
+        connection.under_way -= u32::from(last);
+        self.trace.see(Sight::Dropped, (connection.id.0, from), &transmit.segment, self.now);
+        let sighting = sighting(connection, from, &transmit, congestion_window);
+        self.observer.on_dropped(&sighting, self.now);
+        if self.scenario.watch_causes {
+            self.watch_dropped(place, from, &transmit);
+        }
+        place
+    }
+}
+
+/// What became of a segment that has left.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    id: PacketId,
+    /// By the first link.
+    dropped: bool,
+}
+
+impl<O: Observer> Rest<'_, O> {
+    /// Puts a segment of an end on its way.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "each segment calls it; the call took 40 instructions"
+    )]
+    fn transmit(
+        &mut self,
+        connection: &mut Connection,
+        (place, side): (u32, Side),
+        transmit: &Transmit,
+    ) -> Sent {
         let End { endpoint, way, .. } = connection.end(side);
         let (way, congestion_window) = (*way, endpoint.windows().congestion);
         self.collector.sent(&transmit.segment, endpoint.segment_size());
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
         let sighting = sighting(connection, side, transmit, congestion_window);
         self.observer.on_sent(&sighting, self.now);
+        connection.under_way += 1;
         let (id, pushed) =
             self.network.send(transmit, (place, side), congestion_window, way, self.now);
-        if self.scenario.watch_causes {
-            let free_at = self.network.busy_until(self.network.first_link(way));
-            self.watch_sent(place, side, transmit, free_at);
+        if let Pushed::Taken(Some((link, at))) = pushed {
+            self.queue.push(at, Event::Link(link));
         }
-        match pushed {
-            Pushed::Taken(arm) => self.arm(arm),
-            Pushed::Dropped => {
-                self.dropped(id);
-            }
-        }
+        Sent { id, dropped: matches!(pushed, Pushed::Dropped) }
     }
 
     /// Timers are looked at when the event comes, not moved when they move: one that was put off asks
     /// again.
-    fn arm_timer(&mut self, place: u32, side: Side) {
-        let end = self.connections[place as usize].end_mut(side);
+    #[inline]
+    fn arm_timer(&mut self, end: &mut End, (place, side): (u32, Side)) {
         let Some(deadline) = end.endpoint.poll_timeout() else { return };
         if deadline.at < end.armed {
             end.armed = deadline.at.max(self.now);
@@ -209,21 +272,14 @@ impl<O: Observer> World<'_, O> {
             self.queue.push(end.armed, event);
         }
     }
+}
 
-    /// A link has dropped a packet, of the connection whose place is returned.
-    #[cold]
-    fn dropped(&mut self, id: PacketId) -> u32 {
-        let Packet { connection: place, from, transmit, congestion_window } =
-            *self.network.take(id);
-        let connection = &self.connections[place as usize];
-        self.trace.see(Sight::Dropped, (connection.id.0, from), &transmit.segment, self.now);
-        let sighting = sighting(connection, from, &transmit, congestion_window);
-        self.observer.on_dropped(&sighting, self.now);
-        if self.scenario.watch_causes {
-            self.watch_dropped(place, from, &transmit);
-        }
-        place
-    }
+/// The next event that an application acts on: how much has arrived, and how much room there is, it
+/// asks for itself.
+#[inline]
+fn next_heard(endpoint: &mut Endpoint) -> Option<Heard> {
+    let ignored = [Heard::Readable, Heard::Writable, Heard::UrgentIgnored, Heard::Closed];
+    iter::from_fn(|| endpoint.poll_event()).find(|event| !ignored.contains(event))
 }
 
 fn sighting<'a>(

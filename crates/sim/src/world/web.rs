@@ -355,8 +355,8 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
-    /// A connection is of no use any more, and so many requests were under way on it: the plan decides
-    /// whether another one is worth a try.
+    /// A connection can no longer be used, and `asked` requests were under way on it. The plan decides whether
+    /// to try another connection.
     pub(super) fn user_lost_connection(&mut self, user: u32, id: ConnectionId, asked: u32) {
         if self.user_loses(user, id, asked) {
             self.run_due_steps(user);

@@ -3,14 +3,12 @@
 //! Not here: HyStart++ (RFC 9406), which Linux has on by default, so the first slow start ends with a
 //! loss; and the undoing of spurious congestion events (RFC 9438, section 4.9).
 
-use core::time::Duration;
-
 use super::{
     Acked, Windows,
     cubic_curve::{self, Curve},
     window::{LARGEST, Window},
 };
-use crate::units::Instant;
+use crate::units::{Instant, Nanos};
 
 /// CUBIC's congestion control.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +49,15 @@ impl Cubic {
     /// to application-limited behavior". ACKs of a busy connection come at most a round trip apart:
     /// what a gap has beyond that was idle. An ACK of a window that was not used counts as idle whole.
     fn leave_out_idle_time(&mut self, acked: Acked, now: Instant) {
-        let gap = Duration::from_nanos(now.as_nanos().saturating_sub(self.last_ack.as_nanos()));
+        let gap = Nanos::between(self.last_ack, now);
         self.last_ack = self.last_ack.max(now);
         let Some(epoch) = &mut self.epoch else { return };
         let busy = match acked.srtt {
             Some(srtt) if acked.window_limited => srtt,
             None if acked.window_limited => gap,
-            _ => Duration::ZERO,
+            _ => Nanos::ZERO,
         };
-        epoch.start = (epoch.start + gap.saturating_sub(busy)).min(now);
+        epoch.start = (epoch.start + (gap - busy)).min(now);
     }
 
     fn avoid_congestion(&mut self, acked: Acked, now: Instant) {
@@ -70,18 +68,19 @@ impl Cubic {
             curve: Curve::new(w_max, cwnd, mss),
             w_est: u64::from(cwnd) << EST_SHIFT,
         });
-        let t = Duration::from_nanos(now.as_nanos().saturating_sub(epoch.start.as_nanos()));
+        let t = Nanos::between(epoch.start, now);
         let bytes = acked.delivered.min(cwnd);
         epoch.w_est = grow_w_est(epoch.w_est, bytes, cwnd, cwnd_prior, mss);
         let w_est = u32::try_from(epoch.w_est >> EST_SHIFT).unwrap_or(LARGEST);
 
-        if epoch.curve.window_at(t) < w_est {
+        if epoch.curve.window_at(t.into()) < w_est {
             // Section 4.3, the Reno-friendly region: "cwnd SHOULD be set to W_est".
             self.window.grow(w_est.saturating_sub(cwnd));
         } else {
             // Sections 4.4 and 4.5, concave and convex: (target - cwnd) / cwnd per segment.
             let srtt = acked.srtt.unwrap_or_default();
-            let target = epoch.curve.window_at(t + srtt).clamp(cwnd, cwnd.saturating_add(cwnd / 2));
+            let target = epoch.curve.window_at((t + srtt).into());
+            let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
             let increment = u64::from(target - cwnd) * u64::from(bytes) / u64::from(cwnd);
             self.window.grow(u32::try_from(increment).unwrap_or(mss));
         }

@@ -16,7 +16,7 @@ pub(crate) use window::Window;
 
 use core::time::Duration;
 
-use crate::units::Instant;
+use crate::units::{Instant, Nanos};
 
 /// Duplicate ACKs that announce a loss (RFC 5681, section 3.2; DupThresh of RFC 6675).
 pub const DUPLICATE_THRESHOLD: u16 = 3;
@@ -50,7 +50,7 @@ pub(crate) struct Acked {
     /// that was not used must not grow (RFC 7661; RFC 9438, section 5.8).
     pub window_limited: bool,
     /// The smoothed round-trip time, once there is a sample.
-    pub srtt: Option<Duration>,
+    pub srtt: Option<Nanos>,
 }
 
 /// The state of a congestion control that can be shared between connections (RFC 9040).

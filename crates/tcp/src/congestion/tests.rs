@@ -10,11 +10,11 @@ use crate::policy::CongestionPolicy;
 /// What happens to a control, in segments of [`MSS`] bytes where nothing else is said.
 #[derive(Clone, Copy, Debug)]
 enum Input {
-    /// An ACK for so many bytes of a window that was used.
+    /// An ACK for this number of bytes, from a window that was full.
     Ack(u32),
-    /// An ACK for so many bytes when the application had little to send: this was outstanding.
+    /// An ACK for this number of bytes, when the application had little to send; then the bytes outstanding.
     Unused(u32, u32),
-    /// The third duplicate ACK, so many bytes being outstanding.
+    /// The third duplicate ACK, with this number of bytes outstanding.
     Loss(u32),
     /// As `Loss`, with a scoreboard.
     SackLoss(u32),
@@ -43,7 +43,7 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
         delivered: bytes,
         flight,
         window_limited,
-        srtt: Some(RTT),
+        srtt: Some(Nanos::of(RTT)),
     };
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
@@ -300,7 +300,7 @@ fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64
             let now = Instant::EPOCH + rtt * round + rtt * ack / acks;
             let t = now.since(*began.get_or_insert(now)).as_secs_f64();
             reference.on_ack(1.0, t, rtt.as_secs_f64());
-            let (flight, srtt) = (control.window(), Some(rtt));
+            let (flight, srtt) = (control.window(), Some(Nanos::of(rtt)));
             let acked = Acked { bytes: MSS, delivered: MSS, flight, window_limited: true, srtt };
             control.on_ack(acked, now);
         }
@@ -353,7 +353,8 @@ fn avoiding() -> Controller {
 fn ack_window(control: &mut Controller, now: Instant, window_limited: bool) {
     let bytes = control.window();
     let flight = if window_limited { bytes } else { bytes / 2 };
-    let acked = Acked { bytes, delivered: bytes, flight, window_limited, srtt: Some(RTT) };
+    let acked =
+        Acked { bytes, delivered: bytes, flight, window_limited, srtt: Some(Nanos::of(RTT)) };
     control.on_ack(acked, now);
 }
 

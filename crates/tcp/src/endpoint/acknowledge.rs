@@ -12,7 +12,7 @@ use crate::{
     policy::{AckDecision, AckPolicy, AckReason, Arrival, Reading},
     round_trip::RoundTrip,
     segment::Segment,
-    units::Instant,
+    units::{Instant, Nanos},
     wait::AckWait,
 };
 
@@ -95,7 +95,7 @@ impl Acknowledger {
     /// Why an ACK must leave now, if it must; the RTO bounds what a missed timeout teaches.
     pub(super) fn must_leave(&mut self, round_trip: &RoundTrip, now: Instant) -> Option<AckReason> {
         if self.now.is_none() && self.due.is_due(now) {
-            self.quick_ack.timed_out(round_trip.rto());
+            self.quick_ack.timed_out(round_trip.time_out());
             return Some(AckReason::Delayed);
         }
         self.now
@@ -113,16 +113,17 @@ impl Acknowledger {
         })
     }
 
-    fn since_arrival(&self, now: Instant) -> Option<Duration> {
-        self.last_arrival.due().map(|arrival| now.since(arrival))
+    fn since_arrival(&self, now: Instant) -> Option<Nanos> {
+        self.last_arrival.due().map(|arrival| Nanos::between(arrival, now))
     }
 
-    /// Learns from `len` bytes, of `largest` that we have offered to take in a segment.
-    fn learn(&mut self, len: u32, largest: u16, now: Instant) {
+    /// Learns from `len` bytes, of `largest` that we have offered to take in a segment, which have come
+    /// `gap` after other data.
+    fn learn(&mut self, len: u32, largest: u16, gap: Option<Nanos>, now: Instant) {
         let len = u16::try_from(len).unwrap_or(u16::MAX);
         self.full_segment = self.full_segment.max(len.min(largest));
         let full = len >= self.full_segment;
-        if let Some(gap) = self.since_arrival(now).filter(|_| full && self.after_full) {
+        if let Some(gap) = gap.filter(|_| full && self.after_full) {
             self.learn_interarrival(gap);
         }
         self.after_full = full;
@@ -131,8 +132,8 @@ impl Acknowledger {
 
     /// The shortest gap counts; it is forgotten by an eighth with each further one (our choice), as routes
     /// change. Segments that came in at once tell nothing about the line.
-    fn learn_interarrival(&mut self, gap: Duration) {
-        if let Ok(gap_us @ 1..) = u32::try_from(gap.as_micros()) {
+    fn learn_interarrival(&mut self, gap: Nanos) {
+        if let Ok(gap_us @ 1..) = u32::try_from(gap.micros()) {
             let known = self.interarrival_us;
             self.interarrival_us = gap_us.min(known + known / 8).min(INTERARRIVAL_MAX_US);
         }
@@ -143,31 +144,41 @@ impl Endpoint {
     /// Data has arrived.
     pub(super) fn schedule_ack(&mut self, segment: &Segment, order: Order, now: Instant) {
         let gap = self.acknowledger.since_arrival(now);
-        self.acknowledger.learn(segment.len, self.config.mss, now);
+        self.acknowledger.learn(segment.len, self.config.mss, gap, now);
         self.learn_quick_ack(segment.len, order, gap);
         let acknowledger = &mut self.acknowledger;
+        let policy = self.config.policies.ack;
+        // Two times that one policy each asks for, and not for every segment of the others.
+        let time_out = match policy {
+            AckPolicy::LinuxQuickAck => acknowledger.quick_ack.time_out(self.round_trip.smoothed()),
+            _ => Duration::ZERO,
+        };
+        let interarrival = match policy {
+            AckPolicy::Interarrival => Duration::from_micros(acknowledger.interarrival_us.into()),
+            _ => Duration::ZERO,
+        };
         let arrival = Arrival {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             mss: acknowledger.full_segment.into(),
             out_of_order: order != Order::Next,
             quick: acknowledger.quick_ack.is_quick(),
-            time_out: acknowledger.quick_ack.time_out(self.round_trip.srtt()),
-            interarrival: Duration::from_micros(u64::from(acknowledger.interarrival_us)),
+            time_out,
+            interarrival,
         };
         if !acknowledger.due.is_on() {
             acknowledger.since = now;
         }
-        match self.config.policies.ack.on_arrival(arrival, now) {
+        match policy.on_arrival(arrival, now) {
             AckDecision::Now(reason) => acknowledger.ask(reason),
             AckDecision::At(due) => acknowledger.due.not_later_than(due),
         }
     }
 
-    fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Duration>) {
+    fn learn_quick_ack(&mut self, len: u32, order: Order, gap: Option<Nanos>) {
         let full_segment = u32::from(self.acknowledger.full_segment);
         let credit = Credit { window: self.receiver.window(), full_segment };
         let quick_ack = &mut self.acknowledger.quick_ack;
-        quick_ack.data_arrived(gap, credit, || self.round_trip.rto());
+        quick_ack.data_arrived(gap, credit, || self.round_trip.time_out());
         if len < full_segment {
             quick_ack.small_segment_arrived();
         }
@@ -178,10 +189,11 @@ impl Endpoint {
 
     /// The reader has taken `bytes`: the peer may want to hear of it.
     pub(super) fn after_read(&mut self, bytes: u32) {
-        if bytes == 0 || !self.state.receives() {
+        let acknowledger = &self.acknowledger;
+        let asked = acknowledger.now.is_some();
+        if bytes == 0 || asked || !self.state.receives() {
             return;
         }
-        let acknowledger = &self.acknowledger;
         let reading = Reading {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
             window_gain: self.receiver.window_gain(),

@@ -2,7 +2,11 @@
 
 use super::{Endpoint, Event, alarm::Alarm, recovery::SackNews, timers::timestamp, usage::Usage};
 use crate::{
-    congestion::Acked, policy::TimerPolicy, segment::Segment, units::Instant, wait::Timer,
+    congestion::Acked,
+    policy::TimerPolicy,
+    segment::Segment,
+    units::{Instant, Nanos},
+    wait::Timer,
 };
 
 impl Endpoint {
@@ -39,7 +43,7 @@ impl Endpoint {
         self.measure_round_trip(segment, now);
         self.timers.stalled_since = Alarm::OFF;
         if bytes > 0 {
-            let srtt = self.round_trip.srtt();
+            let srtt = self.round_trip.smoothed();
             let delivered = (u64::from(bytes) + newly_sacked).saturating_sub(sacked_earlier);
             let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
             self.recover_on_ack(Acked { bytes, delivered, flight, window_limited, srtt }, now);
@@ -76,9 +80,9 @@ impl Endpoint {
         let last_send = self.timers.last_send;
         let echoed = segment.options.timestamps.map(|clock| clock.echo);
         if let Some(sent) = self.sender.take_timed() {
-            self.round_trip.on_sample(self.config.policies.timers.sample(sent, now));
+            self.round_trip.sample(self.config.policies.timers.sampled(sent, now));
         } else if self.round_trip.back_offs() > 0 && echoed == Some(timestamp(last_send)) {
-            self.round_trip.on_sample(now.since(last_send));
+            self.round_trip.sample(Nanos::between(last_send, now));
         } else if self.config.policies.timers == TimerPolicy::Linux {
             self.round_trip.reset_back_off(); // Linux `tcp_clean_rtx_queue`: any progress.
         }

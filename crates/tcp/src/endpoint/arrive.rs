@@ -123,9 +123,7 @@ impl Endpoint {
         }
         self.step(Input::SynAck);
         self.acknowledger.ask(AckReason::Handshake);
-        self.take_ack(1, segment, now);
-        self.establish(segment, now);
-        self.take_text(&without_syn(segment), now)
+        self.take(1, segment, now)
     }
 
     /// Section 3.10.7.4: all other states.
@@ -234,9 +232,6 @@ impl Endpoint {
             if self.state == State::SynReceived {
                 self.step(Input::AckOfSyn);
             }
-            self.note_timestamp(segment, now);
-            self.take_ack(ack.unsigned_abs(), segment, now);
-            self.establish(segment, now);
         } else {
             // RFC 5961, section 5.2: SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT.
             let oldest = as_signed(self.sender.una) - i64::from(self.sender.max_window);
@@ -244,10 +239,26 @@ impl Endpoint {
                 self.challenge(now);
                 return Received::Dropped(DropReason::UnacceptableAck);
             }
-            self.note_timestamp(segment, now);
-            self.take_ack(u64::try_from(ack).unwrap_or(0), segment, now);
         }
-        self.take_text(segment, now)
+        self.note_timestamp(segment, now);
+        self.take(u64::try_from(ack).unwrap_or(0), segment, now)
+    }
+
+    /// Takes the ACK, which may be that of our SYN, and then the text.
+    fn take(&mut self, ack: u64, segment: &Segment, now: Instant) -> Received {
+        let establishes = self.sender.una == 0;
+        self.take_ack(ack, segment, now);
+        if establishes {
+            self.establish(segment, now);
+        }
+        let stripped;
+        let text = if segment.flags.syn {
+            stripped = without_syn(segment);
+            &stripped
+        } else {
+            segment
+        };
+        self.take_text(text, now)
     }
 
     /// Data and FIN, trimmed to what is new and inside the window.
@@ -428,8 +439,9 @@ const MSS_MIN: u16 = 64;
 /// RFC 7323, section 5.5.
 const PAWS_IDLE: core::time::Duration = core::time::Duration::from_secs(24 * 24 * 3600);
 
-fn as_signed(position: u64) -> i64 {
-    i64::try_from(position).unwrap_or(i64::MAX)
+/// No stream has 2^63 bytes.
+const fn as_signed(position: u64) -> i64 {
+    position.cast_signed()
 }
 
 fn reset_for(segment: &Segment) -> Option<PendingReset> {

@@ -50,6 +50,7 @@ impl Events {
         self.pending |= index.map_or(0, |index| 1 << index);
     }
 
+    #[inline]
     pub(super) fn take(&mut self) -> Option<Event> {
         let index = self.pending.trailing_zeros();
         let event = ORDER.get(usize::try_from(index).ok()?)?;

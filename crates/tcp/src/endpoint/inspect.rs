@@ -158,7 +158,7 @@ impl Endpoint {
     /// Why nothing (more) is sent now; `None` if something would be.
     #[must_use]
     pub fn wait(&self) -> Option<Wait> {
-        self.next_data().err()
+        self.next_data_again().err()
     }
 
     /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.

@@ -233,12 +233,14 @@ impl Endpoint {
 
     /// What the application should hear about, each kind at most once until it is taken.
     #[must_use]
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.take()
     }
 
     /// When to come back if nothing else happens, and which timer asks.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Deadline> {
         self.timers.earliest(&self.acknowledger)
     }

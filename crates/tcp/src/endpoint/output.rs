@@ -70,6 +70,32 @@ impl Piece {
     }
 }
 
+/// What only this segment carries.
+#[derive(Clone, Copy, Debug)]
+struct What {
+    seq: SeqNumber,
+    flags: Flags,
+    len: u32,
+    offset: u64,
+    retransmission: bool,
+    ack_reason: Option<AckReason>,
+    time_wait_holder: Option<TimeWaitHolder>,
+}
+
+impl What {
+    const fn bare(seq: SeqNumber, flags: Flags, offset: u64) -> Self {
+        Self {
+            seq,
+            flags,
+            len: 0,
+            offset,
+            retransmission: false,
+            ack_reason: None,
+            time_wait_holder: None,
+        }
+    }
+}
+
 /// What the two windows leave, in bytes from SND.NXT on.
 #[derive(Clone, Copy, Debug)]
 struct Room {
@@ -104,7 +130,10 @@ impl Endpoint {
     }
 
     fn poll_in_detail(&mut self, now: Instant) -> Option<Transmit> {
-        let transmit = self.next_transmit(now);
+        let mut transmit = self.next_transmit(now);
+        if !self.receiver.out_of_order.is_empty() {
+            self.add_sack_blocks(transmit.as_mut());
+        }
         self.count_sent(transmit.as_ref(), now);
         transmit
     }
@@ -116,6 +145,7 @@ impl Endpoint {
         }
     }
 
+    #[inline]
     fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(reset) = self.pending_reset.take() {
             return Some(self.transmit_reset(reset, now));
@@ -140,7 +170,12 @@ impl Endpoint {
     }
 
     /// What may leave now, or why nothing may.
-    pub(super) fn next_data(&self) -> Result<Piece, Wait> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "each segment needs it, in one function with the rest"
+    )]
+    fn next_data(&self) -> Result<Piece, Wait> {
         match self.state {
             State::Closed | State::Listen | State::TimeWait => return Err(Wait::Closed),
             _ if self.sender.una == 0 => return Err(Wait::Handshake),
@@ -158,7 +193,14 @@ impl Endpoint {
         self.next_new(window.saturating_sub(self.sender.next - self.sender.una))
     }
 
+    /// The same where it is rarely asked.
+    #[inline(never)]
+    pub(super) fn next_data_again(&self) -> Result<Piece, Wait> {
+        self.next_data()
+    }
+
     /// NextSeg() of RFC 6675, section 4.
+    #[inline(never)]
     fn next_by_scoreboard(&self) -> Result<Piece, Wait> {
         let board = self.scoreboard();
         let room = u64::from(self.congestion.window()).saturating_sub(board.pipe());
@@ -186,6 +228,8 @@ impl Endpoint {
     }
 
     /// What follows SND.NXT, as far as the windows and the hold policy allow.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `next_data`")]
     fn next_new(&self, congestion_room: u64) -> Result<Piece, Wait> {
         let sender = &self.sender;
         let start = sender.next;
@@ -207,7 +251,8 @@ impl Endpoint {
         }
         let fin = sender.fin && size == left;
         let piece = Piece { start, len: u32::try_from(size).unwrap_or(u32::MAX), fin };
-        if sender.release_held || start < sender.max {
+        // A full segment is never held.
+        if sender.release_held || start < sender.max || size == full {
             return Ok(piece);
         }
         match self.config.policies.hold.decide(self.pending(piece, full, size == left)) {
@@ -254,7 +299,14 @@ impl Endpoint {
     }
 
     /// Data bytes that fit a segment beside the options it would carry (RFC 6691).
+    #[inline]
     fn room_for_data(&self) -> u32 {
+        let plain = self.receiver.out_of_order.is_empty() && !self.sender.fin;
+        if plain { self.sender.mss } else { self.room_beside_options() }
+    }
+
+    #[inline(never)]
+    fn room_beside_options(&self) -> u32 {
         let blocks = u32::try_from(self.sack_block_count()).unwrap_or(0);
         let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
         let promises = self.sender.fin && self.sender.closing.promise().is_some();
@@ -262,9 +314,10 @@ impl Endpoint {
         self.sender.mss.saturating_sub(sack + u32::from(holder)).max(1)
     }
 
+    #[inline]
     fn transmit(&mut self, piece: Piece, now: Instant) -> Transmit {
-        let piece = if self.restart_after_idle(&piece, now) {
-            self.next_data().unwrap_or(piece)
+        let piece = if !self.sender.is_outstanding() && piece.len > 0 {
+            self.restart_after_idle(piece, now)
         } else {
             piece
         };
@@ -272,13 +325,16 @@ impl Endpoint {
         self.note_sent(&piece, retransmission, now);
         let empties = piece.start + u64::from(piece.len) == self.sender.written_end;
         let flags = Flags { fin: piece.fin, psh: piece.len > 0 && empties, ..Flags::NONE };
-        let seq = self.sender.number(piece.start);
-        let mut transmit =
-            self.segment(seq, flags, piece.len, (piece.start - 1, retransmission), now);
-        if piece.fin {
-            transmit.segment.time_wait_holder = self.sender.closing.promise();
-        }
-        transmit
+        let what = What {
+            seq: self.sender.number(piece.start),
+            flags,
+            len: piece.len,
+            offset: piece.start - 1,
+            retransmission,
+            ack_reason: None,
+            time_wait_holder: if piece.fin { self.sender.closing.promise() } else { None },
+        };
+        self.segment(what, now)
     }
 
     fn note_sent(&mut self, piece: &Piece, retransmission: bool, now: Instant) {
@@ -315,11 +371,9 @@ impl Endpoint {
         }
     }
 
-    /// The first data after an idle time: whether the window was changed.
-    fn restart_after_idle(&mut self, piece: &Piece, now: Instant) -> bool {
-        if self.sender.is_outstanding() || piece.len == 0 {
-            return false;
-        }
+    /// The first data after an idle time: what may leave of it, after the window was changed if it was.
+    #[inline(never)]
+    fn restart_after_idle(&mut self, piece: Piece, now: Instant) -> Piece {
         let idle = Idle {
             since_send: now.since(self.timers.last_send),
             since_receive: now.since(self.timers.last_receive),
@@ -328,19 +382,19 @@ impl Endpoint {
             initial_window: self.initial_window(),
             mss: self.sender.mss,
         };
-        let restarted = self.config.policies.idle_restart.decide(idle);
-        if let Some(windows) = restarted {
-            self.congestion.on_restart(windows);
-        }
-        restarted.is_some()
+        let Some(windows) = self.config.policies.idle_restart.decide(idle) else { return piece };
+        self.congestion.on_restart(windows);
+        self.next_data_again().unwrap_or(piece)
     }
 
+    #[inline(never)]
     fn transmit_syn(&mut self, now: Instant) -> Transmit {
         let retransmission = self.sender.max > 0;
         let offer = self.config.policies.offer;
         let answering = self.state != State::SynSent;
         let scales = if answering { self.receiver.scaling } else { offer.window_scale };
-        let mut transmit = self.segment(self.sender.iss, Flags::SYN, 0, (0, retransmission), now);
+        let syn = What { retransmission, ..What::bare(self.sender.iss, Flags::SYN, 0) };
+        let mut transmit = self.segment(syn, now);
         transmit.segment.options = Options {
             mss: Some(self.config.mss),
             window_scale: scales.then(|| self.receiver.syn_offer().shift),
@@ -373,24 +427,22 @@ impl Endpoint {
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let reason = self.acknowledger.must_leave(&self.round_trip, now)?;
+        let ack_reason = Some(self.acknowledger.must_leave(&self.round_trip, now)?);
         let seq = self.sender.number(self.sender.max);
         let offset = self.sender.max.saturating_sub(1);
-        let mut transmit = self.segment(seq, Flags::NONE, 0, (offset, false), now);
-        transmit.ack_reason = Some(reason);
-        Some(transmit)
+        let ack = What { ack_reason, ..What::bare(seq, Flags::NONE, offset) };
+        Some(self.segment(ack, now))
     }
 
-    /// A segment with all that every segment carries: ACK, window, timestamps, SACK blocks. It is built
-    /// where it will stay, because a copy would wait for its small fields.
-    fn segment(
-        &mut self,
-        seq: SeqNumber,
-        flags: Flags,
-        len: u32,
-        (offset, retransmission): (u64, bool),
-        now: Instant,
-    ) -> Transmit {
+    /// A segment with all that every segment carries, SACK blocks excepted: ACK, window, timestamps. It is
+    /// built where it will stay, because a copy would wait for its small fields.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as for `next_data`; and a call would pass it by copying"
+    )]
+    fn segment(&mut self, what: What, now: Instant) -> Transmit {
+        let What { seq, flags, len, offset, retransmission, ack_reason, time_wait_holder } = what;
         let acks = self.state != State::SynSent;
         let window = match flags.syn {
             true => self.receiver.syn_offer().window,
@@ -398,15 +450,14 @@ impl Endpoint {
         };
         let options = Options {
             timestamps: self.receiver.timestamps.then(|| self.clock(now)),
-            sack: self.sack_blocks(),
             ..Options::NONE
         };
         if acks {
             self.acknowledger.sent(self.receiver.next);
         }
         let ack = acks.then(|| self.receiver.number(self.receiver.next));
-        let segment = Segment { seq, ack, flags, window, options, time_wait_holder: None, len };
-        Transmit { segment, offset, retransmission, ack_reason: None }
+        let segment = Segment { seq, ack, flags, window, options, time_wait_holder, len };
+        Transmit { segment, offset, retransmission, ack_reason }
     }
 
     /// TSval and TSecr.
@@ -415,14 +466,17 @@ impl Endpoint {
     }
 
     /// RFC 2018, section 4: the first block holds the segment that arrived last, the others are "the
-    /// most recently reported".
-    fn sack_blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
+    /// most recently reported". Few segments have any, so that they are added where those are.
+    #[cold]
+    fn add_sack_blocks(&self, transmit: Option<&mut Transmit>) {
+        let Some(Transmit { segment, .. }) = transmit else { return };
+        if segment.flags.syn || segment.flags.rst {
+            return;
+        }
         let receiver = &self.receiver;
         for (start, end) in receiver.out_of_order.latest().take(self.sack_block_count()) {
-            blocks.push(receiver.number(start), receiver.number(end));
+            segment.options.sack.push(receiver.number(start), receiver.number(end));
         }
-        blocks
     }
 
     fn sack_block_count(&self) -> usize {

@@ -5,6 +5,8 @@
 
 use core::time::Duration;
 
+use crate::units::Nanos;
+
 /// The estimates of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuickAck {
@@ -33,9 +35,9 @@ impl QuickAck {
     /// ask for the RTO.
     pub(super) fn data_arrived(
         &mut self,
-        gap: Option<Duration>,
+        gap: Option<Nanos>,
         credit: Credit,
-        rto: impl FnOnce() -> Duration,
+        rto: impl FnOnce() -> Nanos,
     ) {
         let Some(gap) = gap else {
             self.raise(credit);
@@ -65,8 +67,9 @@ impl QuickAck {
     }
 
     /// Data leaves so long after data arrived: if soon, it is an answer (`tcp_event_data_sent`).
-    pub(super) fn data_sent(&mut self, since_arrival: Option<Duration>) {
-        let answers = since_arrival.is_some_and(|since| microseconds(since) < self.time_out_us);
+    pub(super) fn data_sent(&mut self, since_arrival: Option<Nanos>) {
+        let soon = Nanos::from_micros(self.time_out_us.into());
+        let answers = since_arrival.is_some_and(|since| since < soon);
         self.interactive |= answers;
     }
 
@@ -82,7 +85,7 @@ impl QuickAck {
     }
 
     /// The timeout was over before an answer left (`tcp_delack_timer_handler`).
-    pub(super) fn timed_out(&mut self, rto: Duration) {
+    pub(super) fn timed_out(&mut self, rto: Nanos) {
         if self.interactive {
             self.interactive = false;
             self.time_out_us = MIN_US;
@@ -102,7 +105,7 @@ impl QuickAck {
     }
 
     /// How long an ACK is delayed (`tcp_send_delayed_ack`): the timeout, at most the round-trip time.
-    pub(super) fn time_out(&self, srtt: Option<Duration>) -> Duration {
+    pub(super) fn time_out(&self, srtt: Option<Nanos>) -> Duration {
         let longest = srtt.map_or(MAX_US, |srtt| microseconds(srtt).clamp(MIN_US, MAX_US));
         Duration::from_micros(self.time_out_us.min(longest).into())
     }
@@ -131,10 +134,8 @@ impl Credit {
 }
 
 /// What is longer than an hour counts as the longest that fits.
-fn microseconds(span: Duration) -> u32 {
-    let micros =
-        span.as_secs().saturating_mul(1_000_000).saturating_add(span.subsec_micros().into());
-    u32::try_from(micros).unwrap_or(u32::MAX)
+fn microseconds(span: Nanos) -> u32 {
+    u32::try_from(span.micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -143,8 +144,8 @@ mod tests {
 
     const CREDIT: Credit = Credit { window: 65_535, full_segment: 1_460 };
 
-    const fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
+    const fn ms(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
     }
 
     #[test]
@@ -175,24 +176,24 @@ mod tests {
         estimates.data_arrived(None, CREDIT, || ms(240));
         for expected in [80, 160, 200, 200] {
             estimates.timed_out(ms(240));
-            assert_eq!(estimates.time_out(None), ms(expected), "200 ms at most");
+            assert_eq!(estimates.time_out(None), ms(expected).into(), "200 ms at most");
         }
         assert_eq!(
             estimates.time_out(Some(ms(10))),
-            ms(40),
+            ms(40).into(),
             "no longer than a round trip, or 40 ms"
         );
         estimates.data_sent(Some(ms(1)));
         assert!(!estimates.is_quick());
         estimates.timed_out(ms(240));
         assert!(estimates.is_quick());
-        assert_eq!(estimates.time_out(None), ms(40));
+        assert_eq!(estimates.time_out(None), ms(40).into());
     }
 
     #[test]
     fn a_gap_longer_than_the_rto_renews_the_credit() {
         let credit = Credit { window: 64_000, full_segment: 1_000 };
-        let rto = Duration::from_secs(2);
+        let rto = ms(2_000);
         let mut quick_ack = QuickAck::NEW;
         quick_ack.data_arrived(None, credit, || rto);
         for _ in 0..MAX_CREDIT {
@@ -200,7 +201,7 @@ mod tests {
             quick_ack.ack_sent(true);
         }
         for (gap, quick) in [(1_000, false), (2_000, false), (2_001, true)] {
-            quick_ack.data_arrived(Some(Duration::from_millis(gap)), credit, || rto);
+            quick_ack.data_arrived(Some(ms(gap)), credit, || rto);
             assert_eq!(quick_ack.is_quick(), quick, "{gap} ms");
         }
     }

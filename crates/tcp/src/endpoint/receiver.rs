@@ -117,17 +117,22 @@ impl Receiver {
 
     /// The position of a sequence number, as near to RCV.NXT as the circle allows.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        number.position(self.irs, self.next)
+        number.position_in_stream(self.irs, self.next)
     }
 
     /// Bytes of the stream that have arrived in order, SYN and FIN not counted.
     pub(super) const fn in_order(&self) -> u64 {
+        self.data_end().saturating_sub(1)
+    }
+
+    /// The position after the data that has arrived in order; 0 before the SYN.
+    const fn data_end(&self) -> u64 {
         let fin_taken = matches!(self.fin, Some(fin) if fin.get() < self.next);
-        self.next.saturating_sub(1 + fin_taken as u64)
+        self.next - fin_taken as u64
     }
 
     pub(super) const fn readable(&self) -> u64 {
-        (self.in_order() + 1).saturating_sub(self.read_end)
+        self.data_end().saturating_sub(self.read_end)
     }
 
     pub(super) fn read(&mut self, bytes: u32) -> u32 {

@@ -95,7 +95,7 @@ impl Sender {
     /// The position of an acknowledgement number, as near to SND.UNA as the circle allows; negative
     /// if it lies before the SYN.
     pub(super) fn position(&self, number: SeqNumber) -> i64 {
-        number.position(self.iss, self.una)
+        number.position_in_stream(self.iss, self.una)
     }
 
     pub(super) fn write(&mut self, bytes: u32, buffer: u32) -> u32 {

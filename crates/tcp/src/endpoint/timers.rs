@@ -63,6 +63,7 @@ impl Timers {
     }
 
     /// The timer that is due first; of those due at once, the first of these.
+    #[inline]
     pub(super) fn earliest(&self, acknowledger: &Acknowledger) -> Option<Deadline> {
         let (mut first, mut timer) = (self.retransmission, Timer::Retransmission);
         if self.waiting.is_before(first) {
@@ -131,7 +132,7 @@ impl Endpoint {
 
     /// When the retransmission timer expires if it is started now.
     pub(super) fn retransmission_due(&self, now: Instant) -> Alarm {
-        Alarm::at(self.config.policies.timers.expiry(now, self.round_trip.rto()))
+        Alarm::at(self.config.policies.timers.expiry_after(self.round_trip.time_out(), now))
     }
 
     /// Nothing more is sent now: some waits end by a timer of their own.

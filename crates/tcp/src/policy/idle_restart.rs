@@ -101,7 +101,7 @@ mod tests {
     const MSS: u32 = 1_000;
     const HIGH: u32 = u32::MAX;
 
-    /// Idle for so many milliseconds, with an RTO of 204 ms and an initial window of 10 segments.
+    /// Idle for these times in milliseconds, with an RTO of 204 ms and an initial window of 10 segments.
     fn idle(since_send: u64, since_receive: u64, segments: u32, threshold: u32) -> Idle {
         Idle {
             since_send: Duration::from_millis(since_send),

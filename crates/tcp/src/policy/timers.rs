@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::units::Instant;
+use crate::units::{Instant, Nanos};
 
 /// How the retransmission timeout is computed and how coarse the clock is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,10 +58,15 @@ impl TimerPolicy {
     /// trips in ticks, but its timers fire at their time.
     #[must_use]
     pub fn expiry(self, now: Instant, span: Duration) -> Instant {
+        self.expiry_after(Nanos::of(span), now)
+    }
+
+    /// The same for the endpoint.
+    pub(crate) fn expiry_after(self, span: Nanos, now: Instant) -> Instant {
         match self {
             Self::Bsd => {
-                let tick = nanos(Self::BSD_TICK);
-                let count = nanos(span).div_ceil(tick).max(1);
+                let tick = Nanos::of(Self::BSD_TICK).get();
+                let count = span.get().div_ceil(tick).max(1);
                 Instant::from_nanos(
                     (now.as_nanos() / tick).saturating_add(count).saturating_mul(tick),
                 )
@@ -76,19 +81,20 @@ impl TimerPolicy {
     /// at the beginning of the run; its own clocks are shifted by a random phase each (`boot_time_`).
     #[must_use]
     pub fn sample(self, sent: Instant, now: Instant) -> Duration {
+        self.sampled(sent, now).into()
+    }
+
+    /// The same for the endpoint.
+    pub(crate) const fn sampled(self, sent: Instant, now: Instant) -> Nanos {
         match self {
             Self::Ns2 => {
-                let tick = nanos(Self::NS2_TICK);
+                let tick = Nanos::of(Self::NS2_TICK).get();
                 let ticks = (now.as_nanos() / tick).saturating_sub(sent.as_nanos() / tick);
-                Duration::from_nanos(ticks.saturating_mul(tick))
+                Nanos::new(ticks.saturating_mul(tick))
             }
-            Self::Bsd | Self::Rfc6298 | Self::Linux => now.since(sent),
+            Self::Bsd | Self::Rfc6298 | Self::Linux => Nanos::between(sent, now),
         }
     }
-}
-
-const fn nanos(span: Duration) -> u64 {
-    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
 }
 
 #[cfg(test)]

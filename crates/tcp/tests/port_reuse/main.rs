@@ -4,7 +4,7 @@
 //! Each case is a few connections, one after the other, between the same two addresses and ports, with
 //! sequence numbers chosen to overlap. What is lost, repeated and late follows from the case's number
 //! alone. A failure prints that number; `ACKWISE_PORT_REUSE_CASE=number` runs it by itself and prints
-//! every segment. `ACKWISE_PORT_REUSE_CASES=number` runs so many; a release build does 100,000.
+//! every segment. `ACKWISE_PORT_REUSE_CASES=number` sets the number of cases; a release build runs 100,000.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 

@@ -44,7 +44,7 @@ pub(super) enum Action {
     Expect(Pattern),
     /// None does until then.
     Nothing(Instant),
-    /// The application calls; of bytes, so many are taken.
+    /// A call by the application, with the number of bytes that it is expected to take.
     Call(Call, u32),
     /// The application changes when it acknowledges.
     Acknowledge(AckPolicy),

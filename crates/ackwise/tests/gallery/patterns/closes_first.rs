@@ -24,7 +24,7 @@ fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
     stream.write_all(&[http::response_head(500), http::body(500)].concat())?;
     match version {
         Version::Buggy => Ok(()),
-        // The client, which has the length, closes first.
+        // The client knows the length of the response, and closes first.
         Version::Fixed => io::copy(stream, &mut io::sink()).map(|_| ()),
     }
 }

@@ -34,7 +34,7 @@ fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
         }
         SockRef::from(&*stream).set_tcp_cork(true)?;
         stream.write_all(&frame(HEADERS, END_HEADERS, request.id, &OK))?;
-        // What the program copies ends when a read returns nothing.
+        // The copy loop ends with an empty read, which becomes an empty frame.
         for part in [&[b'x'; 3_000][..], &[]] {
             let end = if part.is_empty() { END_STREAM } else { 0 };
             stream.write_all(&frame(DATA, end, request.id, part))?;

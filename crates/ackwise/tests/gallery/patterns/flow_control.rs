@@ -57,7 +57,7 @@ fn download(server: SocketAddr, version: Version) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let windows = match version {
         Version::Buggy => frame(SETTINGS, 0, 0, &[]),
-        // SETTINGS_INITIAL_WINDOW_SIZE is 4, and for streams; the connection is number 0.
+        // Setting 4 is SETTINGS_INITIAL_WINDOW_SIZE, for streams; stream 0 is the connection.
         Version::Fixed => {
             [frame(SETTINGS, 0, 0, &[0, 4, 0, 0x80, 0, 0]), give(0, 8 << 20)].concat()
         }

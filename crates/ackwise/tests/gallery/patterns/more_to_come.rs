@@ -25,7 +25,7 @@ fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
         http::read_message(stream)?;
         // The backend's frame has no END_STREAM: there is more to come.
         SockRef::from(&*stream).send_with_flags(&response, MSG_MORE)?;
-        // It was an empty frame, with END_STREAM: nothing to send.
+        // That was an empty frame with END_STREAM: there is nothing to send.
         if version == Version::Fixed {
             stream.set_nodelay(true)?;
         }

@@ -25,9 +25,9 @@ fn tcp_notsent_lowat_of_128_kib() {
 fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
     let response = [http::response_head(BODY), http::body(BODY)].concat();
     http::read_message(stream)?;
-    // There is room for what the link takes while the program is elsewhere,
+    // The buffer holds what the link sends while the program is busy elsewhere;
     setsockopt(stream, sockopt::SndBufForce, &4_194_304)?;
-    // and leave to use a tenth of it.
+    // the limit is a tenth of that.
     if version == Version::Buggy {
         SockRef::from(&*stream).set_tcp_notsent_lowat(131_072)?;
     }

@@ -43,7 +43,7 @@ fn a_large_request_through_a_bottleneck() {
     judge_on_link("a_large_request_through_a_bottleneck", &scenario, &[], &bottleneck());
 }
 
-/// How long the link is busy with so many bytes, in full segments with 52 bytes of headers.
+/// How long the link is busy with `bytes`, in full segments with 52 bytes of headers.
 fn on_link(bytes: usize) -> Duration {
     let segments = bytes.div_ceil(1_448);
     let bits = 8 * (bytes + segments * 52);

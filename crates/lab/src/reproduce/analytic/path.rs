@@ -27,14 +27,14 @@ impl Path {
         self.transmission(u64::from(self.mss))
     }
 
-    /// How long so many bytes take to be transmitted, in seconds.
+    /// The transmission time of `bytes`, in seconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no file has 2^53 bytes")]
     pub fn transmission(self, bytes: u64) -> f64 {
         bytes as f64 / self.bandwidth
     }
 
-    /// How many segments so many bytes fill.
+    /// The number of segments that hold `bytes`.
     #[must_use]
     pub fn segments(self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.mss.max(1)))

@@ -26,10 +26,10 @@ pub enum Transport {
         /// transports.
         window: Option<NonZeroU32>,
     },
-    /// The first file on one connection, then the others over so many at once. First order: each
-    /// has its share of the bottleneck.
+    /// The first file on one connection, then the others on several connections at once. First-order model:
+    /// each connection has an equal share of the bottleneck.
     Parallel {
-        /// How many.
+        /// Number of connections.
         connections: NonZeroU32,
     },
     /// One connection; all further requests at once, after the first reply.

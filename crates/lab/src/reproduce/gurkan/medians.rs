@@ -131,7 +131,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 const NOTES: [&str; 3] = [
     "Errors are of the mean over the seeds; in percent of the printed rate, or in points. The \
-     limits are for the better of the two definitions of the rate, and for utilization.",
+     tolerances are for the better of the two definitions of the rate, and for utilization.",
     "[fitted] Two numbers were chosen on these very tables: the maximum window of 14 segments and \
      the limit of 30,000 bytes above which files of serial and parallel pages have 500.",
     "The printed drop rates are met by ns-2's first time-out of 6 s. With 1 to 3 s the sums of \

@@ -110,7 +110,7 @@ impl Sweep {
     }
 }
 
-/// Runs the cases that are `wanted` with an initial window of so many segments.
+/// Runs the cases that are `wanted`, with an initial window of this number of segments.
 ///
 /// # Errors
 ///

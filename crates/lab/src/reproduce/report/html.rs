@@ -85,7 +85,7 @@ fn cell(Entry { text, row }: Entry, is_key: bool) -> Cell {
     if is_key {
         return Cell::text(text);
     }
-    let limit = row.and_then(|row| row.limit).map(|limit| format!("; limit {limit}"));
+    let limit = row.and_then(|row| row.limit).map(|limit| format!("; tolerance {limit}"));
     let text = text + &limit.unwrap_or_default();
     match row.and_then(verdict) {
         Some(verdict) => Cell::Judged(text, verdict),
@@ -131,7 +131,7 @@ fn claims_table(claims: &[Claim]) -> ackwise_report::HtmlTable {
 const NEAR: f64 = 0.05;
 const FAR: f64 = 0.20;
 
-const COLOURS: &str = "Green is within the limit, red (and !) outside. Without a limit, green is \
+const COLOURS: &str = "Green is within the tolerance, red (and !) outside. Without a tolerance, green is \
                        an error of up to 5 %, yellow up to 20 %, red above.";
 
 const NO_CLAIMS: &str = "Only a full run tests the claims.";

@@ -20,7 +20,7 @@ pub(crate) struct Entry<'a> {
 
 /// What a value's cell looks like.
 pub(crate) const LEGEND: &str = "published → ours (error); = if they are equal; ! if ours is \
-                                 outside its limit; model: the analytic model's value (its error \
+                                 outside its tolerance; model: the analytic model's value (its error \
                                  from ours)";
 
 impl<'a> Grid<'a> {

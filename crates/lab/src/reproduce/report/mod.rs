@@ -38,9 +38,9 @@ impl Reproduction {
     fn verdict(&self) -> String {
         let all = self.within_limits().count();
         match self.outside_limits() {
-            0 => format!("All {all} values that have a limit are within their limits."),
+            0 => format!("All {all} values that are checked are within their tolerances."),
             outside => {
-                format!("Outside their limits: {outside} of {all} values.")
+                format!("Outside their tolerances: {outside} of {all} checked values.")
             }
         }
     }

@@ -76,7 +76,7 @@ fn tally(
     Ok(tally)
 }
 
-/// So many of so many.
+/// `so` cases of `of`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     so: u32,
@@ -93,7 +93,7 @@ impl Tally {
     }
 }
 
-/// So many of so many, by the mean and by the sum.
+/// `so` cases of `of`, by the mean and by the sum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     so: [u32; 2],

@@ -51,7 +51,7 @@ fn find<'a>(tables: &'a [ComparisonTable], id: &str) -> Option<&'a ComparisonTab
     tables.iter().find(|table| table.id == id)
 }
 
-/// Ours and the thesis', of a measure with so many web clients.
+/// Our value and the thesis's value of a measure, with `web` web clients.
 fn both(
     table: Option<&ComparisonTable>,
     web: u32,
