@@ -43,7 +43,8 @@ impl Lingering {
         acked >= self.end
     }
 
-    /// The exchange as it went. The acknowledgement was seen at `acked`, if it was.
+    /// The exchange as it went. The acknowledgement was seen at `acked`, if it was; `round_trip` is that
+    /// from the vantage point to the client.
     pub(crate) fn settle(mut self, acked: Option<Instant>, round_trip: Nanos) -> OpenExchange {
         let needed = |again: &(Departure, Instant)| {
             acked.is_some_and(|at| Nanos::between(again.0.seen, at) >= round_trip * 3 / 4)

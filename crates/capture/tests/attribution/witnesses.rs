@@ -226,3 +226,35 @@ fn a_timestamp_tells_a_timer_from_a_path_that_held_a_segment() {
         assert!(owed(&analysis, cause) > 200.0, "{timestamp}: {:?}", analysis.exchanges);
     }
 }
+
+#[test]
+fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
+    shows(
+        &Streams::of_bodies(&[2_000, 100]),
+        r#"
+        0    > syn
+        10   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        31   < 0:2100 psh ack 100
+        41.1 > ack 1460
+        193  < 1460:2100 psh ack 100
+        203.1 > ack 2100
+        300  > 100:200 psh ack 2100
+        310.1 < 2100:2300 psh ack 200
+        320.2 > ack 2300
+        "#,
+        r#"
+        handshake to-server 15.050 (1, 15.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.800 (1, 0.800) high: 4 5
+        transmission to-client 0.010 (1, 0.010) medium: 5 3 6
+        retransmission-timeout to-client 161.990 (1, 161.990) high: 6 7 8
+        propagation to-client 5.000 (1, 5.000) high: 8
+        propagation to-server 5.000 (1, 5.000) high: 10
+        server-think to-client 0.100 (1, 0.100) high: 10 11
+        propagation to-client 5.000 (1, 5.000) high: 11
+        "#,
+    );
+}

@@ -159,7 +159,8 @@ impl ObservedConnection {
 
     pub(super) fn linger_no_more(&mut self, acked: Option<Instant>, results: &mut Results) {
         let Some(lingering) = self.lingering.take() else { return };
-        let open = lingering.settle(acked, self.ends.distances.whole());
+        let to_client = self.ends.distances.round_trip(Direction::ToClient);
+        let open = lingering.settle(acked, to_client.unwrap_or_default());
         self.exchange_over(open, true, results);
     }
 
