@@ -88,7 +88,7 @@ const EFFECTS: &[Effect] = &[
     ("tcp.ack.host-tick.period", &[], "tcp.ack.host-tick.period", ["50 ms", "200 ms"]),
     ("tcp.ack.host-tick.phase", &[], "tcp.ack.host-tick.phase", ["0 s", "77 ms"]),
     ("tcp.ack.ns-2.every", &[], "tcp.ack.ns-2.every", ["1", "4"]),
-    ("tcp.ack.ns-2.interval", &[], "tcp.ack.ns-2.interval", ["50 ms", "200 ms"]),
+    ("tcp.ack.ns-2.interval", &["tcp.ack.ns-2.every=4"], "tcp.ack.ns-2.interval", ["50 ms", "200 ms"]),
     ("tcp.ack.withheld.delay", &[], "tcp.ack.withheld.delay", ["10 ms", "100 ms"]),
     ("tcp.hold", &[APART, "application.web.behaviour.nagle=on"], "tcp.hold", ["off", "nagle"]),
     ("tcp.hold.cork.release", &["application.web.behaviour.nagle=on"], "tcp.hold.cork.release", ["50 ms", "200 ms"]),
