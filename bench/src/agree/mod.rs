@@ -116,5 +116,5 @@ const PRECISE: f64 = 3.0;
 /// Where the files of a run are written, seen from the root of the repository.
 const DIRECTORY: &str = "target/bench-agree";
 
-/// 60 points take about 20 minutes on a quiet machine.
+/// 60 points take about half an hour on a quiet machine.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(2 * 3600);
