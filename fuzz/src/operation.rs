@@ -162,6 +162,7 @@ impl Setup {
         let presets = [Policies::RFC, Policies::LINUX_6, Policies::BSD_4_4, Policies::SUNOS_4_1];
         let congestion = [
             CongestionPolicy::Tahoe,
+            CongestionPolicy::Ns2Tahoe,
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,

@@ -29,8 +29,10 @@ pub(super) fn tcl(point: &Point, users: &Users) -> String {
     text
 }
 
-/// Input of `ackwise run`. TCP is configured as in the script for ns-2: Tahoe, which acknowledges
-/// full-sized segments immediately and others after 100 ms (`segsperack_`, `interval_`).
+/// Input of `ackwise run`. TCP is configured as in the script for ns-2, as far as
+/// `docs/decisions/simulator.md` says: FullTcp's Tahoe with the timers of 1998, which acknowledges
+/// full-sized segments immediately and others at a tick of 100 ms (`segsperack_`, `interval_`), and
+/// SYN-ACK and FIN before the program acts.
 pub(super) fn toml(point: &Point, users: &Users) -> String {
     let Point { rate, delay, queue, plan, web, ftp: _, initial_window, window, loss: _ } = point;
     let lost: Vec<u32> = users.lost.iter().map(|nth| nth + 1).collect();
@@ -42,7 +44,8 @@ pub(super) fn toml(point: &Point, users: &Users) -> String {
         r#"duration = "{SECONDS} s"
 [tcp]
 preset = "sunos-4.1"
-ack = {{ delayed = {{ every = 1, delay = "100 ms" }} }}
+ack = {{ ns-2 = {{ every = 1, interval = "100 ms" }} }}
+congestion = "ns-2-tahoe"
 hold = "off"
 timers = "ns-2"
 initial_window = {initial_window}
@@ -103,6 +106,7 @@ open_gap = "1.5 ms"
 workload = "heidemann"
 transfer = {transfer}
 connections = "{connections}"
+prompt_acks = true
 replay = {{ pages = [{pages}], think = [{think}] }}
 "#
     )

@@ -50,7 +50,7 @@ impl Comparison {
         let mean = |run: Outcome| run.waited / run.pages;
         let differences = self.runs.iter().map(|[ours, ns2]| mean(*ours) - mean(*ns2));
         let differences: Vec<f64> = differences.collect();
-        #[expect(clippy::cast_precision_loss, reason = "there are ten")]
+        #[expect(clippy::cast_precision_loss, reason = "there are tens")]
         let count = differences.len() as f64;
         let middle = differences.iter().sum::<f64>() / count;
         let squares: f64 = differences.iter().map(|it| (it - middle).powi(2)).sum();

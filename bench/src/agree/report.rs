@@ -9,8 +9,9 @@ use crate::verdict;
 /// Formats one point as a line.
 pub(super) fn line(comparison: &Comparison) -> String {
     format!(
-        "{} | {:>7.3} {:>7.3} {:>+6.1} ±{:<4.1} | {:>6.2} {:>6.2} {:>+6.2}",
+        "{} {:>4} | {:>7.3} {:>7.3} {:>+6.1} ±{:<4.1} | {:>6.2} {:>6.2} {:>+6.2}",
         comparison.point,
+        comparison.runs.len(),
         comparison.page_time(Side::Ours),
         comparison.page_time(Side::Ns2),
         comparison.longer(),
@@ -23,7 +24,7 @@ pub(super) fn line(comparison: &Comparison) -> String {
 
 /// Prints all points and the summary.
 pub(super) fn print(seed: u64, all: &[Comparison]) {
-    println!("{HEADINGS} | page s    ns-2      %        | drop %   ns-2 points");
+    println!("{HEADINGS} runs | page s    ns-2      %        | drop %   ns-2 points");
     all.iter().for_each(|comparison| println!("{}", line(comparison)));
     println!("\nseed {seed}, {} points; ± is the standard error of the difference", all.len());
     let summary = Summary::of(all.iter());
@@ -65,6 +66,7 @@ fn point(comparison: &Comparison) -> Value {
         "ns2_page_time_s": comparison.page_time(Side::Ns2),
         "page_time_difference_pct": comparison.longer(),
         "standard_error_pct": comparison.error(),
+        "runs": comparison.runs.len(),
         "drop_pct": comparison.drops(Side::Ours),
         "ns2_drop_pct": comparison.drops(Side::Ns2),
     })

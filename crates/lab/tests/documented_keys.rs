@@ -87,6 +87,8 @@ const EFFECTS: &[Effect] = &[
     ("tcp.ack.delayed.delay", &[], "tcp.ack.delayed.delay", ["10 ms", "200 ms"]),
     ("tcp.ack.host-tick.period", &[], "tcp.ack.host-tick.period", ["50 ms", "200 ms"]),
     ("tcp.ack.host-tick.phase", &[], "tcp.ack.host-tick.phase", ["0 s", "77 ms"]),
+    ("tcp.ack.ns-2.every", &[], "tcp.ack.ns-2.every", ["1", "4"]),
+    ("tcp.ack.ns-2.interval", &["tcp.ack.ns-2.every=4"], "tcp.ack.ns-2.interval", ["50 ms", "200 ms"]),
     ("tcp.ack.withheld.delay", &[], "tcp.ack.withheld.delay", ["10 ms", "100 ms"]),
     ("tcp.hold", &[APART, "application.web.behaviour.nagle=on"], "tcp.hold", ["off", "nagle"]),
     ("tcp.hold.cork.release", &["application.web.behaviour.nagle=on"], "tcp.hold.cork.release", ["50 ms", "200 ms"]),
@@ -185,6 +187,7 @@ const EFFECTS: &[Effect] = &[
     ("web.cached", &[], "application.web.cached", ["0 %", "50 %"]),
     ("web.closer", &[], "application.web.closer", ["client", "server"]),
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
+    ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),
 
     ("bulk.clients", &[BULK], "application.web.clients", ["1", "2"]),
     ("bulk.request", &[BULK], "application.web.request", ["100 B", "1000 B"]),

@@ -11,7 +11,8 @@ use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 use ackwise_tcp::{
     Config, Policies, State,
     policy::{
-        AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow, Offer,
+        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow,
+        Offer,
     },
 };
 use pair::Pair;
@@ -56,6 +57,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(AckPolicy::BSD_TICK),
         Just(AckPolicy::LinuxQuickAck),
         Just(AckPolicy::Interarrival),
+        Just(AckPolicy::Ns2 { every: every(1), interval: AckDelay::MILLIS_100 }),
     ];
     let hold = prop_oneof![
         Just(HoldPolicy::Off),
@@ -66,6 +68,7 @@ fn policies() -> impl Strategy<Value = Policies> {
     ];
     let congestion = prop_oneof![
         Just(CongestionPolicy::Tahoe),
+        Just(CongestionPolicy::Ns2Tahoe),
         Just(CongestionPolicy::Reno),
         Just(CongestionPolicy::NewReno),
         Just(CongestionPolicy::Sack),

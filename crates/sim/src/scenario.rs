@@ -159,6 +159,8 @@ pub struct Web {
     pub closer: Closer,
     /// What a client that closes first says before it does: a CLIENT_CLOSE. It has no response.
     pub client_close: ByteCount,
+    /// As [`Arrivals::prompt_acks`].
+    pub prompt_acks: bool,
 }
 
 /// What each user of a [`Web`] fetches and how long it thinks, in this order; after the end of a list

@@ -189,6 +189,7 @@ shown_by! {
     }
     fn old_controls_stay_old() {
         "recovery/tahoe_goes_back_to_one_segment"
+        "recovery/ns_2_s_tahoe_halves_the_window_not_the_flight"
         "recovery/reno_ends_with_the_first_ack_and_waits_for_the_timer"
         "recovery/reno_repairs_a_window_twice"
     }

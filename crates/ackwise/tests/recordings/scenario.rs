@@ -100,5 +100,6 @@ fn web(transfer: Transfer) -> Web {
         cached_per_million: 0,
         closer: Closer::Client,
         client_close: ByteCount(0),
+        prompt_acks: false,
     }
 }

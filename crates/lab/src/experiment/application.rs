@@ -118,6 +118,7 @@ fn web(reader: &mut Reader<'_>) -> Result<Web, ExperimentError> {
         client_close: reader.or("client_close", ByteCount(0), |field| {
             field.quantity_in(&|size: &ByteCount| size.0 <= LONGEST_HEAD, "at most 1 MiB")
         })?,
+        prompt_acks: prompt_acks(reader)?,
     })
 }
 
@@ -166,9 +167,13 @@ fn arrivals(reader: &mut Reader<'_>) -> Result<Arrivals, ExperimentError> {
         request: request(reader)?,
         response: reader.required("response", ByteCount::EXPECTED)?.quantity()?,
         hold: reader.or("hold", Span::ZERO, span)?,
-        prompt_acks: reader.or("prompt_acks", false, |field| field.flag())?,
+        prompt_acks: prompt_acks(reader)?,
         limit: reader.optional("limit").map(at_least_one).transpose()?,
     })
+}
+
+fn prompt_acks(reader: &mut Reader<'_>) -> Result<bool, ExperimentError> {
+    reader.or("prompt_acks", false, |field| field.flag())
 }
 
 /// A browser's request in the middle nineties (Mah 1997: a median of about 240 bytes; the thesis takes

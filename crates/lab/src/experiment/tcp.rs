@@ -104,6 +104,14 @@ fn ack(field: Field<'_>) -> Result<AckPolicy, ExperimentError> {
             reader.finish()?;
             Ok(AckPolicy::HostTick { period, phase })
         }
+        "ns-2" => {
+            let mut reader = variant.table_or_word("{ every, interval }")?;
+            let every = reader.or("every", 1, |field| field.integer(1..=u8::MAX))?;
+            let every = NonZeroU8::new(every).expect("the range begins at 1");
+            let interval = reader.or("interval", AckDelay::MILLIS_100, ack_delay)?;
+            reader.finish()?;
+            Ok(AckPolicy::Ns2 { every, interval })
+        }
         _ => {
             let mut reader = variant.table("{ withheld = { delay = \"100 ms\" } }")?;
             let delay = ack_delay(reader.required("delay", Duration::EXPECTED)?)?;
@@ -179,8 +187,15 @@ const PRESETS: &[(&str, Policies)] = &[
     ("sunos-4.1", Policies::SUNOS_4_1),
 ];
 
-const ACK: &[&str] =
-    &["every-segment", "delayed", "host-tick", "linux-quick-ack", "interarrival", "withheld"];
+const ACK: &[&str] = &[
+    "every-segment",
+    "delayed",
+    "host-tick",
+    "ns-2",
+    "linux-quick-ack",
+    "interarrival",
+    "withheld",
+];
 
 const HOLD: &[&str] = &["off", "nagle", "bsd-nagle", "minshall", "cork"];
 
@@ -192,6 +207,7 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
 
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),
+    ("ns-2-tahoe", CongestionPolicy::Ns2Tahoe),
     ("reno", CongestionPolicy::Reno),
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),

@@ -85,7 +85,8 @@ impl<'a, O: Observer> World<'a, O> {
         let application = self.connections[place as usize].application;
         match &self.scenario.applications[application as usize].kind {
             ApplicationKind::Arrivals(arrivals) => arrivals.prompt_acks,
-            ApplicationKind::Web(_) | ApplicationKind::Bulk(_) => false,
+            ApplicationKind::Web(web) => web.prompt_acks,
+            ApplicationKind::Bulk(_) => false,
         }
     }
 

@@ -71,6 +71,7 @@ pub(crate) fn ethernet(transfer: Transfer, behaviour: Behaviour) -> Scenario {
                 cached_per_million: 0,
                 closer: Closer::Client,
                 client_close: ByteCount(0),
+                prompt_acks: false,
             }),
         }],
         duration: Duration::from_secs(1_000),

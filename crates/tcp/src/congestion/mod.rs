@@ -5,6 +5,7 @@ mod bsd;
 mod cubic;
 mod cubic_curve;
 mod new_reno;
+mod ns2;
 mod window;
 
 #[cfg(test)]
@@ -53,6 +54,15 @@ pub(crate) struct Acked {
     pub srtt: Option<Nanos>,
 }
 
+/// What a congestion control may reduce its window from, when a loss shows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct AtLoss {
+    /// Bytes outstanding.
+    pub flight: u32,
+    /// SND.WND: bytes that the peer allows.
+    pub peer: u32,
+}
+
 /// The state of a congestion control that can be shared between connections (RFC 9040).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Windows {
@@ -83,6 +93,8 @@ impl Inherited {
 pub(crate) enum Controller {
     /// 4.3BSD-Tahoe: every loss, however it shows, goes back to one segment and slow start.
     Tahoe(Window),
+    /// ns-2's Tahoe.
+    Ns2Tahoe(Window),
     /// 4.3BSD-Reno: fast recovery, ended by the first ACK for new data.
     Reno(Window),
     /// RFC 6582.
@@ -96,7 +108,10 @@ pub(crate) enum Controller {
 impl Controller {
     /// cwnd: bytes that may be outstanding.
     pub(crate) const fn window(&self) -> u32 {
-        self.windows().congestion
+        match self {
+            Self::Ns2Tahoe(window) => ns2::whole_segments(window),
+            _ => self.windows().congestion,
+        }
     }
 
     /// ssthresh, in bytes.
@@ -106,7 +121,7 @@ impl Controller {
 
     const fn windows(&self) -> &Window {
         match self {
-            Self::Tahoe(window) | Self::Reno(window) => window,
+            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &control.window,
             Self::Cubic(control) => &control.window,
         }
@@ -115,7 +130,7 @@ impl Controller {
     /// How a loss that duplicate ACKs announce is to be repaired.
     pub(crate) const fn repair(&self) -> Repair {
         match self {
-            Self::Tahoe(_) => Repair::GoBack,
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) => Repair::GoBack,
             Self::Reno(_) => Repair::OneSegment,
             Self::NewReno(_) => Repair::PartialAcks,
             Self::Sack(_) | Self::Cubic(_) => Repair::Scoreboard,
@@ -126,6 +141,7 @@ impl Controller {
     pub(crate) fn on_ack(&mut self, acked: Acked, now: Instant) {
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::open(window),
+            Self::Ns2Tahoe(window) => ns2::open(window),
             Self::NewReno(control) | Self::Sack(control) => control.on_ack(acked),
             Self::Cubic(control) => control.on_ack(acked, now),
         }
@@ -134,9 +150,11 @@ impl Controller {
     /// The third duplicate ACK, or the scoreboard, says that something is lost: a recovery begins.
     /// `scoreboard` tells whether it is repaired by RFC 6675, so that cwnd must not be inflated; the
     /// controls of BSD are older than SACK and ignore it.
-    pub(crate) fn on_loss(&mut self, flight: u32, scoreboard: bool) {
+    pub(crate) fn on_loss(&mut self, at_loss: AtLoss, scoreboard: bool) {
+        let AtLoss { flight, peer } = at_loss;
         match self {
             Self::Tahoe(window) => bsd::collapse(window, flight),
+            Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::Reno(window) => window.enter_recovery(bsd::threshold(window, flight), false),
             Self::NewReno(control) | Self::Sack(control) => control.on_loss(flight, scoreboard),
             Self::Cubic(control) => control.on_loss(scoreboard),
@@ -147,7 +165,7 @@ impl Controller {
     /// window could be inflated.
     pub(crate) fn on_duplicate_ack(&mut self) {
         match self {
-            Self::Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
             Self::Reno(window) => window.inflate(),
             Self::NewReno(control) | Self::Sack(control) => control.window.inflate(),
             Self::Cubic(control) => control.window.inflate(),
@@ -158,7 +176,7 @@ impl Controller {
     /// controls of BSD any ACK for new data ends the recovery.
     pub(crate) fn on_partial_ack(&mut self, bytes: u32) {
         match self {
-            Self::Tahoe(_) | Self::Reno(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) | Self::Reno(_) => {}
             Self::NewReno(control) | Self::Sack(control) => {
                 control.window.deflate_partially(bytes);
             }
@@ -169,7 +187,7 @@ impl Controller {
     /// The recovery is over, `flight` bytes are outstanding.
     pub(crate) fn on_recovered(&mut self, flight: u32) {
         match self {
-            Self::Tahoe(_) => {}
+            Self::Tahoe(_) | Self::Ns2Tahoe(_) => {}
             Self::Reno(window) => bsd::leave_recovery(window),
             Self::NewReno(control) | Self::Sack(control) => control.window.leave_recovery(flight),
             Self::Cubic(control) => control.window.leave_recovery(flight),
@@ -178,9 +196,11 @@ impl Controller {
 
     /// The retransmission timer expired. `first` unless the same segment expired before: BSD halves
     /// ssthresh each time, `first` is RFC 5681's rule.
-    pub(crate) fn on_timeout(&mut self, flight: u32, first: bool) {
+    pub(crate) fn on_timeout(&mut self, at_loss: AtLoss, first: bool) {
+        let AtLoss { flight, peer } = at_loss;
         match self {
             Self::Tahoe(window) | Self::Reno(window) => bsd::collapse(window, flight),
+            Self::Ns2Tahoe(window) => ns2::collapse(window, peer),
             Self::NewReno(control) | Self::Sack(control) => control.on_timeout(flight, first),
             Self::Cubic(control) => control.on_timeout(first),
         }
@@ -189,7 +209,7 @@ impl Controller {
     /// Segments have `mss` bytes from now on.
     pub(crate) fn set_segment_size(&mut self, mss: u32) {
         let window = match self {
-            Self::Tahoe(window) | Self::Reno(window) => window,
+            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => window,
             Self::NewReno(control) | Self::Sack(control) => &mut control.window,
             Self::Cubic(control) => &mut control.window,
         };
@@ -200,7 +220,9 @@ impl Controller {
     /// have become smaller.
     pub(crate) fn on_restart(&mut self, windows: Windows) {
         match self {
-            Self::Tahoe(window) | Self::Reno(window) => window.set(windows),
+            Self::Tahoe(window) | Self::Ns2Tahoe(window) | Self::Reno(window) => {
+                window.set(windows);
+            }
             Self::NewReno(control) | Self::Sack(control) => control.on_restart(windows),
             Self::Cubic(control) => control.on_restart(windows),
         }

@@ -31,10 +31,16 @@ use Input::*;
 
 const MSS: u32 = 1_000;
 const HIGH: u32 = u32::MAX;
+const PEER: u32 = 12_000;
 const RTT: Duration = Duration::from_millis(100);
 
 fn start(policy: CongestionPolicy, congestion: u32, threshold: u32) -> Controller {
     policy.build(Windows { congestion, threshold }, MSS)
+}
+
+/// The peer's window is [`PEER`].
+fn at_loss(flight: u32) -> AtLoss {
+    AtLoss { flight, peer: PEER }
 }
 
 fn apply(control: &mut Controller, input: Input, now: Instant) {
@@ -48,13 +54,13 @@ fn apply(control: &mut Controller, input: Input, now: Instant) {
     match input {
         Ack(bytes) => control.on_ack(acked(bytes, control.window(), true), now),
         Unused(bytes, flight) => control.on_ack(acked(bytes, flight, false), now),
-        Loss(flight) => control.on_loss(flight, false),
-        SackLoss(flight) => control.on_loss(flight, true),
+        Loss(flight) => control.on_loss(at_loss(flight), false),
+        SackLoss(flight) => control.on_loss(at_loss(flight), true),
         Duplicate => control.on_duplicate_ack(),
         Partial(bytes) => control.on_partial_ack(bytes),
         Recovered(flight) => control.on_recovered(flight),
-        Timeout(flight) => control.on_timeout(flight, true),
-        TimeoutAgain(flight) => control.on_timeout(flight, false),
+        Timeout(flight) => control.on_timeout(at_loss(flight), true),
+        TimeoutAgain(flight) => control.on_timeout(at_loss(flight), false),
         Restart(congestion, threshold) => {
             control.on_restart(Windows { congestion, threshold });
         }
@@ -89,6 +95,27 @@ fn tahoe_goes_back_to_one_segment() {
         (Timeout(2_000),      1_000,  2_000), // at least two segments
         (TimeoutAgain(8_000), 1_000,  2_000), // min(cwnd, flight)
         (Restart(6_000, 9_000), 6_000, 9_000),
+    ]);
+}
+
+#[test]
+fn ns_2_s_tahoe_counts_whole_segments_and_halves_the_window_and_not_the_flight() {
+    #[rustfmt::skip]
+    walk(start(CongestionPolicy::Ns2Tahoe, 3_000, 4_000), &[
+        (Ack(1_000),           4_000,  4_000),
+        (Ack(1_000),           4_000,  4_000), // 4,250: linear at ssthresh already
+        (Ack(1_000),           4_000,  4_000), // 4,485
+        (Ack(1_000),           4_000,  4_000), // 4,707
+        (Ack(1_000),           4_000,  4_000), // 4,919
+        (Ack(1_000),           5_000,  4_000), // 5,122
+        (Loss(1_000),          1_000,  2_000), // half of 5 segments, in whole ones
+        (Restart(9_999, 2_000), 9_000, 2_000),
+        (Timeout(1_000),       1_000,  4_000), // one segment outstanding: half of 9 all the same
+        (Restart(30_000, 2_000), 30_000, 2_000),
+        (TimeoutAgain(1_000),  1_000,  6_000), // half of what the peer allows
+        (Duplicate,            1_000,  6_000),
+        (Recovered(0),         1_000,  6_000),
+        (Ack(1_000),           2_000,  6_000),
     ]);
 }
 
@@ -229,6 +256,7 @@ proptest! {
     ) {
         for policy in [
             CongestionPolicy::Tahoe,
+            CongestionPolicy::Ns2Tahoe,
             CongestionPolicy::Reno,
             CongestionPolicy::NewReno,
             CongestionPolicy::Sack,
@@ -290,7 +318,7 @@ impl Rfc9438 {
 fn against_reference(segments: u32, rtt: Duration, rounds: u32) -> Vec<(f64, f64)> {
     let mut control = start(CongestionPolicy::Cubic, segments * MSS, HIGH);
     let mut reference = Rfc9438::after_loss_at(f64::from(segments));
-    control.on_loss(segments * MSS, true);
+    control.on_loss(at_loss(segments * MSS), true);
     control.on_recovered(0);
     let mut began = None;
     let mut windows = Vec::new();
@@ -344,7 +372,7 @@ fn cubic_is_back_at_its_window_after_k() {
 /// A CUBIC in congestion avoidance since 0, after a loss at 1,000 segments.
 fn avoiding() -> Controller {
     let mut control = start(CongestionPolicy::Cubic, 1_000 * MSS, HIGH);
-    control.on_loss(1_000 * MSS, true);
+    control.on_loss(at_loss(1_000 * MSS), true);
     control.on_recovered(0);
     ack_window(&mut control, Instant::EPOCH, true);
     control
@@ -389,7 +417,7 @@ fn cubic_gives_way_faster_when_it_did_not_come_back() {
     // A second loss at 700 of 1,000 segments: W_max is 700 * 0.85, so the plateau comes at 595 and
     // after K = cbrt(105 / 0.4) = 6.4 s.
     let mut control = avoiding();
-    control.on_loss(700 * MSS, true);
+    control.on_loss(at_loss(700 * MSS), true);
     control.on_recovered(0);
     assert!(control.threshold().abs_diff(490 * MSS) < MSS, "{}", control.threshold());
     for round in 2..=66 {

@@ -104,7 +104,9 @@ impl Acknowledger {
     pub(super) fn wait(&self, policy: AckPolicy) -> Option<AckWait> {
         let (since, until) = (self.since, self.due.due().filter(|_| self.now.is_none())?);
         Some(match policy {
-            AckPolicy::HostTick { .. } => AckWait::HostTick { since, until },
+            AckPolicy::HostTick { .. } | AckPolicy::Ns2 { .. } => {
+                AckWait::HostTick { since, until }
+            }
             AckPolicy::Interarrival => AckWait::Interarrival { since, until },
             AckPolicy::Withheld { .. } => AckWait::Withheld { since, until },
             AckPolicy::EverySegment | AckPolicy::Delayed { .. } | AckPolicy::LinuxQuickAck => {

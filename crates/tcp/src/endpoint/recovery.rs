@@ -178,7 +178,7 @@ impl Endpoint {
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
-        self.congestion.on_loss(self.sender.flight(), repair == Repair::Scoreboard);
+        self.congestion.on_loss(self.sender.at_loss(), repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
             self.sender.next = self.sender.una;
@@ -217,7 +217,7 @@ impl Endpoint {
 
     /// The retransmission timer has expired: go back to SND.UNA.
     pub(super) fn go_back(&mut self, first: bool) {
-        self.congestion.on_timeout(self.sender.flight(), first);
+        self.congestion.on_timeout(self.sender.at_loss(), first);
         self.send_again();
     }
 

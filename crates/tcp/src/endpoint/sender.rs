@@ -1,7 +1,7 @@
 //! The send sequence space (RFC 9293, section 3.3.1), in positions.
 
 use super::{alarm::Alarm, closing::Closing, usage::Usage};
-use crate::{segment::WindowShift, seq::SeqNumber, units::Instant};
+use crate::{congestion::AtLoss, segment::WindowShift, seq::SeqNumber, units::Instant};
 
 /// The send side: what was written, sent and acknowledged, and what the peer allows.
 #[derive(Clone, Debug)]
@@ -133,5 +133,10 @@ impl Sender {
     /// FlightSize: sent and not acknowledged.
     pub(super) fn flight(&self) -> u32 {
         u32::try_from(self.max - self.una).unwrap_or(u32::MAX)
+    }
+
+    /// What the congestion control is told of a loss.
+    pub(super) fn at_loss(&self) -> AtLoss {
+        AtLoss { flight: self.flight(), peer: self.window }
     }
 }

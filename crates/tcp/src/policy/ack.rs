@@ -26,6 +26,15 @@ pub enum AckPolicy {
         /// Where the host's clock stands.
         phase: AckDelay,
     },
+    /// ns-2's FullTcp: at once when `every` full-sized segments are unacknowledged (`segsperack_`), else
+    /// at the next multiple of `interval` (`interval_`) from the beginning of the run, in `tcp-full.cc`
+    /// of 1998 (1.30) as in ns-2 2.35: "They are set to fire every 'interval_' secs".
+    Ns2 {
+        /// 1 by default in ns-2.
+        every: NonZeroU8,
+        /// 100 ms by default in ns-2.
+        interval: AckDelay,
+    },
     /// Linux: at once during quick-ACK, later delayed by an adaptive timeout of about 40 ms; a
     /// connection that answers what it receives ("ping-pong") delays from the start.
     LinuxQuickAck,
@@ -69,7 +78,7 @@ impl AckPolicy {
         let enough = |segments: u8| arrival.unacked_bytes >= u32::from(segments) * arrival.mss;
         match self {
             Self::EverySegment => AckDecision::Now(AckReason::EverySegment),
-            Self::Delayed { every, .. } if enough(every.get()) => {
+            Self::Delayed { every, .. } | Self::Ns2 { every, .. } if enough(every.get()) => {
                 AckDecision::Now(AckReason::SegmentCount)
             }
             Self::Interarrival if enough(2) => AckDecision::Now(AckReason::SegmentCount),
@@ -82,6 +91,7 @@ impl AckPolicy {
                 AckDecision::At(now + delay.get())
             }
             Self::HostTick { period, phase } => AckDecision::At(next_tick(period, phase, now)),
+            Self::Ns2 { interval, .. } => AckDecision::At(next_tick(interval, AckDelay::ZERO, now)),
             Self::LinuxQuickAck => AckDecision::At(now + arrival.time_out),
             Self::Interarrival => AckDecision::At(now + arrival.interarrival * 5 / 4),
         }
@@ -106,7 +116,9 @@ impl AckPolicy {
                     || reading.unacked_bytes > reading.full_segment
                     || reading.drained && reading.acknowledges_drained
             }
-            Self::EverySegment | Self::Delayed { .. } | Self::Interarrival => opens,
+            Self::EverySegment | Self::Delayed { .. } | Self::Ns2 { .. } | Self::Interarrival => {
+                opens
+            }
         }
     }
 }
@@ -223,6 +235,8 @@ pub struct AckDelay {
 impl AckDelay {
     /// No delay.
     pub const ZERO: Self = Self { nanos: 0 };
+    /// ns-2's `interval_`.
+    pub const MILLIS_100: Self = Self { nanos: 100_000_000 };
     /// BSD's fast timer, Linux's largest delay.
     pub const MILLIS_200: Self = Self { nanos: 200_000_000 };
 

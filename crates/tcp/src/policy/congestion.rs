@@ -8,6 +8,9 @@ use crate::congestion::{Controller, Cubic, NewReno, Window, Windows};
 pub enum CongestionPolicy {
     /// 4.3BSD-Tahoe: every loss goes back to one segment.
     Tahoe,
+    /// ns-2's `Agent/TCP/FullTcp/Tahoe`: slow start only below ssthresh, cwnd in whole segments, and
+    /// ssthresh from cwnd even if less is outstanding.
+    Ns2Tahoe,
     /// 4.3BSD-Reno: fast recovery, ended by the first ACK for new data.
     Reno,
     /// RFC 6582.
@@ -23,6 +26,7 @@ impl CongestionPolicy {
     pub(crate) fn build(self, windows: Windows, mss: u32) -> Controller {
         match self {
             Self::Tahoe => Controller::Tahoe(Window::new(windows, mss)),
+            Self::Ns2Tahoe => Controller::Ns2Tahoe(Window::new(windows, mss)),
             Self::Reno => Controller::Reno(Window::new(windows, mss)),
             Self::NewReno => Controller::NewReno(NewReno::new(windows, mss)),
             Self::Sack => Controller::Sack(NewReno::new(windows, mss)),

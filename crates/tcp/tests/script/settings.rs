@@ -109,7 +109,8 @@ fn preset(name: &str) -> Option<Policies> {
     })
 }
 
-/// `every`, `delayed(2,40ms)`, `tick(200ms,0ms)`, `linux`, `interarrival` or `withheld(120ms)`.
+/// `every`, `delayed(2,40ms)`, `tick(200ms,0ms)`, `ns-2(1,100ms)`, `linux`, `interarrival` or
+/// `withheld(120ms)`.
 pub(super) fn ack(value: &str) -> Option<AckPolicy> {
     let delay = |text: &str| AckDelay::try_from(duration(text)?).ok();
     let (name, arguments) = arguments(value)?;
@@ -120,6 +121,9 @@ pub(super) fn ack(value: &str) -> Option<AckPolicy> {
         }
         ("tick", [period, phase]) => {
             AckPolicy::HostTick { period: delay(period)?, phase: delay(phase)? }
+        }
+        ("ns-2", [every, interval]) => {
+            AckPolicy::Ns2 { every: every.parse::<NonZeroU8>().ok()?, interval: delay(interval)? }
         }
         ("linux", []) => AckPolicy::LinuxQuickAck,
         ("interarrival", []) => AckPolicy::Interarrival,
@@ -152,6 +156,7 @@ fn initial_window(value: &str) -> Option<InitialWindow> {
 fn congestion(value: &str) -> Option<CongestionPolicy> {
     Some(match value {
         "tahoe" => CongestionPolicy::Tahoe,
+        "ns-2-tahoe" => CongestionPolicy::Ns2Tahoe,
         "reno" => CongestionPolicy::Reno,
         "newreno" => CongestionPolicy::NewReno,
         "sack" => CongestionPolicy::Sack,
