@@ -67,7 +67,7 @@ pub(crate) struct Connection {
     /// The application, by its place in the scenario.
     pub(crate) application: u32,
     /// Its packets that are on links or wait for a host's processor.
-    pub(crate) under_way: u32,
+    pub(crate) in_flight: u32,
     pub(crate) client: Client,
     /// Requests without a whole response, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
@@ -261,7 +261,7 @@ impl Connection {
     /// Neither end does anything by itself any more, TIME-WAIT excepted, and nothing of it is under way.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.under_way == 0 && self.ends.iter().all(End::is_over)
+        self.in_flight == 0 && self.ends.iter().all(End::is_over)
     }
 }
 

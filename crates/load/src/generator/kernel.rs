@@ -167,7 +167,7 @@ fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
         })?;
     }
     match socket.connect(&server.into()) {
-        Err(error) if !is_under_way(&error) => Err(error),
+        Err(error) if !is_in_progress(&error) => Err(error),
         _ => Ok(socket),
     }
 }
@@ -183,7 +183,7 @@ fn process_number() -> usize {
     number.wrapping_mul(PROCESS_STEP) % local_ports().len()
 }
 
-fn is_under_way(error: &io::Error) -> bool {
+fn is_in_progress(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || error.raw_os_error() == Some(nix::errno::Errno::EINPROGRESS as i32)
 }

@@ -80,7 +80,7 @@ impl<O: Observer> World<'_, O> {
             ends: [end(client, hosts[0], ways[0]), end(server, hosts[1], ways[1])],
             owner,
             application,
-            under_way: 0,
+            in_flight: 0,
             client: Client::new(self.now),
             exchanges: VecDeque::with_capacity(1),
             server: Server::NEW,

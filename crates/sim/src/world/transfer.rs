@@ -69,7 +69,7 @@ impl<O: Observer> World<'_, O> {
         let mut connection = &mut self.connections[place as usize];
         let Taken { packet, last } = self.network.take(id);
         let &Packet { from, ref transmit, congestion_window, .. } = packet;
-        connection.under_way -= u32::from(last);
+        connection.in_flight -= u32::from(last);
         let mut segment = &transmit.segment;
         self.trace.see(Sight::Received, (connection.id.0, from), segment, self.now);
         let sighting = sighting(connection, from, transmit, congestion_window);
@@ -211,7 +211,7 @@ impl<O: Observer> World<'_, O> {
         let Taken { packet, last } = self.network.take(id);
         let Packet { connection: place, from, transmit, congestion_window } = *packet;
         let connection = &mut self.connections[place as usize];
-        connection.under_way -= u32::from(last);
+        connection.in_flight -= u32::from(last);
         self.trace.see(Sight::Dropped, (connection.id.0, from), &transmit.segment, self.now);
         let sighting = sighting(connection, from, &transmit, congestion_window);
         self.observer.on_dropped(&sighting, self.now);
@@ -249,7 +249,7 @@ impl<O: Observer> Rest<'_, O> {
         self.trace.see(Sight::Sent, (connection.id.0, side), &transmit.segment, self.now);
         let sighting = sighting(connection, side, transmit, congestion_window);
         self.observer.on_sent(&sighting, self.now);
-        connection.under_way += 1;
+        connection.in_flight += 1;
         let (id, pushed) =
             self.network.send(transmit, (place, side), congestion_window, way, self.now);
         if let Pushed::Taken(Some((link, at))) = pushed {
