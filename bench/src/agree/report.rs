@@ -30,7 +30,10 @@ pub(super) fn print(seed: u64, all: &[Comparison]) {
     let summary = Summary::of(all.iter());
     summary.print("all plans");
     for plan in Plan::ALL {
-        Summary::of(all.iter().filter(|it| it.point.plan == plan)).print(plan.name());
+        let points = all.iter().filter(|it| it.point.plan == plan);
+        if points.clone().next().is_some() {
+            Summary::of(points).print(plan.name());
+        }
     }
     let Summary { median, worst, half, most, .. } = summary;
     println!("target: page time within 1.5 % in the median: {}", verdict(median <= 1.5));
