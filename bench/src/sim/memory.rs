@@ -60,7 +60,7 @@ const FEW: u64 = 1_000;
 const MANY: u64 = 1_000_000;
 
 /// Target: maximum memory per live connection in bytes (our choice).
-const EACH: u64 = 2_048;
+const EACH: u64 = 1_300;
 
 /// Target: maximum memory of all connections in bytes (our choice).
 const ALL: u64 = 4_000_000_000;

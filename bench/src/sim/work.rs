@@ -59,8 +59,8 @@ impl Work {
     /// Ackwise's target.
     pub(super) const fn target(self) -> Target {
         match self {
-            Self::Dumbbell => Target { per_second: Some(6e6), times_ns2: 4.0 },
-            Self::Connections => Target { per_second: None, times_ns2: 40.0 },
+            Self::Dumbbell => Target { per_second: Some(6e6), times_ns2: 5.0 },
+            Self::Connections => Target { per_second: None, times_ns2: 13.0 },
         }
     }
 }
