@@ -106,7 +106,7 @@ fn the_first_sentence_names_who_waited_for_whom_and_what_to_change() {
     let directory = Directory::new();
     let output = text(&directory.run(&["explain", "--worst", "1", "stalls.pcap"]).stdout);
     let (quality, rest) = output.split_once("\n\n").unwrap();
-    assert_eq!(quality, "Capture: both directions, no packet missing.");
+    assert_eq!(quality, "Capture: both directions, no packets missing.");
     assert!(
         rest.starts_with("10.0.0.2:80 held the last segment of a response (Nagle)"),
         "{output}"

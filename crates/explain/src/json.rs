@@ -150,7 +150,7 @@ struct ConnectionQuality {
     missing_bytes: [u64; 2],
     /// Number of packets that held them, at least.
     missing_packets: [u64; 2],
-    /// Number of packets with data of which only a part was captured.
+    /// Number of data packets captured only in part: the snap length cut them off.
     cut_packets: [u64; 2],
     /// Number of ACKs without data.
     pure_acks: [u64; 2],

@@ -29,7 +29,7 @@ pub struct CaptureQuality {
     pub one_direction_only: u64,
     /// Number of connections without the ACKs that a receiver must have sent.
     pub without_acks: u64,
-    /// Number of packets with data of which only a part was captured.
+    /// Number of data packets captured only in part: the snap length cut them off.
     pub cut_packets: u64,
     /// Number of connections on which no verdict has high confidence.
     pub limited_connections: u64,
@@ -97,7 +97,7 @@ impl fmt::Display for CaptureQuality {
         }
         let defects = self.defects();
         match defects.is_empty() {
-            true => f.write_str("Capture: both directions, no packet missing")?,
+            true => f.write_str("Capture: both directions, no packets missing")?,
             false => write!(f, "Capture: {}", defects.join("; "))?,
         }
         if self.cut_packets > 0 {
@@ -126,10 +126,10 @@ mod tests {
         };
         for (quality, line) in [
             (CaptureQuality::default(), "no TCP connection."),
-            (whole.clone(), "both directions, no packet missing."),
+            (whole.clone(), "both directions, no packets missing."),
             (
                 CaptureQuality { cut_packets: 7, ..whole.clone() },
-                "both directions, no packet missing; 7 packets cut.",
+                "both directions, no packets missing; 7 packets cut.",
             ),
             (
                 missing.clone(),

@@ -45,7 +45,8 @@ pub(crate) struct Check {
     #[arg(long, value_name = "ID", value_delimiter = ',', long_help = only_help())]
     only: Vec<FindingId>,
 
-    /// Also run slow tests: long idle periods, connection limits, more response sizes
+    /// Also run slow tests: long idle periods, idle timeout and request limit of a connection, more
+    /// response sizes
     #[arg(long)]
     thorough: bool,
 

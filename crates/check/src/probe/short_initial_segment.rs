@@ -64,8 +64,9 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
                 let summary = format!(
                     "the response begins with a short segment; if the window is two segments, the rest \
                      waits as long as the client withholds its ACK ({stall:.0} ms in this test). Only \
-                     receivers that send an ACK after two full segments of data, as BSD did, are \
-                     affected; those that acknowledge every second segment, whatever its size, are not"
+                     receivers that, like BSD, send no ACK until they have received two full segments \
+                     are affected; those that acknowledge every second segment, whatever its size, \
+                     are not"
                 );
                 ProbeResult::new(Verdict::Warn, summary, values)
             }
