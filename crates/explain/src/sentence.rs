@@ -20,7 +20,8 @@ fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
         return "The capture has no HTTP exchange.".to_owned();
     }
     let Some(first) = totals.causes.first() else {
-        return "No time can be attributed: in this capture, no exchange has a duration.".to_owned();
+        return "No time can be attributed: in this capture, no exchange has a duration."
+            .to_owned();
     };
     let stall = totals.causes.iter().filter(|it| is_stall(it.cause)).max_by_key(|it| it.span);
     match stall.filter(|it| it.span * WORTH_SAYING > totals.span) {
@@ -291,7 +292,10 @@ mod tests {
 
     #[test]
     fn where_nothing_took_time_there_is_nothing_to_say() {
-        assert_eq!(said(&[]), "No time can be attributed: in this capture, no exchange has a duration.");
+        assert_eq!(
+            said(&[]),
+            "No time can be attributed: in this capture, no exchange has a duration."
+        );
         let none = Reading::new().end().unwrap().analysis;
         assert_eq!(sentence(&none), "The capture has no HTTP exchange.");
     }
