@@ -18,8 +18,8 @@ fuzz_target!(|traffic: Traffic| {
     let count = packets.len() as u64;
     let plain = analyse(&packets, Analyser::default());
     let drawn = analyse(&packets, Analyser::default().with_series());
-    analysed::check(&plain, count);
-    analysed::check(&drawn, count);
+    analysed::check(&plain, count, count);
+    analysed::check(&drawn, count, count);
     assert_eq!(verdicts(&plain), verdicts(&drawn));
 });
 

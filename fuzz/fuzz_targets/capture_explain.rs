@@ -19,9 +19,11 @@ fuzz_target!(|bytes: &[u8]| {
     MEMORY.set_limit(before + MOST_MEMORY).expect("more than is in use");
     let mut source = Source::of("fuzz", Cursor::new(bytes.to_vec()));
     let mut analyser = Analyser::default().with_series();
+    let mut last_number = 0;
     loop {
         match source.next() {
             Ok(Some(frame)) => {
+                last_number = frame.number;
                 if let Ok(seen) = decode(&frame) {
                     analyser.handle(&seen);
                 }
@@ -31,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
             Err(_) => {}
         }
     }
-    analysed::check(&analyser.finish(), source.packets());
+    analysed::check(&analyser.finish(), source.packets(), last_number);
     MEMORY.set_limit(usize::MAX).expect("more than is in use");
 });
 

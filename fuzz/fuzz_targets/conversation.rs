@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use ackwise_capture::conversation::{ExchangeReader, Event, ExchangeId};
+use ackwise_capture::conversation::{Event, ExchangeId, ExchangeReader};
 use ackwise_cause::Direction;
 use libfuzzer_sys::fuzz_target;
 
@@ -88,7 +88,7 @@ fn drain(
                 assert!(position <= answered, "{event:?} of {answered}");
                 (exchange, &[Phase::Answering][..], Phase::Over)
             }
-            Event::Abandoned { exchange } => {
+            Event::Abandoned { exchange } | Event::Lost { exchange } => {
                 (exchange, &[Phase::Asking, Phase::Answering][..], Phase::Over)
             }
             _ => continue,

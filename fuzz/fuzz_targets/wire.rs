@@ -3,7 +3,9 @@
 
 #![no_main]
 
-use ackwise_tcp::wire::{Checksums, OptionList, Packet, WriteError, parse, parse_too_big, parse_with, write};
+use ackwise_tcp::wire::{
+    Checksums, OptionList, Packet, WriteError, parse, parse_too_big, parse_with, write,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,16 +4,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 
-/// Looks at everything that an analysis says of a capture of so many packets.
+/// Looks at everything that an analysis says of a capture of so many packets, the last of which has this
+/// number: pcapng numbers some blocks that are no packets, too.
 ///
 /// # Panics
 ///
 /// If an invariant is broken.
-pub fn check(analysis: &Analysis, packets: u64) {
+pub fn check(analysis: &Analysis, packets: u64, last_number: u64) {
     assert!(analysis.copies <= analysis.segments && analysis.segments <= packets);
     let mut exchanges = BTreeMap::new();
     for exchange in &analysis.exchanges {
-        check_exchange(exchange, packets);
+        check_exchange(exchange, last_number);
         *exchanges.entry(exchange.connection).or_insert(0) += 1;
     }
     for connection in &analysis.connections {
@@ -28,12 +29,12 @@ pub fn check(analysis: &Analysis, packets: u64) {
 }
 
 /// The time of an exchange is divided without a rest, and shown by packets that there are.
-fn check_exchange(exchange: &ExchangeResult, packets: u64) {
+fn check_exchange(exchange: &ExchangeResult, last_number: u64) {
     let sum: Duration = exchange.shares.iter().map(|share| share.span).sum();
     assert_eq!(sum, exchange.duration, "shares do not add up: {exchange:?}");
     for share in &exchange.shares {
         assert!(share.times > 0 && share.longest <= share.span, "{share:?}");
-        assert!(share.evidence.packets().all(|number| number <= packets), "{share:?}");
+        assert!(share.evidence.packets().all(|number| number <= last_number), "{share:?}");
     }
     let mut cursor = exchange.start;
     for stretch in &exchange.stretches {

@@ -3,7 +3,7 @@
 use core::{num::NonZeroU8, time::Duration};
 
 use ackwise_tcp::{
-    Config, Flags, TimeWaitHolder, Instant, Options, Policies, SackBlocks, Segment, SeqNumber,
+    Config, Flags, Instant, Options, Policies, SackBlocks, Segment, SeqNumber, TimeWaitHolder,
     Timestamps, WindowShift,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, Offer, ResetInTimeWait,

@@ -1,7 +1,9 @@
 //! Connections as a vantage point may see them, made up from a fuzzer's bytes: two hosts, a few
 //! ports, sequence numbers near one another, and streams that begin as HTTP, TLS and others do.
 
-use ackwise_tcp::{Flags, Instant, Options, SackBlocks, Segment, SeqNumber, Timestamps, WindowShift};
+use ackwise_tcp::{
+    Flags, Instant, Options, SackBlocks, Segment, SeqNumber, Timestamps, WindowShift,
+};
 use arbitrary::Arbitrary;
 use std::net::SocketAddr;
 

@@ -168,8 +168,8 @@ fn the_page_has_every_table_claim_and_figure_and_is_always_the_same() {
     for name in names.chain(["Figure 1:", "Figure 2:", "Figure 3:", "Figure 4:"]) {
         assert!(page.contains(name), "{name}");
     }
-    assert!(page.contains("within their limits"), "the verdict");
-    assert!(page.contains("; limit ±10 %"), "limits are named");
+    assert!(page.contains("within their tolerances"), "the verdict");
+    assert!(page.contains("; tolerance ±10 %"), "tolerances are named");
     assert!(page.len() < 512 << 10, "{} bytes", page.len());
 }
 
