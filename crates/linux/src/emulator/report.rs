@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(report.disturbances(), [Disturbance::DroppedByAccident { packets: 3 }]);
         report.lateness.p99 = Duration::from_micros(1_001);
         assert!(matches!(report.disturbances()[..], [_, Disturbance::Late { .. }]));
-        report.longest_pause = Duration::from_micros(4_001);
+        report.longest_pause = Duration::from_micros(5_001);
         assert!(matches!(report.disturbances()[..], [_, _, Disturbance::Paused { .. }]));
         assert!(
             report.to_string().contains("doubtful: the emulator dropped 3 packets"),
