@@ -26,7 +26,7 @@ pub(super) fn report(ours: &Ours, directory: &Path) -> anyhow::Result<()> {
     }
     let each = many.bytes.saturating_sub(few.bytes)
         / many.connections.saturating_sub(few.connections).max(1);
-    println!("a live connection: {each} bytes (target 2048: {})", verdict(each <= EACH));
+    println!("a live connection: {each} bytes (target {EACH}: {})", verdict(each <= EACH));
     let all = many.connections >= MANY && many.bytes < ALL;
     println!("one million of them: target under 4 GB: {}", verdict(all));
     Ok(())
