@@ -77,7 +77,10 @@ impl Quality {
         }
         let lacks = |one_in: u64| {
             self.missing_packets() >= Self::FEW_MISSING
-                && self.directions.iter().any(|it| it.missing_bytes * one_in >= it.bytes.max(1))
+                && self
+                    .directions
+                    .iter()
+                    .any(|it| it.missing_bytes.saturating_mul(one_in) >= it.bytes.max(1))
         };
         Some(if self.lacks_acks() || lacks(Self::MANY) {
             Confidence::Low
@@ -96,8 +99,8 @@ impl Quality {
     }
 
     /// Adds what another capture of the same connection has.
-    pub fn join(&mut self, other: &Self) {
-        for (ours, theirs) in self.directions.iter_mut().zip(other.directions) {
+    pub fn join(&mut self, others: &Self) {
+        for (joined, other) in self.directions.iter_mut().zip(others.directions) {
             let DirectionQuality {
                 packets,
                 bytes,
@@ -106,14 +109,14 @@ impl Quality {
                 cut,
                 pure_acks,
                 lacks_acks,
-            } = theirs;
-            ours.packets += packets;
-            ours.bytes += bytes;
-            ours.missing_bytes += missing_bytes;
-            ours.missing_packets += missing_packets;
-            ours.cut += cut;
-            ours.pure_acks += pure_acks;
-            ours.lacks_acks |= lacks_acks;
+            } = other;
+            joined.packets += packets;
+            joined.bytes += bytes;
+            joined.missing_bytes += missing_bytes;
+            joined.missing_packets += missing_packets;
+            joined.cut += cut;
+            joined.pure_acks += pure_acks;
+            joined.lacks_acks |= lacks_acks;
         }
     }
 }
