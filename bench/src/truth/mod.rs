@@ -1,0 +1,7 @@
+//! `cargo xtask bench truth`: compares what `explain` says with what connections really waited for.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `case` | captures and truth of one run, as files |
+
+pub(crate) mod case;
