@@ -6,6 +6,7 @@
 
 mod agree;
 mod child;
+mod dice;
 mod explain;
 mod machine;
 mod page;

@@ -3,5 +3,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | `case` | captures and truth of one run, as files |
+//! | `sim` | cases from the simulator |
 
 pub(crate) mod case;
+mod sim;
