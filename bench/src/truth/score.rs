@@ -163,7 +163,9 @@ impl Share {
 /// Of what is said to be `group`, with high or medium confidence, how much is.
 pub(super) fn precision<'a>(rows: impl Iterator<Item = &'a Row>, group: Group) -> Share {
     let said = |row: &&Row| {
-        row.truth.is_some() && row.is_sure() && row.said.and_then(|it| Group::of(it.0)) == Some(group)
+        row.truth.is_some()
+            && row.is_sure()
+            && row.said.and_then(|it| Group::of(it.0)) == Some(group)
     };
     Share::of(rows.filter(said), |row| is_in(row, group))
 }
@@ -286,7 +288,7 @@ impl Truths {
             let found = found.get(connection).map_or(&[][..], |it| &it[..]);
             for run in known.chunk_by(|one, next| one.until == next.from) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
-                if found.iter().any(|it| it[0] < until && from < it[1]) {
+                if found.iter().any(|it| it[0] <= until && from <= it[1]) {
                     continue;
                 }
                 missed.extend(run.iter().map(|it| Cell {

@@ -54,7 +54,7 @@ struct Watcher<'a> {
 #[derive(Default)]
 struct Waits {
     ends: Option<Connection>,
-    blamed: Vec<(Instant, Blame)>,
+    blamed: Vec<Blame>,
 }
 
 impl Waits {
@@ -63,9 +63,8 @@ impl Waits {
         let mut intervals: Vec<Interval> = Vec::new();
         // Without addresses, no capture has anything of the connection.
         let Some(connection) = self.ends else { return intervals };
-        for (until, Blame { cause, direction, span }) in self.blamed {
-            let until_ns = until.as_nanos();
-            let from_ns = until.saturating_sub(span).as_nanos();
+        for Blame { cause, direction, from, until } in self.blamed {
+            let (from_ns, until_ns) = (from.as_nanos(), until.as_nanos());
             match intervals.last_mut() {
                 Some(last)
                     if (last.causes[0], last.direction, last.until_ns)
@@ -110,8 +109,8 @@ impl Observer for Watcher<'_> {
         self.captures.iter_mut().for_each(|it| it.on_message(message, now));
     }
 
-    fn on_blame(&mut self, at: ConnectionId, blame: Blame, now: Instant) {
-        self.connections.entry(at).or_default().blamed.push((now, blame));
+    fn on_blame(&mut self, at: ConnectionId, blame: Blame, _now: Instant) {
+        self.connections.entry(at).or_default().blamed.push(blame);
     }
 
     fn on_over(&mut self, connection: ConnectionId, now: Instant) {
