@@ -14,11 +14,15 @@
 //! | `score` | which statements are right, added up |
 //! | `results` | all of that, case after case |
 //! | `reach` | what must be reached |
-//! | `table`, `show` | the results as text |
+//! | `limits` | what a subset must reach in CI |
+//! | `table`, `show`, `json`, `markdown` | the results, printed |
 
 pub(crate) mod case;
 mod compare;
 mod damage;
+mod json;
+mod limits;
+mod markdown;
 mod options;
 mod reach;
 mod reading;
@@ -42,6 +46,7 @@ use self::case::{Recorded, World};
 use self::results::Results;
 use crate::dice::Dice;
 
+use self::options::Format;
 pub(crate) use self::options::{HELP, Settings, parse};
 
 /// Its name in `cargo xtask bench NAME`.
@@ -65,8 +70,13 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         let dice = Dice::new(recorded.case.seed).of(&recorded.case.name, 0);
         results.add(recorded, dice)
     })?;
-    table::print(&results);
-    Ok(ExitCode::SUCCESS)
+    match settings.format {
+        Format::Text => table::print(&results),
+        Format::Json => println!("{:#}", json::json(settings, &results)),
+        Format::Markdown => markdown::update(settings, &results)?,
+    }
+    let held = settings.subset.is_none() || limits::hold(&results)?;
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Hands each case to `handle`, and removes it afterwards if it is not to be kept.

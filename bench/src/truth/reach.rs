@@ -72,7 +72,9 @@ pub(super) fn lines(results: &Results, world: World) -> Vec<Line> {
     (lines.prefix, lines.title) = ("elsewhere.", "other places: ");
     statements(&elsewhere, 0.40, &mut lines);
     (lines.prefix, lines.title) = ("", "");
-    about_cases(&results.cases, world, &mut lines);
+    if world == World::Kernel {
+        about_cases(&results.cases, &mut lines);
+    }
     let changes: Vec<&Change> =
         results.changes.iter().filter(|it| it.0 == world).map(|it| &it.1).collect();
     removal(&changes, &mut lines);
@@ -118,9 +120,9 @@ fn share_of(rows: &[&Row], sureness: Sureness) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "small counts, and shares of time")]
-fn about_cases(cases: &[Facts], world: World, lines: &mut Lines) {
-    let cases: Vec<&Facts> =
-        cases.iter().filter(|it| it.world == world && it.disturbed.is_none()).collect();
+fn about_cases(cases: &[Facts], lines: &mut Lines) {
+    let is_counted = |it: &&Facts| it.world == World::Kernel && it.disturbed.is_none();
+    let cases: Vec<&Facts> = cases.iter().filter(is_counted).collect();
     lines.at_least("cases", "cases", Some(cases.len() as f64), 250.0);
     for cause in Cause::ALL.into_iter().filter(|it| *it != Cause::Unknown) {
         let count = cases.iter().filter(|it| it.has(cause)).count();

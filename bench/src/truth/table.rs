@@ -181,13 +181,11 @@ pub(super) fn print_line(line: &Line) {
         Some(reached) => crate::verdict(reached),
         None => "not measured",
     };
+    // Shares need three digits, and counts none.
+    let is_count = line.limit.fract() == 0.0;
+    let number = |it: f64| if is_count { format!("{it}") } else { format!("{it:.3}") };
     let figure = line.figure.map_or_else(|| "-".to_owned(), number);
-    println!("  {:<64} {figure:>8} {sign} {:<6} {verdict}", line.what, number(line.limit));
-}
-
-/// Shares need three digits, and counts none.
-fn number(figure: f64) -> String {
-    if figure.fract() == 0.0 && figure > 1.0 { format!("{figure}") } else { format!("{figure:.3}") }
+    println!("  {:<68} {figure:>8} {sign} {:<6} {verdict}", line.what, number(line.limit));
 }
 
 /// Prints wrong statements, the longest first: one for each case and each pair of truth and statement.
