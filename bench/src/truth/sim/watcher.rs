@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ackwise_capture::WHOLE_FRAMES;
-use ackwise_cause::Direction;
+use ackwise_cause::{Cause, Direction};
 use ackwise_lab::run::pcap::Capture;
 use ackwise_sim::{
     Observer, Scenario,
-    observe::{Blame, ConnectionId, Message, Sighting},
+    observe::{Blame, ConnectionId, Message, Side, Sighting},
     run as simulate,
 };
 use ackwise_tcp::Instant;
@@ -41,7 +41,7 @@ pub(super) fn run(scenario: &Scenario) -> anyhow::Result<Watched> {
     let Watcher { captures: [client, server], connections } = watcher;
     client.finish()?;
     server.finish()?;
-    let intervals = connections.into_values().flat_map(Waits::into_intervals).collect();
+    let intervals = connections.values().flat_map(Waits::intervals).collect();
     Ok(Watched { captures, intervals })
 }
 
@@ -55,20 +55,54 @@ struct Watcher<'a> {
 struct Waits {
     ends: Option<Connection>,
     blamed: Vec<Blame>,
+    /// When each end sent something again, in order.
+    repairs: Vec<Repair>,
+}
+
+/// A retransmission.
+struct Repair {
+    at: Instant,
+    from: Side,
+    /// The timer released it.
+    by_timer: bool,
 }
 
 impl Waits {
+    /// What is true of some time. Several causes if `explain` calls one by the name of the other.
+    fn causes(&self, blame: &Blame) -> Vec<Cause> {
+        match blame.cause {
+            // While a loss lasts, the simulator has to guess what will repair it.
+            Cause::RetransmissionTimeout | Cause::LossRecovery => {
+                let from = match blame.direction {
+                    Direction::ToServer => Side::Client,
+                    Direction::ToClient => Side::Server,
+                };
+                let first = self.repairs.partition_point(|it| it.at < blame.until);
+                match self.repairs[first..].iter().find(|it| it.from == from) {
+                    Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
+                    Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
+                    // It was not repaired before the end of the run.
+                    None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
+                }
+            }
+            // docs/explain.md: "in captures, this is `receive-window`".
+            Cause::SillyWindow => vec![Cause::SillyWindow, Cause::ReceiveWindow],
+            cause => vec![cause],
+        }
+    }
+
     /// One interval for all moments in a row with the same cause.
-    fn into_intervals(self) -> Vec<Interval> {
+    fn intervals(&self) -> Vec<Interval> {
         let mut intervals: Vec<Interval> = Vec::new();
         // Without addresses, no capture has anything of the connection.
         let Some(connection) = self.ends else { return intervals };
-        for Blame { cause, direction, from, until } in self.blamed {
+        for blame in &self.blamed {
+            let (causes, Blame { direction, from, until, .. }) = (self.causes(blame), *blame);
             let (from_ns, until_ns) = (from.as_nanos(), until.as_nanos());
             match intervals.last_mut() {
                 Some(last)
-                    if (last.causes[0], last.direction, last.until_ns)
-                        == (cause, direction, from_ns) =>
+                    if (&last.causes, last.direction, last.until_ns)
+                        == (&causes, direction, from_ns) =>
                 {
                     last.until_ns = until_ns;
                 }
@@ -82,7 +116,7 @@ impl Waits {
                         Direction::ToClient => Place::Server,
                     },
                     direction,
-                    causes: vec![cause],
+                    causes,
                     witness: WITNESS.to_owned(),
                 }),
             }
@@ -91,6 +125,10 @@ impl Waits {
     }
 }
 
+/// The default of experiments, which no family changes; `draw` has no congestion control that goes
+/// back to one segment without a timeout.
+const SEGMENT: u32 = 1460;
+
 const WITNESS: &str = "waits of the simulated ends";
 
 impl Observer for Watcher<'_> {
@@ -98,6 +136,13 @@ impl Observer for Watcher<'_> {
         self.captures.iter_mut().for_each(|it| it.on_sent(sighting, now));
         let ends = self.captures[0].ends(sighting);
         let waits = self.connections.entry(sighting.connection).or_default();
+        if sighting.transmit.retransmission {
+            // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
+            // retransmit, it is at least two. A SYN has no other repair.
+            let by_timer = sighting.transmit.segment.flags.syn
+                || sighting.congestion_window < 2 * SEGMENT;
+            waits.repairs.push(Repair { at: now, from: sighting.from, by_timer });
+        }
         waits.ends = waits.ends.or(ends.map(|[client, server]| Connection { client, server }));
     }
 
