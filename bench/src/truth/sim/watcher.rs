@@ -70,20 +70,24 @@ struct Repair {
 impl Waits {
     /// What is true of some time. Several causes if `explain` calls one by the name of the other.
     fn causes(&self, blame: &Blame) -> Vec<Cause> {
+        let from = match blame.direction {
+            Direction::ToServer => Side::Client,
+            Direction::ToClient => Side::Server,
+        };
+        let first = self.repairs.partition_point(|it| it.at < blame.until);
+        let repair = self.repairs[first..].iter().find(|it| it.from == from);
         match blame.cause {
             // While a loss lasts, the simulator has to guess what will repair it.
-            Cause::RetransmissionTimeout | Cause::LossRecovery => {
-                let from = match blame.direction {
-                    Direction::ToServer => Side::Client,
-                    Direction::ToClient => Side::Server,
-                };
-                let first = self.repairs.partition_point(|it| it.at < blame.until);
-                match self.repairs[first..].iter().find(|it| it.from == from) {
-                    Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
-                    Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
-                    // It was not repaired before the end of the run.
-                    None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
-                }
+            Cause::RetransmissionTimeout | Cause::LossRecovery => match repair {
+                Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
+                Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
+                // It was not repaired before the end of the run.
+                None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
+            },
+            // The data had arrived, and its ACKs were lost: the simulator blames what they would have
+            // opened.
+            cause if repair.is_some_and(|it| it.by_timer && it.at == blame.until) => {
+                vec![Cause::RetransmissionTimeout, cause]
             }
             // docs/explain.md: "in captures, this is `receive-window`".
             Cause::SillyWindow => vec![Cause::SillyWindow, Cause::ReceiveWindow],
@@ -139,8 +143,8 @@ impl Observer for Watcher<'_> {
         if sighting.transmit.retransmission {
             // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
             // retransmit, it is at least two. A SYN has no other repair.
-            let by_timer = sighting.transmit.segment.flags.syn
-                || sighting.congestion_window < 2 * SEGMENT;
+            let by_timer =
+                sighting.transmit.segment.flags.syn || sighting.congestion_window < 2 * SEGMENT;
             waits.repairs.push(Repair { at: now, from: sighting.from, by_timer });
         }
         waits.ends = waits.ends.or(ends.map(|[client, server]| Connection { client, server }));
