@@ -34,10 +34,11 @@ mod sim;
 mod table;
 
 use std::fs;
-use std::io::{IsTerminal, stderr};
+use std::io::{ErrorKind, IsTerminal, Write as _, stderr, stdout};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use xtask::process;
@@ -71,12 +72,25 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         results.add(recorded, dice)
     })?;
     match settings.format {
-        Format::Text => table::print(&results),
-        Format::Json => println!("{:#}", json::json(settings, &results)),
+        Format::Text => print(&table::text(&results))?,
+        Format::Json => print(&format!("{:#}\n", json::json(settings, &results)))?,
         Format::Markdown => markdown::update(settings, &results)?,
     }
-    let held = settings.subset.is_none() || limits::hold(&results)?;
+    let mut held = true;
+    if settings.subset.is_some() {
+        let (text, within) = limits::check(&results)?;
+        print(&text)?;
+        held = within;
+    }
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints on standard output; a reader that has gone has seen enough.
+fn print(text: &str) -> anyhow::Result<()> {
+    match stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(why).context("cannot print"),
+        _ => Ok(()),
+    }
 }
 
 /// Hands each case to `handle`, and removes it afterwards if it is not to be kept.
@@ -96,51 +110,70 @@ fn each_case(
     }
     let work = Folder::new(settings)?;
     let began = Instant::now();
-    for &world in &settings.worlds {
+    for (&world, limit) in settings.worlds.iter().zip(deadlines(settings)) {
         let mut progress = Progress::new(settings.runs);
-        for number in 0..settings.runs {
-            ensure!(!process::interrupted(), "interrupted");
-            if settings.subset.is_some_and(|limit| began.elapsed() >= limit) {
-                break;
+        let mut number = 0;
+        while number < settings.runs && limit.is_none_or(|limit| began.elapsed() < limit) {
+            let end = settings.runs.min(number + batch(world));
+            for recorded in record(settings, world, number..end, &work.path)? {
+                ensure!(!process::interrupted(), "interrupted");
+                handle(&recorded)?;
+                progress.step(&recorded.case.name);
+                if !work.is_kept {
+                    fs::remove_dir_all(&recorded.folder).context("cannot remove a case")?;
+                }
             }
-            let recorded = record(settings, world, number, &work.path)?;
-            handle(&recorded)?;
-            progress.step(&recorded.case.name);
-            if !work.is_kept {
-                fs::remove_dir_all(&recorded.folder).context("cannot remove a case")?;
-            }
+            number = end;
         }
     }
     Ok(())
 }
 
+/// When the subset of each world ends: all have the same time.
+fn deadlines(settings: &Settings) -> impl Iterator<Item = Option<Duration>> {
+    let (subset, worlds) = (settings.subset, settings.worlds.len());
+    let worlds = u32::try_from(worlds).expect("two worlds");
+    (1..=worlds).map(move |number| subset.map(|limit| limit * number / worlds))
+}
+
+/// Cases that are recorded before they are read. Runs on the kernel mostly wait, and go on at the same
+/// time; our choice.
+const fn batch(world: World) -> u64 {
+    match world {
+        World::Sim => 1,
+        World::Kernel => 8,
+    }
+}
+
 fn record(
     settings: &Settings,
     world: World,
-    number: u64,
+    numbers: Range<u64>,
     folder: &Path,
-) -> anyhow::Result<Recorded> {
+) -> anyhow::Result<Vec<Recorded>> {
     match world {
         World::Kernel => bail!("cannot record kernel cases yet (expected --world sim)"),
-        World::Sim => sim::record(settings.seed, number, folder),
+        World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
     }
 }
 
 /// Prints one case.
 fn show(settings: &Settings, name: &str) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &settings.from {
-        show::show(&Recorded::read(&folder.join(name))?)?;
+        print(&show::show(&Recorded::read(&folder.join(name))?)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let known = World::ALL.into_iter().find_map(|world| {
         let number = name.strip_prefix(world.name())?.strip_prefix('-')?;
-        Some((world, number.parse().ok()?))
+        Some((world, number.parse::<u64>().ok()?))
     });
     let expected = "a name such as sim-0017, or --from FOLDER";
     let (world, number) =
         known.with_context(|| format!("no case `{name}` (expected {expected})"))?;
     let work = Folder::new(settings)?;
-    show::show(&record(settings, world, number, &work.path)?)?;
+    for recorded in record(settings, world, number..number + 1, &work.path)? {
+        print(&show::show(&recorded)?)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
