@@ -6,7 +6,7 @@ use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};
 
 use super::case::{Connection, Interval, Recorded, World};
-use super::compare::{Cell, Claim, Known, Label, compare};
+use super::compare::{Cell, Known, Label, compare};
 use super::damage::Damage;
 use super::reading::{Exchange, Said, Vantage};
 
@@ -210,22 +210,7 @@ pub(super) fn cells(exchange: &Exchange, said: &Said, truths: &Truths) -> Vec<Ce
     let none = Vec::new();
     let departures = said.departures.get(&exchange.connection).unwrap_or(&none);
     let (from, known) = truths.of_exchange(exchange, said);
-    compare([from, exchange.until_ns], departures, known, &claims(exchange))
-}
-
-/// Those after another begin no earlier than that one ends.
-fn claims(exchange: &Exchange) -> Vec<Claim> {
-    let mut cursor = 0;
-    let mut claims = Vec::new();
-    for it in &exchange.stretches {
-        let (from, until) = (it.from.as_nanos().max(cursor), it.until.as_nanos());
-        if from < until {
-            let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
-            claims.push(Claim { from, until, cause, direction, confidence });
-            cursor = until;
-        }
-    }
-    claims
+    compare([from, exchange.until_ns], departures, known, &exchange.claims)
 }
 
 /// The truth of a case, by connection and exchange.
@@ -338,4 +323,160 @@ fn summed(case: &str, view: View, exchange: String, cells: &[Cell]) -> Vec<Row> 
         }
     }
     sums.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::truth::case::Place;
+    use crate::truth::compare::Claim;
+    use Cause::{HeadOfLine, NagleRtt, Propagation, SendBuffer, ServerThink, SlowStart};
+    use Confidence::{High, Low, Medium};
+
+    fn connection(port: u16) -> Connection {
+        let client = SocketAddr::from(([10, 0, 0, 1], port));
+        Connection { client, server: SocketAddr::from(([10, 0, 0, 2], 80)) }
+    }
+
+    fn interval(exchange: Option<u32>, from_ns: u64, until_ns: u64, cause: Cause) -> Interval {
+        Interval {
+            connection: connection(1),
+            exchange,
+            from_ns,
+            until_ns,
+            at: Place::Server,
+            direction: Direction::ToClient,
+            causes: vec![cause],
+            witness: String::new(),
+        }
+    }
+
+    fn exchange(from_ns: u64, until_ns: u64, oldest_from_ns: u64, cause: Cause) -> Exchange {
+        let (direction, confidence) = (Direction::ToClient, High);
+        let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence };
+        let (connection, request) = (connection(1), String::new());
+        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims: vec![claim] }
+    }
+
+    /// Truth, statement, nanoseconds, in the order of exchanges.
+    fn told(intervals: &[Interval], said: &Said) -> Vec<(Option<Cause>, Option<Cause>, u64)> {
+        let truths = Truths::of(intervals);
+        let cells = said.exchanges.iter().flat_map(|it| cells(it, said, &truths));
+        let missed = truths.missed(said);
+        let row = |it: Cell| (it.truth.map(|it| it.cause), it.said.map(|it| it.0), it.nanos);
+        cells.chain(missed).map(row).collect()
+    }
+
+    #[test]
+    fn truth_without_a_number_is_of_the_oldest_exchange() {
+        let intervals = [interval(None, 0, 100, NagleRtt)];
+        let exchanges = vec![exchange(0, 60, 0, NagleRtt), exchange(20, 100, 60, NagleRtt)];
+        let said = Said { exchanges, ..Said::default() };
+        let both = Some(NagleRtt);
+        assert_eq!(told(&intervals, &said), [(both, both, 60), (both, both, 40)]);
+    }
+
+    #[test]
+    fn truth_with_a_number_is_of_the_exchange_with_that_number() {
+        let intervals = [
+            interval(Some(0), 0, 60, NagleRtt),
+            interval(Some(1), 20, 60, HeadOfLine),
+            interval(Some(1), 60, 100, NagleRtt),
+        ];
+        let exchanges = vec![exchange(0, 60, 0, NagleRtt), exchange(20, 100, 60, NagleRtt)];
+        let said = Said { exchanges, ..Said::default() };
+        let nagle = Some(NagleRtt);
+        assert_eq!(
+            told(&intervals, &said),
+            [(nagle, nagle, 60), (nagle, nagle, 40), (Some(HeadOfLine), nagle, 40)]
+        );
+    }
+
+    #[test]
+    fn if_exchanges_are_missing_the_one_that_begins_next_to_it_is_meant() {
+        let intervals =
+            [interval(Some(0), 0, 50, NagleRtt), interval(Some(1), 200, 250, Propagation)];
+        let exchanges = vec![exchange(220, 250, 220, Propagation)];
+        let said = Said { exchanges, from_client: 20, ..Said::default() };
+        let way = Some(Propagation);
+        assert_eq!(told(&intervals, &said), [(way, way, 30), (Some(NagleRtt), None, 50)]);
+    }
+
+    #[test]
+    fn truth_on_its_way_to_a_capture_is_not_missed() {
+        let intervals = [interval(None, 0, 40, Propagation), interval(None, 40, 70, Propagation)];
+        // The response left in the moment in which the request arrived.
+        let exchanges = vec![Exchange { claims: Vec::new(), ..exchange(40, 40, 40, NagleRtt) }];
+        let said = Said { exchanges, ..Said::default() };
+        assert_eq!(told(&intervals, &said), []);
+        let nothing = told(&intervals, &Said::default());
+        assert_eq!(nothing, [(Some(Propagation), None, 40), (Some(Propagation), None, 30)]);
+    }
+
+    #[test]
+    fn of_truth_that_overlaps_the_earlier_counts() {
+        let intervals = [interval(None, 10, 60, NagleRtt), interval(None, 40, 50, Propagation)];
+        let exchanges = vec![exchange(0, 100, 0, NagleRtt)];
+        let rows = told(&intervals, &Said { exchanges, ..Said::default() });
+        assert_eq!(rows, [(Some(NagleRtt), Some(NagleRtt), 50), (None, Some(NagleRtt), 50)]);
+    }
+
+    fn row(truth: Cause, right: bool, said: Option<(Cause, Confidence)>, nanos: u64) -> Row {
+        let label =
+            Label { cause: truth, to_server: false, at: Place::Server, ambiguous: false, right };
+        Row {
+            case: "sim-0000".to_owned(),
+            view: View { world: World::Sim, vantage: Vantage::Client, damage: None },
+            exchange: String::new(),
+            longest_from: 0,
+            longest: 0,
+            truth: Some(label),
+            said,
+            nanos,
+        }
+    }
+
+    #[test]
+    fn precision_and_recall_count_what_is_said_with_high_or_medium_confidence() {
+        let rows = [
+            row(SendBuffer, true, Some((SendBuffer, High)), 50),
+            row(SendBuffer, true, Some((SendBuffer, Low)), 30),
+            row(SendBuffer, false, Some((SlowStart, Medium)), 20),
+            row(ServerThink, false, Some((SendBuffer, Medium)), 150),
+            Row { truth: None, ..row(SendBuffer, false, Some((SendBuffer, High)), 1_000) },
+        ];
+        let of = |group| (precision(rows.iter(), group), recall(rows.iter(), group));
+        let share = |part, whole| Share { part, whole };
+        assert_eq!(of(Group::Stall(SendBuffer)), (share(50, 200), share(50, 100)));
+        assert_eq!(of(Group::Window), (share(0, 20), share(0, 0)));
+        assert_eq!(of(Group::Programs), (share(0, 0), share(0, 150)));
+    }
+
+    #[test]
+    fn a_stall_of_the_wrong_end_is_wrong_and_a_group_does_not_ask_which_of_it() {
+        let rows = [
+            row(NagleRtt, false, Some((NagleRtt, High)), 10),
+            row(SlowStart, false, Some((Cause::CongestionWindow, High)), 10),
+        ];
+        let of = |group| precision(rows.iter(), group).part;
+        assert_eq!((of(Group::Stall(NagleRtt)), of(Group::Window)), (0, 10));
+    }
+
+    #[test]
+    fn every_cause_but_unknown_is_in_a_group() {
+        for cause in Cause::ALL {
+            assert_eq!(Group::of(cause).is_none(), cause == Cause::Unknown, "{cause}");
+        }
+        assert_eq!(Group::all().len(), 16);
+    }
+
+    #[test]
+    fn no_statement_and_an_unknown_cause_are_the_same() {
+        let sureness = |said| row(NagleRtt, false, said, 1).sureness();
+        assert_eq!(sureness(None), Sureness::Unknown);
+        assert_eq!(sureness(Some((Cause::Unknown, High))), Sureness::Unknown);
+        assert_eq!(sureness(Some((NagleRtt, Low))), Sureness::Low);
+    }
 }
