@@ -56,7 +56,7 @@ pub(super) const NAME: &str = "truth";
 /// The question that it answers.
 pub(super) const QUESTION: &str = "is what `explain` says true?";
 
-/// Records cases or reads them, and prints how much of what is said of them is true.
+/// Records cases or reads them, and prints how much of what is reported about them is true.
 ///
 /// # Errors
 ///

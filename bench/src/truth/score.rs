@@ -278,9 +278,10 @@ impl Truths {
             found.entry(it.connection).or_default().push([it.from_ns, it.until_ns]);
         }
         let mut missed = Vec::new();
-        for ((connection, _), known) in &self.by_exchange {
+        for ((connection, number), known) in &self.by_exchange {
             let found = found.get(connection).map_or(&[][..], |it| &it[..]);
-            for run in known.chunk_by(|one, next| one.until == next.from) {
+            let is_same = |one: &Known, next: &Known| number.is_some() || one.until == next.from;
+            for run in known.chunk_by(is_same) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
                 if found.iter().any(|it| it[0] <= until && from <= it[1]) {
                     continue;

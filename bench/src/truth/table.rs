@@ -59,7 +59,7 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
         groups(out, group, &sender, &elsewhere)?;
     }
     for (title, rows) in [("sender's side and --pair", &sender), ("other places", &elsewhere)] {
-        writeln!(out, "\nWhat is said of what, {title} (share of the truth's time)")?;
+        writeln!(out, "\nWhat is true and what is reported, {title} (share of the truth's time)")?;
         confusion(out, rows)?;
     }
     writeln!(out, "\nMust reach")?;
@@ -73,12 +73,9 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
 /// What was recorded.
 fn cases(out: &mut String, results: &Results, world: World) -> fmt::Result {
     let cases = || results.cases.iter().filter(|it| it.world == world);
-    let disturbed: Vec<_> = cases().filter(|it| it.disturbed.is_some()).collect();
-    writeln!(out, "{} cases, {} disturbed and left out", cases().count(), disturbed.len())?;
-    for case in disturbed {
-        let why = case.disturbed.as_deref().unwrap_or_default();
-        writeln!(out, "  {} ({}): {why}", case.name, case.family)?;
-    }
+    let disturbed = cases().filter(|it| it.disturbed.is_some()).count();
+    let why = if disturbed > 0 { " (--show CASE and --json say why)" } else { "" };
+    writeln!(out, "{} cases, {disturbed} disturbed and left out{why}", cases().count())?;
     let kept = || cases().filter(|it| it.disturbed.is_none());
     writeln!(out, "  {:<24} {:>6} {:>12}", "cause", "cases", "time")?;
     for cause in Cause::ALL {
