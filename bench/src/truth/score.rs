@@ -28,9 +28,12 @@ pub(super) struct Row {
     pub(super) longest_from: u64,
     longest: u64,
     pub(super) truth: Option<Label>,
-    pub(super) said: Option<(Cause, Confidence)>,
+    pub(super) said: Option<Statement>,
     pub(super) nanos: u64,
 }
+
+/// A cause, and how sure it is.
+pub(super) type Statement = (Cause, Confidence);
 
 /// How sure a statement is; `Unknown` if it names no cause.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -51,6 +51,7 @@ fn of_world(out: &mut String, results: &Results, world: World) -> fmt::Result {
     for damage in Damage::ALL {
         calibration(out, damage.name(), &of(&rows, |it| it.view.damage == Some(damage)))?;
     }
+    families(out, results, &sender)?;
     failures(out, results, world)?;
     writeln!(out, "\nSaid with high or medium confidence")?;
     writeln!(out, "  {:<24} {:>24}    {:>24}", "", "sender's side and --pair", "other places")?;
@@ -124,6 +125,18 @@ pub(super) fn shares(judged: &[&Row], sureness: Sureness) -> [Share; 2] {
     let said = judged.iter().copied().filter(|it| it.sureness() == sureness);
     let share = Share::of(judged.iter().copied(), |it| it.sureness() == sureness);
     [share, Share::of(said, Row::is_right)]
+}
+
+/// The same for each family of cases.
+fn families(out: &mut String, results: &Results, sender: &[&Row]) -> fmt::Result {
+    let family: BTreeMap<&str, &str> =
+        results.cases.iter().map(|it| (&it.name[..], &it.family[..])).collect();
+    let mut rows: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in sender {
+        rows.entry(family[&row.case[..]]).or_default().push(row);
+    }
+    writeln!(out, "  {:<28} {CALIBRATION}", "sender's side and --pair of")?;
+    rows.iter().try_for_each(|(family, rows)| calibration(out, family, rows))
 }
 
 fn failures(out: &mut String, results: &Results, world: World) -> fmt::Result {
@@ -204,14 +217,17 @@ pub(super) fn line(out: &mut String, line: &Line) -> fmt::Result {
 }
 
 /// Wrong statements, the longest first: one for each case and each pair of truth and statement.
-fn worst(out: &mut String, rows: &[&Row]) -> fmt::Result {
+pub(super) fn wrong<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let mut wrong = of(rows, |it| it.truth.is_some() && !it.is_right());
     wrong.sort_by_key(|it| std::cmp::Reverse(it.nanos));
-    let mut printed = BTreeSet::new();
-    wrong.retain(|it| {
-        printed.insert((&it.case, it.truth.map(|it| it.cause), it.said.map(|it| it.0)))
-    });
-    for row in wrong.into_iter().take(WORST) {
+    let mut found = BTreeSet::new();
+    wrong
+        .retain(|it| found.insert((&it.case, it.truth.map(|it| it.cause), it.said.map(|it| it.0))));
+    wrong
+}
+
+fn worst(out: &mut String, rows: &[&Row]) -> fmt::Result {
+    for row in wrong(rows).into_iter().take(WORST) {
         let Some(truth) = row.truth else { continue };
         let direction = if truth.to_server { "to server" } else { "to client" };
         writeln!(
