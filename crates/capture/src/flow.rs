@@ -3,12 +3,15 @@
 mod closed;
 mod connection;
 mod copies;
+mod crew;
+mod endpoint_pair;
 mod ends;
 mod exchange;
 mod flow_control;
 mod lingering;
 mod reassembly;
 mod setup;
+mod shard;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -18,7 +21,8 @@ mod unsettled;
 mod warm_up;
 
 pub(crate) use connection::tell;
+pub(crate) use endpoint_pair::{EndpointPair, roles};
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::{Arrival, Reassembly};
-pub(crate) use table::{ConnectionTable, EndpointPair, roles};
+pub(crate) use table::ConnectionTable;

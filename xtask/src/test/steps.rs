@@ -197,6 +197,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "standstill",
     "strip",
     "table",
+    "threads",
     "two_endpoints",
     "wire",
 ];

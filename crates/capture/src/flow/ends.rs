@@ -78,6 +78,13 @@ pub(crate) struct Data {
     pub resolution: Option<Resolution>,
 }
 
+/// What the first segments of a connection show of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub distances: Distances,
+    pub paces: Paces,
+}
+
 impl Ends {
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
@@ -109,9 +116,8 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// Learns of the path what the first segments of a connection show of it; what they do not show,
-    /// earlier connections between the same hosts may have.
-    pub(crate) fn learn_from(&mut self, warm_up: &WarmUp, known: &mut Paces) {
+    /// What the first segments of a connection show of the path.
+    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.segments() {
@@ -125,8 +131,14 @@ impl Ends {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        self.distances = trial.distances;
-        known.update(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let paces = trial.halves.each_ref().map(|half| half.sender.paces());
+        Survey { distances: trial.distances, paces: Paces(paces) }
+    }
+
+    /// Begins with what the first segments have shown, and what they have not, earlier connections
+    /// between the same hosts may have.
+    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
+        self.distances = distances;
         let Paces(paces) = *known;
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
