@@ -6,7 +6,7 @@ use ackwise_tcp::Instant;
 
 pub use crate::results::{ConnectionResult, ExchangeResult};
 
-pub use crate::batch::Batch;
+pub use crate::flow::Batch;
 
 use crate::{decode::Seen, flow::ConnectionTable, results::Results};
 

@@ -1,5 +1,6 @@
 //! Segments to connections, and each connection's streams.
 
+mod batch;
 mod closed;
 mod connection;
 mod copies;
@@ -20,6 +21,7 @@ mod unseen;
 mod unsettled;
 mod warm_up;
 
+pub use batch::Batch;
 pub(crate) use connection::tell;
 pub(crate) use endpoint_pair::{EndpointPair, roles};
 pub(crate) use ends::{Ends, Lost};

@@ -14,7 +14,6 @@
 //! | `flow` | segments to connections, and each connection's streams |
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
-//! | `batch` | packets that are decoded before any of them is judged |
 //! | [`quality`] | how much of a connection the capture has |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
@@ -44,7 +43,6 @@
 
 pub mod analysis;
 pub mod attribution;
-mod batch;
 mod contents;
 pub mod conversation;
 pub mod decode;

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        KnownPaces, Paces,
+        KnownPaces, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
@@ -75,6 +75,7 @@ pub(crate) struct ObservedConnection {
     closed_first: Option<Party>,
     first_seen: Instant,
     last_seen: Instant,
+    clock_steps: u64,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
 }
@@ -103,6 +104,7 @@ impl ObservedConnection {
             closed_first: None,
             first_seen: now,
             last_seen: now,
+            clock_steps: 0,
             series: None,
         }
     }
@@ -199,8 +201,9 @@ impl ObservedConnection {
 
     fn judge(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
-        // Files that were joined may go back in time.
+        // Files that were joined may go back in time, and so may the clock.
         let now = seen.at.max(self.last_seen);
+        self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
         let segment = &seen.segment;
         let is_cut = seen.payload.len() < segment.len as usize;
@@ -432,6 +435,7 @@ impl ObservedConnection {
         for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
             direction.cut = cut;
         }
+        quality.clock_steps = self.clock_steps;
         let [to_server, to_client] = &self.ends.halves;
         // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
@@ -463,6 +467,9 @@ impl ObservedConnection {
         Closed { result, swap: swap.filter(|_| !swapped) }
     }
 }
+
+/// Packets that several processors capture are less out of order than this. Our choice.
+const CLOCK_STEP: Nanos = Nanos::from_millis(1);
 
 /// Hands on what is next of a stream.
 pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piece: Piece<'_>) {

@@ -10,8 +10,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use super::{endpoint_pair::EndpointPair, shard::Shard};
-use crate::batch::Batch;
+use super::{batch::Batch, endpoint_pair::EndpointPair, shard::Shard};
 
 /// All connections, by parts that know nothing of each other.
 #[derive(Debug)]

@@ -48,6 +48,8 @@ pub(crate) struct Half {
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
+    /// Packets with more data than a segment may have.
+    oversized: u64,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -107,6 +109,7 @@ impl Ends {
             found.missing_bytes = half.stream.unseen().bytes();
             found.missing_packets = half.stream.unseen().segments();
             found.pure_acks = half.pure_acks;
+            found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
         }
         quality
@@ -162,9 +165,12 @@ impl Ends {
     }
 
     fn count(&mut self, segment: &Segment, direction: Direction) {
-        self.halves[direction.opposite() as usize].run = 0;
+        let other = &mut self.halves[direction.opposite() as usize];
+        other.run = 0;
+        let oversized = other.mss.is_some_and(|mss| segment.len > mss.into());
         let half = &mut self.halves[direction as usize];
         half.packets += 1;
+        half.oversized += u64::from(oversized);
         half.run += u64::from(segment.len);
         half.longest_run = half.longest_run.max(half.run);
         let Flags { syn, fin, rst, .. } = segment.flags;

@@ -11,13 +11,13 @@ use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
 use super::{
+    batch::{Batch, Located},
     closed::Closed,
     connection::ObservedConnection,
     endpoint_pair::{EndpointPair, roles},
 };
 use crate::{
     attribution::{KnownPaces, Paces},
-    batch::{Batch, Located},
     decode::Seen,
     results::Results,
 };

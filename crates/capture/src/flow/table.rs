@@ -8,17 +8,13 @@ use std::{
 use hashbrown::HashMap;
 
 use super::{
+    batch::{Batch, Located},
     copies::Copies,
     crew::{Crew, Round, Shards},
     endpoint_pair::EndpointPair,
     shard::{Shard, Unfinished},
 };
-use crate::{
-    attribution::KnownPaces,
-    batch::{Batch, Located},
-    decode::Seen,
-    results::Results,
-};
+use crate::{attribution::KnownPaces, decode::Seen, results::Results};
 
 /// All connections of a capture.
 #[derive(Debug)]

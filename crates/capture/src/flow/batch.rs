@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::{decode::Seen, flow::EndpointPair};
+use super::endpoint_pair::EndpointPair;
+use crate::decode::Seen;
 
 /// Segments in the order of the capture, with what was captured of their data.
 ///
