@@ -209,6 +209,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "standstill",
     "strip",
     "table",
+    "threads",
     "two_endpoints",
     "wire",
 ];
