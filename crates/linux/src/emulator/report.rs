@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use ackwise_link::Counters;
 use hdrhistogram::Histogram;
 
-use super::{Disturbance, Scheduling};
+use super::{Disturbance, PacketRecord, Scheduling};
 
 /// Report of an emulated link over its lifetime.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Report {
     pub longest_pause: Duration,
     /// Lifetime of the link.
     pub ran: Duration,
+    /// Each packet, those of the client first, in order; empty if no log was asked for.
+    pub packets: Vec<PacketRecord>,
 }
 
 impl Report {
@@ -180,6 +182,7 @@ mod tests {
             scheduling: Scheduling::RoundRobin,
             longest_pause: Disturbance::PAUSE,
             ran: Duration::ZERO,
+            packets: Vec::new(),
         };
         report.to_server.link.dropped_loss = 1;
         assert_eq!(report.disturbances(), []);
