@@ -6,6 +6,7 @@
 
 mod agree;
 mod child;
+mod dice;
 mod explain;
 mod machine;
 mod page;
@@ -14,7 +15,6 @@ mod program;
 mod rounds;
 mod sim;
 mod spread;
-#[expect(dead_code, reason = "only case exists yet")]
 mod truth;
 
 use std::env;
@@ -98,6 +98,7 @@ fn start() -> anyhow::Result<ExitCode> {
         }
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
+        Chore::Truth(settings) => truth::run(&settings),
     }
 }
 
@@ -108,6 +109,7 @@ enum Chore {
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
+    Truth(truth::Settings),
 }
 
 const HELP: &str = "\
@@ -137,6 +139,9 @@ fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
             other => return Err(other.unexpected().into()),
         }
     }
+    if name.as_deref() == Some(truth::NAME) {
+        return Ok(Chore::Truth(truth::Settings { seed: settings.seed, ..Default::default() }));
+    }
     let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
     if name == agree::NAME && rounds.is_none() {
         return Ok(Chore::Agree(settings));
@@ -153,6 +158,7 @@ fn list() {
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
+    println!("{:<10} {}", truth::NAME, truth::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.

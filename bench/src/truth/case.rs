@@ -100,6 +100,10 @@ pub(crate) struct Truth {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Interval {
     pub(crate) connection: Connection,
+    /// Which exchange of the connection, counted from 0 in the order of requests. Without it, it is
+    /// the oldest one that is not complete: where exchanges overlap, the others are not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exchange: Option<u32>,
     pub(crate) from_ns: u64,
     pub(crate) until_ns: u64,
     /// The place whose events bound it: the sender's, or the program's.
@@ -141,12 +145,14 @@ impl Recorded {
         Ok(Self { folder: folder.to_owned(), case, truth })
     }
 
-    /// Writes both files; the captures are there already.
+    /// Writes both files, but no captures.
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
+        fs::create_dir_all(&self.folder)
+            .with_context(|| format!("cannot create {}", self.folder.display()))?;
         write(&self.folder.join(CASE), &self.case)?;
         write(&self.folder.join(TRUTH), &self.truth)
     }
@@ -198,7 +204,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
 }
 
 fn write(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = serde_json::to_string(value)?;
     text.push('\n');
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -4,7 +4,7 @@ use ackwise_tcp::Instant;
 
 pub use crate::results::{ConnectionResult, ExchangeResult};
 
-use crate::{decode::Seen, flow::ConnectionTable, results::Results};
+use crate::{decode::Seen, flow::ConnectionTable, results::Results, series::Budget};
 
 /// Reads segments in the order of the capture, and remembers what they meant.
 #[derive(Debug, Default)]
@@ -21,7 +21,15 @@ impl Analyser {
     /// takes 30 MiB at most, however long the capture.
     #[must_use]
     pub fn with_series(mut self) -> Self {
-        self.results.keep_series();
+        self.results.keep_series(Budget::default());
+        self
+    }
+
+    /// Keeps every [`ExchangeResult::stretches`], without a limit: for a comparison with what is known
+    /// of the connections. Memory grows with the capture.
+    #[must_use]
+    pub fn with_all_stretches(mut self) -> Self {
+        self.results.keep_series(Budget::all_stretches());
         self
     }
 

@@ -151,8 +151,8 @@ impl Results {
     }
 
     /// Keeps what a report draws, too, from now on.
-    pub(crate) fn keep_series(&mut self) {
-        self.budget.get_or_insert_default();
+    pub(crate) fn keep_series(&mut self, budget: Budget) {
+        self.budget = Some(budget);
     }
 
     pub(crate) const fn copies(&self) -> u64 {
@@ -188,10 +188,6 @@ impl Results {
             Party::Client => Party::Server,
             Party::Server | Party::Path => Party::Client,
         });
-    }
-
-    pub(crate) const fn keeps_series(&self) -> bool {
-        self.budget.is_some()
     }
 
     pub(crate) fn add_exchange(&mut self, mut exchange: ExchangeResult) {

@@ -101,16 +101,20 @@ impl Reading {
     /// Nothing was read yet.
     #[must_use]
     pub fn new() -> Self {
-        let reading = Self::default();
-        reading.lock().analyser = Some(Analyser::default());
-        reading
+        Self::by(Analyser::default())
     }
 
     /// Nothing was read yet; what a report draws is to be kept, too.
     #[must_use]
     pub fn with_series() -> Self {
+        Self::by(Analyser::default().with_series())
+    }
+
+    /// Nothing was read yet; this is to read it.
+    #[must_use]
+    pub fn by(analyser: Analyser) -> Self {
         let reading = Self::default();
-        reading.lock().analyser = Some(Analyser::default().with_series());
+        reading.lock().analyser = Some(analyser);
         reading
     }
 

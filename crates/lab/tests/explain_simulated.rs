@@ -14,7 +14,7 @@ use ackwise_cause::Cause;
 use ackwise_lab::{experiment::Experiment, run::pcap::Capture};
 use ackwise_sim::{
     Observer, Scenario,
-    observe::{ConnectionId, Message, Sighting},
+    observe::{self as simulated, ConnectionId, Message, Sighting},
     run,
     scenario::{Application, NodeId},
 };
@@ -116,7 +116,8 @@ impl Observer for Watcher<'_> {
         self.capture.on_message(message, now);
     }
 
-    fn on_blame(&mut self, at: ConnectionId, cause: Cause, span: Duration, now: Instant) {
+    fn on_blame(&mut self, at: ConnectionId, blame: simulated::Blame, now: Instant) {
+        let simulated::Blame { cause, span, .. } = blame;
         self.blamed.entry(at).or_default().push((now, span, cause));
     }
 

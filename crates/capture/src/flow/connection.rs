@@ -91,10 +91,10 @@ impl ObservedConnection {
         }
     }
 
-    /// Remembers what a report draws of it.
-    pub(crate) fn keep_series(&mut self) {
+    /// Remembers what a report draws of it: of each exchange, at most so many stretches.
+    pub(crate) fn keep_series(&mut self, stretches: usize) {
         self.series.get_or_insert_default();
-        self.setup.keeps_stretches = true;
+        self.setup.stretches = Some(stretches);
     }
 
     /// Its number in the capture.

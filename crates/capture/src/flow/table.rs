@@ -84,8 +84,8 @@ impl ConnectionTable {
         let mut connection =
             Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
         self.opened += 1;
-        if results.keeps_series() {
-            connection.keep_series();
+        if let Some(budget) = &results.budget {
+            connection.keep_series(budget.stretches_per_exchange());
         }
         connection.handle(seen, results);
         match slot {

@@ -1,0 +1,124 @@
+//! A simulated run, with captures at both ends and what was waited for.
+
+use std::collections::BTreeMap;
+
+use ackwise_capture::WHOLE_FRAMES;
+use ackwise_cause::Direction;
+use ackwise_lab::run::pcap::Capture;
+use ackwise_sim::{
+    Observer, Scenario,
+    observe::{Blame, ConnectionId, Message, Sighting},
+    run as simulate,
+};
+use ackwise_tcp::Instant;
+
+use super::super::case::{Connection, Interval, Place};
+
+/// What a run leaves.
+pub(super) struct Watched {
+    /// The files of the client's and of the server's capture.
+    pub(super) captures: [Vec<u8>; 2],
+    pub(super) intervals: Vec<Interval>,
+}
+
+/// Runs a scenario with one client and one server.
+///
+/// # Errors
+///
+/// If the run ends with an error, or its packets cannot be written.
+pub(super) fn run(scenario: &Scenario) -> anyhow::Result<Watched> {
+    let hosts = &scenario.applications[0];
+    let mut captures = [Vec::new(), Vec::new()];
+    let [client, server] = &mut captures;
+    let mut watcher = Watcher {
+        captures: [
+            Capture::new(client, WHOLE_FRAMES, hosts.client)?,
+            Capture::new(server, WHOLE_FRAMES, hosts.server)?,
+        ],
+        connections: BTreeMap::new(),
+    };
+    simulate(scenario, &mut watcher)?;
+    let Watcher { captures: [client, server], connections } = watcher;
+    client.finish()?;
+    server.finish()?;
+    let intervals = connections.into_values().flat_map(Waits::into_intervals).collect();
+    Ok(Watched { captures, intervals })
+}
+
+struct Watcher<'a> {
+    captures: [Capture<&'a mut Vec<u8>>; 2],
+    connections: BTreeMap<ConnectionId, Waits>,
+}
+
+/// What a connection waited for.
+#[derive(Default)]
+struct Waits {
+    ends: Option<Connection>,
+    blamed: Vec<(Instant, Blame)>,
+}
+
+impl Waits {
+    /// One interval for all moments in a row with the same cause.
+    fn into_intervals(self) -> Vec<Interval> {
+        let mut intervals: Vec<Interval> = Vec::new();
+        // Without addresses, no capture has anything of the connection.
+        let Some(connection) = self.ends else { return intervals };
+        for (until, Blame { cause, direction, span }) in self.blamed {
+            let until_ns = until.as_nanos();
+            let from_ns = until.saturating_sub(span).as_nanos();
+            match intervals.last_mut() {
+                Some(last)
+                    if (last.causes[0], last.direction, last.until_ns)
+                        == (cause, direction, from_ns) =>
+                {
+                    last.until_ns = until_ns;
+                }
+                _ => intervals.push(Interval {
+                    connection,
+                    exchange: None,
+                    from_ns,
+                    until_ns,
+                    at: match direction {
+                        Direction::ToServer => Place::Client,
+                        Direction::ToClient => Place::Server,
+                    },
+                    direction,
+                    causes: vec![cause],
+                    witness: WITNESS.to_owned(),
+                }),
+            }
+        }
+        intervals
+    }
+}
+
+const WITNESS: &str = "waits of the simulated ends";
+
+impl Observer for Watcher<'_> {
+    fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_sent(sighting, now));
+        let ends = self.captures[0].ends(sighting);
+        let waits = self.connections.entry(sighting.connection).or_default();
+        waits.ends = waits.ends.or(ends.map(|[client, server]| Connection { client, server }));
+    }
+
+    fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_received(sighting, now));
+    }
+
+    fn on_message(&mut self, message: &Message, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_message(message, now));
+    }
+
+    fn on_blame(&mut self, at: ConnectionId, blame: Blame, now: Instant) {
+        self.connections.entry(at).or_default().blamed.push((now, blame));
+    }
+
+    fn on_over(&mut self, connection: ConnectionId, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_over(connection, now));
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        self.captures.iter_mut().all(|it| it.goes_on(now))
+    }
+}
