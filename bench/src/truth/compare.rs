@@ -112,14 +112,10 @@ fn settle([from, until]: [u64; 2], known: &[Known], claims: &[Claim], cells: &mu
     if from >= until {
         return;
     }
-    let mut truths: Vec<(Option<&Known>, u64)> = known
-        .iter()
-        .map(|it| (Some(it), overlap([it.from, it.until], [from, until])))
-        .collect();
-    let mut said: Vec<(Option<&Claim>, u64)> = claims
-        .iter()
-        .map(|it| (Some(it), overlap([it.from, it.until], [from, until])))
-        .collect();
+    let mut truths: Vec<(Option<&Known>, u64)> =
+        known.iter().map(|it| (Some(it), overlap([it.from, it.until], [from, until]))).collect();
+    let mut said: Vec<(Option<&Claim>, u64)> =
+        claims.iter().map(|it| (Some(it), overlap([it.from, it.until], [from, until]))).collect();
     let sum = |nanos: &mut dyn Iterator<Item = u64>| nanos.sum::<u64>();
     let covered = sum(&mut truths.iter().map(|it| it.1));
     let claimed = sum(&mut said.iter().map(|it| it.1));
@@ -308,7 +304,8 @@ mod tests {
     #[test]
     fn nothing_is_lost_to_rounding() {
         let truths = [known(0, 33, &[NagleRtt]), known(33, 71, &[Propagation])];
-        let claims = [claim(0, 13, ServerThink), claim(13, 37, Transmission), claim(40, 99, Unknown)];
+        let claims =
+            [claim(0, 13, ServerThink), claim(13, 37, Transmission), claim(40, 99, Unknown)];
         table(&[], &truths, &claims);
         table(&[7, 11, 50, 51], &truths, &claims);
     }

@@ -13,6 +13,7 @@
 pub(crate) mod case;
 mod compare;
 mod damage;
+pub(crate) mod kernel;
 mod reading;
 mod score;
 mod sim;
@@ -48,7 +49,8 @@ impl Default for Settings {
 }
 
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
-    let folder = settings.keep.clone().unwrap_or_else(|| Path::new("target/bench-truth").to_owned());
+    let folder =
+        settings.keep.clone().unwrap_or_else(|| Path::new("target/bench-truth").to_owned());
     let mut all = Vec::new();
     for number in 0..settings.runs {
         let recorded = sim::record(settings.seed, number, &folder)?;
@@ -69,7 +71,14 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
             rows.into_iter().filter(|it| it.truth.is_some() && !it.is_right()).collect();
         wrong.sort_by_key(|it| std::cmp::Reverse(it.nanos));
         for row in wrong.iter().take(25) {
-            println!("  {} {} {:.1} ms truth {} said {:?}", row.case, row.exchange, table::ms(row.nanos), row.truth.unwrap().cause, row.said);
+            println!(
+                "  {} {} {:.1} ms truth {} said {:?}",
+                row.case,
+                row.exchange,
+                table::ms(row.nanos),
+                row.truth.unwrap().cause,
+                row.said
+            );
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -163,7 +163,9 @@ impl Share {
 /// Of what is said to be `group`, with high or medium confidence, how much is.
 pub(super) fn precision<'a>(rows: impl Iterator<Item = &'a Row>, group: Group) -> Share {
     let said = |row: &&Row| {
-        row.truth.is_some() && row.is_sure() && row.said.and_then(|it| Group::of(it.0)) == Some(group)
+        row.truth.is_some()
+            && row.is_sure()
+            && row.said.and_then(|it| Group::of(it.0)) == Some(group)
     };
     Share::of(rows.filter(said), |row| is_in(row, group))
 }

@@ -1,0 +1,215 @@
+//! The kernel's half: real programs over emulated links, and what they waited for, from witnesses that no
+//! capture has.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `families` | what is drawn by seed |
+//! | `plan` | a run as data |
+//! | `paths` | its links |
+//! | `lab` | three namespaces and two links |
+//! | `tap` | tcpdump |
+//! | `play` | the programs, one thread for each end |
+//! | `wire`, `h2` | how their messages look |
+//! | `line` | witness: a program's diary of its socket |
+//! | `journeys` | witness: each packet's way, from the emulators' logs |
+//! | `trace` | witness: the kernel's TCP, from tracefs |
+//! | `clock` | one clock for all of them |
+//! | `steps` | values over time |
+//! | `view` | one direction of a connection, from all witnesses |
+//! | `waits` | why a message waits at a moment |
+//! | `judge` | the time of each exchange |
+//! | `reason` | names of causes |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackwise_cause::Direction;
+use anyhow::{Context, anyhow, ensure};
+
+use self::clock::{Clock, RealTime};
+use self::families::FAMILIES;
+use self::judge::{Span, judge};
+use self::lab::{Lab, Links};
+use self::plan::Plan;
+use self::play::Played;
+use self::trace::{Event, Tracer};
+use self::view::Records;
+use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use xtask::process;
+
+mod clock;
+mod families;
+mod h2;
+mod journeys;
+mod judge;
+mod lab;
+mod line;
+mod paths;
+mod plan;
+mod play;
+mod reason;
+mod steps;
+mod tap;
+mod trace;
+mod view;
+mod waits;
+mod wire;
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) seed: u64,
+    /// Number of runs, over all families in turn.
+    pub(crate) runs: usize,
+    /// Only these families; all if empty.
+    pub(crate) families: Vec<String>,
+    /// The cases' directories are made here.
+    pub(crate) folder: PathBuf,
+}
+
+/// Records the runs, and returns the directories of the cases, in order.
+///
+/// # Errors
+///
+/// If something is missing on this machine, or a run failed.
+pub(crate) fn record(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
+    Tracer::prepare()?;
+    let chosen =
+        |name: &str| options.families.is_empty() || options.families.iter().any(|it| it == name);
+    let families: Vec<_> = FAMILIES.iter().copied().filter(|it| chosen(it.0)).collect();
+    let names = || FAMILIES.iter().map(|it| it.0).collect::<Vec<_>>().join(", ");
+    ensure!(!families.is_empty(), "no such family (expected {})", names());
+    let next = AtomicUsize::new(0);
+    let outcome = Mutex::new((Vec::new(), None));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= options.runs || process::interrupted() {
+                return;
+            }
+            let seed = options.seed.wrapping_mul(SEEDS) + number as u64;
+            let plan = families::draw(families[number % families.len()], seed);
+            let case = run(&plan, number, &options.folder)
+                .with_context(|| format!("{} with seed {seed}", plan.family));
+            let mut outcome = outcome.lock().expect("nobody panics with it");
+            match case {
+                Ok(folder) => outcome.0.push(folder),
+                Err(error) => {
+                    outcome.1.get_or_insert(error);
+                    next.store(options.runs, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    ensure!(!process::interrupted(), "interrupted");
+    let (mut cases, error) = outcome.into_inner().map_err(|_| anyhow!("a run panicked"))?;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    cases.sort();
+    Ok(cases)
+}
+
+/// One run: builds the lab, plays, judges and writes.
+fn run(plan: &Plan, number: usize, folder: &Path) -> anyhow::Result<PathBuf> {
+    let name = format!("kernel-{number:04}");
+    let folder = folder.join(&name);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let clock = Clock::start();
+    let lab = Lab::build([&plan.links[0], &plan.links[1]], plan.initial_window)?;
+    let taps = lab.tap(&folder)?;
+    // Each run has its own ports, by which the tracers tell them apart.
+    let port = FIRST_PORT + 2 * u16::try_from(number % 20_000)?;
+    let tracer = Tracer::start(port)?;
+    let played = play::play(plan, &lab, port, clock)?;
+    Lab::settle();
+    let events = tracer.stop()?;
+    taps.into_iter().try_for_each(tap::Tap::stop)?;
+    let links = lab.stop()?;
+    let real = clock.stop();
+    let recorded = Recorded {
+        truth: truth(plan, &played, &links, &events, clock, real),
+        case: case(plan, name, &links, real),
+        folder: folder.clone(),
+    };
+    recorded.write()?;
+    Ok(folder)
+}
+
+fn truth(
+    plan: &Plan,
+    played: &[Played],
+    links: &Links,
+    events: &[Event],
+    clock: Clock,
+    real: RealTime,
+) -> Truth {
+    let journeys = journeys::join(&links.near, &links.far, clock);
+    let records = Records { journeys: &journeys, events, plan };
+    let intervals = played.iter().flat_map(|played| {
+        let (client, server) = (played.client_address, played.server_address);
+        let connection = Connection { client: client.into(), server: server.into() };
+        let spans = judge(records, played);
+        spans.into_iter().filter_map(move |span| interval(span, connection, real))
+    });
+    Truth { intervals: intervals.collect() }
+}
+
+/// `None` if `explain` has no name for it.
+fn interval(span: Span, connection: Connection, real: RealTime) -> Option<Interval> {
+    let causes: Vec<_> = span.reasons.iter().filter_map(|it| it.cause()).collect();
+    (!causes.is_empty()).then(|| Interval {
+        connection,
+        exchange: u32::try_from(span.exchange).ok(),
+        from_ns: real.of(span.from),
+        until_ns: real.of(span.until),
+        at: match span.direction {
+            Direction::ToServer => Place::Client,
+            Direction::ToClient => Place::Server,
+        },
+        direction: span.direction,
+        causes,
+        witness: span.witness.to_owned(),
+    })
+}
+
+fn case(plan: &Plan, name: String, links: &Links, real: RealTime) -> Case {
+    let mut why: Vec<String> = links.disturbances.iter().map(ToString::to_string).collect();
+    if real.drift().abs() > MAX_DRIFT {
+        why.push(format!("the clocks drifted apart by {} us", real.drift() / 1_000));
+    }
+    let millis = |delay: Duration| delay.as_secs_f64() * 1e3;
+    let [near, far] = &plan.links;
+    Case {
+        name,
+        world: World::Kernel,
+        family: plan.family.to_owned(),
+        seed: plan.seed,
+        parameters: plan.parameters.clone(),
+        captures: Captures {
+            client: Some("client.pcap".to_owned()),
+            server: Some("server.pcap".to_owned()),
+            middle: Some("middle.pcap".to_owned()),
+        },
+        one_way_ms: OneWay {
+            client_to_middle: millis(near.to_server.delay),
+            middle_to_server: millis(far.to_server.delay),
+            server_to_middle: millis(far.to_client.delay),
+            middle_to_client: millis(near.to_client.delay),
+        },
+        disturbed: (!why.is_empty()).then(|| why.join("; ")),
+    }
+}
+
+/// Runs are mostly waiting (our choice, from how often a run was disturbed).
+const AT_ONCE: usize = 3;
+/// Seeds of the runs of one seed do not overlap with those of the next.
+const SEEDS: u64 = 1_000_000;
+const FIRST_PORT: u16 = 20_000;
+/// In nanoseconds (our choice): more than the clock's usual correction within a run.
+const MAX_DRIFT: i128 = 500_000;
