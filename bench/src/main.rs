@@ -84,12 +84,16 @@ fn main() -> ExitCode {
 }
 
 fn start() -> anyhow::Result<ExitCode> {
-    let chore = parse(env::args_os().skip(1))?;
+    let mut args = env::args_os().skip(1).peekable();
+    let chore = match args.next_if(|it| it == truth::NAME) {
+        Some(_) => truth::parse(args)?.map_or(Chore::Help, Chore::Truth),
+        None => parse(args)?,
+    };
     process::stop_children_on_signal()?;
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}");
+            print!("{HELP}{}", truth::HELP);
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -138,9 +142,6 @@ fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Chore> {
             Short('h') | Long("help") => return Ok(Chore::Help),
             other => return Err(other.unexpected().into()),
         }
-    }
-    if name.as_deref() == Some(truth::NAME) {
-        return Ok(Chore::Truth(truth::Settings { seed: settings.seed, ..Default::default() }));
     }
     let name = name.context("which benchmark? `cargo xtask bench --list` names them")?;
     if name == agree::NAME && rounds.is_none() {

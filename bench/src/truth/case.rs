@@ -190,7 +190,7 @@ impl Interval {
     }
 }
 
-const CASE: &str = "case.json";
+pub(super) const CASE: &str = "case.json";
 const TRUTH: &str = "truth.json";
 
 fn read<T>(path: &Path, parse: fn(&str) -> anyhow::Result<T>) -> anyhow::Result<T> {

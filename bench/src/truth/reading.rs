@@ -11,7 +11,6 @@ use ackwise_capture::{
     read::{Drops, Frame, LinkType, Source},
     series::Stretch,
 };
-use ackwise_cause::Direction;
 use ackwise_explain::{End, Explained, Frames, Reading};
 use ackwise_tcp::Instant;
 use anyhow::Context;
@@ -165,6 +164,8 @@ impl Frames for Replay<'_> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub(super) exchanges: Vec<Exchange>,
+    /// What the client sends is captured so many nanoseconds later.
+    pub(super) from_client: u64,
     /// By connection: when packets with data, SYN or FIN left their senders, in order.
     pub(super) departures: BTreeMap<Connection, Vec<u64>>,
 }
@@ -215,7 +216,8 @@ pub(super) fn read(
         collect(&packets[file.as_str()], &analysis, place, delay, &mut departures);
     }
     departures.values_mut().for_each(|it| it.sort_unstable());
-    Ok(Some(Said { exchanges: exchanges(analysis), departures }))
+    let from_client = vantage.delay(Place::Client, one_way);
+    Ok(Some(Said { exchanges: exchanges(analysis), from_client, departures }))
 }
 
 /// Every file name of a case's captures, with its packets.
@@ -290,12 +292,4 @@ fn exchanges(analysis: Analysis) -> Vec<Exchange> {
         }
     };
     analysis.exchanges.into_iter().map(exchange).collect()
-}
-
-/// The place that sends data in this direction.
-pub(super) const fn sender(direction: Direction) -> Place {
-    match direction {
-        Direction::ToServer => Place::Client,
-        Direction::ToClient => Place::Server,
-    }
 }

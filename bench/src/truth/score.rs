@@ -209,7 +209,7 @@ pub(super) fn rows(recorded: &Recorded, view: View, said: &Said) -> Vec<Row> {
 pub(super) fn cells(exchange: &Exchange, said: &Said, truths: &Truths) -> Vec<Cell> {
     let none = Vec::new();
     let departures = said.departures.get(&exchange.connection).unwrap_or(&none);
-    let (from, known) = truths.of_exchange(exchange);
+    let (from, known) = truths.of_exchange(exchange, said);
     compare([from, exchange.until_ns], departures, known, &claims(exchange))
 }
 
@@ -259,16 +259,25 @@ impl Truths {
         Self { by_exchange }
     }
 
-    /// From when on the exchange is judged, and what is true.
-    fn of_exchange(&self, exchange: &Exchange) -> (u64, &[Known]) {
+    /// From when on the exchange is judged, and what is true. Where truth is numbered, the truth of the
+    /// exchange with the same number, or that begins next to it if there are more or fewer exchanges.
+    fn of_exchange(&self, exchange: &Exchange, said: &Said) -> (u64, &[Known]) {
         let connection = exchange.connection;
-        let numbered = self
+        let numbered: Vec<&Vec<Known>> = self
             .by_exchange
             .range((connection, Some(0))..=(connection, Some(u32::MAX)))
             .map(|it| it.1)
-            .filter(|it| !it.is_empty());
-        let apart = |known: &&Vec<Known>| known[0].from.abs_diff(exchange.from_ns);
-        match numbered.min_by_key(apart) {
+            .filter(|it| !it.is_empty())
+            .collect();
+        let begin = exchange.from_ns.saturating_sub(said.from_client);
+        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
+        let same = if found().count() == numbered.len() {
+            let place = found().position(|it| std::ptr::eq(it, exchange));
+            place.map(|place| numbered[place])
+        } else {
+            numbered.into_iter().min_by_key(|known| known[0].from.abs_diff(begin))
+        };
+        match same {
             Some(known) => (exchange.from_ns, known),
             None => {
                 let known = self.by_exchange.get(&(connection, None));
@@ -288,7 +297,7 @@ impl Truths {
             let found = found.get(connection).map_or(&[][..], |it| &it[..]);
             for run in known.chunk_by(|one, next| one.until == next.from) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
-                if found.iter().any(|it| it[0] < until && from < it[1]) {
+                if found.iter().any(|it| it[0] <= until && from <= it[1]) {
                     continue;
                 }
                 missed.extend(run.iter().map(|it| Cell {

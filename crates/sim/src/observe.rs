@@ -70,8 +70,18 @@ pub struct Blame {
     pub cause: Cause,
     /// Which way the data goes that was waited for.
     pub direction: Direction,
+    /// Since when.
+    pub from: Instant,
+    /// Until when.
+    pub until: Instant,
+}
+
+impl Blame {
     /// How long.
-    pub span: Duration,
+    #[must_use]
+    pub fn span(&self) -> Duration {
+        self.until.since(self.from)
+    }
 }
 
 /// Watches a run. All methods do nothing unless they are written.
@@ -88,8 +98,8 @@ pub trait Observer {
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
 
-    /// The oldest exchange of a connection has made no progress for some time, up to `now`; only if the
-    /// scenario has causes watched.
+    /// The oldest exchange of a connection has made no progress for some time; only if the scenario has
+    /// causes watched. Calls are in order of time and do not overlap.
     fn on_blame(&mut self, _at: ConnectionId, _blame: Blame, _now: Instant) {}
 
     /// A connection is over, and nothing of it is under way: it will not be heard of again. One that

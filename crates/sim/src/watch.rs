@@ -65,11 +65,11 @@ impl Watched {
         let free_at = sender.transmitting_until.clamp(since, now);
         if since < free_at {
             let busy = Moment { in_flight: InFlight::Transmitting, ..moment };
-            add(Blame { cause: cause(&busy), direction, span: free_at.since(since) });
+            add(Blame { cause: cause(&busy), direction, from: since, until: free_at });
         }
         if free_at < now {
             let idle = Moment { in_flight: sender.in_flight(), ..moment };
-            add(Blame { cause: cause(&idle), direction, span: now.since(free_at) });
+            add(Blame { cause: cause(&idle), direction, from: free_at, until: now });
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use ackwise_link::Seed;
 use serde_json::json;
 
 use super::paths::{Path, note};
@@ -38,10 +39,14 @@ pub(super) const FAMILIES: &[Family] = &[
     ("mix", mix),
 ];
 
-/// Draws one run.
-pub(super) fn draw((family, shape): Family, seed: u64) -> Plan {
-    let mut dice = Dice::new(seed).of(family, 0);
+/// Draws a run. The same seed and number give the same run.
+pub(super) fn draw(seed: u64, number: u64) -> Plan {
+    let turn = usize::try_from(number).unwrap_or_default() % FAMILIES.len();
+    let (family, shape) = FAMILIES[turn];
+    let mut dice = Dice::new(seed).of(family, number);
     let mut plan = Plan::ideal(family, seed);
+    let faults = Seed(seed).named(&format!("{family} {number}"));
+    plan.links.iter_mut().for_each(|link| link.seed = faults);
     plan.congestion = *one_of(&mut dice, &[Congestion::Cubic, Congestion::Reno]);
     shape(&mut dice, &mut plan);
     let exchanges: usize = plan.connections.iter().map(Vec::len).sum();

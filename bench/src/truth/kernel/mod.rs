@@ -21,17 +21,17 @@
 //! | `reason` | names of causes |
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ackwise_cause::Direction;
 use anyhow::{Context, anyhow, ensure};
 
 use self::clock::{Clock, RealTime};
-use self::families::FAMILIES;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
@@ -61,14 +61,14 @@ mod wire;
 
 /// What to record.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub(crate) struct Options<'a> {
     pub(crate) seed: u64,
-    /// Number of runs, over all families in turn.
-    pub(crate) runs: usize,
-    /// Only these families; all if empty.
-    pub(crate) families: Vec<String>,
+    /// The runs; the families take turns.
+    pub(crate) numbers: Range<u64>,
+    /// No run begins later.
+    pub(crate) deadline: Option<Instant>,
     /// The cases' directories are made here.
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: &'a Path,
 }
 
 /// Records the runs, and returns the directories of the cases, in order.
@@ -76,31 +76,26 @@ pub(crate) struct Options {
 /// # Errors
 ///
 /// If something is missing on this machine, or a run failed.
-pub(crate) fn record(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
     Tracer::prepare()?;
-    let chosen =
-        |name: &str| options.families.is_empty() || options.families.iter().any(|it| it == name);
-    let families: Vec<_> = FAMILIES.iter().copied().filter(|it| chosen(it.0)).collect();
-    let names = || FAMILIES.iter().map(|it| it.0).collect::<Vec<_>>().join(", ");
-    ensure!(!families.is_empty(), "no such family (expected {})", names());
-    let next = AtomicUsize::new(0);
+    let next = AtomicU64::new(options.numbers.start);
     let outcome = Mutex::new((Vec::new(), None));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= options.runs || process::interrupted() {
+            let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if number >= options.numbers.end || late || process::interrupted() {
                 return;
             }
-            let seed = options.seed.wrapping_mul(SEEDS) + number as u64;
-            let plan = families::draw(families[number % families.len()], seed);
-            let case = run(&plan, number, &options.folder)
-                .with_context(|| format!("{} with seed {seed}", plan.family));
+            let plan = families::draw(options.seed, number);
+            let case = run(&plan, number, options.folder)
+                .with_context(|| format!("kernel case {number}, {}", plan.family));
             let mut outcome = outcome.lock().expect("nobody panics with it");
             match case {
                 Ok(folder) => outcome.0.push(folder),
                 Err(error) => {
                     outcome.1.get_or_insert(error);
-                    next.store(options.runs, Ordering::Relaxed);
+                    next.store(options.numbers.end, Ordering::Relaxed);
                 }
             }
         }
@@ -116,7 +111,7 @@ pub(crate) fn record(options: &Options) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// One run: builds the lab, plays, judges and writes.
-fn run(plan: &Plan, number: usize, folder: &Path) -> anyhow::Result<PathBuf> {
+fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
     let name = format!("kernel-{number:04}");
     let folder = folder.join(&name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -208,8 +203,6 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime) -> Case {
 
 /// Runs are mostly waiting (our choice, from how often a run was disturbed).
 const AT_ONCE: usize = 3;
-/// Seeds of the runs of one seed do not overlap with those of the next.
-const SEEDS: u64 = 1_000_000;
 const FIRST_PORT: u16 = 20_000;
 /// In nanoseconds (our choice): more than the clock's usual correction within a run.
 const MAX_DRIFT: i128 = 500_000;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ackwise_link::{Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, Seed};
+use ackwise_link::{Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate};
 use ackwise_linux::emulator::Hold;
 use serde_json::{Value, json};
 
@@ -52,7 +52,6 @@ impl Path {
             let queue = Queue::DropTail(Limit::Packets(queue));
             let config = LinkConfig { rate, delay, queue, ..LinkConfig::IDEAL };
             (link.to_server, link.to_client) = (config.clone(), config);
-            link.seed = Seed(plan.seed);
         }
         let near = &mut plan.links[0];
         if self.loss > 0.0 {

@@ -18,7 +18,7 @@ impl Drawn {
     /// The settings for `case.json`.
     pub(super) fn parameters(&self) -> Map<String, Value> {
         let pair = |it: &String| {
-            it.split_once('=').map(|(key, value)| (key.to_owned(), Value::from(value)))
+            it.split_once('=').map(|(key, value)| (key.to_owned(), value.trim_matches('"').into()))
         };
         self.settings.iter().filter_map(pair).collect()
     }

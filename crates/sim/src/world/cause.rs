@@ -39,7 +39,7 @@ impl<O: Observer> World<'_, O> {
         let Some(watched) = &mut connection.watched else { return };
         let (collector, observer, id) = (&mut self.collector, &mut self.observer, connection.id);
         watched.account(self.now, |blame| {
-            collector.blame(blame.cause, blame.span);
+            collector.blame(blame.cause, blame.span());
             observer.on_blame(id, blame, self.now);
         });
         change(watched);
