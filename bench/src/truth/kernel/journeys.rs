@@ -39,6 +39,8 @@ pub(super) struct Hop {
     pub(super) begins: Nanos,
     pub(super) ends: Nanos,
     pub(super) delivered: Option<Nanos>,
+    /// How much later than the model of the link and its holds want.
+    pub(super) lateness: Nanos,
 }
 
 /// A direction of a link.
@@ -90,7 +92,8 @@ impl Journey {
         match record.sent {
             Ok([begins, ends]) => {
                 let [begins, ends] = [begins, ends].map(|at| clock.nanos(at));
-                self.hops.push(Hop { place, offered, begins, ends, delivered });
+                let lateness = Nanos::try_from(record.lateness.as_nanos()).unwrap_or(Nanos::MAX);
+                self.hops.push(Hop { place, offered, begins, ends, delivered, lateness });
             }
             Err(_) => self.lost = Some(offered),
         }

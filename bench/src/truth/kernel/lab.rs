@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ackwise_linux::emulator::{Disturbance, EmulatorOptions, PacketRecord};
 use ackwise_linux::{Emulator, Namespace};
@@ -30,7 +30,10 @@ pub(super) struct Links {
     pub(super) near: Vec<PacketRecord>,
     /// Of the link between middle and server.
     pub(super) far: Vec<PacketRecord>,
-    pub(super) disturbances: Vec<Disturbance>,
+    /// The emulators dropped packets that the links would have delivered.
+    pub(super) dropped: Option<Disturbance>,
+    /// When processors paused.
+    pub(super) pauses: Vec<[Instant; 2]>,
 }
 
 impl Lab {
@@ -76,8 +79,11 @@ impl Lab {
     /// Waits for what is in flight, and stops the links.
     pub(super) fn stop(self) -> anyhow::Result<Links> {
         let [near, far] = [self.near.stop()?, self.far.stop()?];
-        let disturbances = [near.disturbances(), far.disturbances()].concat();
-        Ok(Links { near: near.packets, far: far.packets, disturbances })
+        let dropped = [near.disturbances(), far.disturbances()].concat().into_iter();
+        let dropped =
+            dropped.into_iter().find(|it| matches!(it, Disturbance::DroppedByAccident { .. }));
+        // Both watched the same processors.
+        Ok(Links { near: near.packets, far: far.packets, dropped, pauses: near.pauses })
     }
 
     /// The last packets reach the captures.

@@ -18,6 +18,7 @@
 //! | `view` | one direction of a connection, from all witnesses |
 //! | `waits` | why a message waits at a moment |
 //! | `judge` | the time of each exchange |
+//! | `disturbed` | times that the machine disturbed |
 //! | `reason` | names of causes |
 
 use std::fs;
@@ -30,8 +31,10 @@ use std::time::{Duration, Instant};
 
 use ackwise_cause::Direction;
 use anyhow::{Context, anyhow, ensure};
+use serde_json::json;
 
 use self::clock::{Clock, RealTime};
+use self::disturbed::Disturbed;
 use self::judge::{Span, judge};
 use self::lab::{Lab, Links};
 use self::plan::Plan;
@@ -42,6 +45,7 @@ use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded,
 use xtask::process;
 
 mod clock;
+mod disturbed;
 mod families;
 mod h2;
 mod journeys;
@@ -127,15 +131,13 @@ fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
     taps.into_iter().try_for_each(tap::Tap::stop)?;
     let links = lab.stop()?;
     let real = clock.stop();
-    let recorded = Recorded {
-        truth: truth(plan, &played, &links, &events, clock, real),
-        case: case(plan, name, &links, real),
-        folder: folder.clone(),
-    };
-    recorded.write()?;
+    let (truth, share) = truth(plan, &played, &links, &events, clock, real);
+    let case = case(plan, name, &links, real, share);
+    Recorded { truth, case, folder: folder.clone() }.write()?;
     Ok(folder)
 }
 
+/// What is true, and the share of the time in which the machine disturbed nothing.
 fn truth(
     plan: &Plan,
     played: &[Played],
@@ -143,16 +145,21 @@ fn truth(
     events: &[Event],
     clock: Clock,
     real: RealTime,
-) -> Truth {
+) -> (Truth, f64) {
     let journeys = journeys::join(&links.near, &links.far, clock);
     let records = Records { journeys: &journeys, events, plan };
-    let intervals = played.iter().flat_map(|played| {
+    let disturbed = Disturbed::of(plan, &journeys, links, clock);
+    let of_connection = |played: &Played| {
         let (client, server) = (played.client_address, played.server_address);
         let connection = Connection { client: client.into(), server: server.into() };
-        let spans = judge(records, played);
-        spans.into_iter().filter_map(move |span| interval(span, connection, real))
-    });
-    Truth { intervals: intervals.collect() }
+        let (spans, share) = disturbed.cut(judge(records, played));
+        let intervals = spans.into_iter().filter_map(|span| interval(span, connection, real));
+        (intervals.collect::<Vec<_>>(), share)
+    };
+    let (intervals, shares): (Vec<_>, Vec<f64>) = played.iter().map(of_connection).unzip();
+    #[expect(clippy::cast_precision_loss, reason = "there are few connections")]
+    let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    (Truth { intervals: intervals.concat() }, share)
 }
 
 /// `None` if `explain` has no name for it.
@@ -173,8 +180,14 @@ fn interval(span: Span, connection: Connection, real: RealTime) -> Option<Interv
     })
 }
 
-fn case(plan: &Plan, name: String, links: &Links, real: RealTime) -> Case {
-    let mut why: Vec<String> = links.disturbances.iter().map(ToString::to_string).collect();
+fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) -> Case {
+    let mut parameters = plan.parameters.clone();
+    parameters.insert("undisturbed".to_owned(), json!(share));
+    let mut why: Vec<String> = links.dropped.iter().map(ToString::to_string).collect();
+    if share < LEAST_UNDISTURBED {
+        let percent = 100.0 * (1.0 - share);
+        why.push(format!("processors paused or packets were late in {percent:.0} % of the time"));
+    }
     if real.drift().abs() > MAX_DRIFT {
         why.push(format!("the clocks drifted apart by {} us", real.drift() / 1_000));
     }
@@ -185,7 +198,7 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime) -> Case {
         world: World::Kernel,
         family: plan.family.to_owned(),
         seed: plan.seed,
-        parameters: plan.parameters.clone(),
+        parameters,
         captures: Captures {
             client: Some("client.pcap".to_owned()),
             server: Some("server.pcap".to_owned()),
@@ -203,6 +216,8 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime) -> Case {
 
 /// Runs are mostly waiting (our choice, from how often a run was disturbed).
 const AT_ONCE: usize = 3;
+/// Our choice: with less, what is left may be typical of nothing.
+const LEAST_UNDISTURBED: f64 = 0.2;
 const FIRST_PORT: u16 = 20_000;
 /// In nanoseconds (our choice): more than the clock's usual correction within a run.
 const MAX_DRIFT: i128 = 500_000;

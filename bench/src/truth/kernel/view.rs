@@ -303,12 +303,13 @@ fn behind_others(all: &[Journey], forth: &[&Journey]) -> Steps<i32> {
 
 /// Times of at least two round trips in which packets are late: shorter ones are jitter.
 fn path_holds<'a>(plan: &Plan, journeys: impl Iterator<Item = &'a Journey>) -> Steps<i32> {
-    /// Nothing is late by less (our choice): the emulator's own lateness stays below a millisecond.
-    const LATE: Nanos = 2_000_000;
+    /// No hold is shorter (our choice).
+    const SHORTEST: Nanos = 2_000_000;
     let nanos = |span: Duration| Nanos::try_from(span.as_nanos()).unwrap_or(Nanos::MAX);
     let late = |hop: &Hop| {
         let due = hop.ends + nanos(plan.delay(hop.place));
-        hop.delivered.filter(|at| *at > due + LATE).map(|at| (due, at))
+        let released = hop.delivered?.saturating_sub(hop.lateness);
+        (released > due + SHORTEST).then_some((due, released))
     };
     let mut spans: Vec<_> = journeys.flat_map(|it| &it.hops).filter_map(late).collect();
     spans.sort_unstable();
@@ -319,7 +320,7 @@ fn path_holds<'a>(plan: &Plan, journeys: impl Iterator<Item = &'a Journey>) -> S
             _ => joined.push((from, until)),
         }
     }
-    joined.retain(|(from, until)| until - from >= nanos(2 * plan.round_trip()).max(5 * LATE));
+    joined.retain(|(from, until)| until - from >= nanos(2 * plan.round_trip()).max(5 * SHORTEST));
     Steps::count(joined)
 }
 

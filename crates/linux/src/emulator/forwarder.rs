@@ -65,7 +65,7 @@ impl Forwarder {
             let delivered = clock.now();
             lateness.record(delivered.since(due));
             if let Some(log) = &mut self.log {
-                log.delivered(number, delivered);
+                log.delivered(number, delivered, delivered.since(due));
             }
             match self.output.send(&bytes) {
                 Ok(()) => {

@@ -1,6 +1,6 @@
 //! What happened to each packet, for whoever has to know the truth about a measurement.
 
-use std::time;
+use std::time::{self, Duration};
 
 use ackwise_link::{DropReason, Verdict};
 use ackwise_tcp::Instant;
@@ -24,6 +24,8 @@ pub struct PacketRecord {
     /// When it was passed to the other side, the first time if it was duplicated. `None` if it was
     /// dropped, or was in flight when the link ended.
     pub delivered: Option<time::Instant>,
+    /// How much later than the link's model and its holds want.
+    pub lateness: Duration,
 }
 
 impl PacketRecord {
@@ -42,7 +44,7 @@ struct Entry {
     length: usize,
     offered: Instant,
     sent: Result<[Instant; 2], DropReason>,
-    delivered: Option<Instant>,
+    delivered: Option<(Instant, Duration)>,
 }
 
 impl Log {
@@ -80,9 +82,9 @@ impl Log {
         self.entries.push(Entry { headers, length, offered, sent, delivered: None });
     }
 
-    pub(super) fn delivered(&mut self, number: usize, at: Instant) {
+    pub(super) fn delivered(&mut self, number: usize, at: Instant, lateness: Duration) {
         if let Some(entry) = self.entries.get_mut(number) {
-            entry.delivered.get_or_insert(at);
+            entry.delivered.get_or_insert((at, lateness));
         }
     }
 
@@ -98,7 +100,8 @@ impl Log {
                     Ok([begins, ends]) => Ok([clock.outside(begins)?, clock.outside(ends)?]),
                     Err(reason) => Err(reason),
                 },
-                delivered: entry.delivered.and_then(|at| clock.outside(at)),
+                delivered: entry.delivered.and_then(|(at, _)| clock.outside(at)),
+                lateness: entry.delivered.map_or(Duration::ZERO, |(_, lateness)| lateness),
             })
         };
         self.entries.into_iter().filter_map(record).collect()

@@ -69,7 +69,7 @@ mod unread;
 pub use disturbance::Disturbance;
 pub use log::PacketRecord;
 pub use options::{CUBIC, EmulatorOptions, Hold};
-pub use processor_watch::ProcessorWatch;
+pub use processor_watch::{Pauses, ProcessorWatch};
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 

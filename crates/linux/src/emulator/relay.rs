@@ -20,6 +20,7 @@ use super::{
     log::Log,
     report::LatenessRecord,
     setup::{End, Ends},
+    processor_watch::Pauses,
     unread::Unread,
 };
 use crate::{clock::Clock, wake::Wake};
@@ -103,7 +104,7 @@ impl Relay {
             self.wake.sleep(self.next_turn())?;
         }
         let ran = began.elapsed();
-        Ok(self.report(scheduling, watch.stop(), ran))
+        Ok(self.report(scheduling, watch.stop_and_list(), ran))
     }
 
     /// Delivers due packets first, because taking packets delays them.
@@ -129,7 +130,7 @@ impl Relay {
         due.unwrap_or_else(|| time::Instant::now() + IDLE)
     }
 
-    fn report(mut self, scheduling: Scheduling, longest_pause: Duration, ran: Duration) -> Report {
+    fn report(mut self, scheduling: Scheduling, pauses: Pauses, ran: Duration) -> Report {
         let [from_client, from_server] = &mut self.unread;
         let mut to_server = self.to_server.report();
         to_server.unread = from_client.packets().unwrap_or(0);
@@ -138,7 +139,8 @@ impl Relay {
         let lateness = self.lateness.summary();
         let mut packets = self.to_server.into_log(self.clock);
         packets.append(&mut self.to_client.into_log(self.clock));
-        Report { to_server, to_client, lateness, scheduling, longest_pause, ran, packets }
+        let Pauses { longest: longest_pause, long: pauses } = pauses;
+        Report { to_server, to_client, lateness, scheduling, longest_pause, pauses, ran, packets }
     }
 }
 

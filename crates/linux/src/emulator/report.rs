@@ -1,6 +1,9 @@
 //! Counts and lateness.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use ackwise_link::Counters;
 use hdrhistogram::Histogram;
@@ -21,6 +24,8 @@ pub struct Report {
     pub scheduling: Scheduling,
     /// The longest time for which a processor of this machine did not run its watch thread.
     pub longest_pause: Duration,
+    /// When processors paused for longer than [`Disturbance::PAUSE`]: from, until.
+    pub pauses: Vec<[Instant; 2]>,
     /// Lifetime of the link.
     pub ran: Duration,
     /// Each packet, those of the client first, in order; empty if no log was asked for.
@@ -181,6 +186,7 @@ mod tests {
             lateness: Lateness { p99: Disturbance::LATE, ..Lateness::default() },
             scheduling: Scheduling::RoundRobin,
             longest_pause: Disturbance::PAUSE,
+            pauses: Vec::new(),
             ran: Duration::ZERO,
             packets: Vec::new(),
         };
