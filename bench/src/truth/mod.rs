@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `options` | the command line |
 //! | `case` | captures and truth of one run, as files |
+//! | `kernel` | cases from the kernel |
 //! | `sim` | cases from the simulator |
 //! | `reading` | what the analyser says of a case, at each place |
 //! | `damage` | what a capture may lack |
@@ -21,6 +22,7 @@ pub(crate) mod case;
 mod compare;
 mod damage;
 mod json;
+mod kernel;
 mod limits;
 mod markdown;
 mod options;
@@ -38,9 +40,9 @@ use std::io::{ErrorKind, IsTerminal, Write as _, stderr, stdout};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use xtask::process;
 
 use self::case::{Recorded, World};
@@ -109,19 +111,16 @@ fn each_case(
         return Ok(());
     }
     let work = Folder::new(settings)?;
-    let began = Instant::now();
-    for (&world, limit) in settings.worlds.iter().zip(deadlines(settings)) {
+    for (&world, deadline) in settings.worlds.iter().zip(deadlines(settings)) {
         let mut progress = Progress::new(settings.runs);
         let mut number = 0;
-        while number < settings.runs && limit.is_none_or(|limit| began.elapsed() < limit) {
+        while number < settings.runs && deadline.is_none_or(|it| Instant::now() < it) {
             let end = settings.runs.min(number + batch(world));
-            for recorded in record(settings, world, number..end, &work.path)? {
+            for recorded in record(settings, world, number..end, deadline, &work.path)? {
                 ensure!(!process::interrupted(), "interrupted");
                 handle(&recorded)?;
                 progress.step(&recorded.case.name);
-                if !work.is_kept {
-                    fs::remove_dir_all(&recorded.folder).context("cannot remove a case")?;
-                }
+                work.forget(&recorded.folder)?;
             }
             number = end;
         }
@@ -130,18 +129,18 @@ fn each_case(
 }
 
 /// When the subset of each world ends: all have the same time.
-fn deadlines(settings: &Settings) -> impl Iterator<Item = Option<Duration>> {
-    let (subset, worlds) = (settings.subset, settings.worlds.len());
-    let worlds = u32::try_from(worlds).expect("two worlds");
-    (1..=worlds).map(move |number| subset.map(|limit| limit * number / worlds))
+fn deadlines(settings: &Settings) -> impl Iterator<Item = Option<Instant>> {
+    let (began, subset) = (Instant::now(), settings.subset);
+    let worlds = u32::try_from(settings.worlds.len()).expect("two worlds");
+    (1..=worlds).map(move |number| subset.map(|limit| began + limit * number / worlds))
 }
 
 /// Cases that are recorded before they are read. Runs on the kernel mostly wait, and go on at the same
-/// time; our choice.
+/// time; reading would disturb them. Our choice.
 const fn batch(world: World) -> u64 {
     match world {
         World::Sim => 1,
-        World::Kernel => 8,
+        World::Kernel => 40,
     }
 }
 
@@ -149,10 +148,14 @@ fn record(
     settings: &Settings,
     world: World,
     numbers: Range<u64>,
+    deadline: Option<Instant>,
     folder: &Path,
 ) -> anyhow::Result<Vec<Recorded>> {
     match world {
-        World::Kernel => bail!("cannot record kernel cases yet (expected --world sim)"),
+        World::Kernel => {
+            let options = kernel::Options { seed: settings.seed, numbers, deadline, folder };
+            kernel::record(&options)?.iter().map(|it| Recorded::read(it)).collect()
+        }
         World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
     }
 }
@@ -171,7 +174,7 @@ fn show(settings: &Settings, name: &str) -> anyhow::Result<ExitCode> {
     let (world, number) =
         known.with_context(|| format!("no case `{name}` (expected {expected})"))?;
     let work = Folder::new(settings)?;
-    for recorded in record(settings, world, number..number + 1, &work.path)? {
+    for recorded in record(settings, world, number..number + 1, None, &work.path)? {
         print(&show::show(&recorded)?)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -204,6 +207,14 @@ impl Folder {
         let path = settings.keep.clone().unwrap_or_else(temporary);
         fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Self { path, is_kept: settings.keep.is_some() })
+    }
+
+    /// A case that has been handled.
+    fn forget(&self, case: &Path) -> anyhow::Result<()> {
+        if !self.is_kept {
+            fs::remove_dir_all(case).context("cannot remove a case")?;
+        }
+        Ok(())
     }
 }
 
