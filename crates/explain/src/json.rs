@@ -213,6 +213,9 @@ struct Cause {
     /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
     /// (another cause would look nearly the same).
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
     /// Numbers of the packets that show the longest wait.
     packets: Vec<u64>,
 }
@@ -246,6 +249,12 @@ struct CauseTotal {
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ackwise_cause::Cause::ALL.map(|cause| cause.name()) })
+}
+
+fn rivals(_: &mut SchemaGenerator) -> Schema {
+    let names = ackwise_cause::Cause::ALL.map(|cause| Some(cause.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
 }
 
 fn directions(_: &mut SchemaGenerator) -> Schema {
@@ -369,6 +378,7 @@ fn cause(share: Share) -> Cause {
         times: share.times,
         longest_ms: millis(share.longest),
         confidence: share.confidence.name(),
+        rival: share.rival.map(ackwise_cause::Cause::name),
         packets: share.evidence.packets().collect(),
     }
 }

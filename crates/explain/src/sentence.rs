@@ -121,6 +121,8 @@ const fn happened(cause: Cause, direction: Direction) -> &'static str {
         Cause::TlsHandshake => "Connections were being opened (TLS handshake)",
         Cause::RequestUpload => "A link was busy with requests",
         Cause::Transmission => "A link was busy with responses",
+        Cause::Queueing => "Data waited behind packets of other connections",
+        Cause::PathStall => "The path delivered nothing",
         Cause::Propagation => "Data was in transit (distance)",
         Cause::ServerThink => "The server was working on responses",
         Cause::SlowStart => "The congestion window was full during slow start",

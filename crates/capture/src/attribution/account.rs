@@ -63,7 +63,7 @@ impl Account {
         }
         let span = until.since(self.cursor);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival } = verdict;
         let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
         let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
         self.open = Some((cause, direction, piece));
@@ -77,6 +77,9 @@ impl Account {
         if share.longest < piece {
             share.longest = piece;
             share.evidence = evidence;
+            share.rival = rival.or(share.rival);
+        } else {
+            share.rival = share.rival.or(rival);
         }
     }
 
@@ -92,6 +95,7 @@ impl Account {
                 longest: Duration::ZERO,
                 evidence: Evidence::default(),
                 confidence: Confidence::High,
+                rival: None,
             });
             self.shares.len() - 1
         });
@@ -118,6 +122,7 @@ mod tests {
             direction: Direction::ToClient,
             evidence: Evidence::of([packet, 0, 0]),
             confidence: Confidence::High,
+            rival: None,
         }
     }
 

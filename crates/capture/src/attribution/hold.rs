@@ -4,7 +4,7 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
-use ackwise_cause::{RepairedBy, Writer};
+use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::{Wait, policy::HoldPolicy};
 
 use super::{
@@ -84,13 +84,15 @@ pub(crate) struct Hold {
     /// The capture does not show the reason.
     pub unknown: bool,
     pub confidence: Confidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
         let writer = Writer::Working;
         let (cut_by_idle, paced, unknown) = (false, false, false);
-        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence }
+        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence, rival: None }
     }
 
     /// It waited for something that only an acknowledgement changes.
@@ -215,7 +217,7 @@ impl Hold {
 
 impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
-    fn since_event(&self) -> Nanos {
+    pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 

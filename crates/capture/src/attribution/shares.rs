@@ -60,18 +60,25 @@ const DIRECTION: u64 = 1;
 /// The longest piece is all there is.
 const ONE_PIECE: u64 = 1 << 1;
 const CONFIDENCE: u32 = 2;
-const CAUSE: u32 = 4;
+/// What else the packets admit comes next.
+const RIVAL: u32 = 4;
+const CAUSE: u32 = 5;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
 fn write(share: &Share, bytes: &mut Vec<u8>) {
-    let Share { cause, direction, span, times, longest, evidence, confidence } = share;
+    let Share { cause, direction, span, times, longest, evidence, confidence, rival } = share;
     let place = *cause as u64;
     let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
     let one_piece = span == longest;
     let back = u64::from(*direction == Direction::ToClient);
-    let kind = place << CAUSE | sure << CONFIDENCE | u64::from(one_piece) << 1 | back;
+    let has_rival = u64::from(rival.is_some());
+    let kind =
+        place << CAUSE | has_rival << RIVAL | sure << CONFIDENCE | u64::from(one_piece) << 1 | back;
     push(kind, bytes);
+    if let Some(rival) = rival {
+        push(*rival as u64, bytes);
+    }
     push(nanos(*span), bytes);
     push(u64::from(*times), bytes);
     if !one_piece {
@@ -87,6 +94,10 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
 
 fn read(bytes: &mut &[u8]) -> Option<Share> {
     let kind = pull(bytes)?;
+    let rival = match kind >> RIVAL & 1 {
+        0 => None,
+        _ => Some(cause(pull(bytes)?)?),
+    };
     let span = Duration::from_nanos(pull(bytes)?);
     let times = u32::try_from(pull(bytes)?).unwrap_or(u32::MAX);
     let one_piece = kind & ONE_PIECE != 0;
@@ -102,14 +113,19 @@ fn read(bytes: &mut &[u8]) -> Option<Share> {
     let sure = usize::try_from(kind >> CONFIDENCE & 3).ok()?;
     let direction = if kind & DIRECTION == 0 { Direction::ToServer } else { Direction::ToClient };
     Some(Share {
-        cause: *Cause::ALL.get(usize::try_from(kind >> CAUSE).ok()?)?,
+        cause: cause(kind >> CAUSE)?,
         direction,
         span,
         times,
         longest,
         evidence: Evidence::of(numbers),
         confidence: *CONFIDENCES.get(sure)?,
+        rival,
     })
+}
+
+fn cause(place: u64) -> Option<Cause> {
+    Cause::ALL.get(usize::try_from(place).ok()?).copied()
 }
 
 fn nanos(span: Duration) -> u64 {
@@ -157,8 +173,10 @@ mod tests {
     fn any_share() -> impl Strategy<Value = Share> {
         let spans = (any::<u64>(), prop_oneof![Just(None), any::<u64>().prop_map(Some)]);
         let packets = proptest::array::uniform3(prop_oneof![Just(0), 0..1_u64 << 60]);
-        (0..Cause::ALL.len(), any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
-            |(cause, back, sure, (span, longest), times, packets)| Share {
+        let rival = prop_oneof![Just(None), (0..Cause::ALL.len()).prop_map(Some)];
+        let causes = (0..Cause::ALL.len(), rival);
+        (causes, any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
+            |((cause, rival), back, sure, (span, longest), times, packets)| Share {
                 cause: Cause::ALL[cause],
                 direction: if back { Direction::ToClient } else { Direction::ToServer },
                 span: Duration::from_nanos(span),
@@ -166,6 +184,7 @@ mod tests {
                 longest: Duration::from_nanos(longest.unwrap_or(span)),
                 evidence: Evidence::of(packets),
                 confidence: CONFIDENCES[sure],
+                rival: rival.map(|it| Cause::ALL[it]),
             },
         )
     }
@@ -188,6 +207,7 @@ mod tests {
             longest: Duration::from_micros(43_701),
             evidence: Evidence::of([1_000_000, 1_000_001, 1_000_002]),
             confidence: Confidence::High,
+            rival: None,
         };
         let kept: Shares = [share].into_iter().collect();
         assert!(kept.0.len() <= 2 + 4 + 1 + 3 + 1 + 1, "{:?}", kept.0);

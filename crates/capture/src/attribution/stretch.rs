@@ -23,6 +23,8 @@ pub struct Stretch {
     pub confidence: Confidence,
     /// Which packets show it.
     pub evidence: Evidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 impl Stretch {
@@ -41,10 +43,11 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence } = verdict;
-        let stretch = Stretch { from, until, cause, direction, confidence, evidence };
+        let Verdict { cause, direction, evidence, confidence, rival } = verdict;
+        let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
         if let Some(last) = self.0.last_mut().filter(|last| last.from == from) {
-            *last = Stretch { confidence: confidence.min(last.confidence), ..stretch };
+            let confidence = confidence.min(last.confidence);
+            *last = Stretch { confidence, rival: last.rival.or(rival), ..stretch };
             return;
         }
         if self.0.len() == Self::MAX {
@@ -78,7 +81,8 @@ mod tests {
             let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
             let (direction, evidence) = (Direction::ToClient, Evidence::default());
             let confidence = Confidence::High;
-            let verdict = Verdict { cause, direction, evidence, confidence };
+            let rival = None;
+            let verdict = Verdict { cause, direction, evidence, confidence, rival };
             stretches.add(from, from + length, verdict);
             from = from + length;
         }
@@ -96,6 +100,7 @@ mod tests {
             direction: Direction::ToClient,
             evidence: Evidence::default(),
             confidence,
+            rival: None,
         };
         let at = Instant::from_nanos;
         let mut stretches = Stretches::default();

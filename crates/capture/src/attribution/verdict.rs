@@ -70,11 +70,17 @@ pub struct Share {
     pub evidence: Evidence,
     /// The least of all its pieces.
     pub confidence: Confidence,
+    /// What else the packets of some piece admit, the longest if there are several.
+    pub rival: Option<Cause>,
 }
 
 impl Share {
     /// Adds another share, which is under the same cause.
     pub(crate) fn add(&mut self, other: &Self) {
+        self.rival = match self.longest < other.longest {
+            true => other.rival.or(self.rival),
+            false => self.rival.or(other.rival),
+        };
         if self.longest < other.longest {
             (self.longest, self.evidence) = (other.longest, other.evidence);
         }
@@ -95,6 +101,17 @@ pub struct Verdict {
     pub evidence: Evidence,
     /// How sure it is.
     pub confidence: Confidence,
+    /// What else the packets admit: then it is not sure.
+    pub rival: Option<Cause>,
+}
+
+impl Verdict {
+    /// The same, where the packets admit `rival` as well.
+    #[must_use]
+    pub fn or(self, rival: Cause) -> Self {
+        let confidence = self.confidence.min(Confidence::Medium);
+        Self { confidence, rival: Some(rival), ..self }
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +129,7 @@ mod tests {
     #[test]
     fn shares_of_one_cause_are_added_up() {
         use Confidence::{High, Medium};
-        let share = |millis, times, packet, confidence| Share {
+        let share = |millis, times, packet, confidence, rival| Share {
             cause: Cause::Unknown,
             direction: Direction::ToClient,
             span: Duration::from_millis(millis * u64::from(times)),
@@ -120,8 +137,22 @@ mod tests {
             longest: Duration::from_millis(millis),
             evidence: Evidence::of([packet, 0, 0]),
             confidence,
+            rival,
         };
-        let (one, other) = (share(5, 2, 7, High), share(6, 1, 8, Medium));
+        let (pacing, queueing) = (Some(Cause::Pacing), Some(Cause::Queueing));
+        for (rivals, rival) in [
+            ([None, None], None),
+            ([pacing, None], pacing),
+            ([None, queueing], queueing),
+            ([pacing, queueing], queueing),
+        ] {
+            let (one, other) = (share(5, 2, 7, High, rivals[0]), share(6, 1, 8, Medium, rivals[1]));
+            for (mut sum, other) in [(one, other), (other, one)] {
+                sum.add(&other);
+                assert_eq!(sum.rival, rival, "{rivals:?}: that of the longest which has one");
+            }
+        }
+        let (one, other) = (share(5, 2, 7, High, None), share(6, 1, 8, Medium, None));
         for (mut sum, other) in [(one, other), (other, one)] {
             sum.add(&other);
             assert_eq!((sum.span.as_millis(), sum.times), (16, 3));

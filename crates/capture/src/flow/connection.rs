@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        gap::{Gap, Missing, Resolution},
+        gap::{Gap, Missing, Resolution, Stall},
         sender::Departure,
     },
     conversation::{ExchangeReader, Protocol},
@@ -161,6 +161,10 @@ impl ObservedConnection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
+        let sender = direction.opposite();
+        if std::mem::take(&mut self.ends.halves[sender as usize].in_vain) {
+            self.unsettled[sender as usize].resolve(Resolution::Spurious);
+        }
         let repairs = self.ends.half(direction).repeated;
         let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
@@ -221,6 +225,12 @@ impl ObservedConnection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        if direction == Direction::ToClient
+            && self.unsettled[Direction::ToServer as usize].is_again()
+        {
+            // The server answers: whatever of the request was sent again has arrived.
+            self.divide_unsettled(Direction::ToServer);
+        }
         if self.protocol == Some(Protocol::Http2) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
@@ -268,8 +278,13 @@ impl ObservedConnection {
         {
             return lingering.handle_repair(gap, again);
         }
-        let again = direction == Direction::ToClient && !new;
-        let waits = again || gap.missing != Missing::Nothing;
+        let again = !new;
+        if new {
+            let soon = self.ends.distances.whole() * 3 / 4;
+            self.unsettled[direction as usize].follow(&gap, soon);
+        }
+        let late = gap.stall == Stall::OrTimeout;
+        let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
         }

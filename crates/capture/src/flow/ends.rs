@@ -45,6 +45,8 @@ pub(crate) struct Half {
     after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
+    /// An ACK shows that what was sent again last had not been lost.
+    pub in_vain: bool,
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
@@ -213,7 +215,7 @@ impl Ends {
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
-            half.sender.handle_ack(ack, acked, &mut self.distances);
+            half.in_vain |= half.sender.handle_ack(ack, acked, &mut self.distances);
         }
         lost
     }

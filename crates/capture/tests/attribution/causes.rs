@@ -447,33 +447,6 @@ fn a_retransmission_timeout_seen_at_the_server() {
 }
 
 #[test]
-fn a_wait_that_a_loss_before_the_vantage_point_or_a_slow_path_explains_is_unknown() {
-    shows(
-        &Streams::of_bodies(&[5000]),
-        r#"
-        0    > syn
-        20   < syn
-        20.1 > ack 0
-        20.2 > 0:100 psh ack 0
-        41     < 0:1460 ack 100
-        41.1   > ack 1460
-        300    < 1460:5100 psh ack 100
-        300.2  > ack 5100
-        "#,
-        r#"
-        handshake to-server 20.050 (1, 20.050) high: 1 2 3
-        application-limited to-server 0.097 (1, 0.097) high: 4
-        request-upload to-server 0.004 (1, 0.004) high: 4
-        propagation to-server 10.049 (1, 10.049) high: 4
-        server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.141 (2, 0.101) low: 9
-        unknown to-client 258.960 (1, 258.960) low: 5 6 7
-        propagation to-client 9.929 (1, 9.929) high: 9
-        "#,
-    );
-}
-
-#[test]
 fn a_repair_after_the_shortest_timeout() {
     shows(
         &Streams::of_bodies(&[5000]),

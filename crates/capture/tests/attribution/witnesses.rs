@@ -101,16 +101,17 @@ fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_
         server-think to-client 1.000 (1, 1.000) high: 8 9
         transmission to-client 0.216 (2, 0.120) low: 11 13 14
         nagle-rtt to-client 31.990 (1, 31.990) high: 11 13 14
-        propagation to-client 187.794 (1, 187.794) high: 14
+        propagation to-client 14.958 (1, 14.958) high: 14
+        path-stall to-client 172.836 (1, 172.836) high: 14
         "#,
     );
 }
 
 #[test]
 fn no_receiver_delays_an_ack_by_more_than_half_a_second() {
-    // What is unknown includes the way of the ACK.
+    // The stall includes the way of the ACK.
     for (late, cause, expected) in
-        [(400.0, Cause::NagleDelayedAck, 400.0), (700.0, Cause::Unknown, 710.0)]
+        [(400.0, Cause::NagleDelayedAck, 400.0), (700.0, Cause::PathStall, 710.0)]
     {
         let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
             r#"
@@ -208,9 +209,11 @@ fn an_answer_that_only_a_sack_shows_had_left_before_it_was_seen() {
 
 #[test]
 fn a_timestamp_tells_a_timer_from_a_path_that_held_a_segment() {
-    for (timestamp, cause) in
-        [(5_260, Cause::RetransmissionTimeout), (5_012, Cause::Unknown), (5_004, Cause::Unknown)]
-    {
+    for (timestamp, cause) in [
+        (5_260, Cause::RetransmissionTimeout),
+        (5_012, Cause::PathStall),
+        (5_004, Cause::PathStall),
+    ] {
         let analysis = Streams::of_bodies(&[4_280]).seen_as(&format!(
             r#"
             0    > syn
