@@ -41,7 +41,7 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
-pub(crate) use gap::LONGEST_ACK_DELAY;
+pub(crate) use gap::{LONGEST_ACK_DELAY, Stall};
 pub(crate) use hold::Loss;
 pub use path::Vantage;
 pub(crate) use path::{Distances, Paces};

@@ -245,6 +245,9 @@ struct CauseTotal {
     ms: f64,
     /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
 }
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
@@ -394,6 +397,7 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
         party: total.party().map(Party::name),
         ms: millis(total.span),
         confidence: total.confidence.name(),
+        rival: total.rival.map(ackwise_cause::Cause::name),
     };
     totals.causes.iter().map(one).collect()
 }

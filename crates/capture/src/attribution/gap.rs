@@ -18,8 +18,8 @@ pub(crate) struct Gap {
     pub delayed_until: Option<Instant>,
     /// The later one came so soon that it was the same burst.
     pub same_burst: bool,
-    /// From when on the path held what was sent before, by its timestamp.
-    pub held_from: Option<Instant>,
+    /// By its timestamp, the path held what was sent before.
+    pub held: Option<Held>,
     /// What the sender waited for.
     pub hold: Hold,
     /// What shows that the path delivered nothing in the meantime.
@@ -30,6 +30,21 @@ pub(crate) struct Gap {
     pub missing: Missing,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
+}
+
+/// The path held a segment longer than usual.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Held {
+    /// When it would have arrived.
+    pub from: Instant,
+    /// So long that the path stalled.
+    pub stalls: bool,
+}
+
+impl Held {
+    pub(crate) fn by_path(from: Instant, arrives: Instant, round_trip: Nanos) -> Self {
+        Self { from, stalls: Nanos::between(from, arrives) > Stall::least(round_trip) }
+    }
 }
 
 /// What shows that the path delivered nothing after what was sent before had arrived.
@@ -44,6 +59,18 @@ pub(crate) enum Stall {
     OrDelayedAck,
     /// What had been in transit came in one go, and nothing of it was lost.
     Shown,
+}
+
+impl Stall {
+    /// A path that delivers nothing for more than this many round trips stalls. Our choice.
+    const ROUND_TRIPS: u64 = 2;
+    /// A shorter silence is that of a busy host. Our choice.
+    const LEAST: Nanos = Nanos::from_millis(5);
+
+    /// A longer silence is a stall of the path, if nothing else explains it.
+    pub(crate) fn least(round_trip: Nanos) -> Nanos {
+        Self::LEAST.max(round_trip * Self::ROUND_TRIPS)
+    }
 }
 
 /// The longest delayed acknowledgement. RFC 1122, section 4.2.3.2: the delay "MUST be less than 0.5
@@ -127,9 +154,11 @@ impl Gap {
             (false, _) => {}
         }
         let on_its_way = self.lost_or(InFlight::Propagating);
-        if let Some(from) = self.held_from {
+        if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
-            self.owe(self.arrived, phase, InFlight::Held, account);
+            if stalls {
+                self.owe(self.arrived, phase, InFlight::Held, account);
+            }
         }
         self.owe(self.arrived, phase, on_its_way, account);
         if self.stall != Stall::None {
@@ -157,7 +186,7 @@ impl Gap {
         let (direction, evidence) = (moment.phase.direction(), self.evidence);
         let (cause, confidence) = (cause(moment), self.hold.confidence);
         let verdict = Verdict { cause, direction, evidence, confidence, rival: None };
-        let verdict = match self.rival(moment).filter(|rival| *rival != cause) {
+        let verdict = match self.rival(moment, account.cursor()).filter(|rival| *rival != cause) {
             Some(rival) => verdict.or(rival),
             None => verdict,
         };
@@ -165,7 +194,7 @@ impl Gap {
     }
 
     /// What else the packets admit.
-    fn rival(&self, moment: &Moment) -> Option<Cause> {
+    fn rival(&self, moment: &Moment, since: Instant) -> Option<Cause> {
         match (moment.in_flight, self.stall) {
             (InFlight::Held, Stall::OrTimeout) => Some(Cause::RetransmissionTimeout),
             (InFlight::Held, Stall::OrDelayedAck) => {
@@ -176,6 +205,11 @@ impl Gap {
                 Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
                 rival => Some(rival),
             },
+            // Behind which packets it waited, the capture does not show.
+            (InFlight::Propagating, _) => {
+                let held = self.held.filter(|held| !held.stalls && held.from <= since);
+                held.map(|_| Cause::Queueing)
+            }
             _ => None,
         }
     }
@@ -224,6 +258,7 @@ impl Gap {
         }
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
+            self.hold.rival = None;
         }
     }
 
@@ -243,8 +278,8 @@ impl Gap {
 pub(crate) struct LastWay {
     /// When links were done with it.
     pub free_at: Instant,
-    /// From when on the path held it, by its timestamp.
-    pub held_from: Option<Instant>,
+    /// By its timestamp, the path held it.
+    pub held: Option<Held>,
     /// When it was complete.
     pub arrives: Instant,
     pub packet: u64,
@@ -260,12 +295,12 @@ impl LastWay {
 
 /// Puts the last way of a message into `account`.
 pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
-    let LastWay { free_at, held_from, arrives, packet } = way;
+    let LastWay { free_at, held, arrives, packet } = way;
     let last = Gap {
         until: arrives,
         free_at,
         arrived: arrives,
-        held_from,
+        held,
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
@@ -298,7 +333,7 @@ mod tests {
             confidence: Confidence::Medium,
             rival: None,
         },
-        held_from: None,
+        held: None,
         stall: Stall::None,
         capture_lost_data: false,
         missing: Missing::Nothing,
@@ -411,14 +446,15 @@ mod tests {
     #[test]
     fn the_end_of_a_message_is_on_links_and_on_its_way() {
         let mut account = Account::new(at(0));
-        let way = LastWay { free_at: at(10), held_from: None, arrives: at(30), packet: 5 };
+        let way = LastWay { free_at: at(10), held: None, arrives: at(30), packet: 5 };
         arrive(Phase::Request, way, &mut account);
         let shares = account.into_shares();
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
         assert_eq!(found, [(Cause::RequestUpload, 10), (Cause::Propagation, 20)]);
         assert_eq!(shares[1].evidence.packets().collect::<Vec<_>>(), [5]);
         let mut account = Account::new(at(0));
-        let held = LastWay { held_from: Some(at(15)), ..way };
+        let held = Some(Held { from: at(15), stalls: true });
+        let held = LastWay { held, ..way };
         arrive(Phase::Response, held.until(at(25)), &mut account);
         let shares = account.into_shares();
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();

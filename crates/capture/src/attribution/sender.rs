@@ -9,7 +9,7 @@ use super::{
     Acknowledgement, Confidence, Evidence, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, LONGEST_ACK_DELAY, LastWay, Missing, Stall},
+    gap::{Gap, Held, LONGEST_ACK_DELAY, LastWay, Missing, Stall},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -52,6 +52,8 @@ pub(crate) struct Sender {
     again: Option<Again>,
     /// That packet, if what it repeats had not been lost.
     in_vain: Option<u64>,
+    /// The timestamp of its last packet without data, and when that was seen.
+    heard: Option<(u32, Instant)>,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
 }
@@ -72,19 +74,32 @@ pub(crate) struct Departure {
     pub sent: Instant,
     /// When it is with the receiver.
     pub arrives: Instant,
-    /// From when on the path held it, by its timestamp.
-    pub held_from: Option<Instant>,
+    /// By its timestamp, the path held it.
+    pub held: Option<Held>,
+    /// What timestamps show, of the first data after the other end's.
+    pub left: Left,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
     timestamp: Option<u32>,
 }
 
+/// What timestamps show of when a segment left, compared with an earlier packet of its sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Left {
+    /// As much later as it was captured later; or the vantage point is so near that it must have.
+    AsSeen,
+    /// Earlier: the path held it.
+    Earlier,
+    /// Nothing.
+    Unknown,
+}
+
 impl Departure {
     /// Its way to the receiver; links are done with it at `free_at`.
     pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
-        let &Self { held_from, arrives, packet, .. } = self;
-        LastWay { free_at, held_from, arrives, packet }
+        let &Self { held, arrives, packet, .. } = self;
+        LastWay { free_at, held, arrives, packet }
     }
 }
 
@@ -121,10 +136,6 @@ impl Sender {
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
-    /// A path that delivers nothing for more than this many round trips stalls. Our choice.
-    const STALL: u64 = 2;
-    /// A shorter silence is that of a busy host. Our choice.
-    const LEAST_STALL: Nanos = Nanos::from_millis(5);
     /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
     /// section 4.2, allows a receiver to leave unacknowledged.
     const ONE_GO: u64 = 4;
@@ -288,6 +299,34 @@ impl Sender {
             .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
     }
 
+    /// A packet without data was seen.
+    pub(crate) const fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+        if let Some(timestamp) = timestamp {
+            self.heard = Some((timestamp, seen));
+        }
+    }
+
+    /// When the first data after the other end's left, by what was seen of its sender before.
+    fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
+        if delays.sender * Self::NEAR <= delays.receiver {
+            return Left::AsSeen;
+        }
+        let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
+        let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
+        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
+        else {
+            return Left::Unknown;
+        };
+        let span = Nanos::between(seen, data.seen);
+        if self.clock.confirms(span, earlier, later) {
+            Left::AsSeen
+        } else if self.clock.denies(span, earlier, later) {
+            Left::Earlier
+        } else {
+            Left::Unknown
+        }
+    }
+
     fn note_delay(&mut self, delay: Nanos) {
         /// Remembered delays: enough for a median. Our choice.
         const DELAYS: usize = 7;
@@ -374,7 +413,7 @@ impl Sender {
             free_at: self.bottleneck.free_at(),
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
-            held_from: last.held_from,
+            held: last.held,
             delayed_until,
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
@@ -394,7 +433,7 @@ impl Sender {
         latest: Option<&Arrived>,
         delays: &PathDelays,
     ) -> Stall {
-        let long = Self::LEAST_STALL.max(delays.round_trip * Self::STALL);
+        let long = Stall::least(delays.round_trip);
         if hold.unknown {
             return match facts.since_event() > long {
                 // A timer sends one segment.
@@ -454,11 +493,11 @@ impl Sender {
         let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
         let timestamp = data.timestamp;
+        let left = self.left(data, delays);
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
-        let is_held = Nanos::between(unheld, arrives) > delays.round_trip * Self::STALL;
-        let held_from = (held && is_held).then_some(unheld);
+        let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let departure =
-            Departure { packet, seen, sent, arrives, held_from, pushed, ended, timestamp };
+            Departure { packet, seen, sent, arrives, held, left, pushed, ended, timestamp };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -81,6 +81,11 @@ pub(crate) struct Data {
 }
 
 impl Ends {
+    /// A longer silence is a stall of the path, if nothing else explains it.
+    pub(crate) fn least_stall(&self) -> Nanos {
+        Stall::least(self.distances.whole())
+    }
+
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }
@@ -145,6 +150,10 @@ impl Ends {
         packet: u64,
     ) -> Option<Lost> {
         self.count(segment, direction);
+        if segment.len == 0 {
+            let timestamp = segment.options.timestamps.map(|it| it.value);
+            self.halves[direction as usize].sender.hear(timestamp, now);
+        }
         if segment.flags.syn {
             self.handle_syn(segment, direction);
         }

@@ -5,9 +5,9 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Share, Verdict,
+        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Verdict,
         gap::{self, Gap, LastWay},
-        sender::Departure,
+        sender::{Departure, Left},
     },
     conversation::{ExchangeId, RequestHead},
     results::ExchangeResult,
@@ -94,8 +94,8 @@ impl OpenExchange {
             return gap.divide(Phase::Request, &mut self.account);
         }
         let packet = gap.evidence.packets().next().unwrap_or_default();
-        let Gap { free_at, held_from, arrived: arrives, .. } = *gap;
-        let way = LastWay { free_at, held_from, arrives, packet };
+        let Gap { free_at, held, arrived: arrives, .. } = *gap;
+        let way = LastWay { free_at, held, arrives, packet };
         gap::arrive(Phase::Request, way.until(gap.until), &mut self.account);
         self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
     }
@@ -155,39 +155,48 @@ impl OpenExchange {
 
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
     /// server had the request.
-    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool) {
+    /// A silence longer than `least_stall` may be that of the path.
+    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool, least_stall: Nanos) {
         if let State::Think(LastWay { packet, .. }) = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
+            let since = Nanos::between(self.account.cursor(), first.sent);
             // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
-            let since = first.sent.saturating_since(self.account.cursor());
-            let confidence = match asked || since <= LONGEST_ACK_DELAY.into() {
-                true => Confidence::High,
-                false => Confidence::Medium,
+            let asked = asked || since <= LONGEST_ACK_DELAY;
+            let (cause, rival) = match first.left {
+                _ if since <= least_stall => (Cause::ServerThink, None),
+                Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
+                Left::AsSeen if asked => (Cause::ServerThink, None),
+                Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
-            self.think(first.sent, evidence, confidence);
+            self.wait_for_answer(first.sent, cause, rival, evidence);
         }
         self.state = State::Response;
     }
 
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
-        self.begin_response_unseen(last);
+        if !matches!(self.state, State::Response) {
+            self.begin_response(last, true, Nanos::new(u64::MAX));
+        }
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };
         gap::arrive(Phase::Response, way, &mut self.account);
     }
 
-    /// Attributes the time to the server, unless the capture lacks what would show that.
-    fn think(&mut self, until: Instant, evidence: Evidence, confidence: Confidence) {
-        let (cause, direction) = (Cause::ServerThink, Direction::ToClient);
-        match self.fell_into_hole {
-            true => self.doubt(until, direction, evidence),
-            false => {
-                let rival = None;
-                let verdict = Verdict { cause, direction, evidence, confidence, rival };
-                self.account.add(until, verdict);
-            }
+    /// Attributes the time before the response, unless the capture lacks what would show why.
+    fn wait_for_answer(
+        &mut self,
+        until: Instant,
+        cause: Cause,
+        rival: Option<Cause>,
+        evidence: Evidence,
+    ) {
+        let (direction, confidence) = (Direction::ToClient, Confidence::High);
+        if self.fell_into_hole {
+            return self.doubt(until, direction, evidence);
         }
+        let verdict = Verdict { cause, direction, evidence, confidence, rival: None };
+        self.account.add(until, rival.map_or(verdict, |rival| verdict.or(rival)));
     }
 
     /// Its response cannot be identified, because the capture lacks some responses.
@@ -212,12 +221,6 @@ impl OpenExchange {
             State::Response => (Cause::ApplicationLimited, Direction::ToClient),
         };
         self.add(now, cause, direction, Evidence::default());
-    }
-
-    fn begin_response_unseen(&mut self, last: &Departure) {
-        if !matches!(self.state, State::Response) {
-            self.begin_response(last, true);
-        }
     }
 
     /// What of the time up to `limit` the request was on its way.

@@ -125,7 +125,7 @@ fn a_send_buffer_where_what_is_outstanding_does_not_grow() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 2.295 (6, 0.450) low: 14 15 16
         slow-start to-client 60.300 (3, 20.100) high: 14 15 16
-        send-buffer to-client 40.200 (2, 20.100) medium: 47 48 49
+        send-buffer to-client 40.200 (2, 20.100) medium or congestion-window: 47 48 49
         "#,
     );
 }
@@ -789,7 +789,7 @@ fn a_response_that_does_not_end() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        application-limited to-client 569.000 (1, 569.000) high: 
+        application-limited to-client 569.000 (1, 569.000) medium or path-stall:
         "#,
     );
 }

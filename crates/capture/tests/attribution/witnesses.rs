@@ -1,6 +1,9 @@
 //! A cause needs its witness: what looks like one, and why it is not.
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::{
+    analysis::Analysis,
+    attribution::{Confidence, Share},
+};
 use ackwise_cause::Cause;
 
 use crate::{shows, wire::Streams};
@@ -62,7 +65,7 @@ fn what_a_receive_window_of_168_bytes_lets_go_was_not_corked() {
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.090 (1, 0.090) high: 4
         request-upload to-server 0.117 (3, 0.100) medium: 5 6 7
-        receive-window to-server 258.201 (2, 238.009) medium: 5 6 7
+        receive-window to-server 258.201 (2, 238.009) medium or application-limited: 5 6 7
         propagation to-server 10.049 (1, 10.049) high: 9
         server-think to-client 0.090 (1, 0.090) high: 9 10
         transmission to-client 0.005 (1, 0.005) high: 10
@@ -140,29 +143,48 @@ fn no_receiver_delays_an_ack_by_more_than_half_a_second() {
 
 #[test]
 fn a_server_that_thinks_long_acknowledges_the_request_before() {
-    let confidence = |ack: &str, answer: f64| {
-        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
-            r#"
-            0    > syn
-            20   < syn
-            20.1 > ack 0
-            20.2 > 0:100 psh ack 0
-            {ack}
-            {answer} < 0:600 psh ack 100
-            {}       > ack 600
-            "#,
-            answer + 0.1,
-        ));
-        let shares = &analysis.exchanges[0].shares;
-        shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap().confidence
-    };
     for (ack, answer, expected) in [
-        ("80 < ack 100", 2_000.0, Confidence::High),
+        ("80 < ack 100 ts 80", 2_000.0, Confidence::High),
         ("", 500.0, Confidence::High),
         ("", 2_000.0, Confidence::Medium),
     ] {
-        assert_eq!(confidence(ack, answer), expected, "{ack} {answer}");
+        let found = answered(ack, answer, &format!("ts {answer}"));
+        assert_eq!(found, (Cause::ServerThink, expected), "{ack} {answer}");
     }
+}
+
+#[test]
+fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
+    use Cause::{PathStall, ServerThink};
+    use Confidence::{High, Medium};
+    for (answer, timestamp, expected) in [
+        (300.0, "ts 300", (ServerThink, High)),
+        (300.0, "ts 60", (PathStall, Medium)),
+        (300.0, "", (ServerThink, Medium)),
+        (60.0, "", (ServerThink, High)),
+    ] {
+        assert_eq!(answered("", answer, timestamp), expected, "{answer} {timestamp}");
+    }
+}
+
+/// Why a request at 20 ms was answered at `answer`, and how sure that is.
+fn answered(ack: &str, answer: f64, timestamp: &str) -> (Cause, Confidence) {
+    let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+        r#"
+        0    > syn
+        20   < syn ts 20
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        {ack}
+        {answer} < 0:600 psh ack 100 {timestamp}
+        {}       > ack 600
+        "#,
+        answer + 0.1,
+    ));
+    let shares = &analysis.exchanges[0].shares;
+    let found = |it: &Share| matches!(it.cause, Cause::ServerThink | Cause::PathStall);
+    let share = shares.iter().find(found).unwrap();
+    (share.cause, share.confidence)
 }
 
 #[test]
