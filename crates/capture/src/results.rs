@@ -109,7 +109,7 @@ impl ExchangeResult {
                 Some(limit) => share.confidence = share.confidence.min(limit),
                 None => {
                     (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low);
-                    share.rival = None;
+                    (share.rival, share.kind) = (None, None);
                 }
             }
             let is_same =

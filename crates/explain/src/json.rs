@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
-    attribution::{Confidence, Share},
+    attribution::{Confidence, LossKind, Share},
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
@@ -216,6 +216,9 @@ struct Cause {
     /// Another cause that the packets do not rule out; null if there is none.
     #[schemars(schema_with = "rivals")]
     rival: Option<&'static str>,
+    /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
+    #[schemars(schema_with = "kinds")]
+    kind: Option<&'static str>,
     /// Numbers of the packets that show the longest wait.
     packets: Vec<u64>,
 }
@@ -256,6 +259,12 @@ fn causes(_: &mut SchemaGenerator) -> Schema {
 
 fn rivals(_: &mut SchemaGenerator) -> Schema {
     let names = ackwise_cause::Cause::ALL.map(|cause| Some(cause.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    let names = LossKind::ALL.map(|kind| Some(kind.name()));
     let names: Vec<_> = names.into_iter().chain([None]).collect();
     json_schema!({ "type": ["string", "null"], "enum": names })
 }
@@ -382,6 +391,7 @@ fn cause(share: Share) -> Cause {
         longest_ms: millis(share.longest),
         confidence: share.confidence.name(),
         rival: share.rival.map(ackwise_cause::Cause::name),
+        kind: share.kind.map(LossKind::name),
         packets: share.evidence.packets().collect(),
     }
 }

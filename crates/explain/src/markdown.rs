@@ -15,7 +15,8 @@ use super::{
     sentence::sentence,
     servers::Server,
     text::{
-        MOST_SERVERS, ReportOptions, Shown, doubt, facts, is_visible, towards, without_repetition,
+        MOST_SERVERS, ReportOptions, Shown, doubt, facts, is_visible, named, towards,
+        without_repetition,
     },
     totals::TotalsScope,
 };
@@ -70,7 +71,7 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
         let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
-            let (span, cause, doubt) = (millis(share.span), share.cause, doubt(&share));
+            let (span, cause, doubt) = (millis(share.span), named(&share), doubt(&share));
             let _ = write!(out, "{comma} {span} {cause}{doubt}");
             comma = ",";
         }

@@ -223,7 +223,7 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
             out,
             "    {:>12}  {:23} {:9}  {:7} {}{}{}",
             millis(share.span),
-            share.cause.name(),
+            named(&share),
             towards(share.direction),
             share.cause.party(share.direction).map_or("-", Party::name),
             match packets.len() {
@@ -236,6 +236,12 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
         );
     }
     out
+}
+
+/// `retransmission-timeout (tail)`.
+pub(super) fn named(share: &Share) -> String {
+    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
+    format!("{}{kind}", share.cause)
 }
 
 /// ` (medium confidence, or path-stall)`; nothing if the verdict is sure.

@@ -63,7 +63,7 @@ impl Account {
         }
         let span = until.since(self.cursor);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence, rival } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival, kind } = verdict;
         let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
         let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
         self.open = Some((cause, direction, piece));
@@ -77,9 +77,9 @@ impl Account {
         if share.longest < piece {
             share.longest = piece;
             share.evidence = evidence;
-            share.rival = rival.or(share.rival);
+            (share.rival, share.kind) = (rival.or(share.rival), kind.or(share.kind));
         } else {
-            share.rival = share.rival.or(rival);
+            (share.rival, share.kind) = (share.rival.or(rival), share.kind.or(kind));
         }
     }
 
@@ -96,6 +96,7 @@ impl Account {
                 evidence: Evidence::default(),
                 confidence: Confidence::High,
                 rival: None,
+                kind: None,
             });
             self.shares.len() - 1
         });
@@ -117,13 +118,8 @@ mod tests {
     use super::*;
 
     fn verdict(cause: Cause, packet: u64) -> Verdict {
-        Verdict {
-            cause,
-            direction: Direction::ToClient,
-            evidence: Evidence::of([packet, 0, 0]),
-            confidence: Confidence::High,
-            rival: None,
-        }
+        let evidence = Evidence::of([packet, 0, 0]);
+        Verdict::new(cause, Direction::ToClient, evidence, Confidence::High)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Confidence, Evidence, Nanos, Verdict, hold::Hold};
+use super::{Account, Confidence, Evidence, LossKind, Nanos, Verdict, hold::Hold};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Gap {
     pub hold: Hold,
     /// What shows that the path delivered nothing in the meantime.
     pub stall: Stall,
+    /// If something was lost, what is known of that.
+    pub kind: Option<LossKind>,
     /// The capture has lost something of it.
     pub capture_lost_data: bool,
     /// What is missing before the later one.
@@ -101,20 +103,24 @@ pub(crate) enum Resolution {
     LostByCapture,
     /// The capture ends before anything shows it.
     Never,
-    /// It was sent again by a timer, although all of it was in transit.
+    /// It was sent again although all of it was in transit.
     Spurious,
+    /// It was sent again although it had arrived.
+    AckLost,
 }
 
 impl Gap {
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        use Resolution::{LostByCapture, Never, Overtaken, SentAgain, Spurious};
-        if resolution == Spurious {
-            return self.blame_path();
+        use Resolution::{AckLost, LostByCapture, Never, Overtaken, SentAgain, Spurious};
+        match resolution {
+            Spurious => return self.blame_path(),
+            AckLost => return self.kind = Some(LossKind::AckLost),
+            SentAgain | Overtaken | LostByCapture | Never => {}
         }
         match (std::mem::take(&mut self.missing), resolution) {
             (Missing::Nothing, _)
-            | (_, SentAgain | Spurious)
+            | (_, SentAgain | Spurious | AckLost)
             | (Missing::JustBefore, Overtaken) => {}
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,
@@ -126,8 +132,10 @@ impl Gap {
         }
     }
 
-    /// What a timer sent again had not been lost: the path held it, or its acknowledgement.
+    /// What was sent again had not been lost. If a timer sent it, the path held it or its
+    /// acknowledgement.
     fn blame_path(&mut self) {
+        self.kind = Some(LossKind::Spurious);
         if self.hold.lost == Some(RepairedBy::Timeout) {
             (self.hold.lost, self.hold.wait) = (None, Wait::Application);
             self.hold.writer = Writer::Done;
@@ -185,7 +193,9 @@ impl Gap {
         }
         let (direction, evidence) = (moment.phase.direction(), self.evidence);
         let (cause, confidence) = (cause(moment), self.hold.confidence);
-        let verdict = Verdict { cause, direction, evidence, confidence, rival: None };
+        let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
+        let kind = self.kind.filter(|_| is_loss);
+        let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
         let verdict = match self.rival(moment, account.cursor()).filter(|rival| *rival != cause) {
             Some(rival) => verdict.or(rival),
             None => verdict,
@@ -222,7 +232,7 @@ impl Gap {
     /// Attributes the rest of the gap to an unknown cause.
     fn doubt(&self, direction: Direction, account: &mut Account) {
         let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
-        account.add(self.until, Verdict { cause, direction, evidence, confidence, rival: None });
+        account.add(self.until, Verdict::new(cause, direction, evidence, confidence));
     }
 
     /// Whether the sender waited for an acknowledgement longer than any receiver may delay it.
@@ -305,6 +315,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         same_burst: false,
         hold: Hold::done(),
         stall: Stall::None,
+        kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
         evidence: Evidence::of([packet, 0, 0]),
@@ -335,6 +346,7 @@ mod tests {
         },
         held: None,
         stall: Stall::None,
+        kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
         evidence: Evidence::of([1, 2, 3]),

@@ -212,8 +212,7 @@ impl Hold {
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
-            let hold =
-                Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
+            let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
             return Self { paced: true, ..hold };
         }
         if facts.may_have_been_held() {

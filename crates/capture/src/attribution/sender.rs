@@ -6,10 +6,10 @@ use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{
-    Acknowledgement, Confidence, Evidence, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, Held, LONGEST_ACK_DELAY, LastWay, Missing, Stall},
+    gap::{Gap, Held, LONGEST_ACK_DELAY, LastWay, Missing, Resolution, Stall},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -50,7 +50,7 @@ pub(crate) struct Sender {
     clock: SenderClock,
     /// The last data that was sent again, until it is acknowledged.
     again: Option<Again>,
-    /// That packet, if what it repeats had not been lost.
+    /// That packet, if a timer sent it and what it repeats had not been lost.
     in_vain: Option<u64>,
     /// The timestamp of its last packet without data, and when that was seen.
     heard: Option<(u32, Instant)>,
@@ -64,6 +64,7 @@ struct Again {
     packet: u64,
     seen: Instant,
     end: u64,
+    by: RepairedBy,
 }
 
 /// Data that was sent.
@@ -140,22 +141,27 @@ impl Sender {
     /// section 4.2, allows a receiver to leave unacknowledged.
     const ONE_GO: u64 = 4;
 
-    /// An acknowledgement of its data, or a new window, was seen. Whether it shows that what was sent
-    /// again last had not been lost: it came too soon to be for that.
+    /// An acknowledgement of its data, or a new window, was seen. What it shows of what was sent again
+    /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
     pub(crate) fn handle_ack(
         &mut self,
         ack: Acknowledgement,
+        duplicate: bool,
         direction: Direction,
         distances: &mut Distances,
-    ) -> bool {
-        let in_vain = self.again.take_if(|again| ack.acked >= again.end).filter(|again| {
+    ) -> Option<Resolution> {
+        let again = self.again.take_if(|again| ack.acked >= again.end);
+        let resolution = again.and_then(|again| {
             let &PathDelays { sender, receiver, .. } = distances.path_delays(direction);
             let is_far = receiver * Self::NEAR > sender;
-            is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4
+            // It comes too soon to be for what was sent again.
+            if is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4 {
+                self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
+                self.recover = None;
+                return Some(Resolution::Spurious);
+            }
+            duplicate.then_some(Resolution::AckLost)
         });
-        if let Some(again) = &in_vain {
-            (self.in_vain, self.recover) = (Some(again.packet), None);
-        }
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
@@ -167,7 +173,7 @@ impl Sender {
             self.acks_in_flight.pop_back();
         }
         self.acks_in_flight.push_back(ack);
-        in_vain.is_some()
+        resolution
     }
 
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
@@ -418,9 +424,29 @@ impl Sender {
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
             stall,
+            kind: self.loss_kind(&hold, data, delays),
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
+        }
+    }
+
+    /// What is known of the loss that a segment repairs, or that shows before it.
+    fn loss_kind(&self, hold: &Hold, data: &SeenData, delays: &PathDelays) -> Option<LossKind> {
+        let skipped = data.bytes.start.saturating_sub(self.highest);
+        if data.loss != Some(Loss::Repairs) {
+            return (skipped > data.full).then_some(LossKind::Burst);
+        }
+        let by_timer = hold.wait == Wait::RetransmissionTimeout;
+        // After a timeout everything is sent again, lost or not.
+        let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
+        let later = self.highest.saturating_sub(data.bytes.end);
+        let is_far = delays.sender * Self::NEAR > delays.receiver;
+        match () {
+            () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
+            () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
+            () if !data.new && is_far => Some(LossKind::BehindCapture),
+            () => None,
         }
     }
 
@@ -503,9 +529,9 @@ impl Sender {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
         if data.loss == Some(Loss::Repairs) {
-            self.again = Some(Again { packet, seen, end: data.bytes.end });
-            self.round_trips.forget();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
+            self.again = Some(Again { packet, seen, end: data.bytes.end, by });
+            self.round_trips.forget();
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
             return;

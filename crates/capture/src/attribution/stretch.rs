@@ -43,7 +43,7 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence, rival } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival, kind: _ } = verdict;
         let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
         if let Some(last) = self.0.last_mut().filter(|last| last.from == from) {
             let confidence = confidence.min(last.confidence);
@@ -81,8 +81,7 @@ mod tests {
             let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
             let (direction, evidence) = (Direction::ToClient, Evidence::default());
             let confidence = Confidence::High;
-            let rival = None;
-            let verdict = Verdict { cause, direction, evidence, confidence, rival };
+            let verdict = Verdict::new(cause, direction, evidence, confidence);
             stretches.add(from, from + length, verdict);
             from = from + length;
         }
@@ -95,12 +94,9 @@ mod tests {
     #[test]
     fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
         use Confidence::{High, Low};
-        let verdict = |confidence| Verdict {
-            cause: Cause::Propagation,
-            direction: Direction::ToClient,
-            evidence: Evidence::default(),
-            confidence,
-            rival: None,
+        let verdict = |confidence| {
+            let (cause, evidence) = (Cause::Propagation, Evidence::default());
+            Verdict::new(cause, Direction::ToClient, evidence, confidence)
         };
         let at = Instant::from_nanos;
         let mut stretches = Stretches::default();

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction};
 
+use super::LossKind;
+
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Evidence([u64; Self::MAX]);
@@ -72,14 +74,16 @@ pub struct Share {
     pub confidence: Confidence,
     /// What else the packets of some piece admit, the longest if there are several.
     pub rival: Option<Cause>,
+    /// If it is a loss, what is known of it: of the longest piece of which something is.
+    pub kind: Option<LossKind>,
 }
 
 impl Share {
     /// Adds another share, which is under the same cause.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.rival = match self.longest < other.longest {
-            true => other.rival.or(self.rival),
-            false => self.rival.or(other.rival),
+        (self.rival, self.kind) = match self.longest < other.longest {
+            true => (other.rival.or(self.rival), other.kind.or(self.kind)),
+            false => (self.rival.or(other.rival), self.kind.or(other.kind)),
         };
         if self.longest < other.longest {
             (self.longest, self.evidence) = (other.longest, other.evidence);
@@ -103,9 +107,22 @@ pub struct Verdict {
     pub confidence: Confidence,
     /// What else the packets admit: then it is not sure.
     pub rival: Option<Cause>,
+    /// If it is a loss, what is known of it.
+    pub kind: Option<LossKind>,
 }
 
 impl Verdict {
+    /// That the time is owed to `cause`, and nothing else is known.
+    #[must_use]
+    pub const fn new(
+        cause: Cause,
+        direction: Direction,
+        evidence: Evidence,
+        confidence: Confidence,
+    ) -> Self {
+        Self { cause, direction, evidence, confidence, rival: None, kind: None }
+    }
+
     /// The same, where the packets admit `rival` as well.
     #[must_use]
     pub fn or(self, rival: Cause) -> Self {
@@ -138,6 +155,7 @@ mod tests {
             evidence: Evidence::of([packet, 0, 0]),
             confidence,
             rival,
+            kind: None,
         };
         let (pacing, queueing) = (Some(Cause::Pacing), Some(Cause::Queueing));
         for (rivals, rival) in [

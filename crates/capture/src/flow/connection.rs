@@ -162,8 +162,13 @@ impl ObservedConnection {
             self.pass_over(lost, now, seen.number, results);
         }
         let sender = direction.opposite();
-        if std::mem::take(&mut self.ends.halves[sender as usize].in_vain) {
-            self.unsettled[sender as usize].resolve(Resolution::Spurious);
+        if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
+            self.unsettled[sender as usize].resolve_last_again(resolution);
+            if let Some(lingering) =
+                self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
+            {
+                lingering.forget_repairs();
+            }
         }
         let repairs = self.ends.half(direction).repeated;
         let acked = self.ends.half(Direction::ToClient).stream.acked();

@@ -45,8 +45,8 @@ pub(crate) struct Half {
     after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
-    /// An ACK shows that what was sent again last had not been lost.
-    pub in_vain: bool,
+    /// What an ACK shows of what was sent again last.
+    pub again: Option<Resolution>,
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
@@ -224,7 +224,9 @@ impl Ends {
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
-            half.in_vain |= half.sender.handle_ack(ack, acked, &mut self.distances);
+            let duplicate = reports_duplicate(segment);
+            let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
+            half.again = again.or(half.again);
         }
         lost
     }
@@ -313,6 +315,12 @@ impl Ends {
         let closed = self.halves.iter().all(|it| it.after_fin.is_some());
         self.half(direction).after_fin.filter(|_| closed && !self.reset)
     }
+}
+
+/// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.
+fn reports_duplicate(segment: &Segment) -> bool {
+    let first = segment.options.sack.iter().next();
+    first.zip(segment.ack).is_some_and(|((_, right), ack)| !ack.precedes(right))
 }
 
 /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.

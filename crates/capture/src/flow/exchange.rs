@@ -195,7 +195,7 @@ impl OpenExchange {
         if self.fell_into_hole {
             return self.doubt(until, direction, evidence);
         }
-        let verdict = Verdict { cause, direction, evidence, confidence, rival: None };
+        let verdict = Verdict::new(cause, direction, evidence, confidence);
         self.account.add(until, rival.map_or(verdict, |rival| verdict.or(rival)));
     }
 
@@ -264,12 +264,11 @@ impl OpenExchange {
     }
 
     fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
-        let (cause, confidence, rival) = (Cause::Unknown, Confidence::Low, None);
-        self.account.add(until, Verdict { cause, direction, evidence, confidence, rival });
+        let (cause, confidence) = (Cause::Unknown, Confidence::Low);
+        self.account.add(until, Verdict::new(cause, direction, evidence, confidence));
     }
 
     fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {
-        let (confidence, rival) = (Confidence::High, None);
-        self.account.add(until, Verdict { cause, direction, evidence, confidence, rival });
+        self.account.add(until, Verdict::new(cause, direction, evidence, Confidence::High));
     }
 }

@@ -43,6 +43,13 @@ impl Unsettled {
         }
     }
 
+    /// Records what an acknowledgement shows of the data that was sent again last.
+    pub(super) fn resolve_last_again(&mut self, resolution: Resolution) {
+        if let Some(last) = self.waiting.iter_mut().rfind(|it| it.again) {
+            last.gap.resolve(resolution);
+        }
+    }
+
     /// Data followed that was not in the capture before. If it came within `soon` of a segment that came
     /// late, no timer had sent that one: after a timeout, nothing more is sent for a round trip (RFC 5681,
     /// section 3.1: the loss window is one segment).

@@ -433,7 +433,7 @@ fn what_fills_a_hole_later_was_sent_again() {
         propagation to-server 10.024 (1, 10.024) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.175 (3, 0.100) low: 6 8
-        retransmission-timeout to-client 15.100 (1, 15.100) high: 6 8
+        retransmission-timeout (tail) to-client 15.100 (1, 15.100) high: 6 8
         application-limited to-client 0.025 (1, 0.025) high: 8 9
         propagation to-client 9.999 (1, 9.999) high: 9
         "#,

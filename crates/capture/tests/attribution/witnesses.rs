@@ -206,7 +206,7 @@ fn a_server_whose_answer_was_lost_on_its_way_was_not_thinking() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        retransmission-timeout to-client 220.000 (1, 220.000) high: 5 6 7
+        retransmission-timeout (tail) to-client 220.000 (1, 220.000) high: 5 6 7
         propagation to-client 10.000 (1, 10.000) high: 7
         "#,
     );
@@ -275,7 +275,7 @@ fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
         transmission to-client 0.010 (1, 0.010) medium: 5 3 6
-        retransmission-timeout to-client 161.990 (1, 161.990) high: 6 7 8
+        retransmission-timeout (tail) to-client 161.990 (1, 161.990) high: 6 7 8
         propagation to-client 5.000 (1, 5.000) high: 8
         propagation to-server 5.000 (1, 5.000) high: 10
         server-think to-client 0.100 (1, 0.100) high: 10 11

@@ -173,6 +173,7 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         evidence: Evidence::default(),
         confidence: Confidence::Medium,
         rival: None,
+        kind: None,
     }
 }
 
@@ -187,6 +188,7 @@ fn merged(shares: Vec<Share>) -> Vec<Share> {
                 before.times += share.times;
                 before.longest = before.longest.max(share.longest);
                 before.rival = before.rival.or(share.rival);
+                before.kind = before.kind.or(share.kind);
             }
             None => merged.push(Share { times: share.times.max(1), ..share }),
         }
