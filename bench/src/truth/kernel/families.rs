@@ -144,9 +144,9 @@ fn slow_reader(dice: &mut Dice, plan: &mut Plan) {
     plan.client.receive_buffer = Some(buffer);
     note(plan, "receive_buffer", json!(buffer));
     let exchange = |dice: &mut Dice| {
-        let chunk = size(dice, buffer as f64 / 4.0, buffer as f64 * 2.0);
-        let reading = Reading { chunk, pause: millis(dice.between(20, 250)) };
-        let response = Message::whole(6 * chunk + size(dice, 1.0, 4_000.0));
+        let chunk = size(dice, 0.1 * buffer as f64, buffer as f64);
+        let reading = Reading { chunk, pause: millis(dice.between(10, 120)) };
+        let response = Message::whole(3 * buffer + size(dice, 1.0, 4_000.0));
         Exchange { reading, ..Exchange::simple(response) }
     };
     plan.connections = vec![repeat(dice, 1, exchange)];

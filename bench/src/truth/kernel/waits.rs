@@ -34,11 +34,26 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
         let waits = view.behind_others.at(at) > 0;
         return Some((vec![if waits { Queueing } else { Transmission }], LINKS));
     }
-    if view.sent.at(at) > arrived {
-        if let Some(verdict) = repair(view, arrived, at) {
-            return verdict;
+    let repair = if view.sent.at(at) > arrived { repair(view, arrived, at) } else { None };
+    let detected = matches!(view.state.at(at), State::Recovery | State::Loss);
+    match repair {
+        // Until its sender learns of a loss, it waits for what it would wait for without.
+        Some(Some((reasons, witness))) if !detected => {
+            let others = at_sender(view, message, at).map(|it| it.0).unwrap_or_default();
+            let window = others.into_iter().filter(|it| it.ends_with_an_ack());
+            return Some((reasons.into_iter().chain(window).collect(), witness));
         }
+        Some(verdict) => return verdict,
+        None => {}
     }
+    if view.sent.at(at) < message.1 {
+        return at_sender(view, message, at);
+    }
+    (arrived < message.1 && view.in_transit.at(at) > 0).then(|| (vec![Propagation], LINKS))
+}
+
+/// Why the sender has not sent all. `None` if it has, or it is not known.
+fn at_sender(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
     let (written, sent) = (view.written.at(at).min(message.1), view.sent.at(at));
     if sent < written {
         return held(view, message, (sent, written), at);
@@ -46,7 +61,7 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
     if written < message.1 {
         return Some(unwritten(view, at));
     }
-    (arrived < message.1 && view.in_transit.at(at) > 0).then(|| (vec![Propagation], LINKS))
+    None
 }
 
 /// The first missing byte was lost, or is on its way again. `None` if neither; `Some(None)` if it is
@@ -143,13 +158,15 @@ fn held(
 /// The congestion window is full.
 fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
     let window = view.window.at(at);
+    // An ACK that is on its way may open the window: only after it, a delayed one is waited for.
+    let delayed = view.ack_is_delayed(at) && view.ack_sent.at(at) == view.acked.at(at);
     let phase = if window.segments < window.threshold { SlowStart } else { CongestionWindow };
     match view.state.at(at) {
         State::Recovery => vec![LossRecovery, CongestionWindow],
         State::Loss => vec![SlowStart, LossRecovery, RetransmissionTimeout],
         _ if view.congestion == Congestion::Bbr => vec![SlowStart, CongestionWindow, Pacing],
-        _ if view.ack_is_delayed(at) && view.begins_short(message) => vec![ShortInitialSegment],
-        _ if view.ack_is_delayed(at) => vec![ShortInitialSegment, phase],
+        _ if delayed && view.begins_short(message) => vec![ShortInitialSegment],
+        _ if delayed => vec![ShortInitialSegment, phase],
         _ if window.cut_by_idle => vec![IdleRestart],
         _ => vec![phase],
     }
