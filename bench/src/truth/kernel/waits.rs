@@ -49,7 +49,17 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
     if view.sent.at(at) < message.1 {
         return at_sender(view, message, at);
     }
-    (arrived < message.1 && view.in_transit.at(at) > 0).then(|| (vec![Propagation], LINKS))
+    let under_way = arrived < message.1 && view.in_transit.at(at) > 0;
+    under_way.then(|| ([vec![Propagation], doomed(view, arrived, at)].concat(), LINKS))
+}
+
+/// Why the first missing byte has to be sent again, if the copy on its way will be dropped: without the
+/// loss, this time would not be spent either.
+fn doomed(view: &View, missing: u64, at: Nanos) -> Vec<Reason> {
+    let copies = || view.copies_of(missing);
+    let will_arrive = copies().any(|it| it.arrived && it.sent <= at);
+    let next = copies().filter(|it| it.sent > at && !will_arrive).min_by_key(|it| it.sent);
+    next.map_or_else(Vec::new, |copy| repaired_by(view, copy.sent, at))
 }
 
 /// Why the sender has not sent all. `None` if it has, or it is not known.
@@ -80,16 +90,16 @@ fn repair(view: &View, missing: u64, at: Nanos) -> Option<Option<Verdict>> {
     Some(next.map(|copy| (repaired_by(view, copy.sent, at), LINKS_AND_TRACE)))
 }
 
-/// What made the sender send again at `sent`. A tail loss probe (RFC 8985, section 7) is a timer that
-/// starts fast recovery.
+/// What made the sender send again at `sent`: a timer, which may be that of a tail loss probe (RFC 8985,
+/// section 7), or fast recovery, which such a probe may have started.
 fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
-    let probed = |until: Nanos| {
-        let again = view.copies.iter().filter(|it| it.again && at < it.sent && it.sent < until);
-        again.into_iter().any(|it| is_probe(view.state.at(it.sent)))
-    };
+    let mut again = view.copies.iter().filter(|it| it.again && at < it.sent && it.sent < sent);
     match view.state.at(sent) {
         State::Loss => vec![RetransmissionTimeout],
-        state if is_probe(state) || probed(sent) => vec![RetransmissionTimeout, LossRecovery],
+        state if is_probe(state) => vec![RetransmissionTimeout],
+        _ if again.any(|it| is_probe(view.state.at(it.sent))) => {
+            vec![RetransmissionTimeout, LossRecovery]
+        }
         _ => vec![LossRecovery],
     }
 }
@@ -124,8 +134,9 @@ fn held(
     let window = view.window.at(at);
     let state = view.state.at(at);
     if room < unsent.min(view.mss) {
-        let silly = flight == 0 && room > 0;
-        return Some((vec![if silly { SillyWindow } else { ReceiveWindow }], LINKS));
+        // `docs/explain.md`: a capture does not tell these apart.
+        let silly = (flight == 0 && room > 0).then_some(SillyWindow);
+        return Some((silly.into_iter().chain([ReceiveWindow]).collect(), LINKS));
     }
     let segments = usize::try_from(window.segments).unwrap_or(usize::MAX);
     if flight >= segments {
