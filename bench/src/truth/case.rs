@@ -53,7 +53,8 @@ pub(crate) enum World {
 }
 
 impl World {
-    pub(crate) const ALL: [Self; 2] = [Self::Kernel, Self::Sim];
+    /// The fast one first.
+    pub(crate) const ALL: [Self; 2] = [Self::Sim, Self::Kernel];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {

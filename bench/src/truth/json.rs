@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::case::World;
+use super::compare::Label;
 use super::damage::Damage;
 use super::options::Settings;
 use super::reach::{self, Bound, Line};
 use super::results::Results;
-use super::score::Row;
-use super::table::ms;
+use super::score::{Row, Statement, View};
+use super::table::{ms, wrong};
 
 /// Everything that the tables show, and the whole confusion matrix.
 pub(super) fn json(settings: &Settings, results: &Results) -> Value {
@@ -41,9 +42,32 @@ fn of_world(results: &Results, world: World) -> Value {
         "cases": cases.collect::<Vec<_>>(),
         "matrix": matrix(results.rows.iter().filter(|it| it.view.world == world)),
         "must_reach": reach::lines(results, world).iter().map(line).collect::<Vec<_>>(),
+        "wrong": worst(results, world),
         "failures": failures.collect::<Vec<_>>(),
     })
 }
+
+/// The longest wrong statements about whole captures.
+fn worst(results: &Results, world: World) -> Vec<Value> {
+    let is_whole = |it: &&Row| it.view.world == world && it.view.damage.is_none();
+    let rows: Vec<&Row> = results.rows.iter().filter(is_whole).collect();
+    let entry = |row: &Row| {
+        json!({
+            "case": row.case,
+            "reading": row.view.vantage.name(),
+            "exchange": row.exchange,
+            "at_s": ms(row.longest_from) / 1e3,
+            "truth": row.truth.map(|it| it.cause.name()),
+            "said": row.said.map(|it| it.0.name()),
+            "confidence": row.said.map(|it| it.1.name()),
+            "ms": ms(row.nanos),
+        })
+    };
+    wrong(&rows).into_iter().take(WORST).map(entry).collect()
+}
+
+/// Most wrong statements. Our choice.
+const WORST: usize = 500;
 
 /// Milliseconds by reading, damage, truth, statement and confidence. `truth` is null for time that is not
 /// judged, and `said` for time without a statement.
@@ -53,9 +77,7 @@ fn matrix<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Value> {
         let key = (row.view, row.truth, row.said);
         *sums.entry(key).or_default() += row.nanos;
     }
-    let entry = |((view, truth, said), nanos): (_, u64)| {
-        let (view, truth): (super::score::View, Option<super::compare::Label>) = (view, truth);
-        let said: Option<(ackwise_cause::Cause, ackwise_capture::attribution::Confidence)> = said;
+    let entry = |((view, truth, said), nanos): ((View, Option<Label>, Option<Statement>), u64)| {
         json!({
             "reading": view.vantage.name(),
             "damage": view.damage.map(Damage::name),

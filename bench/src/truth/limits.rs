@@ -4,6 +4,7 @@
 //! draw explains. Whether the goals are reached is decided by a whole run.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
@@ -13,32 +14,32 @@ use super::reach;
 use super::results::Results;
 use super::table;
 
-/// Prints each limit and its figure; whether none is missed.
+/// Each limit and its figure, and whether none is missed.
 ///
 /// # Errors
 ///
 /// If the limits cannot be read.
-pub(super) fn hold(results: &Results) -> anyhow::Result<bool> {
+pub(super) fn check(results: &Results) -> anyhow::Result<(String, bool)> {
     let text = fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
     let limits = parse(&text).with_context(|| format!("cannot read {FILE}"))?;
-    let mut held = true;
+    let (mut out, mut held) = (String::new(), true);
     for world in World::ALL {
         let Some(limits) = limits.get(world.name()) else { continue };
         if !results.cases.iter().any(|it| it.world == world) {
-            println!("\nLimits for CI, {world}: not checked, no cases");
+            writeln!(out, "\nLimits for CI, {world}: not checked, no cases")?;
             continue;
         }
-        println!("\nLimits for CI, {world} ({FILE})");
+        writeln!(out, "\nLimits for CI, {world} ({FILE})")?;
         let lines = reach::lines(results, world);
         for (key, limit) in limits {
             let line = lines.iter().find(|it| it.key == *key);
             let mut line = line.with_context(|| format!("{FILE}: no figure {key}"))?.clone();
             line.limit = *limit;
-            table::print_line(&line);
+            table::line(&mut out, &line)?;
             held &= line.is_reached() != Some(false);
         }
     }
-    Ok(held)
+    Ok((out, held))
 }
 
 const FILE: &str = "bench/truth.json";

@@ -36,7 +36,7 @@ mod sim;
 mod table;
 
 use std::fs;
-use std::io::{IsTerminal, stderr};
+use std::io::{ErrorKind, IsTerminal, Write as _, stderr, stdout};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,7 +58,7 @@ pub(super) const NAME: &str = "truth";
 /// The question that it answers.
 pub(super) const QUESTION: &str = "is what `explain` says true?";
 
-/// Records cases or reads them, and prints how much of what is said of them is true.
+/// Records cases or reads them, and prints how much of what is reported about them is true.
 ///
 /// # Errors
 ///
@@ -74,12 +74,25 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         results.add(recorded, dice)
     })?;
     match settings.format {
-        Format::Text => table::print(&results),
-        Format::Json => println!("{:#}", json::json(settings, &results)),
+        Format::Text => print(&table::text(&results))?,
+        Format::Json => print(&format!("{:#}\n", json::json(settings, &results)))?,
         Format::Markdown => markdown::update(settings, &results)?,
     }
-    let held = settings.subset.is_none() || limits::hold(&results)?;
+    let mut held = true;
+    if settings.subset.is_some() {
+        let (text, within) = limits::check(&results)?;
+        print(&text)?;
+        held = within;
+    }
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints on standard output; a reader that has gone has seen enough.
+fn print(text: &str) -> anyhow::Result<()> {
+    match stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(why).context("cannot print"),
+        _ => Ok(()),
+    }
 }
 
 /// Hands each case to `handle`, and removes it afterwards if it is not to be kept.
@@ -98,71 +111,72 @@ fn each_case(
         return Ok(());
     }
     let work = Folder::new(settings)?;
-    let began = Instant::now();
-    for &world in &settings.worlds {
-        if world == World::Kernel {
-            for folder in record_kernel(settings, 0..settings.runs, &work.path)? {
-                handle(&Recorded::read(&folder)?)?;
-                work.forget(&folder)?;
-            }
-            continue;
-        }
+    for (&world, deadline) in settings.worlds.iter().zip(deadlines(settings)) {
         let mut progress = Progress::new(settings.runs);
-        for number in 0..settings.runs {
-            ensure!(!process::interrupted(), "interrupted");
-            if settings.subset.is_some_and(|limit| began.elapsed() >= limit) {
-                break;
+        let mut number = 0;
+        while number < settings.runs && deadline.is_none_or(|it| Instant::now() < it) {
+            let end = settings.runs.min(number + batch(world));
+            for recorded in record(settings, world, number..end, deadline, &work.path)? {
+                ensure!(!process::interrupted(), "interrupted");
+                handle(&recorded)?;
+                progress.step(&recorded.case.name);
+                work.forget(&recorded.folder)?;
             }
-            let recorded = record(settings, world, number, &work.path)?;
-            handle(&recorded)?;
-            progress.step(&recorded.case.name);
-            work.forget(&recorded.folder)?;
+            number = end;
         }
     }
     Ok(())
 }
 
-fn record(
-    settings: &Settings,
-    world: World,
-    number: u64,
-    folder: &Path,
-) -> anyhow::Result<Recorded> {
+/// When the subset of each world ends: all have the same time.
+fn deadlines(settings: &Settings) -> impl Iterator<Item = Option<Instant>> {
+    let (began, subset) = (Instant::now(), settings.subset);
+    let worlds = u32::try_from(settings.worlds.len()).expect("two worlds");
+    (1..=worlds).map(move |number| subset.map(|limit| began + limit * number / worlds))
+}
+
+/// Cases that are recorded before they are read. Runs on the kernel mostly wait, and go on at the same
+/// time; reading would disturb them. Our choice.
+const fn batch(world: World) -> u64 {
     match world {
-        World::Kernel => {
-            let folders = record_kernel(settings, number..number + 1, folder)?;
-            Recorded::read(folders.first().context("interrupted")?)
-        }
-        World::Sim => sim::record(settings.seed, number, folder),
+        World::Sim => 1,
+        World::Kernel => 40,
     }
 }
 
-/// Several at once, because they mostly wait. They are read afterwards, which would disturb them.
-fn record_kernel(
+fn record(
     settings: &Settings,
+    world: World,
     numbers: Range<u64>,
+    deadline: Option<Instant>,
     folder: &Path,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let worlds = u32::try_from(settings.worlds.len()).unwrap_or(1).max(1);
-    let deadline = settings.subset.map(|limit| Instant::now() + limit / worlds);
-    kernel::record(&kernel::Options { seed: settings.seed, numbers, deadline, folder })
+) -> anyhow::Result<Vec<Recorded>> {
+    match world {
+        World::Kernel => {
+            let options = kernel::Options { seed: settings.seed, numbers, deadline, folder };
+            kernel::record(&options)?.iter().map(|it| Recorded::read(it)).collect()
+        }
+        World::Sim => numbers.map(|it| sim::record(settings.seed, it, folder)).collect(),
+    }
 }
 
 /// Prints one case.
 fn show(settings: &Settings, name: &str) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &settings.from {
-        show::show(&Recorded::read(&folder.join(name))?)?;
+        print(&show::show(&Recorded::read(&folder.join(name))?)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let known = World::ALL.into_iter().find_map(|world| {
         let number = name.strip_prefix(world.name())?.strip_prefix('-')?;
-        Some((world, number.parse().ok()?))
+        Some((world, number.parse::<u64>().ok()?))
     });
     let expected = "a name such as sim-0017, or --from FOLDER";
     let (world, number) =
         known.with_context(|| format!("no case `{name}` (expected {expected})"))?;
     let work = Folder::new(settings)?;
-    show::show(&record(settings, world, number, &work.path)?)?;
+    for recorded in record(settings, world, number..number + 1, None, &work.path)? {
+        print(&show::show(&recorded)?)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

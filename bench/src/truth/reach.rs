@@ -172,7 +172,6 @@ fn removal(changes: &[&Change], lines: &mut Lines) {
         percentile(&high, 50),
         0.5,
     );
-    #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let others = changes.iter().map(|it| f64::from(it.others_changed)).sum::<f64>();
     lines.at_most(
         "remove.others",

@@ -16,6 +16,7 @@ use ackwise_tcp::Instant;
 use anyhow::Context;
 
 use super::case::{Captures, Connection, OneWay, Place};
+use super::compare::Claim;
 
 /// Where a case is read.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -180,8 +181,8 @@ pub(super) struct Exchange {
     pub(super) oldest_from_ns: u64,
     /// `GET /path`, as far as known.
     pub(super) request: String,
-    /// In order, without overlap.
-    pub(super) stretches: Vec<Stretch>,
+    /// What it waited for: in order, without overlap.
+    pub(super) claims: Vec<Claim>,
 }
 
 /// The captures of a case that one reading needs.
@@ -287,9 +288,24 @@ fn exchanges(analysis: Analysis) -> Vec<Exchange> {
             from_ns,
             until_ns,
             oldest_from_ns,
+            claims: claims(&it.stretches),
             request: it.request.map(String::from).unwrap_or_default(),
-            stretches: it.stretches.into_vec(),
         }
     };
     analysis.exchanges.into_iter().map(exchange).collect()
+}
+
+/// A stretch that begins before another ends begins when that one ends.
+fn claims(stretches: &[Stretch]) -> Vec<Claim> {
+    let mut cursor = 0;
+    let mut claims = Vec::new();
+    for it in stretches {
+        let (from, until) = (it.from.as_nanos().max(cursor), it.until.as_nanos());
+        if from < until {
+            let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
+            claims.push(Claim { from, until, cause, direction, confidence });
+            cursor = until;
+        }
+    }
+    claims
 }

@@ -77,13 +77,11 @@ fn timelines(said: &Said) -> BTreeMap<Connection, Vec<Piece>> {
     let mut timelines: BTreeMap<Connection, Vec<Piece>> = BTreeMap::new();
     for exchange in &said.exchanges {
         let pieces = timelines.entry(exchange.connection).or_default();
-        let mut cursor = exchange.oldest_from_ns;
-        for it in &exchange.stretches {
-            let (from, until) = (it.from.as_nanos().max(cursor), it.until.as_nanos());
-            if from < until {
+        for it in &exchange.claims {
+            let from = it.from.max(exchange.oldest_from_ns);
+            if from < it.until {
                 let confidence = Some(it.confidence).filter(|_| it.cause != Cause::Unknown);
-                pieces.push((from, until, (it.cause, it.direction), confidence));
-                cursor = until;
+                pieces.push((from, it.until, (it.cause, it.direction), confidence));
             }
         }
     }

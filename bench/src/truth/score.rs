@@ -6,7 +6,7 @@ use ackwise_capture::attribution::Confidence;
 use ackwise_cause::{Cause, Direction};
 
 use super::case::{Connection, Interval, Recorded, World};
-use super::compare::{Cell, Claim, Known, Label, compare};
+use super::compare::{Cell, Known, Label, compare};
 use super::damage::Damage;
 use super::reading::{Exchange, Said, Vantage};
 
@@ -28,9 +28,12 @@ pub(super) struct Row {
     pub(super) longest_from: u64,
     longest: u64,
     pub(super) truth: Option<Label>,
-    pub(super) said: Option<(Cause, Confidence)>,
+    pub(super) said: Option<Statement>,
     pub(super) nanos: u64,
 }
+
+/// A cause, and how sure it is.
+pub(super) type Statement = (Cause, Confidence);
 
 /// How sure a statement is; `Unknown` if it names no cause.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -210,22 +213,7 @@ pub(super) fn cells(exchange: &Exchange, said: &Said, truths: &Truths) -> Vec<Ce
     let none = Vec::new();
     let departures = said.departures.get(&exchange.connection).unwrap_or(&none);
     let (from, known) = truths.of_exchange(exchange, said);
-    compare([from, exchange.until_ns], departures, known, &claims(exchange))
-}
-
-/// Those after another begin no earlier than that one ends.
-fn claims(exchange: &Exchange) -> Vec<Claim> {
-    let mut cursor = 0;
-    let mut claims = Vec::new();
-    for it in &exchange.stretches {
-        let (from, until) = (it.from.as_nanos().max(cursor), it.until.as_nanos());
-        if from < until {
-            let (cause, direction, confidence) = (it.cause, it.direction, it.confidence);
-            claims.push(Claim { from, until, cause, direction, confidence });
-            cursor = until;
-        }
-    }
-    claims
+    compare([from, exchange.until_ns], departures, known, &exchange.claims)
 }
 
 /// The truth of a case, by connection and exchange.
@@ -259,45 +247,50 @@ impl Truths {
         Self { by_exchange }
     }
 
-    /// From when on the exchange is judged, and what is true. Where truth is numbered, the truth of the
-    /// exchange with the same number, or that begins next to it if there are more or fewer exchanges.
+    /// From when on the exchange is judged, and what is true.
     fn of_exchange(&self, exchange: &Exchange, said: &Said) -> (u64, &[Known]) {
-        let connection = exchange.connection;
-        let numbered: Vec<&Vec<Known>> = self
-            .by_exchange
-            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
-            .map(|it| it.1)
-            .filter(|it| !it.is_empty())
-            .collect();
-        let begin = exchange.from_ns.saturating_sub(said.from_client);
-        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
-        let same = if found().count() == numbered.len() {
-            let place = found().position(|it| std::ptr::eq(it, exchange));
-            place.map(|place| numbered[place])
-        } else {
-            numbered.into_iter().min_by_key(|known| known[0].from.abs_diff(begin))
-        };
-        match same {
-            Some(known) => (exchange.from_ns, known),
-            None => {
-                let known = self.by_exchange.get(&(connection, None));
-                (exchange.oldest_from_ns, known.map_or(&[], |it| &it[..]))
-            }
-        }
+        let number = self.number(exchange, said);
+        let known = self.by_exchange.get(&(exchange.connection, number));
+        let from = if number.is_some() { exchange.from_ns } else { exchange.oldest_from_ns };
+        (from, known.map_or(&[], |it| &it[..]))
     }
 
-    /// The truth of exchanges that were not found: what is in no exchange, nor next to one.
+    /// Where truth is numbered: the number of the same exchange, or of the one that begins next to it if
+    /// there are more or fewer exchanges.
+    fn number(&self, exchange: &Exchange, said: &Said) -> Option<u32> {
+        let connection = exchange.connection;
+        let numbered: Vec<(u32, u64)> = self
+            .by_exchange
+            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
+            .filter_map(|((_, number), known)| Some(((*number)?, known.first()?.from)))
+            .collect();
+        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
+        let same = if found().count() == numbered.len() {
+            let place = found().position(|it| std::ptr::eq(it, exchange))?;
+            numbered.get(place)
+        } else {
+            let begin = exchange.from_ns.saturating_sub(said.from_client);
+            numbered.iter().min_by_key(|it| it.1.abs_diff(begin))
+        };
+        same.map(|it| it.0)
+    }
+
+    /// The truth of exchanges that were not found. Where truth is not numbered, that is what has no
+    /// exchange at the same time or next to it.
     fn missed(&self, said: &Said) -> Vec<Cell> {
-        let mut found: BTreeMap<Connection, Vec<[u64; 2]>> = BTreeMap::new();
+        let mut found: BTreeMap<_, Vec<[u64; 2]>> = BTreeMap::new();
         for it in &said.exchanges {
-            found.entry(it.connection).or_default().push([it.from_ns, it.until_ns]);
+            let same = (it.connection, self.number(it, said));
+            found.entry(same).or_default().push([it.from_ns, it.until_ns]);
         }
         let mut missed = Vec::new();
-        for ((connection, _), known) in &self.by_exchange {
-            let found = found.get(connection).map_or(&[][..], |it| &it[..]);
-            for run in known.chunk_by(|one, next| one.until == next.from) {
+        for (same, known) in &self.by_exchange {
+            let found = found.get(same).map_or(&[][..], |it| &it[..]);
+            let is_numbered = same.1.is_some();
+            let is_same = |one: &Known, next: &Known| is_numbered || one.until == next.from;
+            for run in known.chunk_by(is_same) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
-                if found.iter().any(|it| it[0] <= until && from <= it[1]) {
+                if found.iter().any(|it| is_numbered || it[0] <= until && from <= it[1]) {
                     continue;
                 }
                 missed.extend(run.iter().map(|it| Cell {
@@ -338,4 +331,160 @@ fn summed(case: &str, view: View, exchange: String, cells: &[Cell]) -> Vec<Row> 
         }
     }
     sums.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::truth::case::Place;
+    use crate::truth::compare::Claim;
+    use Cause::{HeadOfLine, NagleRtt, Propagation, SendBuffer, ServerThink, SlowStart};
+    use Confidence::{High, Low, Medium};
+
+    fn connection(port: u16) -> Connection {
+        let client = SocketAddr::from(([10, 0, 0, 1], port));
+        Connection { client, server: SocketAddr::from(([10, 0, 0, 2], 80)) }
+    }
+
+    fn interval(exchange: Option<u32>, from_ns: u64, until_ns: u64, cause: Cause) -> Interval {
+        Interval {
+            connection: connection(1),
+            exchange,
+            from_ns,
+            until_ns,
+            at: Place::Server,
+            direction: Direction::ToClient,
+            causes: vec![cause],
+            witness: String::new(),
+        }
+    }
+
+    fn exchange(from_ns: u64, until_ns: u64, oldest_from_ns: u64, cause: Cause) -> Exchange {
+        let (direction, confidence) = (Direction::ToClient, High);
+        let claim = Claim { from: from_ns, until: until_ns, cause, direction, confidence };
+        let (connection, request) = (connection(1), String::new());
+        Exchange { connection, from_ns, until_ns, oldest_from_ns, request, claims: vec![claim] }
+    }
+
+    /// Truth, statement, nanoseconds, in the order of exchanges.
+    fn told(intervals: &[Interval], said: &Said) -> Vec<(Option<Cause>, Option<Cause>, u64)> {
+        let truths = Truths::of(intervals);
+        let cells = said.exchanges.iter().flat_map(|it| cells(it, said, &truths));
+        let missed = truths.missed(said);
+        let row = |it: Cell| (it.truth.map(|it| it.cause), it.said.map(|it| it.0), it.nanos);
+        cells.chain(missed).map(row).collect()
+    }
+
+    #[test]
+    fn truth_without_a_number_is_of_the_oldest_exchange() {
+        let intervals = [interval(None, 0, 100, NagleRtt)];
+        let exchanges = vec![exchange(0, 60, 0, NagleRtt), exchange(20, 100, 60, NagleRtt)];
+        let said = Said { exchanges, ..Said::default() };
+        let both = Some(NagleRtt);
+        assert_eq!(told(&intervals, &said), [(both, both, 60), (both, both, 40)]);
+    }
+
+    #[test]
+    fn truth_with_a_number_is_of_the_exchange_with_that_number() {
+        let intervals = [
+            interval(Some(0), 0, 60, NagleRtt),
+            interval(Some(1), 20, 60, HeadOfLine),
+            interval(Some(1), 60, 100, NagleRtt),
+        ];
+        let exchanges = vec![exchange(0, 60, 0, NagleRtt), exchange(20, 100, 60, NagleRtt)];
+        let said = Said { exchanges, ..Said::default() };
+        let nagle = Some(NagleRtt);
+        assert_eq!(
+            told(&intervals, &said),
+            [(nagle, nagle, 60), (nagle, nagle, 40), (Some(HeadOfLine), nagle, 40)]
+        );
+    }
+
+    #[test]
+    fn if_exchanges_are_missing_the_one_that_begins_next_to_it_is_meant() {
+        let intervals =
+            [interval(Some(0), 0, 50, NagleRtt), interval(Some(1), 200, 250, Propagation)];
+        let exchanges = vec![exchange(220, 250, 220, Propagation)];
+        let said = Said { exchanges, from_client: 20, ..Said::default() };
+        let way = Some(Propagation);
+        assert_eq!(told(&intervals, &said), [(way, way, 30), (Some(NagleRtt), None, 50)]);
+    }
+
+    #[test]
+    fn truth_on_its_way_to_a_capture_is_not_missed() {
+        let intervals = [interval(None, 0, 40, Propagation), interval(None, 40, 70, Propagation)];
+        // The response left in the moment in which the request arrived.
+        let exchanges = vec![Exchange { claims: Vec::new(), ..exchange(40, 40, 40, NagleRtt) }];
+        let said = Said { exchanges, ..Said::default() };
+        assert_eq!(told(&intervals, &said), []);
+        let nothing = told(&intervals, &Said::default());
+        assert_eq!(nothing, [(Some(Propagation), None, 40), (Some(Propagation), None, 30)]);
+    }
+
+    #[test]
+    fn of_truth_that_overlaps_the_earlier_counts() {
+        let intervals = [interval(None, 10, 60, NagleRtt), interval(None, 40, 50, Propagation)];
+        let exchanges = vec![exchange(0, 100, 0, NagleRtt)];
+        let rows = told(&intervals, &Said { exchanges, ..Said::default() });
+        assert_eq!(rows, [(Some(NagleRtt), Some(NagleRtt), 50), (None, Some(NagleRtt), 50)]);
+    }
+
+    fn row(truth: Cause, right: bool, said: Option<(Cause, Confidence)>, nanos: u64) -> Row {
+        let label =
+            Label { cause: truth, to_server: false, at: Place::Server, ambiguous: false, right };
+        Row {
+            case: "sim-0000".to_owned(),
+            view: View { world: World::Sim, vantage: Vantage::Client, damage: None },
+            exchange: String::new(),
+            longest_from: 0,
+            longest: 0,
+            truth: Some(label),
+            said,
+            nanos,
+        }
+    }
+
+    #[test]
+    fn precision_and_recall_count_what_is_said_with_high_or_medium_confidence() {
+        let rows = [
+            row(SendBuffer, true, Some((SendBuffer, High)), 50),
+            row(SendBuffer, true, Some((SendBuffer, Low)), 30),
+            row(SendBuffer, false, Some((SlowStart, Medium)), 20),
+            row(ServerThink, false, Some((SendBuffer, Medium)), 150),
+            Row { truth: None, ..row(SendBuffer, false, Some((SendBuffer, High)), 1_000) },
+        ];
+        let of = |group| (precision(rows.iter(), group), recall(rows.iter(), group));
+        let share = |part, whole| Share { part, whole };
+        assert_eq!(of(Group::Stall(SendBuffer)), (share(50, 200), share(50, 100)));
+        assert_eq!(of(Group::Window), (share(0, 20), share(0, 0)));
+        assert_eq!(of(Group::Programs), (share(0, 0), share(0, 150)));
+    }
+
+    #[test]
+    fn a_stall_of_the_wrong_end_is_wrong_and_a_group_does_not_ask_which_of_it() {
+        let rows = [
+            row(NagleRtt, false, Some((NagleRtt, High)), 10),
+            row(SlowStart, false, Some((Cause::CongestionWindow, High)), 10),
+        ];
+        let of = |group| precision(rows.iter(), group).part;
+        assert_eq!((of(Group::Stall(NagleRtt)), of(Group::Window)), (0, 10));
+    }
+
+    #[test]
+    fn every_cause_but_unknown_is_in_a_group() {
+        for cause in Cause::ALL {
+            assert_eq!(Group::of(cause).is_none(), cause == Cause::Unknown, "{cause}");
+        }
+        assert_eq!(Group::all().len(), 16);
+    }
+
+    #[test]
+    fn no_statement_and_an_unknown_cause_are_the_same() {
+        let sureness = |said| row(NagleRtt, false, said, 1).sureness();
+        assert_eq!(sureness(None), Sureness::Unknown);
+        assert_eq!(sureness(Some((Cause::Unknown, High))), Sureness::Unknown);
+        assert_eq!(sureness(Some((NagleRtt, Low))), Sureness::Low);
+    }
 }

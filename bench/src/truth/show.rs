@@ -1,5 +1,7 @@
 //! Truth and statements of one case, side by side.
 
+use std::fmt::{self, Write as _};
+
 use ackwise_cause::Direction;
 use anyhow::Context;
 
@@ -9,20 +11,22 @@ use super::reading::{self, Exchange, Vantage};
 use super::score::{Truths, cells};
 use super::table::ms;
 
-/// Prints each exchange as it is read at each place, gap by gap. Parts of less than 0.1 ms are left out
-/// (our choice).
+/// Each exchange as it is read at each place, gap by gap. Parts of less than 0.1 ms are left out (our
+/// choice).
 ///
 /// # Errors
 ///
 /// If a capture cannot be read.
-pub(super) fn show(recorded: &Recorded) -> anyhow::Result<()> {
+pub(super) fn show(recorded: &Recorded) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let out = &mut text;
     let case = &recorded.case;
-    println!("{} ({}, {}, seed {})", case.name, case.family, case.world, case.seed);
+    writeln!(out, "{} ({}, {}, seed {})", case.name, case.family, case.world, case.seed)?;
     for (name, value) in &case.parameters {
-        println!("  {name} = {value}");
+        writeln!(out, "  {name} = {value}")?;
     }
     if let Some(why) = &case.disturbed {
-        println!("  disturbed: {why}");
+        writeln!(out, "  disturbed: {why}")?;
     }
     let packets = reading::load(&recorded.folder, &case.captures)
         .with_context(|| format!("case {}", case.name))?;
@@ -32,23 +36,28 @@ pub(super) fn show(recorded: &Recorded) -> anyhow::Result<()> {
             Ok(Some(said)) => said,
             Ok(None) => continue,
             Err(why) => {
-                println!("\n{vantage}: {why:#}");
+                writeln!(out, "\n{vantage}: {why:#}")?;
                 continue;
             }
         };
         for (number, exchange) in said.exchanges.iter().enumerate() {
-            title(vantage, number, exchange);
+            title(out, vantage, number, exchange)?;
             let cells = cells(exchange, &said, &truths);
-            cells.iter().filter(|it| it.nanos >= LEAST).for_each(|it| line(it, exchange));
+            for cell in cells.iter().filter(|it| it.nanos >= LEAST) {
+                line(out, cell, exchange)?;
+            }
         }
     }
-    Ok(())
+    Ok(text)
 }
 
 const LEAST: u64 = 100_000;
 
-fn title(vantage: Vantage, number: usize, exchange: &Exchange) {
-    println!(
+const HEADINGS: &str = "   gap at ms         ms  truth                              said";
+
+fn title(out: &mut String, vantage: Vantage, number: usize, exchange: &Exchange) -> fmt::Result {
+    writeln!(
+        out,
         "\n{vantage} #{} {} {} -> {}: at {:.6} s, {:.3} ms",
         number + 1,
         exchange.request,
@@ -56,11 +65,11 @@ fn title(vantage: Vantage, number: usize, exchange: &Exchange) {
         exchange.connection.server,
         ms(exchange.from_ns) / 1e3,
         ms(exchange.until_ns - exchange.from_ns),
-    );
-    println!("  {:>10} {:>10}  {:<34} {}", "gap at ms", "ms", "truth", "said");
+    )?;
+    writeln!(out, "{HEADINGS}")
 }
 
-fn line(cell: &Cell, exchange: &Exchange) {
+fn line(out: &mut String, cell: &Cell, exchange: &Exchange) -> fmt::Result {
     let way = |to_server: bool| if to_server { "to server" } else { "to client" };
     let truth = cell.truth.map_or_else(
         || "not judged".to_owned(),
@@ -78,5 +87,5 @@ fn line(cell: &Cell, exchange: &Exchange) {
     );
     let mark = if cell.truth.is_some_and(|it| !it.right) { "  WRONG" } else { "" };
     let gap = ms(cell.gap.saturating_sub(exchange.from_ns));
-    println!("  {gap:>10.3} {:>10.3}  {truth:<34} {said}{mark}", ms(cell.nanos));
+    writeln!(out, "  {gap:>10.3} {:>10.3}  {truth:<34} {said}{mark}", ms(cell.nanos))
 }

@@ -44,7 +44,7 @@ pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use gap::LONGEST_ACK_DELAY;
 pub(crate) use hold::Loss;
 pub use path::Vantage;
-pub(crate) use path::{Distances, Paces};
+pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};
 pub use stretch::Stretch;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

@@ -81,7 +81,7 @@ pub(super) fn draw(number: u64, dice: &mut Dice) -> Drawn {
 /// Sets what provokes something.
 type Provoke = fn(&mut Drawn, &mut Dice);
 
-/// By name. A family is added at the end, so that the others keep their seeds.
+/// By name, in turn.
 const FAMILIES: &[(&str, Provoke)] = &[
     ("plain", plain),
     ("nagle", nagle),
@@ -95,6 +95,8 @@ const FAMILIES: &[(&str, Provoke)] = &[
     ("bulk", bulk),
     ("pipelined", pipelined),
     ("1996", paper),
+    ("silly-window", silly_window),
+    ("long", long),
 ];
 
 fn plain(drawn: &mut Drawn, dice: &mut Dice) {
@@ -202,10 +204,27 @@ fn paper(drawn: &mut Drawn, dice: &mut Dice) {
     drawn.set("application.web.connections", "\"per-document\"");
 }
 
+fn silly_window(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 2_000.0, 30_000.0);
+    drawn.set("host.client.tcp.receive_buffer", format!("\"{} B\"", dice.between(600, 2_500)));
+}
+
+fn long(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 1_000_000.0, 5_000_000.0);
+    drawn.set("application.web.pages", 1);
+    drawn.set("link.path.loss", format!("\"{} %\"", ratio(dice.scaled(0.01, 0.3))));
+    drawn.set("link.path.rate", format!("\"{} kb/s\"", dice.scaled(5_000.0, 100_000.0).round()));
+}
+
 /// A page of one file.
 fn page(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
     let size = dice.scaled(least, most).round();
     drawn.set("application.web.workload.primary", format!("\"{size} B\""));
+}
+
+/// Shares of packets have four decimal places in experiments.
+fn ratio(percent: f64) -> f64 {
+    (percent * 1e4).round() / 1e4
 }
 
 /// Three digits are enough for a delay, and readable.

@@ -138,8 +138,11 @@ const WITNESS: &str = "waits of the simulated ends";
 impl Observer for Watcher<'_> {
     fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
         self.captures.iter_mut().for_each(|it| it.on_sent(sighting, now));
-        let ends = self.captures[0].ends(sighting);
         let waits = self.connections.entry(sighting.connection).or_default();
+        if waits.ends.is_none() {
+            let ends = self.captures[0].ends(sighting);
+            waits.ends = ends.map(|[client, server]| Connection { client, server });
+        }
         if sighting.transmit.retransmission {
             // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
             // retransmit, it is at least two. A SYN has no other repair.
@@ -147,7 +150,6 @@ impl Observer for Watcher<'_> {
                 sighting.transmit.segment.flags.syn || sighting.congestion_window < 2 * SEGMENT;
             waits.repairs.push(Repair { at: now, from: sighting.from, by_timer });
         }
-        waits.ends = waits.ends.or(ends.map(|[client, server]| Connection { client, server }));
     }
 
     fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
