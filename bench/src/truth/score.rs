@@ -249,46 +249,50 @@ impl Truths {
         Self { by_exchange }
     }
 
-    /// From when on the exchange is judged, and what is true. Where truth is numbered, the truth of the
-    /// exchange with the same number, or that begins next to it if there are more or fewer exchanges.
+    /// From when on the exchange is judged, and what is true.
     fn of_exchange(&self, exchange: &Exchange, said: &Said) -> (u64, &[Known]) {
-        let connection = exchange.connection;
-        let numbered: Vec<&Vec<Known>> = self
-            .by_exchange
-            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
-            .map(|it| it.1)
-            .filter(|it| !it.is_empty())
-            .collect();
-        let begin = exchange.from_ns.saturating_sub(said.from_client);
-        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
-        let same = if found().count() == numbered.len() {
-            let place = found().position(|it| std::ptr::eq(it, exchange));
-            place.map(|place| numbered[place])
-        } else {
-            numbered.into_iter().min_by_key(|known| known[0].from.abs_diff(begin))
-        };
-        match same {
-            Some(known) => (exchange.from_ns, known),
-            None => {
-                let known = self.by_exchange.get(&(connection, None));
-                (exchange.oldest_from_ns, known.map_or(&[], |it| &it[..]))
-            }
-        }
+        let number = self.number(exchange, said);
+        let known = self.by_exchange.get(&(exchange.connection, number));
+        let from = if number.is_some() { exchange.from_ns } else { exchange.oldest_from_ns };
+        (from, known.map_or(&[], |it| &it[..]))
     }
 
-    /// The truth of exchanges that were not found: what is in no exchange, nor next to one.
+    /// Where truth is numbered: the number of the same exchange, or of the one that begins next to it if
+    /// there are more or fewer exchanges.
+    fn number(&self, exchange: &Exchange, said: &Said) -> Option<u32> {
+        let connection = exchange.connection;
+        let numbered: Vec<(u32, u64)> = self
+            .by_exchange
+            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
+            .filter_map(|((_, number), known)| Some(((*number)?, known.first()?.from)))
+            .collect();
+        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
+        let same = if found().count() == numbered.len() {
+            let place = found().position(|it| std::ptr::eq(it, exchange))?;
+            numbered.get(place)
+        } else {
+            let begin = exchange.from_ns.saturating_sub(said.from_client);
+            numbered.iter().min_by_key(|it| it.1.abs_diff(begin))
+        };
+        same.map(|it| it.0)
+    }
+
+    /// The truth of exchanges that were not found. Where truth is not numbered, that is what has no
+    /// exchange at the same time or next to it.
     fn missed(&self, said: &Said) -> Vec<Cell> {
-        let mut found: BTreeMap<Connection, Vec<[u64; 2]>> = BTreeMap::new();
+        let mut found: BTreeMap<_, Vec<[u64; 2]>> = BTreeMap::new();
         for it in &said.exchanges {
-            found.entry(it.connection).or_default().push([it.from_ns, it.until_ns]);
+            let same = (it.connection, self.number(it, said));
+            found.entry(same).or_default().push([it.from_ns, it.until_ns]);
         }
         let mut missed = Vec::new();
-        for ((connection, number), known) in &self.by_exchange {
-            let found = found.get(connection).map_or(&[][..], |it| &it[..]);
-            let is_same = |one: &Known, next: &Known| number.is_some() || one.until == next.from;
+        for (same, known) in &self.by_exchange {
+            let found = found.get(same).map_or(&[][..], |it| &it[..]);
+            let is_numbered = same.1.is_some();
+            let is_same = |one: &Known, next: &Known| is_numbered || one.until == next.from;
             for run in known.chunk_by(is_same) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
-                if found.iter().any(|it| it[0] <= until && from <= it[1]) {
+                if found.iter().any(|it| is_numbered || it[0] <= until && from <= it[1]) {
                     continue;
                 }
                 missed.extend(run.iter().map(|it| Cell {
