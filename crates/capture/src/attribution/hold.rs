@@ -36,6 +36,8 @@ pub(crate) struct Facts {
     pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
     pub peak_before_idle: Option<u64>,
+    /// It was idle, and has lost nothing since.
+    pub after_idle: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
@@ -177,6 +179,10 @@ impl Hold {
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
+            // How large the window was before it was idle, what was sent then need not show.
+            Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
+                Self::new(wait, Confidence::Medium).or(Cause::IdleRestart)
+            }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)

@@ -81,6 +81,9 @@ pub(crate) struct Departure {
     pub left: Left,
     /// It had less data than a full segment.
     pub small: bool,
+    /// The packet with the acknowledgement for which Nagle's algorithm held it, and whether that was
+    /// delayed.
+    pub nagle: Option<(u64, bool)>,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
@@ -388,6 +391,7 @@ impl Sender {
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
+            after_idle: self.window.after_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
@@ -530,8 +534,20 @@ impl Sender {
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
         let small = data.full > 0 && !bytes.is_multiple_of(data.full);
-        let departure =
-            Departure { packet, seen, sent, arrives, held, left, small, pushed, ended, timestamp };
+        let nagle = gap.and_then(Gap::held_by_nagle);
+        let departure = Departure {
+            packet,
+            seen,
+            sent,
+            arrives,
+            held,
+            left,
+            small,
+            nagle,
+            pushed,
+            ended,
+            timestamp,
+        };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));

@@ -172,7 +172,13 @@ impl OpenExchange {
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
+            // An acknowledgement of its own, behind the request, released it.
+            let nagle = first.nagle.filter(|&(ack, _)| ack > packet);
             let (cause, rival) = match first.left {
+                _ if let Some((_, delayed)) = nagle => {
+                    let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
+                    (cause, Some(Cause::ServerThink))
+                }
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short => (Cause::ServerThink, None),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
