@@ -6,7 +6,7 @@
 use std::{collections::VecDeque, ops::Range, time::Duration};
 
 use ackwise_cause::{Cause, Direction, InFlight, Moment, RepairedBy, cause};
-use ackwise_tcp::{Instant, SeqNumber, Transmit, congestion::DUPLICATE_THRESHOLD};
+use ackwise_tcp::{Instant, SeqNumber, Transmit, Wait, congestion::DUPLICATE_THRESHOLD};
 
 use crate::{network::Passage, observe::Side};
 
@@ -25,8 +25,6 @@ pub(crate) struct Watched {
     cut_from: Option<u32>,
     /// The latest acknowledgement that each end has sent.
     told: [Option<SeqNumber>; 2],
-    /// When a link holds something that either end has sent, and sends nothing.
-    held: Range<Instant>,
 }
 
 /// What one end has under way.
@@ -38,6 +36,10 @@ struct Sender {
     queued_until: Instant,
     /// Segments with data, SYN or FIN between the ends.
     in_flight: u32,
+    /// When a link holds its data, and sends nothing.
+    held: Range<Instant>,
+    /// The same for its acknowledgements.
+    held_ack: Range<Instant>,
     /// What was dropped and not yet sent again, as ranges of sequence space.
     lost: Vec<Lost>,
 }
@@ -59,7 +61,6 @@ impl Watched {
             window: 0,
             cut_from: None,
             told: [None; 2],
-            held: Instant::EPOCH..Instant::EPOCH,
         }
     }
 
@@ -67,10 +68,14 @@ impl Watched {
     pub(crate) fn account(&mut self, now: Instant, mut add: impl FnMut(Cause, Duration)) {
         let since = std::mem::replace(&mut self.since, now);
         let Some(moment) = self.moment.filter(|_| since < now) else { return };
-        let sender = &self.senders[side(moment.phase.direction()) as usize];
+        let side = side(moment.phase.direction());
+        let sender = &self.senders[side as usize];
+        // It waits for an acknowledgement: the path may hold that.
+        let waits = !matches!(moment.wait, Wait::Application | Wait::Closed);
+        let held_ack = waits.then_some(&self.senders[side.other() as usize].held_ack);
         let mut at = since;
         while at < now {
-            let (in_flight, until) = sender.doing(at, &self.held);
+            let (in_flight, until) = sender.doing(at, held_ack);
             let until = until.min(now);
             add(cause(&Moment { in_flight, ..moment }), until.since(at));
             at = until;
@@ -111,13 +116,14 @@ impl Watched {
         now: Instant,
     ) {
         let Passage { begins, ends, outage } = passage;
-        if let Some(outage) = outage
-            && now < outage.until()
-            && outage.from < ends
-        {
-            self.held = outage.from.max(now)..outage.until();
-        }
         let sender = &mut self.senders[from as usize];
+        if let Some(outage) = outage.filter(|it| now < it.until() && it.from < ends) {
+            let held = outage.from.max(now)..outage.until();
+            match range(transmit) {
+                Some(_) => sender.held = held,
+                None => sender.held_ack = held,
+            }
+        }
         sender.keep_busy(begins..ends, now);
         if range(transmit).is_some() {
             sender.queued_until = sender.queued_until.max(ends);
@@ -166,13 +172,18 @@ impl Sender {
     }
 
     /// What its data is doing at `at`, and until when.
-    fn doing(&self, at: Instant, held: &Range<Instant>) -> (InFlight, Instant) {
+    fn doing(&self, at: Instant, held_ack: Option<&Range<Instant>>) -> (InFlight, Instant) {
         let next = self.busy.iter().find(|it| at < it.end);
         let begins = next.map_or(Instant::FAR_FUTURE, |it| it.start);
-        if held.contains(&at) && !self.is_lost() {
-            return (InFlight::Held, held.end);
+        let mut until = Instant::FAR_FUTURE;
+        for held in held_ack.into_iter().chain([&self.held]) {
+            if held.contains(&at) && self.lost.is_empty() {
+                return (InFlight::Held, held.end);
+            }
+            if at < held.start {
+                until = until.min(held.start);
+            }
         }
-        let until = if at < held.start { held.start } else { Instant::FAR_FUTURE };
         let until = if at < self.queued_until { until.min(self.queued_until) } else { until };
         match next {
             _ if self.queued_until <= at => (self.in_flight(), until),
@@ -180,10 +191,6 @@ impl Sender {
             // Another connection's.
             _ => (InFlight::Queued, until.min(begins)),
         }
-    }
-
-    fn is_lost(&self) -> bool {
-        !self.lost.is_empty()
     }
 
     /// What its data is doing when no link is busy with it.
