@@ -47,7 +47,7 @@ pub(crate) use gap::{LONGEST_ACK_DELAY, Stall};
 pub(crate) use hold::Loss;
 pub use loss_kind::LossKind;
 pub use path::Vantage;
-pub(crate) use path::{Distances, Paces};
+pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};
 pub use stretch::Stretch;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

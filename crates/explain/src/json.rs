@@ -152,10 +152,14 @@ struct ConnectionQuality {
     missing_packets: [u64; 2],
     /// Number of data packets captured only in part: the snap length cut them off.
     cut_packets: [u64; 2],
+    /// Number of packets with more data than a segment may have (offloads of the capturing host).
+    oversized_packets: [u64; 2],
     /// Number of ACKs without data.
     pure_acks: [u64; 2],
     /// Whether ACKs without data are missing.
     lacks_acks: [bool; 2],
+    /// How often the packets go back in time by more than 1 ms: the capture's clock was set back.
+    clock_steps: u64,
     /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
     /// capture has one direction only, so that nothing is attributed.
     confidence: Option<&'static str>,
@@ -358,8 +362,10 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
         missing_bytes: each(|it| it.missing_bytes),
         missing_packets: each(|it| it.missing_packets),
         cut_packets: each(|it| it.cut),
+        oversized_packets: each(|it| it.oversized),
         pure_acks: each(|it| it.pure_acks),
         lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
+        clock_steps: it.quality.clock_steps,
         confidence: it.quality.confidence().map(Confidence::name),
     }
 }

@@ -31,7 +31,7 @@ use ackwise_lab::run::pcap::Capture;
 use ackwise_link::{LinkConfig, Outage, Pick, Queue, Rate, Seed};
 use ackwise_sim::{
     Observer, Scenario,
-    observe::{ConnectionId, Message, Sighting},
+    observe::{Blame, ConnectionId, Message, Sighting},
     run,
     scenario::{
         Application, ApplicationKind, Closer, Connections, CostModel, DuplexLink, Node, NodeId,
@@ -61,7 +61,8 @@ fn what_looks_the_same_is_said_with_high_confidence_of_neither() {
             compare(runs, vantage, &mut said);
         }
     }
-    let mut unused: BTreeSet<_> = ADMITTED.iter().map(|&(vantage, said, ..)| (vantage, said)).collect();
+    let mut unused: BTreeSet<_> =
+        ADMITTED.iter().map(|&(vantage, said, ..)| (vantage, said)).collect();
     let mut lies = String::new();
     for ((vantage, truth, said, truths), (span, example)) in &said {
         let is_admitted = |it: &&(u32, Cause, [Cause; 2], &str)| {
@@ -331,8 +332,8 @@ impl Observer for Watcher<'_> {
         self.capture.on_message(message, now);
     }
 
-    fn on_blame(&mut self, _: ConnectionId, cause: Cause, span: Duration, now: Instant) {
-        self.truth.push((now.saturating_sub(span), now, cause));
+    fn on_blame(&mut self, _: ConnectionId, blame: Blame, _: Instant) {
+        self.truth.push((blame.from, blame.until, blame.cause));
     }
 
     fn on_over(&mut self, connection: ConnectionId, now: Instant) {

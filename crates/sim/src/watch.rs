@@ -3,12 +3,15 @@
 //! Between two events nothing changes but the links, and when those will be done is known; so time is
 //! accounted backwards: at each event, what has passed since the last one.
 
-use std::{collections::VecDeque, ops::Range, time::Duration};
+use std::{collections::VecDeque, ops::Range};
 
-use ackwise_cause::{Cause, Direction, InFlight, Moment, RepairedBy, cause};
+use ackwise_cause::{Direction, InFlight, Moment, RepairedBy, cause};
 use ackwise_tcp::{Instant, SeqNumber, Transmit, Wait, congestion::DUPLICATE_THRESHOLD};
 
-use crate::{network::Passage, observe::Side};
+use crate::{
+    network::Passage,
+    observe::{Blame, Side},
+};
 
 /// What a connection's watcher keeps.
 #[derive(Clone, Debug)]
@@ -65,10 +68,11 @@ impl Watched {
     }
 
     /// Accounts for the time until `now`: while links were busy, and after that.
-    pub(crate) fn account(&mut self, now: Instant, mut add: impl FnMut(Cause, Duration)) {
+    pub(crate) fn account(&mut self, now: Instant, mut add: impl FnMut(Blame)) {
         let since = std::mem::replace(&mut self.since, now);
         let Some(moment) = self.moment.filter(|_| since < now) else { return };
-        let side = side(moment.phase.direction());
+        let direction = moment.phase.direction();
+        let side = side(direction);
         let sender = &self.senders[side as usize];
         // It waits for an acknowledgement: the path may hold that.
         let waits = !matches!(moment.wait, Wait::Application | Wait::Closed);
@@ -77,7 +81,12 @@ impl Watched {
         while at < now {
             let (in_flight, until) = sender.doing(at, held_ack);
             let until = until.min(now);
-            add(cause(&Moment { in_flight, ..moment }), until.since(at));
+            add(Blame {
+                cause: cause(&Moment { in_flight, ..moment }),
+                direction,
+                from: at,
+                until,
+            });
             at = until;
         }
     }

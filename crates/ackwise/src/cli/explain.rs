@@ -5,13 +5,14 @@ mod live;
 use std::{
     fs::{self, File},
     io::{self, BufWriter},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::Duration,
 };
 
-use ackwise_capture::read::Source;
+use ackwise_capture::{analysis::Analyser, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{End, Explained, Frames, Reading, ReportOptions, html, json, markdown, text};
 use clap::Args;
@@ -88,6 +89,10 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
 
+    /// Use N threads; the report is the same for any number [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
+    threads: Option<NonZeroUsize>,
+
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
@@ -112,6 +117,10 @@ docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs."
 
 const NO_INPUT: &str =
     "nothing to read (expected a capture file, --interface NAME or --pair CLIENT SERVER)";
+
+/// More share no work.
+const MOST_THREADS: NonZeroUsize =
+    NonZeroUsize::new(Analyser::MOST_THREADS).expect("some threads are allowed");
 
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
@@ -145,10 +154,7 @@ fn not_millis(text: &str) -> String {
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
     explain.check_input()?;
-    let reading = match explain.html {
-        Some(_) => Reading::with_series(),
-        None => Reading::new(),
-    };
+    let reading = explain.reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
     let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
@@ -182,6 +188,14 @@ impl Explain {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    fn reading(&self) -> Reading {
+        if self.html.is_some() {
+            return Reading::with_series();
+        }
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Reading::new().with_threads(self.threads.unwrap_or_else(cores).min(MOST_THREADS))
     }
 
     /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage
@@ -223,7 +237,7 @@ impl Explain {
     fn read_pair(&self, files: [&PathBuf; 2], reading: Reading) -> Result<Explained, Failure> {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
-        let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
+        let other = self.reading();
         let recorded = |end: &End, file| end.record(Source::open([file]));
         let client = read(recorded(&ends[0], files[0]), reading, packets)?;
         let server = read(recorded(&ends[1], files[1]), other, packets)?;

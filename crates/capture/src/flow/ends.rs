@@ -50,6 +50,8 @@ pub(crate) struct Half {
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
+    /// Packets with more data than a segment may have.
+    oversized: u64,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -80,6 +82,13 @@ pub(crate) struct Data {
     pub resolution: Option<Resolution>,
 }
 
+/// What the first segments of a connection show of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub distances: Distances,
+    pub paces: Paces,
+}
+
 impl Ends {
     /// A longer silence is a stall of the path, if nothing else explains it.
     pub(crate) fn least_stall(&self) -> Nanos {
@@ -107,6 +116,7 @@ impl Ends {
             found.missing_bytes = half.stream.unseen().bytes();
             found.missing_packets = half.stream.unseen().segments();
             found.pure_acks = half.pure_acks;
+            found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
         }
         quality
@@ -116,9 +126,8 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// Learns of the path what the first segments of a connection show of it; what they do not show,
-    /// earlier connections between the same hosts may have.
-    pub(crate) fn learn_from(&mut self, warm_up: &WarmUp, known: &mut Paces) {
+    /// What the first segments of a connection show of the path.
+    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.segments() {
@@ -132,8 +141,14 @@ impl Ends {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        self.distances = trial.distances;
-        known.update(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let paces = trial.halves.each_ref().map(|half| half.sender.paces());
+        Survey { distances: trial.distances, paces: Paces(paces) }
+    }
+
+    /// Begins with what the first segments have shown, and what they have not, earlier connections
+    /// between the same hosts may have.
+    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
+        self.distances = distances;
         let Paces(paces) = *known;
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
@@ -161,9 +176,12 @@ impl Ends {
     }
 
     fn count(&mut self, segment: &Segment, direction: Direction) {
-        self.halves[direction.opposite() as usize].run = 0;
+        let other = &mut self.halves[direction.opposite() as usize];
+        other.run = 0;
+        let oversized = other.mss.is_some_and(|mss| segment.len > mss.into());
         let half = &mut self.halves[direction as usize];
         half.packets += 1;
+        half.oversized += u64::from(oversized);
         half.run += u64::from(segment.len);
         half.longest_run = half.longest_run.max(half.run);
         let Flags { syn, fin, rst, .. } = segment.flags;

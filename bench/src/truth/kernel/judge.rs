@@ -1,0 +1,222 @@
+//! Divides the time of each exchange among its phases, and each phase among what it waited for.
+
+use std::net::SocketAddrV4;
+
+use ackwise_cause::Direction;
+
+use super::clock::Nanos;
+use super::plan::Protocol;
+use super::play::Played;
+use super::reason::Reason::{self, *};
+use super::steps::Steps;
+use super::view::{Records, View, of_flow};
+use super::waits::wait;
+
+/// A time with its reasons. Empty ones: it is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Span {
+    pub(super) from: Nanos,
+    pub(super) until: Nanos,
+    pub(super) direction: Direction,
+    pub(super) reasons: Vec<Reason>,
+    pub(super) witness: &'static str,
+    /// Counted from 0 on its connection.
+    pub(super) exchange: usize,
+}
+
+/// The spans of all exchanges of a connection. None if the records lack its setup.
+pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
+    let (client, server) = (played.client_address, played.server_address);
+    let views = View::of(records, client, server, &played.client).zip(View::of(
+        records,
+        server,
+        client,
+        &played.server,
+    ));
+    let Some((requests, responses)) = views else { return Vec::new() };
+    let mut spans = Vec::new();
+    let setup = setup(records, client, server);
+    if let Some((syn, established)) = setup {
+        spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));
+    }
+    let pairs = requests.diary.messages.clone().into_iter().zip(responses.diary.messages.clone());
+    let mut free = Free::default();
+    for (number, (request, response)) in pairs.enumerate() {
+        let views = (&requests, &responses);
+        let exchange = Exchange { views, request, response, number };
+        if let Some(end) = exchange.divide(free, &mut spans) {
+            free = end;
+        }
+    }
+    if records.plan.protocol == Protocol::Tls
+        && let Some((_, established)) = setup
+    {
+        tls(&requests, &responses, established, &mut spans);
+    }
+    merge(spans)
+}
+
+/// When the earlier responses of a connection were over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Free {
+    /// The last byte left the server.
+    sent: Nanos,
+    /// The last byte arrived.
+    arrived: Nanos,
+}
+
+/// One request and its response.
+struct Exchange<'a> {
+    /// To the server, and to the client.
+    views: (&'a View, &'a View),
+    request: (u64, u64),
+    response: (u64, u64),
+    number: usize,
+}
+
+impl Exchange<'_> {
+    /// Adds its spans, and returns when it was over.
+    fn divide(&self, free: Free, spans: &mut Vec<Span>) -> Option<Free> {
+        let (requests, responses) = self.views;
+        let begins = reaches(&requests.sent, self.request.0 + 1)?;
+        let asked = reaches(&requests.arrived, self.request.1)?;
+        let answered = reaches(&responses.written, self.response.0 + 1)?.max(asked);
+        let sent = reaches(&responses.sent, self.response.1)?;
+        let ends = reaches(&responses.arrived, self.response.1)?;
+        self.message(requests, self.request, (begins, asked), Direction::ToServer, spans);
+        // Behind an earlier response, nothing else counts.
+        let behind = free.sent.clamp(asked, ends);
+        let to_client = Direction::ToClient;
+        spans.push(span((asked, behind), to_client, HeadOfLine, LINKS, self.number));
+        let mut own = Vec::new();
+        let answered = answered.max(behind);
+        own.push(span((behind, answered), to_client, ServerThink, PROGRAM, self.number));
+        self.message(responses, self.response, (answered, ends), to_client, &mut own);
+        // While the earlier one is on its way, both are true.
+        for part in own {
+            let (before, after) = part.split(free.arrived);
+            let reasons = [vec![HeadOfLine], before.reasons.clone()].concat();
+            spans.extend([Span { reasons, ..before }, after]);
+        }
+        Some(Free { sent, arrived: ends })
+    }
+
+    fn message(
+        &self,
+        view: &View,
+        message: (u64, u64),
+        (from, until): (Nanos, Nanos),
+        direction: Direction,
+        spans: &mut Vec<Span>,
+    ) {
+        for (from, until) in pieces(&[view], (from, until)) {
+            let (mut reasons, witness) = wait(view, message, from).unwrap_or_default();
+            if direction == Direction::ToServer {
+                reasons
+                    .iter_mut()
+                    .filter(|it| **it == Transmission)
+                    .for_each(|it| *it = RequestUpload);
+            }
+            let exchange = self.number;
+            spans.push(Span { from, until, direction, reasons, witness, exchange });
+        }
+    }
+}
+
+impl Span {
+    /// The parts before and after a time.
+    fn split(self, at: Nanos) -> (Self, Self) {
+        let at = at.clamp(self.from, self.until);
+        (Self { until: at, ..self.clone() }, Self { from: at, ..self })
+    }
+}
+
+/// The TLS handshake: the ends compute, or the one whose data is outstanding waits. Distance and rate belong
+/// to it, and stalls do not.
+fn tls(requests: &View, responses: &View, established: Nanos, spans: &mut Vec<Span>) {
+    let first = |view: &View| view.diary.messages.first().map(|message| message.0);
+    let ways = first(requests).zip(first(responses)).and_then(|(to_server, to_client)| {
+        let begins = reaches(&requests.sent, to_server + 1)?;
+        let ways = [
+            (responses, to_client, Direction::ToClient),
+            (requests, to_server, Direction::ToServer),
+        ];
+        Some((begins, ways))
+    });
+    let Some((begins, ways)) = ways else { return };
+    for (from, until) in pieces(&[requests, responses], (established, begins)) {
+        let outstanding =
+            |(view, _, _): &&(&View, u64, Direction)| view.written.at(from) > view.arrived.at(from);
+        let waiting = ways.iter().find(outstanding);
+        let (mut reasons, mut witness) = (vec![TlsHandshake], PROGRAM);
+        let mut direction = Direction::ToServer;
+        if let Some((view, end, towards)) = waiting {
+            direction = *towards;
+            (reasons, witness) = wait(view, (0, *end), from).unwrap_or_default();
+            let belongs =
+                |it: &Reason| matches!(it, Transmission | Propagation | ApplicationLimited);
+            reasons.iter_mut().filter(|it| belongs(it)).for_each(|it| *it = TlsHandshake);
+            reasons.dedup();
+        }
+        spans.push(Span { from, until, direction, reasons, witness, exchange: 0 });
+    }
+}
+
+/// A time, cut wherever something changes.
+fn pieces(views: &[&View], (from, until): (Nanos, Nanos)) -> Vec<(Nanos, Nanos)> {
+    let mut times: Vec<Nanos> = views.iter().flat_map(|it| it.times()).collect();
+    times.retain(|at| (from..until).contains(at));
+    times.extend([from, until]);
+    times.sort_unstable();
+    times.dedup();
+    times.windows(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+fn span(
+    (from, until): (Nanos, Nanos),
+    direction: Direction,
+    reason: Reason,
+    witness: &'static str,
+    exchange: usize,
+) -> Span {
+    Span { from, until, direction, reasons: vec![reason], witness, exchange }
+}
+
+/// When a growing value reaches `value`.
+fn reaches(steps: &Steps<u64>, value: u64) -> Option<Nanos> {
+    steps.changes().iter().find(|(_, it)| *it >= value).map(|(at, _)| *at)
+}
+
+/// From the SYN to the arrival of its answer. `None` if either was sent twice.
+fn setup(
+    records: Records<'_>,
+    client: SocketAddrV4,
+    server: SocketAddrV4,
+) -> Option<(Nanos, Nanos)> {
+    let mut syns = of_flow(records.journeys, client, server).filter(|it| it.syn);
+    let mut answers = of_flow(records.journeys, server, client).filter(|it| it.syn);
+    let (syn, answer) = (syns.next()?, answers.next()?);
+    let alone = syns.next().is_none() && answers.next().is_none();
+    answer.arrived.filter(|_| alone).map(|arrived| (syn.sent, arrived))
+}
+
+/// Joins neighbours that say the same.
+fn merge(spans: Vec<Span>) -> Vec<Span> {
+    let mut merged: Vec<Span> = Vec::new();
+    for span in spans.into_iter().filter(|it| it.from < it.until) {
+        match merged.last_mut() {
+            Some(last)
+                if last.until == span.from
+                    && (last.exchange, last.direction) == (span.exchange, span.direction)
+                    && last.reasons == span.reasons =>
+            {
+                last.until = span.until;
+            }
+            _ => merged.push(span),
+        }
+    }
+    merged
+}
+
+const LINKS: &str = "emulator";
+const PROGRAM: &str = "program";
