@@ -226,7 +226,7 @@ impl ObservedConnection {
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
             {
-                lingering.forget_repairs();
+                lingering.resolve(resolution);
             }
         }
         let repairs = self.ends.half(direction).repeated;
