@@ -35,6 +35,11 @@ impl Peer {
         let setting =
             [&SETTINGS_INITIAL_WINDOW_SIZE.to_be_bytes()[..], &window.to_be_bytes()].concat();
         hello.extend(frame(SETTINGS, 0, 0, &setting));
+        // RFC 9113, section 6.9.2: only a WINDOW_UPDATE changes the connection's window.
+        if window > INITIAL_WINDOW {
+            let more = window - INITIAL_WINDOW;
+            hello.extend(frame(WINDOW_UPDATE, 0, 0, &more.to_be_bytes()));
+        }
         line.write_all(&hello)?;
         Ok(Self::new(line, window))
     }
