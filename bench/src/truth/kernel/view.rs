@@ -156,6 +156,12 @@ impl View {
         sent.saturating_sub(gone)
     }
 
+    /// Whether the congestion window is full.
+    pub(super) fn is_full(&self, at: Nanos) -> bool {
+        let segments = usize::try_from(self.window.at(at).segments).unwrap_or(usize::MAX);
+        self.in_flight(at) >= segments
+    }
+
     /// Whether the last segment sent so far is small, and not acknowledged.
     pub(super) fn small_in_flight(&self, at: Nanos) -> bool {
         let acked = self.acked.at(at);
