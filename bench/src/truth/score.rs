@@ -110,7 +110,9 @@ impl Group {
             | Cause::HeadOfLine
             | Cause::RetransmissionTimeout => Self::Stall(cause),
             Cause::Handshake | Cause::TlsHandshake | Cause::Propagation => Self::Distance,
-            Cause::RequestUpload | Cause::Transmission => Self::Rate,
+            Cause::RequestUpload | Cause::Transmission | Cause::Queueing | Cause::PathStall => {
+                Self::Rate
+            }
             Cause::SlowStart | Cause::CongestionWindow | Cause::Pacing => Self::Window,
             Cause::LossRecovery => Self::Loss,
             Cause::ServerThink | Cause::ApplicationLimited => Self::Programs,

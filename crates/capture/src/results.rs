@@ -103,7 +103,10 @@ impl ExchangeResult {
         for mut share in &self.shares {
             match quality.supports(share.cause, share.direction) {
                 Some(limit) => share.confidence = share.confidence.min(limit),
-                None => (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low),
+                None => {
+                    (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low);
+                    (share.rival, share.kind) = (None, None);
+                }
             }
             let is_same =
                 |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
@@ -116,7 +119,10 @@ impl ExchangeResult {
         for stretch in &mut self.stretches {
             match quality.supports(stretch.cause, stretch.direction) {
                 Some(limit) => stretch.confidence = stretch.confidence.min(limit),
-                None => (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low),
+                None => {
+                    (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low);
+                    stretch.rival = None;
+                }
             }
         }
     }

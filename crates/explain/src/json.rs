@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
     analysis::{ConnectionResult, ExchangeResult},
-    attribution::{Confidence, Share},
+    attribution::{Confidence, LossKind, Share},
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
@@ -217,6 +217,12 @@ struct Cause {
     /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
     /// (another cause would look nearly the same).
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
+    /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
+    #[schemars(schema_with = "kinds")]
+    kind: Option<&'static str>,
     /// Numbers of the packets that show the longest wait.
     packets: Vec<u64>,
 }
@@ -246,10 +252,25 @@ struct CauseTotal {
     ms: f64,
     /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
 }
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ackwise_cause::Cause::ALL.map(|cause| cause.name()) })
+}
+
+fn rivals(_: &mut SchemaGenerator) -> Schema {
+    let names = ackwise_cause::Cause::ALL.map(|cause| Some(cause.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    let names = LossKind::ALL.map(|kind| Some(kind.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
 }
 
 fn directions(_: &mut SchemaGenerator) -> Schema {
@@ -375,6 +396,8 @@ fn cause(share: Share) -> Cause {
         times: share.times,
         longest_ms: millis(share.longest),
         confidence: share.confidence.name(),
+        rival: share.rival.map(ackwise_cause::Cause::name),
+        kind: share.kind.map(LossKind::name),
         packets: share.evidence.packets().collect(),
     }
 }
@@ -390,6 +413,7 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
         party: total.party().map(Party::name),
         ms: millis(total.span),
         confidence: total.confidence.name(),
+        rival: total.rival.map(ackwise_cause::Cause::name),
     };
     totals.causes.iter().map(one).collect()
 }

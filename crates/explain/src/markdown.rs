@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use ackwise_capture::attribution::Confidence;
 use ackwise_cause::Party;
 use ackwise_report::{
     printable,
@@ -15,7 +14,10 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, ReportOptions, Shown, facts, is_visible, towards, without_repetition},
+    text::{
+        MOST_SERVERS, ReportOptions, Shown, doubt, facts, is_visible, named, towards,
+        without_repetition,
+    },
     totals::TotalsScope,
 };
 
@@ -69,10 +71,8 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
         let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
-            let _ = write!(out, "{comma} {} {}", millis(share.span), share.cause);
-            if share.confidence < Confidence::High {
-                let _ = write!(out, " ({} confidence)", share.confidence.name());
-            }
+            let (span, cause, doubt) = (millis(share.span), named(&share), doubt(&share));
+            let _ = write!(out, "{comma} {span} {cause}{doubt}");
             comma = ",";
         }
         out.push('\n');

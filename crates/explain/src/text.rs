@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use ackwise_capture::{analysis::ExchangeResult, attribution::Vantage};
+use ackwise_capture::{
+    analysis::ExchangeResult,
+    attribution::{Confidence, Share, Vantage},
+};
 use ackwise_cause::{Direction, Party};
 use ackwise_report::{
     printable,
@@ -220,7 +223,7 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
             out,
             "    {:>12}  {:23} {:9}  {:7} {}{}{}",
             millis(share.span),
-            share.cause.name(),
+            named(&share),
             towards(share.direction),
             share.cause.party(share.direction).map_or("-", Party::name),
             match packets.len() {
@@ -229,13 +232,25 @@ fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
                 _ => "packets ",
             },
             packets.join(" "),
-            match share.confidence {
-                ackwise_capture::attribution::Confidence::High => String::new(),
-                unsure => format!(" ({} confidence)", unsure.name()),
-            },
+            doubt(&share),
         );
     }
     out
+}
+
+/// `retransmission-timeout (tail)`.
+pub(super) fn named(share: &Share) -> String {
+    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
+    format!("{}{kind}", share.cause)
+}
+
+/// ` (medium confidence, or path-stall)`; nothing if the verdict is sure.
+pub(super) fn doubt(share: &Share) -> String {
+    match (share.confidence, share.rival) {
+        (Confidence::High, None) => String::new(),
+        (unsure, None) => format!(" ({} confidence)", unsure.name()),
+        (unsure, Some(rival)) => format!(" ({} confidence, or {rival})", unsure.name()),
+    }
 }
 
 fn servers_section(explained: &Explained) -> String {

@@ -65,7 +65,7 @@ impl Account {
         }
         let span = until.since(self.cursor);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival, kind } = verdict;
         let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
         let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
         self.open = Some((cause, direction, piece));
@@ -79,6 +79,9 @@ impl Account {
         if share.longest < piece {
             share.longest = piece;
             share.evidence = evidence;
+            (share.rival, share.kind) = (rival.or(share.rival), kind.or(share.kind));
+        } else {
+            (share.rival, share.kind) = (share.rival.or(rival), share.kind.or(kind));
         }
     }
 
@@ -94,6 +97,8 @@ impl Account {
                 longest: Duration::ZERO,
                 evidence: Evidence::default(),
                 confidence: Confidence::High,
+                rival: None,
+                kind: None,
             });
             self.shares.len() - 1
         });
@@ -116,12 +121,8 @@ mod tests {
     use crate::series::Budget;
 
     fn verdict(cause: Cause, packet: u64) -> Verdict {
-        Verdict {
-            cause,
-            direction: Direction::ToClient,
-            evidence: Evidence::of([packet, 0, 0]),
-            confidence: Confidence::High,
-        }
+        let evidence = Evidence::of([packet, 0, 0]);
+        Verdict::new(cause, Direction::ToClient, evidence, Confidence::High)
     }
 
     #[test]

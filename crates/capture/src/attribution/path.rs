@@ -297,6 +297,11 @@ impl Bottleneck {
         self.before.time(bytes).max(self.behind.time(bytes))
     }
 
+    /// Whether nothing has shown its rate.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        self.before.per_byte.is_none() && self.behind.per_byte.is_none()
+    }
+
     /// When it has nothing more to do.
     pub(crate) const fn free_at(&self) -> Instant {
         self.free_at

@@ -23,6 +23,8 @@ pub struct Stretch {
     pub confidence: Confidence,
     /// Which packets show it.
     pub evidence: Evidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 impl Stretch {
@@ -50,10 +52,11 @@ impl Stretches {
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence } = verdict;
-        let stretch = Stretch { from, until, cause, direction, confidence, evidence };
+        let Verdict { cause, direction, evidence, confidence, rival, kind: _ } = verdict;
+        let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
         if let Some(last) = self.kept.last_mut().filter(|last| last.from == from) {
-            *last = Stretch { confidence: confidence.min(last.confidence), ..stretch };
+            let confidence = confidence.min(last.confidence);
+            *last = Stretch { confidence, rival: last.rival.or(rival), ..stretch };
             return;
         }
         if self.kept.len() >= self.limit {
@@ -88,7 +91,7 @@ mod tests {
             let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
             let (direction, evidence) = (Direction::ToClient, Evidence::default());
             let confidence = Confidence::High;
-            let verdict = Verdict { cause, direction, evidence, confidence };
+            let verdict = Verdict::new(cause, direction, evidence, confidence);
             stretches.add(from, from + length, verdict);
             from = from + length;
         }
@@ -101,11 +104,9 @@ mod tests {
     #[test]
     fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
         use Confidence::{High, Low};
-        let verdict = |confidence| Verdict {
-            cause: Cause::Propagation,
-            direction: Direction::ToClient,
-            evidence: Evidence::default(),
-            confidence,
+        let verdict = |confidence| {
+            let (cause, evidence) = (Cause::Propagation, Evidence::default());
+            Verdict::new(cause, Direction::ToClient, evidence, confidence)
         };
         let at = Instant::from_nanos;
         let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);

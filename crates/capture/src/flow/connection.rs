@@ -25,7 +25,7 @@ use super::{
 use crate::{
     attribution::{
         KnownPaces, Nanos, Paces,
-        gap::{Gap, Missing, Resolution},
+        gap::{Gap, Missing, Resolution, Stall},
         sender::Departure,
     },
     conversation::{ExchangeReader, Protocol},
@@ -220,6 +220,15 @@ impl ObservedConnection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
+        let sender = direction.opposite();
+        if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
+            self.unsettled[sender as usize].resolve_last_again(resolution);
+            if let Some(lingering) =
+                self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
+            {
+                lingering.forget_repairs();
+            }
+        }
         let repairs = self.ends.half(direction).repeated;
         let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
@@ -280,6 +289,12 @@ impl ObservedConnection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        if direction == Direction::ToClient
+            && self.unsettled[Direction::ToServer as usize].is_again()
+        {
+            // The server answers: whatever of the request was sent again has arrived.
+            self.divide_unsettled(Direction::ToServer);
+        }
         if self.protocol == Some(Protocol::Http2) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
@@ -327,8 +342,13 @@ impl ObservedConnection {
         {
             return lingering.handle_repair(gap, again);
         }
-        let again = direction == Direction::ToClient && !new;
-        let waits = again || gap.missing != Missing::Nothing;
+        let again = !new;
+        if new {
+            let soon = self.ends.distances.whole() * 3 / 4;
+            self.unsettled[direction as usize].follow(&gap, soon);
+        }
+        let late = gap.stall == Stall::OrTimeout;
+        let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
         }
@@ -349,7 +369,7 @@ impl ObservedConnection {
             && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
         {
             // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true);
+            exchange.begin_response(&first, true, self.ends.least_stall());
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);

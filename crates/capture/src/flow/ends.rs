@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -45,6 +45,8 @@ pub(crate) struct Half {
     after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
+    /// What an ACK shows of what was sent again last.
+    pub again: Option<Resolution>,
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
@@ -88,6 +90,11 @@ pub(crate) struct Survey {
 }
 
 impl Ends {
+    /// A longer silence is a stall of the path, if nothing else explains it.
+    pub(crate) fn least_stall(&self) -> Nanos {
+        Stall::least(self.distances.whole())
+    }
+
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }
@@ -158,6 +165,10 @@ impl Ends {
         packet: u64,
     ) -> Option<Lost> {
         self.count(segment, direction);
+        if segment.len == 0 {
+            let timestamp = segment.options.timestamps.map(|it| it.value);
+            self.halves[direction as usize].sender.hear(timestamp, now);
+        }
         if segment.flags.syn {
             self.handle_syn(segment, direction);
         }
@@ -231,7 +242,9 @@ impl Ends {
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
-            half.sender.handle_ack(ack, acked, &mut self.distances);
+            let duplicate = reports_duplicate(segment);
+            let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
+            half.again = again.or(half.again);
         }
         lost
     }
@@ -320,6 +333,12 @@ impl Ends {
         let closed = self.halves.iter().all(|it| it.after_fin.is_some());
         self.half(direction).after_fin.filter(|_| closed && !self.reset)
     }
+}
+
+/// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.
+fn reports_duplicate(segment: &Segment) -> bool {
+    let first = segment.options.sack.iter().next();
+    first.zip(segment.ack).is_some_and(|((_, right), ack)| !ack.precedes(right))
 }
 
 /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.

@@ -115,5 +115,5 @@ impl Setup {
 }
 
 const fn verdict(cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
-    Verdict { cause, direction, evidence, confidence: Confidence::High }
+    Verdict::new(cause, direction, evidence, Confidence::High)
 }

@@ -172,6 +172,8 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         longest: span,
         evidence: Evidence::default(),
         confidence: Confidence::Medium,
+        rival: None,
+        kind: None,
     }
 }
 
@@ -185,6 +187,8 @@ fn merged(shares: Vec<Share>) -> Vec<Share> {
                 before.span += share.span;
                 before.times += share.times;
                 before.longest = before.longest.max(share.longest);
+                before.rival = before.rival.or(share.rival);
+                before.kind = before.kind.or(share.kind);
             }
             None => merged.push(Share { times: share.times.max(1), ..share }),
         }

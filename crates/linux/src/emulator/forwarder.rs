@@ -5,7 +5,9 @@ use std::{io, sync::Arc};
 use ackwise_link::{Link, LinkConfig};
 use ackwise_tcp::{ByteCount, Instant};
 
-use super::{DirectionReport, Emulator, PacketRecord, holds::Holds, log::Log, report::LatenessRecord};
+use super::{
+    DirectionReport, Emulator, PacketRecord, holds::Holds, log::Log, report::LatenessRecord,
+};
 use crate::{TunDevice, clock::Clock};
 
 pub(super) struct Forwarder {

@@ -33,7 +33,8 @@ mod tests {
     fn what_is_due_within_a_hold_is_released_at_its_end() {
         let at = |ms| Instant::EPOCH + Duration::from_millis(ms);
         let holds = Holds(vec![(at(10), at(20)), (at(30), at(31))]);
-        for (due, released) in [(9, 9), (10, 20), (19, 20), (20, 20), (25, 25), (30, 31), (40, 40)] {
+        for (due, released) in [(9, 9), (10, 20), (19, 20), (20, 20), (25, 25), (30, 31), (40, 40)]
+        {
             assert_eq!(holds.released(at(due)), at(released), "{due} ms");
         }
     }

@@ -18,9 +18,9 @@ use super::{
     forwarder::Forwarder,
     holds::Holds,
     log::Log,
+    processor_watch::Pauses,
     report::LatenessRecord,
     setup::{End, Ends},
-    processor_watch::Pauses,
     unread::Unread,
 };
 use crate::{clock::Clock, wake::Wake};
