@@ -99,6 +99,10 @@ fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
     };
     let mut between = view.copies.iter().filter(|it| at < it.sent && it.sent < sent);
     match view.state.at(sent) {
+        // After the timeout, ACKs release what else was lost.
+        State::Loss if view.state.at(at) == State::Loss && view.heard_just_before(sent) => {
+            vec![LossRecovery, RetransmissionTimeout]
+        }
         State::Loss => vec![RetransmissionTimeout],
         state if is_before_recovery(state) => vec![RetransmissionTimeout],
         _ if between.any(|it| is_probe(&it)) => vec![RetransmissionTimeout, LossRecovery],
