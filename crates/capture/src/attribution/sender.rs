@@ -79,6 +79,8 @@ pub(crate) struct Departure {
     pub held: Option<Held>,
     /// What timestamps show, of the first data after the other end's.
     pub left: Left,
+    /// It had less data than a full segment.
+    pub small: bool,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
@@ -355,6 +357,11 @@ impl Sender {
         let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
         let spacing = Spacing { bytes, span, after_ack };
         let before = self.spacing.replace(spacing);
+        // The receive window let it leave only after the acknowledgement.
+        let was_shut = latest.is_some_and(|it| it.usable_window.is_some_and(|room| room < bytes));
+        if was_shut {
+            return;
+        }
         if spacing.is_of_link(before) {
             self.bottleneck.before.sample(bytes, span);
         }
@@ -522,8 +529,9 @@ impl Sender {
         let left = self.left(data, delays);
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
+        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let departure =
-            Departure { packet, seen, sent, arrives, held, left, pushed, ended, timestamp };
+            Departure { packet, seen, sent, arrives, held, left, small, pushed, ended, timestamp };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
@@ -538,7 +546,6 @@ impl Sender {
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
-        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
         let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
         if small && ready && unacknowledged && data.loss.is_none() {
