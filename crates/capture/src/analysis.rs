@@ -2,7 +2,7 @@
 
 use ackwise_tcp::Instant;
 
-pub use crate::results::{ConnectionResult, ExchangeResult};
+pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
 use crate::{decode::Seen, flow::ConnectionTable, results::Results};
 

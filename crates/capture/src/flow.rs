@@ -13,6 +13,7 @@ mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tunnels;
 mod unseen;
 mod unsettled;
 mod warm_up;

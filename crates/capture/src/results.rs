@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use crate::{
     attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
-    conversation::Protocol,
+    conversation::{Protocol, Tunnel},
     quality::Quality,
     series::{Budget, Series},
 };
@@ -28,6 +28,8 @@ pub struct ConnectionResult {
     pub server: SocketAddr,
     /// What they spoke; `None` if nothing was said.
     pub protocol: Option<Protocol>,
+    /// What took it or its streams over, in the order in which that began.
+    pub tunnels: Box<[TunnelResult]>,
     /// Exchanges on it.
     pub exchanges: u32,
     /// Who sent the first FIN or RST.
@@ -59,6 +61,23 @@ pub struct ConnectionResult {
     pub last_seen: Instant,
     /// Its segments over time, if asked for.
     pub series: Option<Box<Series>>,
+}
+
+/// A connection or an HTTP/2 stream from the response on that made it a tunnel. What is sent then
+/// answers no request that can be read, so no time of it is attributed to anybody.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct TunnelResult {
+    /// What it carries.
+    pub kind: Tunnel,
+    /// The HTTP/2 stream, or 0 for all of the connection.
+    pub stream: u32,
+    /// The [`ExchangeResult::packet`] of the exchange that opened it.
+    pub packet: u64,
+    /// When the response had been seen that opened it.
+    pub from: Instant,
+    /// When it ended; when the connection was last seen if that was not seen.
+    pub until: Instant,
 }
 
 /// An exchange, as far as it was seen.

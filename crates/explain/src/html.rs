@@ -21,6 +21,7 @@ use super::{
         without_repetition,
     },
     totals::{Totals, TotalsScope},
+    tunnels::TunnelIndex,
 };
 
 /// The report as one self-contained HTML page: totals, a waterfall of exchanges, the packets of
@@ -109,10 +110,11 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
 /// What can be drawn, and in words what cannot.
 #[must_use]
 pub fn timeline(analysis: &Analysis) -> Vec<Block> {
+    let tunnels = TunnelIndex::of(analysis);
     let mut timeline = Timeline {
         first: analysis.first,
         connections: analysis.connections.iter().map(connection).collect(),
-        exchanges: analysis.exchanges.iter().map(exchange).collect(),
+        exchanges: analysis.exchanges.iter().map(|it| exchange(it, &tunnels)).collect(),
     };
     let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
@@ -135,13 +137,16 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
     TimelineConnection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
 }
 
-fn exchange(it: &ExchangeResult) -> TimelineExchange {
+fn exchange(it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
     let mut label = printable(it.request.as_deref().unwrap_or("exchange")).to_string();
     if let Some(status) = it.status {
         label += &format!(" {status}");
     }
     if !it.complete {
         label += " (incomplete response)";
+    }
+    if let Some(tunnel) = tunnels.opened_by(it) {
+        label += &format!(" ({tunnel})");
     }
     TimelineExchange {
         connection: it.connection as usize,

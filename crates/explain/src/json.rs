@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
-    analysis::{ConnectionResult, ExchangeResult},
+    analysis::{ConnectionResult, ExchangeResult, TunnelResult},
     attribution::{Confidence, Share},
+    conversation::Tunnel,
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
@@ -19,6 +20,7 @@ use super::{
     servers::{Ends, Server},
     text::ReportOptions,
     totals::{Total, Totals},
+    tunnels::not_judged,
 };
 
 /// What `ackwise explain --json` prints.
@@ -137,8 +139,28 @@ struct ConnectionRow {
     /// Number of this connection's packets that the capture lost: they were acknowledged but never
     /// captured.
     lost_by_capture: u64,
+    /// What took the connection or its streams over: time of which nothing is attributed to a cause.
+    tunnels: Vec<TunnelRow>,
     /// How much of the connection the capture has.
     quality: ConnectionQuality,
+}
+
+/// A WebSocket or another tunnel.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Tunnel")]
+struct TunnelRow {
+    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it) or `upgrade`
+    /// (another protocol after a 101).
+    kind: &'static str,
+    /// HTTP/2 stream; 0 if it is the whole connection.
+    stream: u32,
+    /// The `packet` of the exchange that opened it.
+    packet: u64,
+    /// When the response that opened it had been captured, in seconds since the first packet of the
+    /// capture.
+    start: f64,
+    /// From then to its end, or to the last packet of the connection.
+    not_judged_ms: f64,
 }
 
 /// How much of a connection the capture has. Two numbers are to the server and to the client.
@@ -272,7 +294,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
         joined: explained.joined.as_ref().map(joined),
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
-        connections: analysis.connections.iter().map(connection).collect(),
+        connections: analysis.connections.iter().map(|it| connection(explained, it)).collect(),
         exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
@@ -310,7 +332,7 @@ fn server(it: &Server) -> ServerFacts {
     }
 }
 
-fn connection(it: &ConnectionResult) -> ConnectionRow {
+fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
     ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
@@ -326,7 +348,22 @@ fn connection(it: &ConnectionResult) -> ConnectionRow {
         round_trip_ms: millis(it.round_trip),
         retransmitted: it.repeated.iter().sum(),
         lost_by_capture: it.quality.missing_packets(),
+        tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
         quality: quality(it),
+    }
+}
+
+fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
+    TunnelRow {
+        kind: match it.kind {
+            Tunnel::WebSocket => "websocket",
+            Tunnel::Connect => "connect",
+            _ => "upgrade",
+        },
+        stream: it.stream,
+        packet: it.packet,
+        start: it.from.saturating_since(explained.analysis.first).as_secs_f64(),
+        not_judged_ms: millis(not_judged(it)),
     }
 }
 

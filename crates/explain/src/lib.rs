@@ -10,6 +10,7 @@
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
+//! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
 //! | `notes` | what a report does not cover |
@@ -31,6 +32,7 @@ mod sentence;
 mod servers;
 mod text;
 mod totals;
+mod tunnels;
 
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};

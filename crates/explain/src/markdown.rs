@@ -17,6 +17,7 @@ use super::{
     servers::Server,
     text::{MOST_SERVERS, ReportOptions, Shown, facts, is_visible, towards, without_repetition},
     totals::TotalsScope,
+    tunnels::TunnelIndex,
 };
 
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
@@ -63,6 +64,7 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
 fn slowest(explained: &Explained, options: &ReportOptions) -> String {
     let mut exchanges: Vec<_> = explained.analysis.exchanges.iter().collect();
     exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
+    let tunnels = TunnelIndex::of(&explained.analysis);
     let mut out = String::from("\nSlowest exchanges:\n\n");
     for exchange in exchanges.into_iter().take(options.worst) {
         let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
@@ -74,6 +76,9 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
                 let _ = write!(out, " ({} confidence)", share.confidence.name());
             }
             comma = ",";
+        }
+        if let Some(tunnel) = tunnels.opened_by(exchange) {
+            let _ = write!(out, "; {tunnel}");
         }
         out.push('\n');
     }

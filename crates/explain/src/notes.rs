@@ -8,6 +8,7 @@ use ackwise_report::{
 use super::{
     joined::{Counts, Joined},
     reading::Explained,
+    tunnels,
 };
 
 /// One line each: packets not analysed, packets the capture lost, parts that could not be read.
@@ -34,6 +35,7 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         let packets = counted(explained.packets, "packet");
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
+    notes.extend(tunnels::note(&explained.analysis));
     let lost = explained.drops.packets();
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));

@@ -17,6 +17,7 @@ use super::{
     sentence::sentence,
     servers::{Ends, Server},
     totals::{Total, Totals, TotalsScope},
+    tunnels::TunnelIndex,
 };
 
 /// Which part of a capture the reports show.
@@ -193,8 +194,12 @@ fn worst_section(explained: &Explained, options: &ReportOptions) -> String {
         Some(connection) => format!("\nConnection {connection}\n"),
         None => "\nSlowest exchanges\n".to_owned(),
     };
+    let tunnels = TunnelIndex::of(&explained.analysis);
     for exchange in exchanges {
         out += &one_exchange(explained, exchange);
+        if let Some(tunnel) = tunnels.opened_by(exchange) {
+            let _ = writeln!(out, "    {tunnel}");
+        }
     }
     out
 }

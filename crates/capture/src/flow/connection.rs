@@ -15,6 +15,7 @@ use super::{
     lingering::Lingering,
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
+    tunnels::Tunnels,
     unsettled::Unsettled,
     warm_up::WarmUp,
 };
@@ -42,6 +43,7 @@ pub(crate) struct ObservedConnection {
     setup: Setup,
     open: VecDeque<OpenExchange>,
     protocol: Option<Protocol>,
+    tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
     /// Gaps whose cause is not known yet, by the direction of the data.
@@ -76,6 +78,7 @@ impl ObservedConnection {
             setup: Setup::default(),
             open: VecDeque::new(),
             protocol: None,
+            tunnels: Tunnels::default(),
             flow_control: Default::default(),
             unsettled: Default::default(),
             behind_hole: None,
@@ -386,6 +389,7 @@ impl ObservedConnection {
             client: self.client,
             server: self.server,
             protocol: self.protocol,
+            tunnels: self.tunnels.finish(self.last_seen),
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
