@@ -4,6 +4,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | [`pcap`] | the file: frames with their times |
+//! | `pcapng` | the file with interfaces |
 //! | [`frame`] | a segment as an Ethernet frame |
 //! | [`StreamContents`] | what bytes a stream holds, for those who know only its ranges |
 //! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
@@ -17,6 +18,7 @@
 //! | [`quality`] | how much of a connection the capture has |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
+//! | [`export`] | the packets of one exchange, as they were captured |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
 //! # Writing a capture
@@ -46,10 +48,12 @@ pub mod attribution;
 mod contents;
 pub mod conversation;
 pub mod decode;
+pub mod export;
 mod flow;
 pub mod frame;
 mod messages;
 pub mod pcap;
+mod pcapng;
 mod positions;
 pub mod quality;
 pub mod read;

@@ -100,6 +100,8 @@ pub struct ExchangeResult {
     pub stream: u32,
     /// The packet in which the request begins.
     pub packet: u64,
+    /// The packets in which the response begins and ends, as far as they were seen.
+    pub answered_in: [Option<u64>; 2],
     /// The response was complete.
     pub complete: bool,
     /// The protocol's framing gives its ends, not the turns of data.

@@ -1,5 +1,6 @@
 //! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
 
+mod export;
 mod live;
 
 use std::{
@@ -88,6 +89,13 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
 
+    /// Also write the packets of exchange N (as the report numbers them) to a pcapng file
+    ///
+    /// They are those of its connection from the request to the ACK of the last byte of the response, and
+    /// the TCP handshake, as they were captured. Reads the files a second time.
+    #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
+    export: Option<Vec<PathBuf>>,
+
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
@@ -102,6 +110,7 @@ Examples:
   ackwise explain --pair client.pcap server.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
+  ackwise explain --export 17 exchange.pcapng capture.pcap
 
 Exit codes:
   0  the report was printed
@@ -145,6 +154,8 @@ fn not_millis(text: &str) -> String {
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
     explain.check_input()?;
+    let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
+    let export = export.transpose()?;
     let reading = match explain.html {
         Some(_) => Reading::with_series(),
         None => Reading::new(),
@@ -161,6 +172,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     let explained = readable(explained)?;
     let options = explain.options(&explained)?;
+    if let Some(export) = export {
+        export.write(&explained)?;
+    }
     if let Some(path) = &explain.html {
         rows::write(path, html(&explained, &options, &explain.name()).as_bytes())?;
     }
@@ -192,6 +206,11 @@ impl Explain {
             return Err(Failure::Usage(format!(
                 "{option} works only with --interface, not with capture files"
             )));
+        }
+        if live && self.export.is_some() {
+            return Err(Failure::Usage(
+                "--export works only with capture files, not with --interface".to_owned(),
+            ));
         }
         let inputs = [
             (!self.captures.is_empty(), "capture files"),

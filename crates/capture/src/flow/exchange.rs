@@ -31,6 +31,8 @@ pub(crate) struct OpenExchange {
     pub request_exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
+    /// Those in which the response begins and ends; 0 if unknown.
+    answered_in: [u64; 2],
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
 }
@@ -64,6 +66,7 @@ impl OpenExchange {
             request_exact: true,
             multiplexed: false,
             first_packet: 0,
+            answered_in: [0; 2],
             fell_into_hole: false,
         }
     }
@@ -170,12 +173,16 @@ impl OpenExchange {
             };
             self.think(first.sent, evidence, confidence);
         }
+        if self.answered_in[0] == 0 {
+            self.answered_in[0] = first.packet;
+        }
         self.state = State::Response;
     }
 
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         self.begin_response_unseen(last);
+        self.answered_in[1] = last.packet;
         gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
     }
 
@@ -252,6 +259,7 @@ impl OpenExchange {
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
             packet: self.first_packet,
+            answered_in: self.answered_in.map(|packet| Some(packet).filter(|&it| it > 0)),
             complete,
             exact: self.exact,
             shares: self.account.into_shares().into_iter().map(sure).collect(),
