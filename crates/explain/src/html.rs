@@ -114,7 +114,10 @@ pub fn timeline(analysis: &Analysis) -> Vec<Block> {
     let mut timeline = Timeline {
         first: analysis.first,
         connections: analysis.connections.iter().map(connection).collect(),
-        exchanges: analysis.exchanges.iter().map(|it| exchange(it, &tunnels)).collect(),
+        exchanges: (0..)
+            .zip(&analysis.exchanges)
+            .map(|(number, it)| exchange(number, it, &tunnels))
+            .collect(),
     };
     let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
@@ -137,8 +140,9 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
     TimelineConnection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
 }
 
-fn exchange(it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
-    let mut label = printable(it.request.as_deref().unwrap_or("exchange")).to_string();
+fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
+    let request = printable(it.request.as_deref().unwrap_or("exchange"));
+    let mut label = format!("{number}: {request}");
     if let Some(status) = it.status {
         label += &format!(" {status}");
     }

@@ -14,6 +14,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
+    clock_time::utc,
+    exchanges::in_order,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
@@ -30,6 +32,9 @@ pub struct Document {
     summary: String,
     /// How much of its connections the capture has.
     quality: CaptureQuality,
+    /// When the first TCP segment was captured, in UTC (RFC 3339): `start` counts from then. Null if there
+    /// is none.
+    first_packet_time: Option<String>,
     /// Number of packets read.
     packets: u64,
     /// Number of TCP segments among them.
@@ -187,12 +192,16 @@ struct ConnectionQuality {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Exchange")]
 struct ExchangeRow {
+    /// Number of the exchange: 0 for the first one in the capture. `--export` takes it.
+    id: usize,
     /// The `id` of the connection.
     connection: u32,
     /// HTTP/2 stream; 0 for other protocols.
     stream: u32,
     /// Start of the exchange, in seconds since the first packet of the capture.
     start: f64,
+    /// Start of the exchange in UTC (RFC 3339).
+    start_time: String,
     /// From the first byte of the request to the last byte of the response; the first exchange on a connection
     /// usually begins with the SYN.
     duration_ms: f64,
@@ -210,6 +219,8 @@ struct ExchangeRow {
     exact: bool,
     /// Number of the packet in which the request begins.
     packet: u64,
+    /// Numbers of the packets in which the response begins and ends; null if unknown.
+    response_packets: [Option<u64>; 2],
     /// The duration, divided by cause; the times add up to `duration_ms`.
     causes: Vec<Cause>,
 }
@@ -235,7 +246,7 @@ struct Cause {
     /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
     /// (another cause would look nearly the same).
     confidence: &'static str,
-    /// Numbers of the packets that show the longest wait.
+    /// Numbers of the packets that show the longest wait, in ascending order.
     packets: Vec<u64>,
 }
 
@@ -287,6 +298,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let document = Document {
         summary: sentence(analysis),
         quality: CaptureQuality::of(analysis),
+        first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
@@ -295,7 +307,10 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
         connections: analysis.connections.iter().map(|it| connection(explained, it)).collect(),
-        exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
+        exchanges: (0..)
+            .zip(&analysis.exchanges)
+            .map(|(id, it)| exchange(explained, id, it))
+            .collect(),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
@@ -380,11 +395,13 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
     }
 }
 
-fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
+fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRow {
     ExchangeRow {
+        id,
         connection: it.connection,
         stream: it.stream,
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
+        start_time: utc(it.start),
         duration_ms: millis(it.duration),
         request: it.request.as_deref().map(str::to_owned),
         status: it.status,
@@ -393,6 +410,7 @@ fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
         complete: it.complete,
         exact: it.exact,
         packet: it.packet,
+        response_packets: it.answered_in,
         causes: it.shares.iter().map(cause).collect(),
     }
 }
@@ -406,7 +424,7 @@ fn cause(share: Share) -> Cause {
         times: share.times,
         longest_ms: millis(share.longest),
         confidence: share.confidence.name(),
-        packets: share.evidence.packets().collect(),
+        packets: in_order(&share),
     }
 }
 

@@ -13,9 +13,13 @@
 //! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
+//! | `exchanges` | single exchanges, with their numbers |
+//! | `clock_time` | points in time |
 //! | `notes` | what a report does not cover |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
+mod clock_time;
+mod exchanges;
 mod html;
 mod joined;
 mod json;
@@ -34,6 +38,7 @@ mod text;
 mod totals;
 mod tunnels;
 
+pub use clock_time::TimeFormat;
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};
 pub use json::{Document, json};

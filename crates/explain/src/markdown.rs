@@ -10,6 +10,7 @@ use ackwise_report::{
 };
 
 use super::{
+    exchanges::chosen,
     notes::notes,
     quality::CaptureQuality,
     reading::Explained,
@@ -62,13 +63,12 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
 }
 
 fn slowest(explained: &Explained, options: &ReportOptions) -> String {
-    let mut exchanges: Vec<_> = explained.analysis.exchanges.iter().collect();
-    exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
     let tunnels = TunnelIndex::of(&explained.analysis);
     let mut out = String::from("\nSlowest exchanges:\n\n");
-    for exchange in exchanges.into_iter().take(options.worst) {
+    for (number, exchange) in chosen(explained, options) {
         let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
-        let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
+        let request = request.replace('`', "'");
+        let _ = write!(out, "- {number}: `{request}`, {}:", millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
             let _ = write!(out, "{comma} {} {}", millis(share.span), share.cause);

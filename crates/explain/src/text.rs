@@ -2,22 +2,20 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use ackwise_capture::{analysis::ExchangeResult, attribution::Vantage};
+use ackwise_capture::attribution::Vantage;
 use ackwise_cause::{Direction, Party};
-use ackwise_report::{
-    printable,
-    words::{counted, grouped, millis, rounded, span},
-};
+use ackwise_report::words::{counted, grouped, millis, rounded, span};
 use anstyle::Style;
 
 use super::{
+    clock_time::TimeFormat,
+    exchanges,
     notes::notes,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
     totals::{Total, Totals, TotalsScope},
-    tunnels::TunnelIndex,
 };
 
 /// Which part of a capture the reports show.
@@ -30,13 +28,21 @@ pub struct ReportOptions {
     pub connection: Option<u32>,
     /// Also total the exchanges slower than this.
     pub slower_than: Option<Duration>,
+    /// How points in time are printed.
+    pub time: TimeFormat,
     /// Width of the terminal in columns.
     pub columns: usize,
 }
 
 impl Default for ReportOptions {
     fn default() -> Self {
-        Self { worst: 5, connection: None, slower_than: None, columns: 100 }
+        Self {
+            worst: 5,
+            connection: None,
+            slower_than: None,
+            time: TimeFormat::Relative,
+            columns: 100,
+        }
     }
 }
 
@@ -113,7 +119,7 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
             out += &totals_section(&table);
         }
     }
-    out += &worst_section(explained, options);
+    out += &exchanges::section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
         let _ = writeln!(out, "\n{}", textwrap::fill(&note, width));
@@ -174,73 +180,6 @@ pub(super) const LEAST_SHOWN: f64 = 1.0;
 
 fn party(total: &Total) -> &'static str {
     total.party().map_or("-", Party::name)
-}
-
-fn worst_section(explained: &Explained, options: &ReportOptions) -> String {
-    let mut exchanges: Vec<&ExchangeResult> = explained
-        .analysis
-        .exchanges
-        .iter()
-        .filter(|it| options.connection.is_none_or(|connection| connection == it.connection))
-        .collect();
-    if options.connection.is_none() {
-        exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
-        exchanges.truncate(options.worst);
-    }
-    if exchanges.is_empty() {
-        return String::new();
-    }
-    let mut out = match options.connection {
-        Some(connection) => format!("\nConnection {connection}\n"),
-        None => "\nSlowest exchanges\n".to_owned(),
-    };
-    let tunnels = TunnelIndex::of(&explained.analysis);
-    for exchange in exchanges {
-        out += &one_exchange(explained, exchange);
-        if let Some(tunnel) = tunnels.opened_by(exchange) {
-            let _ = writeln!(out, "    {tunnel}");
-        }
-    }
-    out
-}
-
-fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
-    let connection = &explained.analysis.connections[exchange.connection as usize];
-    let mut out = format!(
-        "  {} {} {}{} at {:.6} s, connection {} ({} > {}), packet {}\n",
-        millis(exchange.duration),
-        printable(exchange.request.as_deref().unwrap_or("exchange")),
-        exchange.status.map_or(String::new(), |status| format!("{status} ")),
-        if exchange.complete { "" } else { "incomplete response," },
-        exchange.start.saturating_since(explained.analysis.first).as_secs_f64(),
-        connection.id,
-        connection.client,
-        connection.server,
-        exchange.packet,
-    );
-    for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
-        let packets: Vec<String> =
-            share.evidence.packets().map(|number| number.to_string()).collect();
-        let _ = writeln!(
-            out,
-            "    {:>12}  {:23} {:9}  {:7} {}{}{}",
-            millis(share.span),
-            share.cause.name(),
-            towards(share.direction),
-            share.cause.party(share.direction).map_or("-", Party::name),
-            match packets.len() {
-                0 => "",
-                1 => "packet ",
-                _ => "packets ",
-            },
-            packets.join(" "),
-            match share.confidence {
-                ackwise_capture::attribution::Confidence::High => String::new(),
-                unsure => format!(" ({} confidence)", unsure.name()),
-            },
-        );
-    }
-    out
 }
 
 fn servers_section(explained: &Explained) -> String {

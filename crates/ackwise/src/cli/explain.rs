@@ -14,8 +14,10 @@ use std::{
 
 use ackwise_capture::read::Source;
 use ackwise_cause::Cause;
-use ackwise_explain::{End, Explained, Frames, Reading, ReportOptions, html, json, markdown, text};
-use clap::Args;
+use ackwise_explain::{
+    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, json, markdown, text,
+};
+use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
@@ -63,6 +65,10 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
 
+    /// Print when exchanges began as seconds since the first packet, or as date and time in UTC
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    time: Time,
+
     /// Exit with 1 if an exchange loses more than MS milliseconds (default 0) to CAUSE
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
     fail_on: Vec<Limit>,
@@ -99,6 +105,14 @@ pub(crate) struct Explain {
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
+}
+
+/// How text reports print points in time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum Time {
+    #[default]
+    Relative,
+    Absolute,
 }
 
 const EXAMPLES: &str = "\
@@ -262,6 +276,10 @@ impl Explain {
         options.worst = self.worst;
         options.connection = self.connection;
         options.slower_than = self.slower_than;
+        options.time = match self.time {
+            Time::Relative => TimeFormat::Relative,
+            Time::Absolute => TimeFormat::Absolute,
+        };
         options.columns = output::columns().unwrap_or(options.columns);
         Ok(options)
     }
