@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use crate::{
     attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
+    flow::ConnectionMeasures,
     quality::Quality,
     series::{Budget, Series},
 };
@@ -47,6 +48,8 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// The least round-trip time that was seen.
     pub round_trip: Duration,
+    /// Round trips, windows, reordering.
+    pub measures: ConnectionMeasures,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
     /// How much of it the capture has.

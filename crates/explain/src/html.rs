@@ -11,7 +11,9 @@ use ackwise_report::{
 };
 
 use super::{
+    connections,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
@@ -38,6 +40,14 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
     }
     let totals = without_repetition(options.totals(explained));
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
+    if options.by_path {
+        let (table, about) = paths::html(&explained.analysis);
+        page.add_section("By path", [Block::Table(table), Block::Text(about)]);
+    }
+    if options.connections {
+        let (table, about) = connections::html(&explained.analysis);
+        page.add_section("Connections", [Block::Table(table), Block::Text(about)]);
+    }
     page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
     if !servers.is_empty() {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
-    analysis::{ConnectionResult, ExchangeResult, TunnelResult},
+    analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
     attribution::{Confidence, Share},
     conversation::Tunnel,
     quality::DirectionQuality,
@@ -15,7 +15,9 @@ use serde::Serialize;
 
 use super::{
     clock_time::utc,
+    connections::{bytes, duration, protocol},
     exchanges::in_order,
+    paths::PathGroup,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
@@ -53,6 +55,8 @@ pub struct Document {
     connections: Vec<ConnectionRow>,
     /// All exchanges.
     exchanges: Vec<ExchangeRow>,
+    /// Exchanges grouped by URL path, those with the largest total time first.
+    paths: Vec<PathRow>,
     /// Time by cause: sums over all exchanges, and over the slowest ones.
     totals: Vec<CauseTotal>,
 }
@@ -121,6 +125,14 @@ struct ConnectionRow {
     protocol: Option<String>,
     /// Number of exchanges.
     exchanges: u32,
+    /// When its first packet was captured, in seconds since the first packet of the capture.
+    start: f64,
+    /// The same in UTC (RFC 3339).
+    start_time: String,
+    /// From its first packet to its last.
+    duration_ms: f64,
+    /// Number of bytes sent to the server and to the client.
+    bytes: [u64; 2],
     /// The end that sent the first FIN or RST.
     #[schemars(schema_with = "parties")]
     closed_first: Option<&'static str>,
@@ -139,8 +151,21 @@ struct ConnectionRow {
     vantage: &'static str,
     /// Minimum round-trip time.
     round_trip_ms: f64,
+    /// Round trips from the capture point to the server and back, delays of ACKs included; null without a
+    /// sample.
+    round_trips_to_server: Option<RoundTrips>,
+    /// The same to the client and back.
+    round_trips_to_client: Option<RoundTrips>,
     /// Number of retransmitted segments, from both ends.
     retransmitted: u32,
+    /// The same to the server and to the client.
+    retransmitted_to: [u32; 2],
+    /// Number of segments that were overtaken on their way, to the server and to the client.
+    reordered: [u32; 2],
+    /// The receive windows that the client advertised; null if their scale is unknown.
+    client_windows: Option<Windows>,
+    /// Those that the server advertised.
+    server_windows: Option<Windows>,
     /// Number of this connection's packets that the capture lost: they were acknowledged but never
     /// captured.
     lost_by_capture: u64,
@@ -148,6 +173,70 @@ struct ConnectionRow {
     tunnels: Vec<TunnelRow>,
     /// How much of the connection the capture has.
     quality: ConnectionQuality,
+}
+
+/// A distribution of round-trip times. With more than 8 samples, `median_ms` and `p95_ms` are exact to 6 %.
+#[derive(Debug, JsonSchema, Serialize)]
+struct RoundTrips {
+    /// Number of samples.
+    samples: u32,
+    /// The shortest.
+    min_ms: f64,
+    /// The median.
+    median_ms: f64,
+    /// The 95th percentile.
+    p95_ms: f64,
+}
+
+/// Receive windows of one end, in bytes.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Windows {
+    /// The smallest.
+    smallest: u64,
+    /// The largest.
+    largest: u64,
+    /// How often the window became zero.
+    closed: u32,
+}
+
+/// The exchanges with one URL path.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Path")]
+struct PathRow {
+    /// The path as sent, without the query; null for all exchanges whose path was not captured or is
+    /// encrypted.
+    path: Option<String>,
+    /// Their methods.
+    methods: Vec<String>,
+    /// Number of exchanges.
+    exchanges: u64,
+    /// Sum of their durations.
+    total_ms: f64,
+    /// Median of their durations.
+    median_ms: f64,
+    /// 95th percentile of their durations.
+    p95_ms: f64,
+    /// The cause with the largest part of the total; null if the exchanges have no duration.
+    largest: Option<PathCause>,
+    /// The part of the total that stalls took, which a setting or a code change removes.
+    avoidable_ms: f64,
+}
+
+/// What took the largest part of the time of a path.
+#[derive(Debug, JsonSchema, Serialize)]
+struct PathCause {
+    /// The cause.
+    #[schemars(schema_with = "causes")]
+    cause: &'static str,
+    /// Direction of the delayed data.
+    #[schemars(schema_with = "directions")]
+    direction: &'static str,
+    /// Time lost to the cause.
+    ms: f64,
+    /// The same as a part of the total, from 0 to 1.
+    share: f64,
+    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
+    confidence: &'static str,
 }
 
 /// A WebSocket or another tunnel.
@@ -311,6 +400,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
             .zip(&analysis.exchanges)
             .map(|(id, it)| exchange(explained, id, it))
             .collect(),
+        paths: PathGroup::all(analysis).iter().map(path).collect(),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
@@ -348,12 +438,18 @@ fn server(it: &Server) -> ServerFacts {
 }
 
 fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
+    let [to_server, to_client] = it.measures.round_trips;
+    let [client_windows, server_windows] = it.measures.windows;
     ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
-        protocol: it.protocol.map(|protocol| format!("{protocol:?}").to_lowercase()),
+        protocol: it.protocol.map(|it| protocol(it).to_owned()),
         exchanges: it.exchanges,
+        start: it.first_seen.saturating_since(explained.analysis.first).as_secs_f64(),
+        start_time: utc(it.first_seen),
+        duration_ms: millis(duration(it)),
+        bytes: bytes(it),
         closed_first: it.closed_first.map(Party::name),
         time_wait: it.time_wait.map(Party::name),
         reset: it.reset,
@@ -361,10 +457,49 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         delayed_ack_ms: it.delayed_ack.map(millis),
         vantage: it.vantage.name(),
         round_trip_ms: millis(it.round_trip),
+        round_trips_to_server: to_server.as_ref().map(round_trips),
+        round_trips_to_client: to_client.as_ref().map(round_trips),
         retransmitted: it.repeated.iter().sum(),
+        retransmitted_to: it.repeated,
+        reordered: it.measures.reordered,
+        client_windows: client_windows.as_ref().map(windows),
+        server_windows: server_windows.as_ref().map(windows),
         lost_by_capture: it.quality.missing_packets(),
         tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
         quality: quality(it),
+    }
+}
+
+fn round_trips(it: &RoundTripTimes) -> RoundTrips {
+    RoundTrips {
+        samples: it.samples,
+        min_ms: millis(it.least),
+        median_ms: millis(it.median),
+        p95_ms: millis(it.p95),
+    }
+}
+
+fn windows(it: &AdvertisedWindows) -> Windows {
+    Windows { smallest: it.smallest, largest: it.largest, closed: it.closed }
+}
+
+fn path(group: &PathGroup<'_>) -> PathRow {
+    let cause = |it: Total| PathCause {
+        cause: it.cause.name(),
+        direction: it.direction.name(),
+        ms: millis(it.span),
+        share: group.share(it.span),
+        confidence: it.confidence.name(),
+    };
+    PathRow {
+        path: group.path.map(str::to_owned),
+        methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
+        exchanges: group.count,
+        total_ms: millis(group.total),
+        median_ms: millis(group.median),
+        p95_ms: millis(group.p95),
+        largest: group.largest.map(cause),
+        avoidable_ms: millis(group.avoidable),
     }
 }
 

@@ -13,12 +13,15 @@
 //! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
+//! | `connections` | the table of connections |
+//! | `paths` | exchanges by URL path |
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
 //! | `notes` | what a report does not cover |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
 mod clock_time;
+mod connections;
 mod exchanges;
 mod html;
 mod joined;
@@ -30,6 +33,7 @@ mod notes;
 mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod paths;
 mod quality;
 mod reading;
 mod sentence;

@@ -10,8 +10,10 @@ use ackwise_report::{
 };
 
 use super::{
+    connections,
     exchanges::chosen,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
@@ -53,6 +55,12 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
                 total.confidence.name(),
             );
         }
+    }
+    if options.by_path {
+        out += &paths::markdown(&explained.analysis);
+    }
+    if options.connections {
+        out += &connections::markdown(&explained.analysis);
     }
     out += &slowest(explained, options);
     out += &servers(explained);

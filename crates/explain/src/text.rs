@@ -9,8 +9,9 @@ use anstyle::Style;
 
 use super::{
     clock_time::TimeFormat,
-    exchanges,
+    connections, exchanges,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
@@ -28,6 +29,10 @@ pub struct ReportOptions {
     pub connection: Option<u32>,
     /// Also total the exchanges slower than this.
     pub slower_than: Option<Duration>,
+    /// With a table of exchanges by URL path.
+    pub by_path: bool,
+    /// With a table of connections.
+    pub connections: bool,
     /// How points in time are printed.
     pub time: TimeFormat,
     /// Width of the terminal in columns.
@@ -40,6 +45,8 @@ impl Default for ReportOptions {
             worst: 5,
             connection: None,
             slower_than: None,
+            by_path: false,
+            connections: false,
             time: TimeFormat::Relative,
             columns: 100,
         }
@@ -118,6 +125,12 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         if table.totals.exchanges > 0 {
             out += &totals_section(&table);
         }
+    }
+    if options.by_path {
+        out += &paths::text(&explained.analysis);
+    }
+    if options.connections {
+        out += &connections::text(&explained.analysis);
     }
     out += &exchanges::section(explained, options);
     out += &servers_section(explained);

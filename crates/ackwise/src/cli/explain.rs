@@ -65,6 +65,19 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
 
+    /// Add a table of exchanges grouped by URL path, without the query
+    ///
+    /// With number, median and 95th percentile of the durations, largest cause, and the avoidable part;
+    /// largest total first. Numbers and IDs in paths are not merged. JSON always has it.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
+
+    /// Add a table of connections: bytes, round trips, retransmissions, windows, who closed
+    ///
+    /// JSON always has it.
+    #[arg(long)]
+    connections: bool,
+
     /// Print when exchanges began as seconds since the first packet, or as date and time in UTC
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     time: Time,
@@ -105,6 +118,12 @@ pub(crate) struct Explain {
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
+}
+
+/// By what exchanges are grouped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum By {
+    Path,
 }
 
 /// How text reports print points in time.
@@ -276,6 +295,8 @@ impl Explain {
         options.worst = self.worst;
         options.connection = self.connection;
         options.slower_than = self.slower_than;
+        options.by_path = self.by == Some(By::Path);
+        options.connections = self.connections;
         options.time = match self.time {
             Time::Relative => TimeFormat::Relative,
             Time::Absolute => TimeFormat::Absolute,

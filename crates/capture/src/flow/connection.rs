@@ -13,6 +13,7 @@ use super::{
     exchange::OpenExchange,
     flow_control::FlowControl,
     lingering::Lingering,
+    measures::Measures,
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
     tunnels::Tunnels,
@@ -37,6 +38,7 @@ pub(crate) struct ObservedConnection {
     client: SocketAddr,
     server: SocketAddr,
     ends: Ends,
+    measures: Measures,
     warm_up: Option<WarmUp>,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
@@ -72,6 +74,7 @@ impl ObservedConnection {
             client,
             server,
             ends: Ends::default(),
+            measures: Measures::default(),
             warm_up: Some(WarmUp::default()),
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
@@ -164,6 +167,7 @@ impl ObservedConnection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
+        self.measures.handle_header(segment, direction, now, &self.ends);
         let repairs = self.ends.half(direction).repeated;
         let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
@@ -224,6 +228,7 @@ impl ObservedConnection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        self.measures.handle_data(&data, direction, now);
         if self.protocol == Some(Protocol::Http2) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
@@ -398,6 +403,7 @@ impl ObservedConnection {
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
+            measures: self.measures.finish(),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
             packets: [to_server.packets, to_client.packets],
