@@ -18,6 +18,7 @@
 //! | [`quality`] | how much of a connection the capture has |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
+//! | [`filter`] | which segments are analysed |
 //! | [`export`] | the packets of one exchange, as they were captured |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
@@ -49,6 +50,7 @@ mod contents;
 pub mod conversation;
 pub mod decode;
 pub mod export;
+pub mod filter;
 mod flow;
 pub mod frame;
 mod messages;

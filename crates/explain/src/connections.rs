@@ -42,7 +42,7 @@ const ABOUT: &str = "Round trips are from the capture point to that end and back
                      included: minimum / median / 95th percentile (number of samples).";
 
 /// The table as text: two lines or three for each connection.
-pub(super) fn text(analysis: &Analysis) -> String {
+pub(super) fn text(analysis: &Analysis, width: usize) -> String {
     let all = &analysis.connections;
     let mut out = format!(
         "\nConnections: {}\n  {:>4}  {:9} {:>9} {:>12} {:>11} {:>11}  {:12} {:18} client > server\n",
@@ -74,7 +74,8 @@ pub(super) fn text(analysis: &Analysis) -> String {
             let _ = writeln!(out, "        {line}");
         }
     }
-    let _ = writeln!(out, "  {ABOUT}{}", omitted(analysis));
+    let about = format!("{ABOUT}{}", omitted(analysis));
+    let _ = writeln!(out, "{}", textwrap::fill(&about, width));
     out
 }
 

@@ -391,7 +391,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
-        left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
+        left_out: left_out(explained),
         joined: explained.joined.as_ref().map(joined),
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
@@ -404,6 +404,11 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
+}
+
+fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {
+    let by_filter = Some(("filter", explained.filtered_out)).filter(|(_, count)| *count > 0);
+    explained.left_out.iter().map(|(why, count)| (why.name(), count)).chain(by_filter).collect()
 }
 
 fn joined(it: &super::Joined) -> Joined {

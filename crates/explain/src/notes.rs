@@ -26,11 +26,14 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         ));
         notes.push(format!("Clocks: {clocks}."));
     }
-    let reasons: Vec<String> = explained
+    let mut reasons: Vec<String> = explained
         .left_out
         .iter()
         .map(|(why, count)| format!("{} {}", grouped(count), why.as_str()))
         .collect();
+    if explained.filtered_out > 0 {
+        reasons.push(format!("{} excluded by --filter", grouped(explained.filtered_out)));
+    }
     if !reasons.is_empty() {
         let packets = counted(explained.packets, "packet");
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));

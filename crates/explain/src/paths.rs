@@ -109,7 +109,7 @@ const COLUMNS: [&str; 7] =
     ["total", "count", "median", "p95", "avoidable", "largest cause (confidence)", "request"];
 
 /// The table as text.
-pub(super) fn text(analysis: &Analysis) -> String {
+pub(super) fn text(analysis: &Analysis, width: usize) -> String {
     let groups = PathGroup::all(analysis);
     let [total, count, median, p95, avoidable, largest, request] = COLUMNS;
     let mut out = format!(
@@ -130,7 +130,8 @@ pub(super) fn text(analysis: &Analysis) -> String {
             group.name(),
         );
     }
-    let _ = writeln!(out, "  {ABOUT}{}", omitted(&groups));
+    let about = format!("{ABOUT}{}", omitted(&groups));
+    let _ = writeln!(out, "{}", textwrap::fill(&about, width));
     out
 }
 

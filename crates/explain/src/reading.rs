@@ -12,6 +12,7 @@ use std::{
 use ackwise_capture::{
     analysis::{Analyser, Analysis},
     decode::{LeftOut, decode},
+    filter::Filter,
     read::{Drops, Frame, ReadError, Source},
     strip::Stripper,
 };
@@ -68,6 +69,8 @@ pub struct Reading {
 struct State {
     /// `None` once it was ended.
     analyser: Option<Analyser>,
+    filter: Option<Filter>,
+    filtered_out: u64,
     left_out: LeftOut,
     drops: Drops,
     warnings: Vec<String>,
@@ -87,6 +90,8 @@ pub struct Explained {
     pub packets: u64,
     /// Packets without a TCP segment that could be read, by reason.
     pub left_out: LeftOut,
+    /// TCP segments that the filter excluded.
+    pub filtered_out: u64,
     /// What the capture itself has lost.
     pub drops: Drops,
     /// What could not be read on, and where.
@@ -112,6 +117,11 @@ impl Reading {
         let reading = Self::default();
         reading.lock().analyser = Some(Analyser::default().with_series());
         reading
+    }
+
+    /// Analyses, and saves, only what matches.
+    pub fn set_filter(&self, filter: Filter) {
+        self.lock().filter = Some(filter);
     }
 
     /// Writes also what can be passed on of the capture, as [`Stripper`] does.
@@ -184,6 +194,7 @@ impl Reading {
             analysis,
             packets: self.packets(),
             left_out: state.left_out,
+            filtered_out: state.filtered_out,
             drops: state.drops,
             warnings: std::mem::take(&mut state.warnings),
             not_saved: state.not_saved.take(),
@@ -209,6 +220,10 @@ impl State {
 
     fn handle(&mut self, frame: &Frame<'_>) {
         match &decode(frame) {
+            Ok(seen) if self.filter.as_ref().is_some_and(|it| !it.matches(seen)) => {
+                self.filtered_out += 1;
+                return;
+            }
             Ok(seen) => {
                 if let Some(analyser) = &mut self.analyser {
                     analyser.handle(seen);

@@ -127,10 +127,10 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
         }
     }
     if options.by_path {
-        out += &paths::text(&explained.analysis);
+        out += &paths::text(&explained.analysis, width);
     }
     if options.connections {
-        out += &connections::text(&explained.analysis);
+        out += &connections::text(&explained.analysis, width);
     }
     out += &exchanges::section(explained, options);
     out += &servers_section(explained);

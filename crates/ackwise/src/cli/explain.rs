@@ -7,12 +7,13 @@ use std::{
     fs::{self, File},
     io::{self, BufWriter},
     path::{Path, PathBuf},
+    str::FromStr,
     sync::mpsc,
     thread,
     time::Duration,
 };
 
-use ackwise_capture::read::Source;
+use ackwise_capture::{filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
     End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, json, markdown, text,
@@ -52,6 +53,15 @@ pub(crate) struct Explain {
 
     #[command(flatten)]
     live: live::Arguments,
+
+    /// Analyse only matching packets, for example `tcp port 80 and host 10.0.0.1`
+    ///
+    /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
+    /// [src|dst] host ADDRESS and [src|dst] net ADDRESS/LENGTH, combined with and, or, not and
+    /// parentheses. For tunnelled packets, the filter applies to the innermost headers of files, and to
+    /// the outer headers of live captures.
+    #[arg(long, value_name = "EXPRESSION", value_parser = Filter::from_str)]
+    filter: Option<Filter>,
 
     /// Show the N slowest exchanges
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0_usize..))]
@@ -143,6 +153,7 @@ Examples:
   ackwise explain --pair client.pcap server.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
+  ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
   ackwise explain --export 17 exchange.pcapng capture.pcap
 
 Exit codes:
@@ -193,10 +204,13 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         Some(_) => Reading::with_series(),
         None => Reading::new(),
     };
+    if let (Some(filter), None) = (&explain.filter, &explain.live.interface) {
+        reading.set_filter(filter.clone());
+    }
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
     let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
-        (Some(interface), _) => explain.live.read(interface, reading)?,
+        (Some(interface), _) => explain.live.read(interface, explain.filter.as_ref(), reading)?,
         (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
         (None, _) => read(Source::open(&explain.captures), reading, packets)?,
     };
@@ -276,6 +290,7 @@ impl Explain {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
         let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
+        self.filter.iter().for_each(|it| other.set_filter(it.clone()));
         let recorded = |end: &End, file| end.record(Source::open([file]));
         let client = read(recorded(&ends[0], files[0]), reading, packets)?;
         let server = read(recorded(&ends[1], files[1]), other, packets)?;
