@@ -5,6 +5,7 @@
 mod causes;
 mod holes;
 mod look_alikes;
+mod measures;
 mod tunnels;
 mod wire;
 mod witnesses;
