@@ -7,7 +7,7 @@ use ackwise_capture::{
 use ackwise_cause::Party;
 use ackwise_report::{
     Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
-    words::{counted, millis, span},
+    words::{counted, grouped, millis, span},
 };
 
 use super::{
@@ -91,8 +91,8 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
             Cell::Share(share, total.cause),
             Cell::number(span(total.span)),
             Cell::text(total.party().map_or("-", Party::name)),
-            Cell::number(total.times.to_string()),
-            Cell::number(total.exchanges.to_string()),
+            Cell::number(grouped(total.times)),
+            Cell::number(grouped(total.exchanges as u64)),
             Cell::text(total.confidence.name()),
         ]);
     }
@@ -104,14 +104,17 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
         0 => "Connections by server".to_owned(),
         more => format!("Connections by server; {more} with fewer connections are not shown"),
     };
-    let columns = ["server", "connections", "exchanges", "observations"];
+    let columns = ["server", "connections", "observations"];
     let mut table = HtmlTable::new(caption, columns);
     for server in servers.iter().take(MOST_SERVERS) {
         table.add([
             Cell::text(server.address.to_string()),
-            Cell::number(server.connections.to_string()),
-            Cell::number(server.exchanges.to_string()),
-            Cell::prose(facts(server).join("; ")),
+            Cell::number(grouped(server.connections)),
+            Cell::prose(format!(
+                "{}; {}",
+                counted(server.exchanges, "exchange"),
+                facts(server).join("; ")
+            )),
         ]);
     }
     table
