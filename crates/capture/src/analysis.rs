@@ -2,7 +2,7 @@
 
 use ackwise_tcp::Instant;
 
-pub use crate::flow::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
+pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
 use crate::{decode::Seen, flow::ConnectionTable, results::Results};

@@ -23,7 +23,5 @@ mod warm_up;
 pub(crate) use connection::tell;
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
-pub use measures::{AdvertisedWindows, ConnectionMeasures};
 pub(crate) use reassembly::{Arrival, Reassembly};
-pub use round_trips::RoundTripTimes;
 pub(crate) use table::{ConnectionTable, EndpointPair, roles};

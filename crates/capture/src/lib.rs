@@ -16,6 +16,7 @@
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
 //! | [`quality`] | how much of a connection the capture has |
+//! | `measures` | round trips, windows and reordering of a connection |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`filter`] | which segments are analysed |
@@ -53,6 +54,7 @@ pub mod export;
 pub mod filter;
 mod flow;
 pub mod frame;
+mod measures;
 mod messages;
 pub mod pcap;
 mod pcapng;

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use crate::{
     attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
-    flow::ConnectionMeasures,
+    measures::ConnectionMeasures,
     quality::Quality,
     series::{Budget, Series},
 };

@@ -14,7 +14,7 @@ use ackwise_report::{
 
 use super::{
     reading::Explained,
-    text::{ReportOptions, is_visible, towards},
+    shown::{ReportOptions, is_visible, towards},
     tunnels::TunnelIndex,
 };
 

@@ -18,10 +18,10 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{
-        LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, at_or_above, facts, is_visible, towards,
-        without_repetition,
+    shown::{
+        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
     },
+    text::{MOST_SERVERS, facts},
     totals::{Totals, TotalsScope},
     tunnels::TunnelIndex,
 };

@@ -22,7 +22,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    text::ReportOptions,
+    shown::ReportOptions,
     totals::{Total, Totals},
     tunnels::not_judged,
 };

@@ -18,6 +18,7 @@
 //! | `exchanges` | single exchanges, with their numbers |
 //! | `clock_time` | points in time |
 //! | `notes` | what a report does not cover |
+//! | `shown` | which part of a capture the reports show, and in which words |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
 mod clock_time;
@@ -38,6 +39,7 @@ mod quality;
 mod reading;
 mod sentence;
 mod servers;
+mod shown;
 mod text;
 mod totals;
 mod tunnels;
@@ -56,5 +58,6 @@ pub use quality::CaptureQuality;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
-pub use text::{ReportOptions, text};
+pub use shown::ReportOptions;
+pub use text::text;
 pub use totals::{Total, Totals, TotalsScope};

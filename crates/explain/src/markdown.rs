@@ -18,7 +18,8 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{MOST_SERVERS, ReportOptions, Shown, facts, is_visible, towards, without_repetition},
+    shown::{ReportOptions, Shown, is_visible, towards, without_repetition},
+    text::{MOST_SERVERS, facts},
     totals::TotalsScope,
     tunnels::TunnelIndex,
 };

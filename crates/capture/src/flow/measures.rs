@@ -1,48 +1,25 @@
-//! Figures of a connection that explain nothing, and that every engineer asks for: round trips, windows,
-//! reordering.
+//! Measures round trips, windows and reordering of a connection while it goes on.
 
 use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment};
 
 use super::{
     ends::{Data, Ends},
-    round_trips::{RoundTripTimes, RoundTrips},
+    round_trips::RoundTrips,
 };
-use crate::attribution::gap::Resolution;
+use crate::{
+    attribution::gap::Resolution,
+    measures::{AdvertisedWindows, ConnectionMeasures},
+};
 
-/// What is measured of a connection, beside what its time went to. Arrays are by the direction of the
-/// segments: to the server, to the client.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct ConnectionMeasures {
-    /// From the capture point to the server and back, and to the client and back; `None` without a
-    /// sample.
-    pub round_trips: [Option<RoundTripTimes>; 2],
-    /// Segments that came after later ones, and too soon to have been sent again.
-    pub reordered: [u32; 2],
-    /// The receive windows that the segments advertise; `None` if their scale is unknown.
-    pub windows: [Option<AdvertisedWindows>; 2],
-}
-
-/// Receive windows that one end has advertised, SYNs and RSTs aside.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct AdvertisedWindows {
-    /// The smallest, in bytes.
-    pub smallest: u64,
-    /// The largest, in bytes.
-    pub largest: u64,
-    /// How often it became zero.
-    pub closed: u32,
-    is_closed: bool,
-}
-
-/// The same while the connection goes on.
+/// What is measured so far. Arrays are by the direction of the segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measures {
     round_trips: [RoundTrips; 2],
     reordered: [u32; 2],
     windows: [Option<AdvertisedWindows>; 2],
+    /// Which windows are zero.
+    closed: [bool; 2],
     /// SYNs seen.
     syns: [bool; 2],
     /// The client has answered the server's SYN.
@@ -86,12 +63,14 @@ impl Measures {
     }
 
     fn note_window(&mut self, direction: Direction, bytes: u64) {
-        let none =
-            AdvertisedWindows { smallest: bytes, largest: bytes, closed: 0, is_closed: false };
-        let windows = self.windows[direction as usize].get_or_insert(none);
+        let windows = self.windows[direction as usize].get_or_insert(AdvertisedWindows {
+            smallest: bytes,
+            largest: bytes,
+            closed: 0,
+        });
         windows.smallest = windows.smallest.min(bytes);
         windows.largest = windows.largest.max(bytes);
-        let was_closed = std::mem::replace(&mut windows.is_closed, bytes == 0);
+        let was_closed = std::mem::replace(&mut self.closed[direction as usize], bytes == 0);
         windows.closed += u32::from(bytes == 0 && !was_closed);
     }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use ackwise_tcp::Instant;
 
+use crate::measures::RoundTripTimes;
+
 /// The round trips in one direction: data that way, and its ACK.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundTrips {
@@ -16,20 +18,6 @@ pub(super) struct RoundTrips {
     /// When a SYN was seen that is not answered yet.
     syn: Option<Instant>,
     samples: Samples,
-}
-
-/// A distribution of round trips.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct RoundTripTimes {
-    /// How many were measured.
-    pub samples: u32,
-    /// The shortest.
-    pub least: Duration,
-    /// Half of them are shorter; with more than 8 samples, within 6 %.
-    pub median: Duration,
-    /// 95 % of them are shorter, as exactly.
-    pub p95: Duration,
 }
 
 impl RoundTrips {

@@ -25,8 +25,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// An option that only a live capture has, if one was given.
     pub(super) fn option(&self) -> Option<&'static str> {
-        let duration = self.duration.map(|_| "--duration");
-        duration
+        self.duration.map(|_| "--duration")
     }
 
     /// Captures until the time is over or the user has seen enough.
