@@ -1,7 +1,7 @@
 //! Figures of a connection that explain nothing, and that every engineer asks for: round trips, windows,
-//! reordering.
+//! reordering. They are small, because a capture can have a million connections.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 /// What is measured of a connection, beside what its time went to. Arrays are by the direction of the
 /// segments: to the server, to the client.
@@ -20,16 +20,42 @@ pub struct ConnectionMeasures {
 
 /// A distribution of round trips.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct RoundTripTimes {
+    samples: NonZeroU32,
+    /// Microseconds.
+    least: u32,
+    median: u32,
+    p95: u32,
+}
+
+impl RoundTripTimes {
+    pub(crate) const fn new(samples: NonZeroU32, [least, median, p95]: [u32; 3]) -> Self {
+        Self { samples, least, median, p95 }
+    }
+
     /// How many were measured.
-    pub samples: u32,
+    #[must_use]
+    pub const fn samples(&self) -> u32 {
+        self.samples.get()
+    }
+
     /// The shortest.
-    pub least: Duration,
+    #[must_use]
+    pub const fn least(&self) -> Duration {
+        Duration::from_micros(self.least as u64)
+    }
+
     /// Half of them are shorter; with more than 8 samples, within 6 %.
-    pub median: Duration,
+    #[must_use]
+    pub const fn median(&self) -> Duration {
+        Duration::from_micros(self.median as u64)
+    }
+
     /// 95 % of them are shorter, as exactly.
-    pub p95: Duration,
+    #[must_use]
+    pub const fn p95(&self) -> Duration {
+        Duration::from_micros(self.p95 as u64)
+    }
 }
 
 /// Receive windows that one end has advertised.
@@ -37,9 +63,9 @@ pub struct RoundTripTimes {
 #[non_exhaustive]
 pub struct AdvertisedWindows {
     /// The smallest, in bytes.
-    pub smallest: u64,
+    pub smallest: u32,
     /// The largest, in bytes.
-    pub largest: u64,
+    pub largest: u32,
     /// How often it became zero.
     pub closed: u32,
 }

@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
     time::Duration,
 };
 
@@ -54,8 +55,6 @@ pub struct ConnectionResult {
     pub repeated: [u32; 2],
     /// How much of it the capture has.
     pub quality: Quality,
-    /// Segments, by direction.
-    pub packets: [u64; 2],
     /// Bytes, by direction.
     pub bytes: [u64; 2],
     /// When its first segment was seen.
@@ -103,8 +102,8 @@ pub struct ExchangeResult {
     pub stream: u32,
     /// The packet in which the request begins.
     pub packet: u64,
-    /// The packets in which the response begins and ends, as far as they were seen.
-    pub answered_in: [Option<u64>; 2],
+    /// How many packets later the response begins and ends, as far as that was seen.
+    pub(crate) answered_after: [Option<NonZeroU32>; 2],
     /// The response was complete.
     pub complete: bool,
     /// The protocol's framing gives its ends, not the turns of data.
@@ -116,6 +115,12 @@ pub struct ExchangeResult {
 }
 
 impl ExchangeResult {
+    /// The packets in which the response begins and ends, as far as they were seen.
+    #[must_use]
+    pub fn response_packets(&self) -> [Option<u64>; 2] {
+        self.answered_after.map(|after| Some(self.packet + u64::from(after?.get())))
+    }
+
     /// What it owes to a cause, whatever the direction.
     #[must_use]
     pub fn owed_to(&self, cause: Cause) -> Duration {

@@ -29,11 +29,6 @@ pub(super) fn duration(it: &ConnectionResult) -> Duration {
     it.last_seen.saturating_since(it.first_seen)
 }
 
-/// Bytes of both streams: to the server, to the client.
-pub(super) fn bytes(it: &ConnectionResult) -> [u64; 2] {
-    it.quality.directions.map(|direction| direction.bytes)
-}
-
 /// Connections shown: the first ones of the capture (our choice; JSON has all).
 const MOST_CONNECTIONS: usize = 1_000;
 
@@ -57,7 +52,7 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
         "quality",
     );
     for it in all.iter().take(MOST_CONNECTIONS) {
-        let [to_server, to_client] = bytes(it).map(size);
+        let [to_server, to_client] = it.bytes.map(size);
         let _ = writeln!(
             out,
             "  {:>4}  {:9} {:>9} {:>12} {to_server:>11} {to_client:>11}  {:12} {:18} {} > {}",
@@ -151,7 +146,7 @@ fn cells(it: &ConnectionResult) -> [String; 16] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let [server, client] = it.measures.round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
     let [clients, servers] = it.measures.windows.map(|it| or_dash(it.as_ref().map(window)));
-    let [to_server, to_client] = bytes(it).map(grouped);
+    let [to_server, to_client] = it.bytes.map(grouped);
     [
         it.id.to_string(),
         it.client.to_string(),
@@ -174,8 +169,8 @@ fn cells(it: &ConnectionResult) -> [String; 16] {
 
 /// `40.1 / 40.3 / 44.0 ms (58)`.
 fn round_trips(times: &RoundTripTimes) -> String {
-    let [least, median, p95] = [times.least, times.median, times.p95].map(short_millis);
-    format!("{least} / {median} / {p95} ms ({})", grouped(times.samples.into()))
+    let [least, median, p95] = [times.least(), times.median(), times.p95()].map(short_millis);
+    format!("{least} / {median} / {p95} ms ({})", grouped(times.samples().into()))
 }
 
 /// Milliseconds with three digits, or to the microsecond.
@@ -192,7 +187,7 @@ fn short_millis(span: Duration) -> String {
 
 /// `64,240 to 131,072 bytes, zero 2 times`.
 fn window(windows: &AdvertisedWindows) -> String {
-    let [smallest, largest] = [windows.smallest, windows.largest].map(grouped);
+    let [smallest, largest] = [windows.smallest, windows.largest].map(|it| grouped(it.into()));
     let zero = match windows.closed {
         0 => String::new(),
         times => format!(", zero {}", counted(times.into(), "time")),

@@ -104,7 +104,7 @@ fn name(exchange: &ExchangeResult) -> String {
 
 /// `request in packet 12, response in packets 15 to 40`.
 pub(super) fn packets(exchange: &ExchangeResult) -> String {
-    let response = match exchange.answered_in {
+    let response = match exchange.response_packets() {
         [None, _] => return format!("request in packet {}", exchange.packet),
         [Some(from), None] => format!("from packet {from} on"),
         [Some(from), Some(to)] if to <= from => format!("in packet {from}"),

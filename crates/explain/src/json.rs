@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     clock_time::utc,
-    connections::{bytes, duration, protocol},
+    connections::{duration, protocol},
     exchanges::in_order,
     paths::PathGroup,
     quality::CaptureQuality,
@@ -192,9 +192,9 @@ struct RoundTrips {
 #[derive(Debug, JsonSchema, Serialize)]
 struct Windows {
     /// The smallest.
-    smallest: u64,
+    smallest: u32,
     /// The largest.
-    largest: u64,
+    largest: u32,
     /// How often the window became zero.
     closed: u32,
 }
@@ -454,7 +454,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         start: it.first_seen.saturating_since(explained.analysis.first).as_secs_f64(),
         start_time: utc(it.first_seen),
         duration_ms: millis(duration(it)),
-        bytes: bytes(it),
+        bytes: it.bytes,
         closed_first: it.closed_first.map(Party::name),
         time_wait: it.time_wait.map(Party::name),
         reset: it.reset,
@@ -477,10 +477,10 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
 
 fn round_trips(it: &RoundTripTimes) -> RoundTrips {
     RoundTrips {
-        samples: it.samples,
-        min_ms: millis(it.least),
-        median_ms: millis(it.median),
-        p95_ms: millis(it.p95),
+        samples: it.samples(),
+        min_ms: millis(it.least()),
+        median_ms: millis(it.median()),
+        p95_ms: millis(it.p95()),
     }
 }
 
@@ -550,7 +550,7 @@ fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRo
         complete: it.complete,
         exact: it.exact,
         packet: it.packet,
-        response_packets: it.answered_in,
+        response_packets: it.response_packets(),
         causes: it.shares.iter().map(cause).collect(),
     }
 }

@@ -406,7 +406,6 @@ impl ObservedConnection {
             measures: self.measures.finish(),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
-            packets: [to_server.packets, to_client.packets],
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             last_seen: self.last_seen,

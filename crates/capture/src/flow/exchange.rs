@@ -1,5 +1,7 @@
 //! One exchange while it goes on.
 
+use std::num::NonZeroU32;
+
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
 
@@ -259,7 +261,10 @@ impl OpenExchange {
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
             packet: self.first_packet,
-            answered_in: self.answered_in.map(|packet| Some(packet).filter(|&it| it > 0)),
+            answered_after: self.answered_in.map(|packet| {
+                let after = packet.saturating_sub(self.first_packet);
+                NonZeroU32::new(u32::try_from(after).unwrap_or(0))
+            }),
             complete,
             exact: self.exact,
             shares: self.account.into_shares().into_iter().map(sure).collect(),

@@ -49,7 +49,7 @@ impl Measures {
             self.round_trips[other].handle_ack(ends.half(direction.opposite()).stream.acked(), now);
         }
         if let (Some(shift), false) = (ends.half(direction).stream.shift(), segment.flags.rst) {
-            self.note_window(direction, shift.bytes(segment.window).into());
+            self.note_window(direction, shift.bytes(segment.window));
         }
     }
 
@@ -62,7 +62,7 @@ impl Measures {
         }
     }
 
-    fn note_window(&mut self, direction: Direction, bytes: u64) {
+    fn note_window(&mut self, direction: Direction, bytes: u32) {
         let windows = self.windows[direction as usize].get_or_insert(AdvertisedWindows {
             smallest: bytes,
             largest: bytes,

@@ -4,7 +4,7 @@
 //! it, which includes an ACK's delay. Data that is sent again gives none (Karn's algorithm, RFC 6298,
 //! section 3). The attribution's own estimates of the path are elsewhere: they leave delayed ACKs out.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_tcp::Instant;
 
@@ -83,23 +83,21 @@ impl Samples {
     }
 
     fn times(&self) -> Option<RoundTripTimes> {
-        match self {
-            Self::Few { count: 0, .. } => None,
+        let (samples, times) = match self {
+            Self::Few { count: 0, .. } => return None,
             Self::Few { count, micros } => {
                 let mut sorted = *micros;
                 let sorted = &mut sorted[..usize::from(*count)];
                 sorted.sort_unstable();
-                let at = |percent| micros_span(sorted[place(percent, u32::from(*count)) as usize]);
-                let (samples, least) = (u32::from(*count), micros_span(sorted[0]));
-                Some(RoundTripTimes { samples, least, median: at(50), p95: at(95) })
+                let at = |percent| sorted[place(percent, u32::from(*count)) as usize];
+                (u32::from(*count), [sorted[0], at(50), at(95)])
             }
-            Self::Many(histogram) => Some(RoundTripTimes {
-                samples: histogram.samples,
-                least: micros_span(histogram.least),
-                median: micros_span(histogram.value_at(50)),
-                p95: micros_span(histogram.value_at(95)),
-            }),
-        }
+            Self::Many(histogram) => {
+                let [median, p95] = [50, 95].map(|percent| histogram.value_at(percent));
+                (histogram.samples, [histogram.least, median, p95])
+            }
+        };
+        Some(RoundTripTimes::new(NonZeroU32::new(samples)?, times))
     }
 }
 
@@ -168,10 +166,6 @@ const fn place(percent: u32, count: u32) -> u32 {
     count / 100 * percent + count % 100 * percent / 100
 }
 
-const fn micros_span(micros: u32) -> Duration {
-    Duration::from_micros(micros as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,8 +188,8 @@ mod tests {
         round_trips.handle_data(3_000, false, at(9_000));
         round_trips.handle_ack(3_000, at(9_100));
         let times = round_trips.times().unwrap();
-        let [least, median] = [100, 340].map(Duration::from_micros);
-        assert_eq!(times, RoundTripTimes { samples: 2, least, median, p95: median });
+        let samples = NonZeroU32::new(2).unwrap();
+        assert_eq!(times, RoundTripTimes::new(samples, [100, 340, 340]));
     }
 
     #[test]
@@ -231,8 +225,8 @@ mod tests {
             samples.add(Duration::from_micros(10_000 + sample * 7 % 10_000));
         }
         let times = samples.times().unwrap();
-        assert_eq!((times.samples, times.least), (1_000_000, Duration::from_millis(10)));
-        for (found, truth) in [(times.median, 15.0), (times.p95, 19.5)] {
+        assert_eq!((times.samples(), times.least()), (1_000_000, Duration::from_millis(10)));
+        for (found, truth) in [(times.median(), 15.0), (times.p95(), 19.5)] {
             let found = found.as_secs_f64() * 1e3;
             assert!((found / truth - 1.0).abs() < 0.0625, "{found} {truth}");
         }

@@ -32,11 +32,11 @@ fn a_connection_has_its_round_trips_windows_and_reordering() {
     let measures = &analysis.connections[0].measures;
     let [Some(to_server), Some(to_client)] = measures.round_trips else { panic!("{measures:?}") };
     // The SYN's and the request's.
-    assert_eq!((to_server.samples, to_server.least), (2, Duration::from_millis(20)));
-    assert_eq!(to_server.p95, Duration::from_millis(21));
+    assert_eq!((to_server.samples(), to_server.least()), (2, Duration::from_millis(20)));
+    assert_eq!(to_server.p95(), Duration::from_millis(21));
     // The SYN's, that of 1460, one of the next two, and the last.
-    assert_eq!(to_client.samples, 5);
-    assert_eq!([to_client.least, to_client.median], [50, 100].map(Duration::from_micros));
+    assert_eq!(to_client.samples(), 5);
+    assert_eq!([to_client.least(), to_client.median()], [50, 100].map(Duration::from_micros));
     assert_eq!(measures.reordered, [0, 1]);
     let [Some(client), Some(server)] = measures.windows else { panic!("{measures:?}") };
     assert_eq!((client.smallest, client.largest, client.closed), (0, 65_535, 2));
