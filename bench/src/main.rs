@@ -6,6 +6,7 @@
 
 mod agree;
 mod child;
+mod dice;
 mod explain;
 mod machine;
 mod page;
@@ -14,6 +15,7 @@ mod program;
 mod rounds;
 mod sim;
 mod spread;
+mod truth;
 
 use std::env;
 use std::ffi::OsString;
@@ -82,12 +84,16 @@ fn main() -> ExitCode {
 }
 
 fn start() -> anyhow::Result<ExitCode> {
-    let chore = parse(env::args_os().skip(1))?;
+    let mut args = env::args_os().skip(1).peekable();
+    let chore = match args.next_if(|it| it == truth::NAME) {
+        Some(_) => truth::parse(args)?.map_or(Chore::Help, Chore::Truth),
+        None => parse(args)?,
+    };
     process::stop_children_on_signal()?;
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}");
+            print!("{HELP}{}", truth::HELP);
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -96,6 +102,7 @@ fn start() -> anyhow::Result<ExitCode> {
         }
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
+        Chore::Truth(settings) => truth::run(&settings),
     }
 }
 
@@ -106,6 +113,7 @@ enum Chore {
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
+    Truth(truth::Settings),
 }
 
 const HELP: &str = "\
@@ -151,6 +159,7 @@ fn list() {
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
+    println!("{:<10} {}", truth::NAME, truth::QUESTION);
 }
 
 /// Runs the benchmark called `name` and prints the results.

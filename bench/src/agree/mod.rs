@@ -3,7 +3,6 @@
 //! Both get the same file sizes and think times from generated files, over random paths and loads.
 //! `docs/decisions/simulator.md` lists the differences and their reasons.
 
-mod dice;
 mod files;
 mod ns2;
 mod ours;
@@ -19,11 +18,11 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 
-use self::dice::Dice;
 use self::outcome::{Comparison, Outcome};
 use self::point::Point;
 use self::users::Users;
 use super::program;
+use crate::dice::Dice;
 use xtask::{install, process};
 
 /// Its name in `cargo xtask bench NAME`.

@@ -69,8 +69,8 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dice::Dice;
     use super::*;
+    use crate::dice::Dice;
 
     #[test]
     fn runs_are_weighted_by_their_pages_and_packets() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// The input of both simulators.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What each user fetches and when, generated once for both simulators.
 
-use super::dice::Dice;
 use super::point::Point;
+use crate::dice::Dice;
 
 /// The users of one run.
 #[derive(Clone, Debug)]

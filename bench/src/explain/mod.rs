@@ -40,7 +40,13 @@ pub(super) fn run(rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     for packages in [peak::PACKAGES, captures::PACKAGES, reader::PACKAGES] {
         install::provide_packages(packages)?;
     }
-    let readers = [Reader::Ackwise(program::build()?), Reader::Tcptrace, Reader::TcptraceLong];
+    let program = program::build()?;
+    let readers = [
+        Reader::Ackwise(program.clone()),
+        Reader::Tcptrace,
+        Reader::TcptraceLong,
+        Reader::AckwiseAlone(program),
+    ];
     let directory = Path::new(DIRECTORY);
     let captures = captures::provide(directory)?;
     let peak = Peak::new(directory)?;

@@ -11,8 +11,10 @@ pub(super) const PACKAGES: &[Package] =
 /// A program with its options.
 #[derive(Clone, Debug)]
 pub(super) enum Reader {
-    /// Ackwise at this path, with default options.
+    /// Ackwise at this path, on two threads.
     Ackwise(PathBuf),
+    /// The same on one thread, for information.
+    AckwiseAlone(PathBuf),
     /// Default options: a line for each connection.
     Tcptrace,
     /// Long output with round-trip times, for information.
@@ -24,6 +26,7 @@ impl Reader {
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Ackwise(_) => "ackwise explain",
+            Self::AckwiseAlone(_) => "on one thread",
             Self::Tcptrace => "tcptrace",
             Self::TcptraceLong => "tcptrace -l -r",
         }
@@ -32,11 +35,12 @@ impl Reader {
     /// The command that reads `file`.
     pub(super) fn command(&self, file: &Path) -> Command {
         let mut command = match self {
-            Self::Ackwise(program) => Command::new(program),
+            Self::Ackwise(program) | Self::AckwiseAlone(program) => Command::new(program),
             Self::Tcptrace | Self::TcptraceLong => Command::new("tcptrace"),
         };
         match self {
-            Self::Ackwise(_) => command.arg("explain"),
+            Self::Ackwise(_) => command.args(["explain", "--threads", "2"]),
+            Self::AckwiseAlone(_) => command.args(["explain", "--threads", "1"]),
             Self::Tcptrace => &mut command,
             Self::TcptraceLong => command.args(["-l", "-r"]),
         };

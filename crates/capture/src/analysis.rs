@@ -1,17 +1,24 @@
 //! What a capture says: every connection, every exchange, and why it took its time.
 
+use std::num::NonZeroUsize;
+
 use ackwise_tcp::Instant;
 
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
-use crate::{decode::Seen, flow::ConnectionTable, results::Results};
+pub use crate::flow::Batch;
+
+use crate::{decode::Seen, flow::ConnectionTable, results::Results, series::Budget};
 
 /// Reads segments in the order of the capture, and remembers what they meant.
+///
+/// One after the other ([`handle`](Self::handle)), or many at a time
+/// ([`handle_batch`](Self::handle_batch)), which threads may share
+/// ([`with_threads`](Self::with_threads)). The result is the same, for any number of threads.
 #[derive(Debug, Default)]
 pub struct Analyser {
     table: ConnectionTable,
-    results: Results,
     first: Option<Instant>,
     last: Instant,
     segments: u64,
@@ -19,31 +26,65 @@ pub struct Analyser {
 
 impl Analyser {
     /// Keeps what a report draws, too: [`ConnectionResult::series`], [`ExchangeResult::stretches`]. It
-    /// takes 30 MiB at most, however long the capture.
+    /// takes 30 MiB at most, however long the capture. Nothing may have been read yet. Threads are of
+    /// no use to it.
     #[must_use]
     pub fn with_series(mut self) -> Self {
-        self.results.keep_series();
+        self.table = ConnectionTable::with_series(Budget::default());
+        self
+    }
+
+    /// Keeps every [`ExchangeResult::stretches`], without a limit: for a comparison with what is known
+    /// of the connections. Memory grows with the capture. Otherwise as
+    /// [`with_series`](Self::with_series).
+    #[must_use]
+    pub fn with_all_stretches(mut self) -> Self {
+        self.table = ConnectionTable::with_series(Budget::all_stretches());
+        self
+    }
+
+    /// More threads than this share no work.
+    pub const MOST_THREADS: usize = ConnectionTable::SHARDS;
+
+    /// Judges batches on this many threads, the caller's included.
+    #[must_use]
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.table.set_helpers(threads.get() - 1);
         self
     }
 
     /// Takes the next segment of the capture.
     pub fn handle(&mut self, seen: &Seen<'_>) {
-        self.first.get_or_insert(seen.at);
-        self.last = self.last.max(seen.at);
+        self.count(seen.at);
+        self.table.handle(seen, self.segments - 1);
+    }
+
+    /// Takes the next segments of the capture, and gives an empty batch to be filled with more: this
+    /// one may be judged meanwhile.
+    pub fn handle_batch(&mut self, batch: Batch) -> Batch {
+        let before = self.segments;
+        for seen in batch.headers() {
+            self.count(seen.at);
+        }
+        self.table.handle_batch(batch, before)
+    }
+
+    fn count(&mut self, at: Instant) {
+        self.first.get_or_insert(at);
+        self.last = self.last.max(at);
         self.segments += 1;
-        self.table.handle(seen, &mut self.results);
     }
 
     /// The capture is over.
     #[must_use]
-    pub fn finish(mut self) -> Analysis {
-        self.table.finish(&mut self.results);
-        let copies = self.results.copies();
-        let (connections, exchanges) = self.results.into_sorted();
+    pub fn finish(self) -> Analysis {
+        let Self { table, first, last, segments } = self;
+        let (parts, copies) = table.finish();
+        let (connections, exchanges) = Results::into_sorted(parts);
         Analysis {
-            first: self.first.unwrap_or_default(),
-            last: self.last,
-            segments: self.segments,
+            first: first.unwrap_or_default(),
+            last,
+            segments,
             copies,
             connections,
             exchanges,

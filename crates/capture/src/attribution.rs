@@ -17,6 +17,7 @@
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `hold` | why a segment left when it did and not earlier |
+//! | `loss_kind` | what was lost, or was not |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
@@ -28,6 +29,7 @@ mod acknowledgement;
 mod clock;
 pub(crate) mod gap;
 mod hold;
+mod loss_kind;
 mod nagle;
 mod path;
 mod round_trips;
@@ -41,10 +43,11 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
-pub(crate) use gap::LONGEST_ACK_DELAY;
+pub(crate) use gap::{LONGEST_ACK_DELAY, Stall};
 pub(crate) use hold::Loss;
+pub use loss_kind::LossKind;
 pub use path::Vantage;
-pub(crate) use path::{Distances, Paces};
+pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};
 pub use stretch::Stretch;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

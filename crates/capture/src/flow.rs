@@ -1,8 +1,11 @@
 //! Segments to connections, and each connection's streams.
 
+mod batch;
 mod closed;
 mod connection;
 mod copies;
+mod crew;
+mod endpoint_pair;
 mod ends;
 mod exchange;
 mod flow_control;
@@ -11,6 +14,7 @@ mod measures;
 mod reassembly;
 mod round_trips;
 mod setup;
+mod shard;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -20,8 +24,10 @@ mod unseen;
 mod unsettled;
 mod warm_up;
 
+pub use batch::Batch;
 pub(crate) use connection::tell;
+pub(crate) use endpoint_pair::{EndpointPair, roles};
 pub(crate) use ends::{Ends, Lost};
 pub(crate) use exchange::OpenExchange;
 pub(crate) use reassembly::{Arrival, Reassembly};
-pub(crate) use table::{ConnectionTable, EndpointPair, roles};
+pub(crate) use table::ConnectionTable;

@@ -20,6 +20,9 @@ pub struct DirectionQuality {
     pub missing_packets: u64,
     /// Packets whose data was captured only in part.
     pub cut: u64,
+    /// Packets with more data than a segment may have: captured on a host whose network interface divides
+    /// what it sends or joins what it receives.
+    pub oversized: u64,
     /// ACKs without data.
     pub pure_acks: u64,
     /// The other end sent more at once than a receiver may leave unacknowledged, and no ACK without data
@@ -33,6 +36,8 @@ pub struct DirectionQuality {
 pub struct Quality {
     /// By direction: to the server, to the client.
     pub directions: [DirectionQuality; 2],
+    /// How often the capture's clock was set back.
+    pub clock_steps: u64,
 }
 
 impl Quality {
@@ -82,7 +87,7 @@ impl Quality {
                     .iter()
                     .any(|it| it.missing_bytes.saturating_mul(one_in) >= it.bytes.max(1))
         };
-        Some(if self.lacks_acks() || lacks(Self::MANY) {
+        Some(if self.lacks_acks() || self.clock_steps > 0 || lacks(Self::MANY) {
             Confidence::Low
         } else if lacks(Self::SOME) {
             Confidence::Medium
@@ -107,6 +112,7 @@ impl Quality {
                 missing_bytes,
                 missing_packets,
                 cut,
+                oversized,
                 pure_acks,
                 lacks_acks,
             } = other;
@@ -115,9 +121,11 @@ impl Quality {
             joined.missing_bytes += missing_bytes;
             joined.missing_packets += missing_packets;
             joined.cut += cut;
+            joined.oversized += oversized;
             joined.pure_acks += pure_acks;
             joined.lacks_acks |= lacks_acks;
         }
+        self.clock_steps += others.clock_steps;
     }
 }
 
@@ -161,6 +169,7 @@ mod tests {
         missing_bytes: 0,
         missing_packets: 0,
         cut: 0,
+        oversized: 0,
         pure_acks: 50,
         lacks_acks: false,
     };
@@ -186,16 +195,19 @@ mod tests {
             ("nothing of one direction", absent, None),
         ] {
             for directions in [[one, WHOLE], [WHOLE, one]] {
-                assert_eq!(Quality { directions }.confidence(), limit, "{why}");
+                let quality = Quality { directions, clock_steps: 0 };
+                assert_eq!(quality.confidence(), limit, "{why}");
             }
         }
+        let set_back = Quality { directions: [WHOLE; 2], clock_steps: 1 };
+        assert_eq!(set_back.confidence(), Some(Low), "its durations are wrong");
     }
 
     #[test]
     fn without_the_receivers_acks_nothing_is_known_of_the_senders_waits() {
         use Direction::{ToClient, ToServer};
         let none = DirectionQuality { lacks_acks: true, ..WHOLE };
-        let quality = Quality { directions: [none, WHOLE] };
+        let quality = Quality { directions: [none, WHOLE], clock_steps: 0 };
         for (cause, direction, supported) in [
             (Cause::Pacing, ToClient, None),
             (Cause::Pacing, ToServer, Some(Confidence::Low)),
@@ -204,7 +216,8 @@ mod tests {
         ] {
             assert_eq!(quality.supports(cause, direction), supported, "{cause} {direction:?}");
         }
-        let quality = Quality { directions: [WHOLE, DirectionQuality::default()] };
+        let directions = [WHOLE, DirectionQuality::default()];
+        let quality = Quality { directions, clock_steps: 0 };
         assert_eq!(quality.supports(Cause::ServerThink, ToClient), None);
     }
 
@@ -219,7 +232,8 @@ mod tests {
             ([syn, absent], None),
             ([absent, absent], None),
         ] {
-            assert_eq!(Quality { directions }.unseen(), unseen, "{directions:?}");
+            let quality = Quality { directions, clock_steps: 0 };
+            assert_eq!(quality.unseen(), unseen, "{directions:?}");
         }
     }
 

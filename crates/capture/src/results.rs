@@ -1,17 +1,12 @@
 //! What a capture has shown of its connections and exchanges so far.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    num::NonZeroU32,
-    time::Duration,
-};
+use std::{net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
-use hashbrown::HashMap;
 
 use crate::{
-    attribution::{Confidence, Paces, Share, Shares, Stretch, Vantage},
+    attribution::{Confidence, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
     measures::ConnectionMeasures,
     quality::Quality,
@@ -136,7 +131,10 @@ impl ExchangeResult {
         for mut share in &self.shares {
             match quality.supports(share.cause, share.direction) {
                 Some(limit) => share.confidence = share.confidence.min(limit),
-                None => (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low),
+                None => {
+                    (share.cause, share.confidence) = (Cause::Unknown, Confidence::Low);
+                    (share.rival, share.kind) = (None, None);
+                }
             }
             let is_same =
                 |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
@@ -149,7 +147,10 @@ impl ExchangeResult {
         for stretch in &mut self.stretches {
             match quality.supports(stretch.cause, stretch.direction) {
                 Some(limit) => stretch.confidence = stretch.confidence.min(limit),
-                None => (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low),
+                None => {
+                    (stretch.cause, stretch.confidence) = (Cause::Unknown, Confidence::Low);
+                    stretch.rival = None;
+                }
             }
         }
     }
@@ -160,48 +161,49 @@ impl ExchangeResult {
 pub(crate) struct Results {
     connections: Vec<ConnectionResult>,
     exchanges: Vec<ExchangeResult>,
-    copies: u64,
     /// What may still be kept for a report; `None` if nobody wants one.
     pub(crate) budget: Option<Budget>,
-    // Looked up, never walked: the order of a hash table shows nowhere.
-    paces: HashMap<[IpAddr; 2], Paces>,
 }
 
 impl Results {
-    /// The most pairs of hosts that are remembered. Our choice.
-    const MAX_PAIRS: usize = 1 << 14;
-
-    /// The paces between a client and a server that were seen so far.
-    pub(crate) fn paces(&mut self, hosts: [IpAddr; 2]) -> &mut Paces {
-        if self.paces.len() >= Self::MAX_PAIRS && !self.paces.contains_key(&hosts) {
-            self.paces.clear();
-        }
-        self.paces.entry(hosts).or_default()
-    }
-
     /// Keeps what a report draws, too, from now on.
-    pub(crate) fn keep_series(&mut self) {
-        self.budget.get_or_insert_default();
-    }
-
-    pub(crate) const fn copies(&self) -> u64 {
-        self.copies
+    pub(crate) fn keep_series(&mut self, budget: Budget) {
+        self.budget = Some(budget);
     }
 
     /// Connections in the order in which they were first seen, exchanges in that in which they began.
-    pub(crate) fn into_sorted(self) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
-        let Self { mut connections, mut exchanges, .. } = self;
-        connections.sort_unstable_by_key(|it| it.id);
+    ///
+    /// Each part has numbered its connections from 0; beside it is which segment of the capture began
+    /// each of them.
+    pub(crate) fn into_sorted(
+        parts: Vec<(Self, Vec<u64>)>,
+    ) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
+        let mut begun: Vec<u64> = parts.iter().flat_map(|(_, begun)| begun).copied().collect();
+        begun.sort_unstable();
+        let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
+        for (part, begun_here) in parts {
+            let rank = |begun_at: &u64| begun.partition_point(|it| it < begun_at);
+            let ranks: Vec<usize> = begun_here.iter().map(rank).collect();
+            // Connections are counted with as many bits.
+            let number = |local: u32| u32::try_from(ranks[local as usize]).unwrap_or(u32::MAX);
+            let renumbered = |mut it: ConnectionResult| {
+                it.id = number(it.id);
+                it
+            };
+            connections.extend(part.connections.into_iter().map(renumbered));
+            exchanges.reserve(part.exchanges.len());
+            exchanges.extend(part.exchanges.into_iter().map(|mut it| {
+                it.connection = number(it.connection);
+                it
+            }));
+        }
+        connections.sort_unstable_by_key(|it: &ConnectionResult| it.id);
         for exchange in &mut exchanges {
             // Connections are numbered from 0 without gaps.
             exchange.limit(&connections[exchange.connection as usize].quality);
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)
-    }
-
-    pub(crate) fn set_copies(&mut self, copies: u64) {
-        self.copies = copies;
     }
 
     /// Remembers it; where, for as long as connections are not sorted.
@@ -217,10 +219,6 @@ impl Results {
             Party::Client => Party::Server,
             Party::Server | Party::Path => Party::Client,
         });
-    }
-
-    pub(crate) const fn keeps_series(&self) -> bool {
-        self.budget.is_some()
     }
 
     pub(crate) fn add_exchange(&mut self, mut exchange: ExchangeResult) {

@@ -155,11 +155,16 @@ impl Series {
 pub(crate) struct Budget {
     points: usize,
     stretches: usize,
+    stretches_per_exchange: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { points: Self::POINTS, stretches: Self::STRETCHES }
+        Self {
+            points: Self::POINTS,
+            stretches: Self::STRETCHES,
+            stretches_per_exchange: Self::STRETCHES_PER_EXCHANGE,
+        }
     }
 }
 
@@ -168,6 +173,18 @@ impl Budget {
     const POINTS: usize = 1 << 18;
     /// 48 bytes each, 12 MiB in all. Our choice.
     const STRETCHES: usize = 1 << 18;
+    /// Shorter ones would not be visible. Our choice.
+    pub(crate) const STRETCHES_PER_EXCHANGE: usize = 1 << 10;
+
+    /// Everything that exchanges waited for, and no segments.
+    pub(crate) const fn all_stretches() -> Self {
+        Self { points: 0, stretches: usize::MAX, stretches_per_exchange: usize::MAX }
+    }
+
+    /// The most stretches that one exchange keeps.
+    pub(crate) const fn stretches_per_exchange(&self) -> usize {
+        self.stretches_per_exchange
+    }
 
     /// The stretches, if there is room for them.
     pub(crate) fn admit(&mut self, stretches: Box<[Stretch]>) -> Box<[Stretch]> {
@@ -220,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_bound_in_all_is_kept_and_what_is_over_it_is_counted() {
-        let mut budget = Budget { points: 10, stretches: 0 };
+        let mut budget = Budget { points: 10, stretches: 0, stretches_per_exchange: 0 };
         let mut series = Series::default();
         for number in 1..=25 {
             series.push(point(number, Direction::ToClient, false), &mut budget);

@@ -18,7 +18,12 @@ impl Cause {
                  written nothing"
             }
             Self::Propagation => "all outstanding data was in transit (distance)",
+            Self::PathStall => {
+                "the path delivered nothing for more than two round trips, although data or its ACK \
+                 was in transit, and lost none of it"
+            }
             Self::Transmission => "a link was busy with the response",
+            Self::Queueing => "the data waited behind packets of other connections",
             Self::ShortInitialSegment => {
                 "the message began with a short segment, and the congestion window was then full \
                  until a delayed ACK arrived"

@@ -52,8 +52,12 @@ pub enum Phase {
 /// Where the sender's data in flight is: the first of these that applies to any of it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum InFlight {
-    /// Some is being transmitted on a link, or is queued there.
+    /// Some is being transmitted on a link, or is queued behind data of the same connection.
     Transmitting,
+    /// Some is queued behind packets of other connections.
+    Queued,
+    /// The path holds it, or the acknowledgement of it, and delivers nothing.
+    Held,
     /// The first byte missing at the receiver was sent and lost, and no retransmission of it is in
     /// flight.
     Lost(RepairedBy),
@@ -130,7 +134,14 @@ impl Moment {
                 Cause::RetransmissionTimeout
             }
             (InFlight::Lost(RepairedBy::Recovery), _) => Cause::LossRecovery,
-            (InFlight::Transmitting | InFlight::Propagating | InFlight::Nothing, _) => otherwise,
+            (
+                InFlight::Transmitting
+                | InFlight::Queued
+                | InFlight::Held
+                | InFlight::Propagating
+                | InFlight::Nothing,
+                _,
+            ) => otherwise,
         }
     }
 
@@ -138,6 +149,8 @@ impl Moment {
     const fn of_message(&self) -> Cause {
         let held = match self.in_flight {
             InFlight::Transmitting => return Cause::Transmission,
+            InFlight::Queued => return Cause::Queueing,
+            InFlight::Held => return Cause::PathStall,
             _ if self.paced => Cause::Pacing,
             InFlight::Lost(_) | InFlight::Propagating | InFlight::Nothing => self.held(),
         };
@@ -180,6 +193,8 @@ impl Moment {
     const fn arriving(&self) -> Cause {
         match self.in_flight {
             InFlight::Transmitting => Cause::Transmission,
+            InFlight::Queued => Cause::Queueing,
+            InFlight::Held => Cause::PathStall,
             InFlight::Lost(_) | InFlight::Propagating => Cause::Propagation,
             // It has arrived and has not been read.
             InFlight::Nothing => Cause::ApplicationLimited,
@@ -198,7 +213,14 @@ impl Moment {
                 ),
                 InFlight::Nothing,
             ) => true,
-            (_, InFlight::Transmitting | InFlight::Lost(_) | InFlight::Propagating)
+            (
+                _,
+                InFlight::Transmitting
+                | InFlight::Queued
+                | InFlight::Held
+                | InFlight::Lost(_)
+                | InFlight::Propagating,
+            )
             | (None, InFlight::Nothing) => false,
         }
     }

@@ -17,8 +17,12 @@ pub enum Cause {
     ServerThink,
     /// All data to be sent is in flight, and no link is busy with it.
     Propagation,
-    /// A link is busy with the response, or it is queued there.
+    /// The path delivers nothing for more than two round trips, although something is in transit.
+    PathStall,
+    /// A link is busy with the response, or with what the same connection sent before it.
     Transmission,
+    /// A link is busy with packets of other connections, and the message waits behind them.
+    Queueing,
     /// The congestion window is full until a delayed acknowledgement opens it.
     ShortInitialSegment,
     /// A small segment is held until a delayed acknowledgement releases it.
@@ -57,13 +61,15 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order of an exchange.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Handshake,
         Self::TlsHandshake,
         Self::RequestUpload,
         Self::ServerThink,
         Self::Propagation,
+        Self::PathStall,
         Self::Transmission,
+        Self::Queueing,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
         Self::NagleRtt,
@@ -92,7 +98,9 @@ impl Cause {
             Self::RequestUpload => "request-upload",
             Self::ServerThink => "server-think",
             Self::Propagation => "propagation",
+            Self::PathStall => "path-stall",
             Self::Transmission => "transmission",
+            Self::Queueing => "queueing",
             Self::ShortInitialSegment => "short-initial-segment",
             Self::NagleDelayedAck => "nagle-delayed-ack",
             Self::NagleRtt => "nagle-rtt",

@@ -93,7 +93,9 @@ impl Cause {
             | Self::TlsHandshake
             | Self::RequestUpload
             | Self::Propagation
+            | Self::PathStall
             | Self::Transmission
+            | Self::Queueing
             | Self::CongestionWindow
             | Self::LossRecovery
             | Self::RetransmissionTimeout => Party::Path,

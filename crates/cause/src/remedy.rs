@@ -113,8 +113,8 @@ const fn finding(id: FindingId, by: By, text: &'static str) -> Row {
 use By::{Client, Either, Server, Software as At};
 use Cause::{
     ApplicationLimited, CorkTimer, H2FlowControl, Handshake, HeadOfLine, IdleRestart,
-    NagleDelayedAck, NagleRtt, ReceiveWindow, RetransmissionTimeout, SendBuffer, ServerThink,
-    ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
+    NagleDelayedAck, NagleRtt, PathStall, Queueing, ReceiveWindow, RetransmissionTimeout,
+    SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
 };
 use FindingId::{InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
@@ -131,6 +131,8 @@ const FULL_FIRST_RESPONSE: &str = "write head and body in one call, so that the 
     full segment, or raise the initial window; TCP_NODELAY does not help here";
 const FULL_FIRST_REQUEST: &str = "write the request in one call, so that it begins with a full \
     segment, or raise the initial window; TCP_NODELAY does not help here";
+const SHORT_QUEUES: &str = "keep the queue at the bottleneck short and shared fairly between \
+    connections (fq_codel or CAKE)";
 const KEEP_WINDOW: &str = "on Linux: sysctl net.ipv4.tcp_slow_start_after_idle=0, with pacing; \
     without it, the kept window is sent in one burst";
 
@@ -189,6 +191,9 @@ const REMEDIES: &[Row] = &[
                                        costs a timeout unless the sender supports tail loss probes \
                                        (RFC 8985)"),
 
+    of(PathStall, Either, SHORT_QUEUES),
+    of(Queueing, Either, SHORT_QUEUES),
+
     of(Handshake, Either, KEEP_CONNECTIONS),
     of(TlsHandshake, Either, KEEP_CONNECTIONS),
     of(ServerThink, Server, "profile the server: it had the whole request, or a head with \
@@ -242,13 +247,15 @@ mod tests {
     /// The party that has to act, for data to the server and to the client: the client, the server,
     /// either, or none.
     #[rustfmt::skip]
-    const BY: [(Cause, [Option<By>; 2]); 23] = [
+    const BY: [(Cause, [Option<By>; 2]); 25] = [
         (Handshake,              [Some(Either), Some(Either)]),
         (TlsHandshake,           [Some(Either), Some(Either)]),
         (Cause::RequestUpload,   [None,         None]),
         (ServerThink,            [Some(Server), Some(Server)]),
         (Cause::Propagation,     [None,         None]),
+        (PathStall,              [Some(Either), Some(Either)]),
         (Cause::Transmission,    [None,         None]),
+        (Queueing,               [Some(Either), Some(Either)]),
         (ShortInitialSegment,    [Some(Client), Some(Server)]),
         (NagleDelayedAck,        [Some(Client), Some(Server)]),
         (NagleRtt,               [Some(Client), Some(Server)]),

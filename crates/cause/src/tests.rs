@@ -79,6 +79,8 @@ fn every_wait_has_a_cause_in_every_phase() {
                 (InFlight::Propagating, travelling),
                 (InFlight::Nothing, if ack_wait.is_some() { delayed } else { arrived }),
                 (InFlight::Transmitting, Transmission),
+                (InFlight::Queued, Queueing),
+                (InFlight::Held, PathStall),
             ] {
                 let expected = match phase {
                     Phase::Handshake => Handshake,
@@ -200,7 +202,9 @@ fn each_cause_has_a_party() {
             | TlsHandshake
             | RequestUpload
             | Propagation
+            | PathStall
             | Transmission
+            | Queueing
             | CongestionWindow
             | LossRecovery
             | RetransmissionTimeout => [Some(Party::Path); 2],

@@ -28,7 +28,7 @@ use self::{
     layer::Layer,
     reader::{PartialResponse, Reader},
 };
-use super::stack::{Acknowledge, Connection, StackEvent, TransportError};
+use super::stack::{Acknowledge, Connection, NotSeen, StackEvent, TransportError};
 
 /// HTTP on one connection, with or without TLS.
 pub struct HttpConnection {
@@ -238,7 +238,11 @@ impl HttpConnection {
 
     /// Would an RST at exactly the server's RCV.NXT end its TIME_WAIT? See
     /// [`Connection::exact_reset_ends_time_wait`].
-    pub fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Option<bool> {
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be determined.
+    pub fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Result<bool, NotSeen> {
         self.connection.exact_reset_ends_time_wait(limit)
     }
 

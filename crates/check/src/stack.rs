@@ -5,6 +5,7 @@ pub mod ackwise;
 pub mod kernel;
 
 use std::{
+    fmt,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -108,10 +109,35 @@ pub trait Connection {
     fn abort(&mut self);
 
     /// The server has closed first and we have closed: would an RST at exactly its RCV.NXT end its
-    /// TIME_WAIT? `None` if it cannot be found out. At most `limit` is spent.
-    fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Option<bool> {
-        let _ = limit;
-        None
+    /// TIME_WAIT? At most `limit` is spent.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be determined.
+    fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Result<bool, NotSeen>;
+}
+
+/// Why it could not be seen whether an RST ends the server's TIME_WAIT.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NotSeen {
+    /// The stack at our end makes no segments to order.
+    NotOurs,
+    /// The connection was not closed at both ends in time.
+    NotClosed,
+    /// The server's TCP no longer knew the connection before any RST.
+    NoTimeWait,
+    /// It did not answer.
+    Unanswered,
+}
+
+impl fmt::Display for NotSeen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotOurs => "this end cannot make the RST",
+            Self::NotClosed => "the connection was not closed at both ends in time",
+            Self::NoTimeWait => "the server had forgotten the connection at once",
+            Self::Unanswered => "the server's TCP did not answer",
+        })
     }
 }
 

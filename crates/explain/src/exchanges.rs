@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ackwise_capture::{
-    analysis::ExchangeResult,
-    attribution::{Confidence, Share},
-};
+use ackwise_capture::{analysis::ExchangeResult, attribution::Share};
 use ackwise_cause::Party;
 use ackwise_report::{
     printable,
@@ -14,7 +11,7 @@ use ackwise_report::{
 
 use super::{
     reading::Explained,
-    shown::{ReportOptions, is_visible, towards},
+    shown::{ReportOptions, doubt, is_visible, named, towards},
     tunnels::TunnelIndex,
 };
 
@@ -77,14 +74,11 @@ fn one(
             out,
             "    {:>12}  {:23} {:9}  {:7} {}{}",
             millis(share.span),
-            share.cause.name(),
+            named(&share),
             towards(share.direction),
             share.cause.party(share.direction).map_or("-", Party::name),
             witnesses(&share),
-            match share.confidence {
-                Confidence::High => String::new(),
-                unsure => format!(" ({} confidence)", unsure.name()),
-            },
+            doubt(&share),
         );
     }
     out

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
     analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
-    attribution::{Confidence, Share},
+    attribution::{Confidence, LossKind, Share},
     conversation::Tunnel,
     quality::DirectionQuality,
 };
@@ -268,10 +268,14 @@ struct ConnectionQuality {
     missing_packets: [u64; 2],
     /// Number of data packets captured only in part: the snap length cut them off.
     cut_packets: [u64; 2],
+    /// Number of packets with more data than a segment may have (offloads of the capturing host).
+    oversized_packets: [u64; 2],
     /// Number of ACKs without data.
     pure_acks: [u64; 2],
     /// Whether ACKs without data are missing.
     lacks_acks: [bool; 2],
+    /// How often the packets go back in time by more than 1 ms: the capture's clock was set back.
+    clock_steps: u64,
     /// Highest confidence of a verdict on this connection: `high`, `medium` or `low`; null if the
     /// capture has one direction only, so that nothing is attributed.
     confidence: Option<&'static str>,
@@ -335,6 +339,12 @@ struct Cause {
     /// Confidence: `high` (the packets show the cause directly), `medium` (another cause is unlikely) or `low`
     /// (another cause would look nearly the same).
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
+    /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
+    #[schemars(schema_with = "kinds")]
+    kind: Option<&'static str>,
     /// Numbers of the packets that show the longest wait, in ascending order.
     packets: Vec<u64>,
 }
@@ -364,10 +374,25 @@ struct CauseTotal {
     ms: f64,
     /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
     confidence: &'static str,
+    /// Another cause that the packets do not rule out; null if there is none.
+    #[schemars(schema_with = "rivals")]
+    rival: Option<&'static str>,
 }
 
 fn causes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ackwise_cause::Cause::ALL.map(|cause| cause.name()) })
+}
+
+fn rivals(_: &mut SchemaGenerator) -> Schema {
+    let names = ackwise_cause::Cause::ALL.map(|cause| Some(cause.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    let names = LossKind::ALL.map(|kind| Some(kind.name()));
+    let names: Vec<_> = names.into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
 }
 
 fn directions(_: &mut SchemaGenerator) -> Schema {
@@ -529,8 +554,10 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
         missing_bytes: each(|it| it.missing_bytes),
         missing_packets: each(|it| it.missing_packets),
         cut_packets: each(|it| it.cut),
+        oversized_packets: each(|it| it.oversized),
         pure_acks: each(|it| it.pure_acks),
         lacks_acks: it.quality.directions.map(|it| it.lacks_acks),
+        clock_steps: it.quality.clock_steps,
         confidence: it.quality.confidence().map(Confidence::name),
     }
 }
@@ -564,6 +591,8 @@ fn cause(share: Share) -> Cause {
         times: share.times,
         longest_ms: millis(share.longest),
         confidence: share.confidence.name(),
+        rival: share.rival.map(ackwise_cause::Cause::name),
+        kind: share.kind.map(LossKind::name),
         packets: in_order(&share),
     }
 }
@@ -579,6 +608,7 @@ fn totals(totals: &Totals) -> Vec<CauseTotal> {
         party: total.party().map(Party::name),
         ms: millis(total.span),
         confidence: total.confidence.name(),
+        rival: total.rival.map(ackwise_cause::Cause::name),
     };
     totals.causes.iter().map(one).collect()
 }

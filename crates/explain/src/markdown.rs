@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use ackwise_capture::attribution::Confidence;
 use ackwise_cause::Party;
 use ackwise_report::{
     printable,
@@ -18,7 +17,7 @@ use super::{
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    shown::{ReportOptions, Shown, is_visible, towards, without_repetition},
+    shown::{ReportOptions, Shown, doubt, is_visible, named, towards, without_repetition},
     text::{MOST_SERVERS, facts},
     totals::TotalsScope,
     tunnels::TunnelIndex,
@@ -80,10 +79,8 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
         let _ = write!(out, "- {number}: `{request}`, {}:", millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
-            let _ = write!(out, "{comma} {} {}", millis(share.span), share.cause);
-            if share.confidence < Confidence::High {
-                let _ = write!(out, " ({} confidence)", share.confidence.name());
-            }
+            let (span, cause, doubt) = (millis(share.span), named(&share), doubt(&share));
+            let _ = write!(out, "{comma} {span} {cause}{doubt}");
             comma = ",";
         }
         if let Some(tunnel) = tunnels.opened_by(exchange) {

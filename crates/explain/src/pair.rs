@@ -84,6 +84,10 @@ impl<F: Frames> Frames for RecordedFrames<F> {
     fn drops(&self) -> Drops {
         self.frames.drops()
     }
+
+    fn may_wait(&self) -> bool {
+        self.frames.may_wait()
+    }
 }
 
 /// Why two captures are not of the same connections.

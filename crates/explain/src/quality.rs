@@ -31,6 +31,13 @@ pub struct CaptureQuality {
     pub without_acks: u64,
     /// Number of data packets captured only in part: the snap length cut them off.
     pub cut_packets: u64,
+    /// Number of packets with more data than a segment may have: the capturing host's network interface
+    /// divides what it sends or joins what it receives (offloads), so that the segments on the wire are
+    /// not seen.
+    pub oversized_packets: u64,
+    /// How often packets of a connection go back in time by more than 1 ms: the capture's clock was set
+    /// back.
+    pub clock_steps: u64,
     /// Number of connections on which no verdict has high confidence.
     pub limited_connections: u64,
 }
@@ -62,6 +69,8 @@ impl CaptureQuality {
         self.connections_with_missing_packets += u64::from(it.missing_packets() > 0);
         self.one_direction_only += u64::from(it.unseen().is_some());
         self.without_acks += u64::from(it.lacks_acks());
+        self.oversized_packets += it.directions.iter().map(|it| it.oversized).sum::<u64>();
+        self.clock_steps += it.clock_steps;
         self.cut_packets += it.directions.iter().map(|it| it.cut).sum::<u64>();
         self.limited_connections += u64::from(it.confidence() != Some(Confidence::High));
     }
@@ -85,6 +94,9 @@ impl CaptureQuality {
         if self.without_acks > 0 {
             defects.push(format!("ACKs missing in {}", counted(self.without_acks, "connection")));
         }
+        if self.clock_steps > 0 {
+            defects.push(format!("clock set back {}", counted(self.clock_steps, "time")));
+        }
         defects
     }
 }
@@ -102,6 +114,10 @@ impl fmt::Display for CaptureQuality {
         }
         if self.cut_packets > 0 {
             write!(f, "; {} cut", counted(self.cut_packets, "packet"))?;
+        }
+        if self.oversized_packets > 0 {
+            let packets = counted(self.oversized_packets, "packet");
+            write!(f, "; {packets} larger than a segment (offloads)")?;
         }
         if self.limited_connections > 0 {
             let (limited, all) = (grouped(self.limited_connections), grouped(self.connections));
@@ -139,13 +155,16 @@ mod tests {
                 CaptureQuality {
                     one_direction_only: 1,
                     without_acks: 2,
+                    clock_steps: 2,
                     cut_packets: 1,
+                    oversized_packets: 4,
                     limited_connections: 3,
                     ..missing
                 },
                 "1,200 packets delivered but not captured (1 byte in 2 connections); one direction \
-                 only in 1 connection; ACKs missing in 2 connections; 1 packet cut; lower \
-                 confidence in 3 of 3 connections.",
+                 only in 1 connection; ACKs missing in 2 connections; clock set back 2 times; 1 \
+                 packet cut; 4 packets larger than a segment (offloads); lower confidence in 3 of \
+                 3 connections.",
             ),
         ] {
             assert_eq!(quality.to_string(), format!("Capture: {line}"));

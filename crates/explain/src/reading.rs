@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, Write},
+    num::NonZeroUsize,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -10,7 +11,7 @@ use std::{
 };
 
 use ackwise_capture::{
-    analysis::{Analyser, Analysis},
+    analysis::{Analyser, Analysis, Batch},
     decode::{LeftOut, decode},
     filter::Filter,
     read::{Drops, Frame, ReadError, Source},
@@ -71,6 +72,8 @@ struct State {
     analyser: Option<Analyser>,
     filter: Option<Filter>,
     filtered_out: u64,
+    /// Segments that it does not have yet.
+    batch: Batch,
     left_out: LeftOut,
     drops: Drops,
     warnings: Vec<String>,
@@ -106,22 +109,34 @@ impl Reading {
     /// Nothing was read yet.
     #[must_use]
     pub fn new() -> Self {
-        let reading = Self::default();
-        reading.lock().analyser = Some(Analyser::default());
-        reading
+        Self::by(Analyser::default())
     }
 
     /// Nothing was read yet; what a report draws is to be kept, too.
     #[must_use]
     pub fn with_series() -> Self {
+        Self::by(Analyser::default().with_series())
+    }
+
+    /// Nothing was read yet; this is to read it.
+    #[must_use]
+    pub fn by(analyser: Analyser) -> Self {
         let reading = Self::default();
-        reading.lock().analyser = Some(Analyser::default().with_series());
+        reading.lock().analyser = Some(analyser);
         reading
     }
 
     /// Analyses, and saves, only what matches.
     pub fn set_filter(&self, filter: Filter) {
         self.lock().filter = Some(filter);
+    }
+
+    /// Reads with this many threads. The result is the same for any number.
+    #[must_use]
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        let analyser = self.lock().analyser.take();
+        self.lock().analyser = analyser.map(|it| it.with_threads(threads));
+        self
     }
 
     /// Writes also what can be passed on of the capture, as [`Stripper`] does.
@@ -136,16 +151,15 @@ impl Reading {
 
     /// Reads packets until there are no more or the reading is ended.
     pub fn read(&self, frames: &mut impl Frames) {
-        /// Packets read from a file between two looks at whether to stop: a fraction of a millisecond. Our
-        /// choice.
-        const BATCH: u64 = 256;
-        let batch = if frames.may_wait() { 1 } else { BATCH };
-        while self.read_some(frames, batch) {}
+        while self.read_some(frames) {}
     }
 
-    /// Reads at most `limit` packets, all but the first of them without letting go of the state. Whether
-    /// there may be more.
-    fn read_some(&self, frames: &mut impl Frames, limit: u64) -> bool {
+    /// Reads one packet, or of a file as many as are judged together: some milliseconds of work, during
+    /// which nobody else has the state. Whether there may be more.
+    fn read_some(&self, frames: &mut impl Frames) -> bool {
+        /// Packets after which whoever wants to end it gets the state, whatever they were. Our choice.
+        const MOST: u64 = 1 << 14;
+        let waits = frames.may_wait();
         let mut step = frames.next();
         let mut state = self.lock();
         if state.analyser.is_none() {
@@ -155,7 +169,7 @@ impl Reading {
         let more = loop {
             match step {
                 Ok(Some(frame)) => {
-                    state.handle(&frame);
+                    state.handle(&frame, waits);
                     read += 1;
                 }
                 Ok(None) => break false,
@@ -164,11 +178,12 @@ impl Reading {
                     break true;
                 }
             }
-            if read == limit {
+            if waits || read == MOST || state.batch.is_full() {
                 break true;
             }
             step = frames.next();
         };
+        state.hand_on();
         self.packets.fetch_add(read, Ordering::Relaxed);
         // Now and not at the end, which whoever ends the reading does not wait for.
         state.drops = frames.drops();
@@ -185,6 +200,7 @@ impl Reading {
     #[must_use]
     pub fn end(&self) -> Option<Explained> {
         let mut state = self.lock();
+        state.hand_on();
         let analysis = state.analyser.take()?.finish();
         let (stripper, drops) = (state.stripper.take(), state.drops);
         if let Some(Err(error)) = stripper.map(|it| it.finish(drops)) {
@@ -218,18 +234,23 @@ impl State {
         }
     }
 
-    fn handle(&mut self, frame: &Frame<'_>) {
-        match &decode(frame) {
-            Ok(seen) if self.filter.as_ref().is_some_and(|it| !it.matches(seen)) => {
+    /// Lets the analyser have what was read.
+    fn hand_on(&mut self) {
+        if let Some(analyser) = self.analyser.as_mut().filter(|_| !self.batch.is_empty()) {
+            self.batch = analyser.handle_batch(std::mem::take(&mut self.batch));
+        }
+    }
+
+    /// Takes a packet: `immediately` if the next one may be a long time coming.
+    fn handle(&mut self, frame: &Frame<'_>, immediately: bool) {
+        match (&decode(frame), &mut self.analyser) {
+            (Ok(seen), _) if self.filter.as_ref().is_some_and(|it| !it.matches(seen)) => {
                 self.filtered_out += 1;
                 return;
             }
-            Ok(seen) => {
-                if let Some(analyser) = &mut self.analyser {
-                    analyser.handle(seen);
-                }
-            }
-            Err(why) => self.left_out.count(*why),
+            (Ok(seen), Some(analyser)) if immediately => analyser.handle(seen),
+            (Ok(seen), _) => self.batch.push(seen),
+            (Err(why), _) => self.left_out.count(*why),
         }
         // What is broken is not written on; the report is worth having nevertheless.
         if let Some(Err(error)) = self.stripper.as_mut().map(|it| it.handle(frame)) {

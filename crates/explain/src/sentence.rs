@@ -107,10 +107,11 @@ fn share(total: &Total, totals: &Totals) -> f64 {
     total.span.as_secs_f64() / totals.span.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-/// `63 % of the time, high confidence`.
+/// `63 % of the time, high confidence`, or `..., medium confidence, or path-stall`.
 fn how_sure(total: &Total, totals: &Totals) -> String {
     let percent = share(total, totals) * 100.0;
-    format!("{percent:.0} % of the time, {} confidence", total.confidence.name())
+    let rival = total.rival.map_or(String::new(), |rival| format!(", or {rival}"));
+    format!("{percent:.0} % of the time, {} confidence{rival}", total.confidence.name())
 }
 
 /// What happened during the time of a cause that is not a stall.
@@ -121,6 +122,8 @@ const fn happened(cause: Cause, direction: Direction) -> &'static str {
         Cause::TlsHandshake => "Connections were being opened (TLS handshake)",
         Cause::RequestUpload => "A link was busy with requests",
         Cause::Transmission => "A link was busy with responses",
+        Cause::Queueing => "Data waited behind packets of other connections",
+        Cause::PathStall => "The path delivered nothing",
         Cause::Propagation => "Data was in transit (distance)",
         Cause::ServerThink => "The server was working on responses",
         Cause::SlowStart => "The congestion window was full during slow start",
@@ -226,6 +229,7 @@ mod tests {
             exchanges: 1,
             times: 2,
             confidence,
+            rival: (confidence == Medium).then_some(Cause::PathStall),
         };
         let totals = Totals {
             scope: TotalsScope::All,
@@ -250,7 +254,7 @@ mod tests {
                 &[
                     "The server was working on responses: 90 % of the time, high confidence.",
                     "Largest avoidable part: The sender held",
-                    "(3 % of the time, medium confidence)",
+                    "(3 % of the time, medium confidence, or path-stall)",
                     "Fix: ",
                 ],
             ),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ackwise_capture::attribution::{Confidence, Share};
 use ackwise_cause::Direction;
 use ackwise_report::words::millis;
 
@@ -113,5 +114,20 @@ pub(super) const fn towards(direction: Direction) -> &'static str {
     match direction {
         Direction::ToServer => "to server",
         Direction::ToClient => "to client",
+    }
+}
+
+/// `retransmission-timeout (tail)`.
+pub(super) fn named(share: &Share) -> String {
+    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
+    format!("{}{kind}", share.cause)
+}
+
+/// ` (medium confidence, or path-stall)`; nothing if the verdict is sure.
+pub(super) fn doubt(share: &Share) -> String {
+    match (share.confidence, share.rival) {
+        (Confidence::High, None) => String::new(),
+        (unsure, None) => format!(" ({} confidence)", unsure.name()),
+        (unsure, Some(rival)) => format!(" ({} confidence, or {rival})", unsure.name()),
     }
 }

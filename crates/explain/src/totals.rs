@@ -46,6 +46,8 @@ pub struct Total {
     pub times: u64,
     /// At least nine tenths of the time have this confidence or a higher one.
     pub confidence: Confidence,
+    /// What else the packets admit, if it is not sure: what the longest share with one has.
+    pub rival: Option<Cause>,
 }
 
 /// The time of a cause that is being added up, by the confidence of its parts.
@@ -56,6 +58,8 @@ struct Sum {
     times: u64,
     high: Duration,
     medium: Duration,
+    /// What else the packets admit of a share, and how long that is.
+    rival: Option<(Duration, Cause)>,
 }
 
 impl Sum {
@@ -135,6 +139,7 @@ impl Totals {
             exchanges: sum.exchanges,
             times: sum.times,
             confidence: sum.confidence(),
+            rival: sum.rival.filter(|_| sum.confidence() < Confidence::High).map(|it| it.1),
         };
         totals.causes = causes.into_iter().map(total).collect();
         totals.causes.sort_by_key(|it| std::cmp::Reverse(it.span));
@@ -148,6 +153,7 @@ fn add(causes: &mut BTreeMap<(Cause, Direction), Sum>, exchange: &ExchangeResult
         sum.span += share.span;
         sum.exchanges += 1;
         sum.times += u64::from(share.times);
+        sum.rival = sum.rival.max(share.rival.map(|rival| (share.span, rival)));
         match share.confidence {
             Confidence::High => sum.high += share.span,
             Confidence::Medium => sum.medium += share.span,

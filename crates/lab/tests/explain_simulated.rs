@@ -14,7 +14,7 @@ use ackwise_cause::Cause;
 use ackwise_lab::{experiment::Experiment, run::pcap::Capture};
 use ackwise_sim::{
     Observer, Scenario,
-    observe::{ConnectionId, Message, Sighting},
+    observe::{Blame, ConnectionId, Message, Sighting},
     run,
     scenario::{Application, NodeId},
 };
@@ -24,7 +24,7 @@ use ackwise_tcp::Instant;
 type Bill = BTreeMap<Cause, Duration>;
 
 /// Until when a connection's oldest exchange did not get on, how long, and why.
-type Blame = (Instant, Duration, Cause);
+type Wait = (Instant, Duration, Cause);
 
 /// Experiments of all kinds of paths and servers, from LANs to modems and satellites.
 const EXPERIMENTS: [&str; 7] = [
@@ -82,7 +82,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// So many of the worst cases are shown.
 const SHOWN: usize = 10;
 
-fn explain(scenario: &Scenario, vantage: NodeId) -> (Vec<Vec<Blame>>, Analysis) {
+fn explain(scenario: &Scenario, vantage: NodeId) -> (Vec<Vec<Wait>>, Analysis) {
     let mut file = Vec::new();
     let capture = Capture::new(&mut file, WHOLE_FRAMES, vantage).unwrap();
     let mut watcher = Watcher { capture, blamed: BTreeMap::new() };
@@ -99,7 +99,7 @@ fn explain(scenario: &Scenario, vantage: NodeId) -> (Vec<Vec<Blame>>, Analysis) 
 
 struct Watcher<'a> {
     capture: Capture<&'a mut Vec<u8>>,
-    blamed: BTreeMap<ConnectionId, Vec<Blame>>,
+    blamed: BTreeMap<ConnectionId, Vec<Wait>>,
 }
 
 impl Observer for Watcher<'_> {
@@ -116,8 +116,8 @@ impl Observer for Watcher<'_> {
         self.capture.on_message(message, now);
     }
 
-    fn on_blame(&mut self, at: ConnectionId, cause: Cause, span: Duration, now: Instant) {
-        self.blamed.entry(at).or_default().push((now, span, cause));
+    fn on_blame(&mut self, at: ConnectionId, blame: Blame, _now: Instant) {
+        self.blamed.entry(at).or_default().push((blame.until, blame.span(), blame.cause));
     }
 
     fn on_over(&mut self, connection: ConnectionId, now: Instant) {
@@ -130,7 +130,7 @@ impl Observer for Watcher<'_> {
 }
 
 /// What the ends waited for while an exchange was to be seen. Before its request leaves nothing is.
-fn truth(blamed: &[Vec<Blame>], analysis: &Analysis) -> Vec<Bill> {
+fn truth(blamed: &[Vec<Wait>], analysis: &Analysis) -> Vec<Bill> {
     // The last ones may have ended with the run, before anything of them was seen here.
     assert!(analysis.connections.len() <= blamed.len(), "connections");
     let mut truth = vec![Bill::new(); analysis.connections.len()];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ackwise_cause::Cause;
+use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::{Instant, Transmit};
 
 use crate::scenario::NodeId;
@@ -63,6 +63,27 @@ pub struct Message {
     pub file: u32,
 }
 
+/// Some time in which an exchange made no progress.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Blame {
+    /// Why.
+    pub cause: Cause,
+    /// Which way the data goes that was waited for.
+    pub direction: Direction,
+    /// Since when.
+    pub from: Instant,
+    /// Until when.
+    pub until: Instant,
+}
+
+impl Blame {
+    /// How long.
+    #[must_use]
+    pub fn span(&self) -> Duration {
+        self.until.since(self.from)
+    }
+}
+
 /// Watches a run. All methods do nothing unless they are written.
 pub trait Observer {
     /// A host has sent a segment.
@@ -77,9 +98,9 @@ pub trait Observer {
     /// An application has begun to write a message.
     fn on_message(&mut self, _message: &Message, _now: Instant) {}
 
-    /// The oldest exchange of a connection has not got on for `span`, up to `now`, because of `cause`;
-    /// only if the scenario has causes watched.
-    fn on_blame(&mut self, _at: ConnectionId, _cause: Cause, _span: Duration, _now: Instant) {}
+    /// The oldest exchange of a connection has made no progress for some time; only if the scenario has
+    /// causes watched. Calls are in order of time and do not overlap.
+    fn on_blame(&mut self, _at: ConnectionId, _blame: Blame, _now: Instant) {}
 
     /// A connection is over, and nothing of it is under way: it will not be heard of again. One that
     /// is alive at the end of the run never is.
@@ -126,8 +147,8 @@ impl Observer for Watched<'_> {
         self.0.on_message(message, now);
     }
 
-    fn on_blame(&mut self, at: ConnectionId, cause: Cause, span: Duration, now: Instant) {
-        self.0.on_blame(at, cause, span, now);
+    fn on_blame(&mut self, at: ConnectionId, blame: Blame, now: Instant) {
+        self.0.on_blame(at, blame, now);
     }
 
     fn on_over(&mut self, connection: ConnectionId, now: Instant) {

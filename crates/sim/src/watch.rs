@@ -3,12 +3,10 @@
 //! Between two events nothing changes but the links, and when those will be done is known; so time is
 //! accounted backwards: at each event, what has passed since the last one.
 
-use std::time::Duration;
-
-use ackwise_cause::{Cause, Direction, InFlight, Moment, RepairedBy, cause};
+use ackwise_cause::{Direction, InFlight, Moment, RepairedBy, cause};
 use ackwise_tcp::{Instant, SeqNumber, Transmit, congestion::DUPLICATE_THRESHOLD};
 
-use crate::observe::Side;
+use crate::observe::{Blame, Side};
 
 /// What a connection's watcher keeps.
 #[derive(Clone, Debug)]
@@ -59,18 +57,19 @@ impl Watched {
     }
 
     /// Accounts for the time until `now`: while links were busy, and after that.
-    pub(crate) fn account(&mut self, now: Instant, mut add: impl FnMut(Cause, Duration)) {
+    pub(crate) fn account(&mut self, now: Instant, mut add: impl FnMut(Blame)) {
         let since = std::mem::replace(&mut self.since, now);
         let Some(moment) = self.moment.filter(|_| since < now) else { return };
-        let sender = &self.senders[side(moment.phase.direction()) as usize];
+        let direction = moment.phase.direction();
+        let sender = &self.senders[side(direction) as usize];
         let free_at = sender.transmitting_until.clamp(since, now);
         if since < free_at {
             let busy = Moment { in_flight: InFlight::Transmitting, ..moment };
-            add(cause(&busy), free_at.since(since));
+            add(Blame { cause: cause(&busy), direction, from: since, until: free_at });
         }
         if free_at < now {
             let idle = Moment { in_flight: sender.in_flight(), ..moment };
-            add(cause(&idle), now.since(free_at));
+            add(Blame { cause: cause(&idle), direction, from: free_at, until: now });
         }
     }
 

@@ -1,12 +1,12 @@
 //! `cargo xtask test`: installs missing dependencies, runs the steps, and prints a summary.
 
+mod again;
 mod skips;
 pub(crate) mod steps;
 mod summary;
 mod tally;
 mod targets;
 
-use std::borrow::Cow;
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -135,17 +135,36 @@ fn execute(
     printer: &Printer,
     tally: &mut Tally,
 ) -> anyhow::Result<Ended> {
-    let arguments: Vec<Cow<'static, str>> = match step.action {
-        Action::Cargo(arguments) => arguments.iter().copied().map(Cow::Borrowed).collect(),
-        Action::Tests(tests) => targets::arguments(tests)?.into_iter().map(Cow::Owned).collect(),
+    let arguments = match step.action {
+        Action::Cargo(arguments) => arguments.iter().map(ToString::to_string).collect(),
+        Action::Tests(tests) => targets::arguments(tests)?,
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),
     };
+    let first = cargo(step, &arguments, skip_file, printer, tally)?;
+    let Some(repeat) = again::arguments(step, &arguments, tally) else {
+        return Ok(first);
+    };
+    printer.line("What failed runs again, alone.");
+    let mut repeated = Tally::default();
+    let second = cargo(step, &repeat, skip_file, printer, &mut repeated)?;
+    let settled = second.end == End::Succeeded && again::settle(tally, &repeated);
+    let end = if settled { second.end } else { first.end };
+    Ok(Ended { end, cpu: first.cpu + second.cpu })
+}
+
+fn cargo(
+    step: &Step,
+    arguments: &[String],
+    skip_file: &SkipFile,
+    printer: &Printer,
+    tally: &mut Tally,
+) -> anyhow::Result<Ended> {
     let variables: String =
         step.environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     printer.line(&format!("{variables}cargo {}", arguments.join(" ")));
     let mut command = Command::new("cargo");
-    command.args(arguments.iter().map(Cow::as_ref)).envs(step.environment.iter().copied());
+    command.args(arguments).envs(step.environment.iter().copied());
     command.env("PATH", install::path()).env(skips::VARIABLE, skip_file.path());
     let mut take = |line: &str| {
         if let Some(test) = tally.on_line(line) {

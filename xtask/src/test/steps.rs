@@ -161,6 +161,18 @@ pub(crate) const STEPS: &[Step] = &[
         slow: true,
         ..cargo("kernel", &[], &[Need::DebianPackages], minutes(40))
     },
+    // Verdicts on connections whose waits are known: a subset, and limits with room for its spread.
+    Step {
+        lane: Lane::Alone,
+        after: Some("build"),
+        slow: true,
+        ..cargo(
+            "truth",
+            &["run", "--quiet", "--package", "ackwise-bench", "--", "truth", "--subset", "90"],
+            &[Need::DebianPackages],
+            minutes(10),
+        )
+    },
     // Also alone: a test slowed down by other steps looks like a hanging mutant.
     Step {
         action: Action::Mutants,
@@ -197,6 +209,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "standstill",
     "strip",
     "table",
+    "threads",
     "two_endpoints",
     "wire",
 ];

@@ -78,6 +78,11 @@ impl Summary {
         for name in self.rows.iter().flat_map(|row| &row.tests.failures) {
             println!("FAILED {name}");
         }
+        for name in self.rows.iter().flat_map(|row| &row.tests.flaky) {
+            println!(
+                "FLAKY {name}: failed, then passed alone; counted neither as passed nor failed"
+            );
+        }
         let skipped = self.skipped();
         for line in skipped.iter().chain(self.inconclusive()) {
             println!("{line}");

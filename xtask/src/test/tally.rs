@@ -7,6 +7,8 @@ pub(crate) struct Tally {
     pub(crate) failed: usize,
     /// Names of the tests that failed.
     pub(crate) failures: Vec<String>,
+    /// Names of the tests that failed and then passed alone ([`again`](super::again)).
+    pub(crate) flaky: Vec<String>,
     /// Names of the tests that libtest did not run.
     pub(crate) ignored: Vec<String>,
 }
@@ -70,6 +72,7 @@ test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; fin
                 passed: 13,
                 failed: 1,
                 failures: vec!["nagle::holds_the_last_segment".to_owned()],
+                flaky: Vec::new(),
                 ignored: vec!["slow::million_packets".to_owned()],
             }
         );

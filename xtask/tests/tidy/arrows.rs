@@ -15,7 +15,11 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     (&["ackwise-lab"], &[PURE, BELOW_COMMANDS, &["ackwise-explain", "ackwise-sim"]]),
     (&["ackwise"], &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim"]]),
     (&["xtask"], &[]),
-    (&["ackwise-bench"], &[&["xtask"]]),
+    // Its truth bench records cases in the simulator and on the kernel, and has them explained.
+    (
+        &["ackwise-bench"],
+        &[PURE, BELOW_COMMANDS, COMMANDS, &["ackwise-lab", "ackwise-sim", "xtask"]],
+    ),
 ];
 
 const PURE: &[&str] = &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause"];

@@ -6,6 +6,7 @@ mod live;
 use std::{
     fs::{self, File},
     io::{self, BufWriter},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     str::FromStr,
     sync::mpsc,
@@ -13,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use ackwise_capture::{filter::Filter, read::Source};
+use ackwise_capture::{analysis::Analyser, filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
     End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, json, markdown, text,
@@ -125,6 +126,10 @@ pub(crate) struct Explain {
     #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
     export: Option<Vec<PathBuf>>,
 
+    /// Use N threads; the report is the same for any number [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
+    threads: Option<NonZeroUsize>,
+
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
@@ -166,6 +171,10 @@ docs/explain.md describes each cause; docs/gallery.md shows twelve common bugs."
 const NO_INPUT: &str =
     "nothing to read (expected a capture file, --interface NAME or --pair CLIENT SERVER)";
 
+/// More share no work.
+const MOST_THREADS: NonZeroUsize =
+    NonZeroUsize::new(Analyser::MOST_THREADS).expect("some threads are allowed");
+
 /// How much of a cause is too much.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
@@ -200,13 +209,7 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.check_input()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
-    let reading = match explain.html {
-        Some(_) => Reading::with_series(),
-        None => Reading::new(),
-    };
-    if let (Some(filter), None) = (&explain.filter, &explain.live.interface) {
-        reading.set_filter(filter.clone());
-    }
+    let reading = explain.reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
     let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
@@ -243,6 +246,20 @@ impl Explain {
     /// Whether `--json` was given.
     pub(crate) const fn json(&self) -> bool {
         self.json
+    }
+
+    fn reading(&self) -> Reading {
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = self.threads.unwrap_or_else(cores).min(MOST_THREADS);
+        let reading = match self.html {
+            Some(_) => Reading::with_series(),
+            None => Reading::new().with_threads(threads),
+        };
+        // Of an interface, the kernel hands over only what matches.
+        if let (Some(filter), None) = (&self.filter, &self.live.interface) {
+            reading.set_filter(filter.clone());
+        }
+        reading
     }
 
     /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage
@@ -289,8 +306,7 @@ impl Explain {
     fn read_pair(&self, files: [&PathBuf; 2], reading: Reading) -> Result<Explained, Failure> {
         let ends = [End::default(), End::default()];
         // What a report draws is the client's; the server's draws what is joined into it.
-        let other = if self.html.is_some() { Reading::with_series() } else { Reading::new() };
-        self.filter.iter().for_each(|it| other.set_filter(it.clone()));
+        let other = self.reading();
         let recorded = |end: &End, file| end.record(Source::open([file]));
         let client = read(recorded(&ends[0], files[0]), reading, packets)?;
         let server = read(recorded(&ends[1], files[1]), other, packets)?;

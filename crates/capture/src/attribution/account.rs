@@ -30,13 +30,15 @@ impl Account {
     }
 
     /// Remembers which time went where, too, from now on.
-    pub(crate) fn keep_stretches(&mut self) {
-        self.stretches.get_or_insert_default();
+    ///
+    /// The longest ones, if there are more than `limit`.
+    pub(crate) fn keep_stretches(&mut self, limit: usize) {
+        self.stretches.get_or_insert_with(|| Box::new(Stretches::new(limit)));
     }
 
     /// An account of the same exchange with nothing in it.
     pub(crate) fn emptied(&self) -> Self {
-        let stretches = self.stretches.as_ref().map(|_| Box::default());
+        let stretches = self.stretches.as_ref().map(|it| Box::new(it.emptied()));
         Self { stretches, ..Self::new(self.from) }
     }
 
@@ -63,7 +65,7 @@ impl Account {
         }
         let span = until.since(self.cursor);
         self.cursor = until;
-        let Verdict { cause, direction, evidence, confidence } = verdict;
+        let Verdict { cause, direction, evidence, confidence, rival, kind } = verdict;
         let goes_on = self.open.filter(|open| (open.0, open.1) == (cause, direction));
         let piece = span + goes_on.map_or(Duration::ZERO, |(_, _, so_far)| so_far);
         self.open = Some((cause, direction, piece));
@@ -77,6 +79,9 @@ impl Account {
         if share.longest < piece {
             share.longest = piece;
             share.evidence = evidence;
+            (share.rival, share.kind) = (rival.or(share.rival), kind.or(share.kind));
+        } else {
+            (share.rival, share.kind) = (share.rival.or(rival), share.kind.or(kind));
         }
     }
 
@@ -92,6 +97,8 @@ impl Account {
                 longest: Duration::ZERO,
                 evidence: Evidence::default(),
                 confidence: Confidence::High,
+                rival: None,
+                kind: None,
             });
             self.shares.len() - 1
         });
@@ -111,14 +118,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::series::Budget;
 
     fn verdict(cause: Cause, packet: u64) -> Verdict {
-        Verdict {
-            cause,
-            direction: Direction::ToClient,
-            evidence: Evidence::of([packet, 0, 0]),
-            confidence: Confidence::High,
-        }
+        let evidence = Evidence::of([packet, 0, 0]);
+        Verdict::new(cause, Direction::ToClient, evidence, Confidence::High)
     }
 
     #[test]
@@ -169,7 +173,7 @@ mod tests {
             (&[High, Low, Medium], Low),
         ] {
             let mut account = Account::new(Instant::EPOCH);
-            account.keep_stretches();
+            account.keep_stretches(Budget::STRETCHES_PER_EXCHANGE);
             for (until, &confidence) in (1..).zip(pieces) {
                 account.add(Instant::from_nanos(until), sure(confidence, until));
             }
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!((plain.from(), plain.cursor()), (account.from(), account.from()));
         plain.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
         assert_eq!((plain.take_stretches().len(), plain.into_shares().len()), (0, 1));
-        account.keep_stretches();
+        account.keep_stretches(Budget::STRETCHES_PER_EXCHANGE);
         let mut drawn = account.emptied();
         drawn.add(Instant::from_nanos(9), verdict(Cause::Pacing, 6));
         assert_eq!(drawn.take_stretches().len(), 1);

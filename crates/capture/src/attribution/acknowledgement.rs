@@ -26,6 +26,8 @@ pub(super) struct Arrived {
     /// No congestion window was smaller, in bytes; 0 if nothing was known.
     pub sure_window: u64,
     pub small_acknowledged: bool,
+    /// Others arrived together with it.
+    pub in_bunch: bool,
 }
 
 impl Arrived {
@@ -34,7 +36,16 @@ impl Arrived {
         let small_acknowledged = first.small_acknowledged || self.small_acknowledged;
         let flight = [first.flight[0], self.flight[1]];
         let &Self { usable_window, least_window, sure_window, .. } = first;
-        Self { flight, usable_window, least_window, sure_window, small_acknowledged, ..self }
+        let in_bunch = true;
+        Self {
+            flight,
+            usable_window,
+            least_window,
+            sure_window,
+            small_acknowledged,
+            in_bunch,
+            ..self
+        }
     }
 }
 
@@ -53,6 +64,7 @@ mod tests {
             least_window,
             sure_window: least_window + 1,
             small_acknowledged,
+            in_bunch: false,
         };
         for (one, other, either) in
             [(false, false, false), (true, false, true), (false, true, true)]
@@ -62,7 +74,7 @@ mod tests {
             assert_eq!((merged.packet, merged.left), (2, Instant::from_nanos(2)));
             assert_eq!(merged.flight, [300, 100]);
             assert_eq!((merged.usable_window, merged.least_window), (Some(5), 7));
-            assert_eq!(merged.sure_window, 8);
+            assert_eq!((merged.sure_window, merged.in_bunch), (8, true));
             assert_eq!(merged.small_acknowledged, either);
         }
     }

@@ -58,6 +58,18 @@ impl SenderClock {
         }
     }
 
+    /// Whether these timestamps rule out that two segments were sent about as far apart as they were
+    /// captured.
+    pub(super) fn denies(&self, span: Nanos, earlier: u32, later: u32) -> bool {
+        let ticks = later.wrapping_sub(earlier);
+        let admits = |tick: &Nanos| (*tick * u64::from(ticks)).abs_diff(span) <= *tick + span / 8;
+        ticks <= i32::MAX as u32
+            && match self.tick {
+                Some(tick) => !admits(&tick),
+                None => !Self::TICKS.iter().any(admits),
+            }
+    }
+
     /// The time between two segments with these timestamps, and by how much it may be wrong: a tick.
     pub(super) fn between(&self, earlier: u32, later: u32) -> Option<(Nanos, Nanos)> {
         let ticks = later.wrapping_sub(earlier);
@@ -118,6 +130,26 @@ mod tests {
             let confirmed =
                 clock.confirms(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
             assert_eq!(confirmed, confirms, "{millis} ms, {ticks} ticks");
+        }
+    }
+
+    #[test]
+    fn a_clock_denies_what_no_tick_explains() {
+        let (unknown, known) = (clock(&[]), clock(&[(0, 0), (250, 1_000)]));
+        for (clock, millis, ticks, denies) in [
+            (unknown, 260, 260, false),
+            (unknown, 260, 3, false),
+            (unknown, 260, 0, false),
+            (unknown, 260, 4, true),
+            (unknown, 260, 12, true),
+            (unknown, 700, 0, true),
+            (unknown, 260, u32::MAX, false),
+            (known, 260, 65, false),
+            (known, 260, 3, true),
+            (known, 260, 260, true),
+        ] {
+            let denied = clock.denies(Nanos::from_millis(millis), 7, 7_u32.wrapping_add(ticks));
+            assert_eq!(denied, denies, "{millis} ms, {ticks} ticks");
         }
     }
 

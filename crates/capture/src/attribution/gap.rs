@@ -3,7 +3,7 @@
 use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Confidence, Evidence, Nanos, Verdict, hold::Hold};
+use super::{Account, Confidence, Evidence, LossKind, Nanos, Verdict, hold::Hold};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +18,61 @@ pub(crate) struct Gap {
     pub delayed_until: Option<Instant>,
     /// The later one came so soon that it was the same burst.
     pub same_burst: bool,
+    /// By its timestamp, the path held what was sent before.
+    pub held: Option<Held>,
     /// What the sender waited for.
     pub hold: Hold,
+    /// What shows that the path delivered nothing in the meantime.
+    pub stall: Stall,
+    /// If something was lost, what is known of that.
+    pub kind: Option<LossKind>,
     /// The capture has lost something of it.
     pub capture_lost_data: bool,
     /// What is missing before the later one.
     pub missing: Missing,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
+}
+
+/// The path held a segment longer than usual.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Held {
+    /// When it would have arrived.
+    pub from: Instant,
+    /// So long that the path stalled.
+    pub stalls: bool,
+}
+
+impl Held {
+    pub(crate) fn by_path(from: Instant, arrives: Instant, round_trip: Nanos) -> Self {
+        Self { from, stalls: Nanos::between(from, arrives) > Stall::least(round_trip) }
+    }
+}
+
+/// What shows that the path delivered nothing after what was sent before had arrived.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Stall {
+    /// Nothing does.
+    #[default]
+    None,
+    /// A segment came late; if its first copy was lost before the vantage point, it looks the same.
+    OrTimeout,
+    /// An ACK came late; if its receiver delayed it, it looks the same.
+    OrDelayedAck,
+    /// What had been in transit came in one go, and nothing of it was lost.
+    Shown,
+}
+
+impl Stall {
+    /// A path that delivers nothing for more than this many round trips stalls. Our choice.
+    const ROUND_TRIPS: u64 = 2;
+    /// A shorter silence is that of a busy host. Our choice.
+    const LEAST: Nanos = Nanos::from_millis(5);
+
+    /// A longer silence is a stall of the path, if nothing else explains it.
+    pub(crate) fn least(round_trip: Nanos) -> Nanos {
+        Self::LEAST.max(round_trip * Self::ROUND_TRIPS)
+    }
 }
 
 /// The longest delayed acknowledgement. RFC 1122, section 4.2.3.2: the delay "MUST be less than 0.5
@@ -56,14 +103,25 @@ pub(crate) enum Resolution {
     LostByCapture,
     /// The capture ends before anything shows it.
     Never,
+    /// It was sent again although all of it was in transit.
+    Spurious,
+    /// It was sent again although it had arrived.
+    AckLost,
 }
 
 impl Gap {
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        use Resolution::{LostByCapture, Never, Overtaken, SentAgain};
+        use Resolution::{AckLost, LostByCapture, Never, Overtaken, SentAgain, Spurious};
+        match resolution {
+            Spurious => return self.blame_path(),
+            AckLost => return self.kind = Some(LossKind::AckLost),
+            SentAgain | Overtaken | LostByCapture | Never => {}
+        }
         match (std::mem::take(&mut self.missing), resolution) {
-            (Missing::Nothing, _) | (_, SentAgain) | (Missing::JustBefore, Overtaken) => {}
+            (Missing::Nothing, _)
+            | (_, SentAgain | Spurious | AckLost)
+            | (Missing::JustBefore, Overtaken) => {}
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,
             (Missing::Earlier, LostByCapture | Never) => {
@@ -74,46 +132,107 @@ impl Gap {
         }
     }
 
+    /// What was sent again had not been lost. If a timer sent it, the path held it or its
+    /// acknowledgement.
+    fn blame_path(&mut self) {
+        self.kind = Some(LossKind::Spurious);
+        if self.hold.lost == Some(RepairedBy::Timeout) {
+            (self.hold.lost, self.hold.wait) = (None, Wait::Application);
+            self.hold.writer = Writer::Done;
+            self.show_stall();
+        }
+    }
+
+    /// What had been in transit came in one go.
+    pub(crate) fn show_stall(&mut self) {
+        (self.stall, self.hold.confidence) = (Stall::Shown, Confidence::Medium);
+    }
+
     /// Puts what of the gap is still undivided into `account`.
     pub(crate) fn divide(&self, phase: Phase, account: &mut Account) {
         let direction = phase.direction();
         if self.capture_lost_data {
             return self.doubt(direction, account);
         }
-        let mut until = |at: Instant, in_flight, ack_wait| {
-            let at = at.min(self.until);
-            if at <= account.cursor() {
-                return;
-            }
-            let moment = self.moment(phase, in_flight, ack_wait);
-            let (evidence, confidence) = (self.evidence, self.hold.confidence);
-            let cause = cause(&moment);
-            account.add(at, Verdict { cause, direction, evidence, confidence });
-        };
         let free_at = if self.same_burst { self.until } else { self.free_at };
-        until(free_at, InFlight::Transmitting, None);
-        if self.hold.unknown {
-            return self.doubt(direction, account);
+        self.owe(free_at, phase, InFlight::Transmitting, account);
+        match (self.hold.unknown, self.stall) {
+            (true, Stall::None) => return self.doubt(direction, account),
+            (true, _) => return self.owe(self.until, phase, InFlight::Held, account),
+            (false, _) => {}
         }
-        until(self.arrived, self.lost_or(InFlight::Propagating), None);
-        if let Some(left) = self.delayed_until.filter(|_| !self.ack_is_late()) {
-            let since = self.arrived;
-            until(
-                left,
-                self.lost_or(InFlight::Nothing),
-                Some(AckWait::Delayed { since, until: left }),
-            );
+        let on_its_way = self.lost_or(InFlight::Propagating);
+        if let Some(Held { from, stalls }) = self.held {
+            self.owe(from, phase, on_its_way, account);
+            if stalls {
+                self.owe(self.arrived, phase, InFlight::Held, account);
+            }
+        }
+        self.owe(self.arrived, phase, on_its_way, account);
+        if self.stall != Stall::None {
+            return self.owe(self.until, phase, InFlight::Held, account);
         }
         if self.ack_is_late() {
             return self.doubt(direction, account);
         }
-        until(self.until, self.lost_or(InFlight::Nothing), None);
+        if let Some(left) = self.delayed_until {
+            let at = left.min(self.until);
+            self.owe_to(at, &self.while_ack_is_delayed(phase, left), account);
+        }
+        self.owe(self.until, phase, self.lost_or(InFlight::Nothing), account);
+    }
+
+    /// The time up to `at` is owed to what its data is doing, or to what the sender waits for.
+    fn owe(&self, at: Instant, phase: Phase, in_flight: InFlight, account: &mut Account) {
+        self.owe_to(at.min(self.until), &self.moment(phase, in_flight, None), account);
+    }
+
+    fn owe_to(&self, at: Instant, moment: &Moment, account: &mut Account) {
+        if at <= account.cursor() {
+            return;
+        }
+        let (direction, evidence) = (moment.phase.direction(), self.evidence);
+        let (cause, confidence) = (cause(moment), self.hold.confidence);
+        let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
+        let kind = self.kind.filter(|_| is_loss);
+        let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
+        let verdict = match self.rival(moment, account.cursor()).filter(|rival| *rival != cause) {
+            Some(rival) => verdict.or(rival),
+            None => verdict,
+        };
+        account.add(at, verdict);
+    }
+
+    /// What else the packets admit.
+    fn rival(&self, moment: &Moment, since: Instant) -> Option<Cause> {
+        match (moment.in_flight, self.stall) {
+            (InFlight::Held, Stall::OrTimeout) => Some(Cause::RetransmissionTimeout),
+            (InFlight::Held, Stall::OrDelayedAck) => {
+                let left = self.delayed_until?;
+                Some(cause(&self.while_ack_is_delayed(moment.phase, left)))
+            }
+            (InFlight::Nothing | InFlight::Lost(_), _) => match self.hold.rival? {
+                Cause::NagleRtt if moment.ack_wait.is_some() => Some(Cause::NagleDelayedAck),
+                rival => Some(rival),
+            },
+            // Behind which packets it waited, the capture does not show.
+            (InFlight::Propagating, _) => {
+                let held = self.held.filter(|held| !held.stalls && held.from <= since);
+                held.map(|_| Cause::Queueing)
+            }
+            _ => None,
+        }
+    }
+
+    fn while_ack_is_delayed(&self, phase: Phase, left: Instant) -> Moment {
+        let delayed = AckWait::Delayed { since: self.arrived, until: left };
+        self.moment(phase, self.lost_or(InFlight::Nothing), Some(delayed))
     }
 
     /// Attributes the rest of the gap to an unknown cause.
     fn doubt(&self, direction: Direction, account: &mut Account) {
         let (cause, evidence, confidence) = (Cause::Unknown, self.evidence, Confidence::Low);
-        account.add(self.until, Verdict { cause, direction, evidence, confidence });
+        account.add(self.until, Verdict::new(cause, direction, evidence, confidence));
     }
 
     /// Whether the sender waited for an acknowledgement longer than any receiver may delay it.
@@ -135,8 +254,7 @@ impl Gap {
     }
 
     const fn moment(&self, phase: Phase, in_flight: InFlight, ack_wait: Option<AckWait>) -> Moment {
-        let Hold { wait, lost: _, writer, cut_by_idle, paced, unknown: _, confidence: _ } =
-            self.hold;
+        let Hold { wait, lost: _, writer, cut_by_idle, paced, .. } = self.hold;
         Moment { phase, wait, ack_wait, in_flight, writer, cut_by_idle, paced }
     }
 
@@ -150,7 +268,13 @@ impl Gap {
         }
         if matches!(self.hold.wait, Wait::Application) {
             self.hold.writer = Writer::FlowControlled;
+            self.hold.rival = None;
         }
+    }
+
+    /// Whether it ends with data that was sent again, lost or not.
+    pub(crate) fn sends_again(&self) -> bool {
+        self.hold.lost.is_some() || self.stall == Stall::Shown
     }
 
     /// Whether it ends with the repair of a loss.
@@ -159,22 +283,39 @@ impl Gap {
     }
 }
 
-/// Puts the last way of a message into `account`: links were done with it at `free_at`, and it was
-/// seen to be complete at `seen`.
-pub(crate) fn arrive(
-    phase: Phase,
-    free_at: Instant,
-    seen: Instant,
-    packet: u64,
-    account: &mut Account,
-) {
+/// The last way of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastWay {
+    /// When links were done with it.
+    pub free_at: Instant,
+    /// By its timestamp, the path held it.
+    pub held: Option<Held>,
+    /// When it was complete.
+    pub arrives: Instant,
+    pub packet: u64,
+}
+
+impl LastWay {
+    /// As much of it as is before `limit`.
+    pub(crate) fn until(self, limit: Instant) -> Self {
+        let (free_at, arrives) = (self.free_at.min(limit), self.arrives.min(limit));
+        Self { free_at, arrives, ..self }
+    }
+}
+
+/// Puts the last way of a message into `account`.
+pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
+    let LastWay { free_at, held, arrives, packet } = way;
     let last = Gap {
-        until: seen,
+        until: arrives,
         free_at,
-        arrived: seen,
+        arrived: arrives,
+        held,
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
+        stall: Stall::None,
+        kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
         evidence: Evidence::of([packet, 0, 0]),
@@ -201,7 +342,11 @@ mod tests {
             paced: false,
             unknown: false,
             confidence: Confidence::Medium,
+            rival: None,
         },
+        held: None,
+        stall: Stall::None,
+        kind: None,
         capture_lost_data: false,
         missing: Missing::Nothing,
         evidence: Evidence::of([1, 2, 3]),
@@ -313,10 +458,19 @@ mod tests {
     #[test]
     fn the_end_of_a_message_is_on_links_and_on_its_way() {
         let mut account = Account::new(at(0));
-        arrive(Phase::Request, at(10), at(30), 5, &mut account);
+        let way = LastWay { free_at: at(10), held: None, arrives: at(30), packet: 5 };
+        arrive(Phase::Request, way, &mut account);
         let shares = account.into_shares();
         let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
         assert_eq!(found, [(Cause::RequestUpload, 10), (Cause::Propagation, 20)]);
         assert_eq!(shares[1].evidence.packets().collect::<Vec<_>>(), [5]);
+        let mut account = Account::new(at(0));
+        let held = Some(Held { from: at(15), stalls: true });
+        let held = LastWay { held, ..way };
+        arrive(Phase::Response, held.until(at(25)), &mut account);
+        let shares = account.into_shares();
+        let found: Vec<_> = shares.iter().map(|it| (it.cause, it.span.as_millis())).collect();
+        let expected = [(Cause::Transmission, 10), (Cause::Propagation, 5), (Cause::PathStall, 10)];
+        assert_eq!(found, expected);
     }
 }

@@ -4,11 +4,11 @@
 //! one at once was waiting for it, and what the acknowledgement changed says for what. A segment that
 //! follows nothing was released by a timer or by its program.
 
-use ackwise_cause::{RepairedBy, Writer};
+use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::{Wait, policy::HoldPolicy};
 
 use super::{
-    Confidence, Nanos,
+    Confidence, Nanos, Stall,
     nagle::{NagleHabit, NagleRecord},
     window::Plateau,
 };
@@ -84,13 +84,20 @@ pub(crate) struct Hold {
     /// The capture does not show the reason.
     pub unknown: bool,
     pub confidence: Confidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 impl Hold {
     const fn new(wait: Wait, confidence: Confidence) -> Self {
         let writer = Writer::Working;
         let (cut_by_idle, paced, unknown) = (false, false, false);
-        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence }
+        Self { wait, lost: None, writer, cut_by_idle, paced, unknown, confidence, rival: None }
+    }
+
+    /// The same, where the packets admit `rival` as well.
+    const fn or(self, rival: Cause) -> Self {
+        Self { rival: Some(rival), ..self }
     }
 
     /// It waited for something that only an acknowledgement changes.
@@ -110,7 +117,7 @@ impl Hold {
         match facts.loss {
             Some(Loss::Repairs) => return Self::repair(facts, released),
             Some(Loss::Repaired) if released => {
-                return Self::new(Wait::Recovery, Confidence::Medium);
+                return Self::new(Wait::Recovery, Confidence::Medium).or(facts.window());
             }
             _ => {}
         }
@@ -141,17 +148,21 @@ impl Hold {
         if facts.may_be_held_by_nagle() {
             return match facts.nagle {
                 // Its own pace explains it as well: nobody is accused.
-                NagleHabit::WritesLate => Self::new(Wait::Application, Confidence::Low),
-                NagleHabit::Mixed => Self::new(Wait::Nagle, Confidence::Medium),
-                _ if facts.is_released() => Self::new(Wait::Nagle, Confidence::High),
-                _ => Self::new(Wait::Nagle, Confidence::Medium),
+                NagleHabit::WritesLate => {
+                    Self::new(Wait::Application, Confidence::Low).or(Cause::NagleRtt)
+                }
+                _ if facts.is_released() && facts.nagle != NagleHabit::Mixed => {
+                    Self::new(Wait::Nagle, Confidence::High)
+                }
+                _ => Self::new(Wait::Nagle, Confidence::Medium).or(Cause::ApplicationLimited),
             };
         }
         if facts.waits_for_two_segments_of_window() {
-            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
+            let wait = Wait::ReceiveWindow { probing: false };
+            return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            return Self::new(Wait::Application, Confidence::Medium);
+            return Self::new(Wait::Application, Confidence::Medium).or(facts.window());
         }
         let stays = facts.stays == Plateau::Yes;
         if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
@@ -160,34 +171,40 @@ impl Hold {
         }
         if stays && facts.is_near_most_flight() {
             let writer = Writer::SendBufferFull;
-            return Self { writer, ..Self::new(Wait::Application, Confidence::Medium) };
+            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            return Self { writer, ..hold };
         }
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
-        let confidence = match facts.stays {
-            Plateau::No => Confidence::High,
-            Plateau::Perhaps | Plateau::Yes => Confidence::Medium,
+        let hold = match facts.stays {
+            Plateau::No => Self::new(wait, Confidence::High),
+            Plateau::Perhaps | Plateau::Yes => {
+                Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
+            }
         };
-        Self { cut_by_idle, ..Self::new(wait, confidence) }
+        Self { cut_by_idle, ..hold }
     }
 
     fn unreleased(facts: &Facts) -> Self {
         if facts.fills_receive_window && !facts.ended && facts.is_small() {
             // A timer sends a segment that fills a window too small for a full segment.
-            return Self::new(Wait::ReceiveWindow { probing: false }, Confidence::Medium);
+            let wait = Wait::ReceiveWindow { probing: false };
+            return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
         let corked = Self::CORK_TIMER.contains(&facts.since_event())
             && facts.round_trip <= Self::LONGEST_CORKED_ROUND_TRIP;
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
-            return Self::new(Wait::Cork, Confidence::Medium);
+            return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
         }
         if facts.may_have_been_lost() && facts.since_event() >= Self::LEAST_TIMEOUT {
             if facts.left_late {
                 // It was ready, nothing held it, and it was sent late: a timer retransmitted it after
                 // a loss before the vantage point.
                 let lost = Some(RepairedBy::Timeout);
-                return Self { lost, ..Self::new(Wait::RetransmissionTimeout, Confidence::Medium) };
+                let wait = Wait::RetransmissionTimeout;
+                let hold = Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
+                return Self { lost, ..hold };
             }
             // It was ready and nothing held it. Either a copy was lost before the vantage point or the
             // path delayed it; without a retransmission, the capture does not show which.
@@ -195,7 +212,11 @@ impl Hold {
         }
         if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
-            return Self { paced: true, ..Self::new(Wait::Application, Confidence::Low) };
+            let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
+            return Self { paced: true, ..hold };
+        }
+        if facts.may_have_been_held() {
+            return Self::new(Wait::Application, Confidence::Medium).or(Cause::PathStall);
         }
         Self::new(Wait::Application, Confidence::High)
     }
@@ -215,7 +236,7 @@ impl Hold {
 
 impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
-    fn since_event(&self) -> Nanos {
+    pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 
@@ -256,6 +277,18 @@ impl Facts {
     const fn may_have_been_lost(&self) -> bool {
         let ready = !self.pushed || (!self.ended && self.is_small());
         self.may_miss_losses && ready && self.flight[1] == 0
+    }
+
+    /// It followed the end of a write so late that the path may have held it, and no timestamp shows when
+    /// it left.
+    fn may_have_been_held(&self) -> bool {
+        let long = Stall::least(self.round_trip);
+        self.may_miss_losses && !self.left_late && self.since_event() > long
+    }
+
+    /// What a congestion window would be called that holds it.
+    const fn window(&self) -> Cause {
+        if self.slow_start { Cause::SlowStart } else { Cause::CongestionWindow }
     }
 
     /// An acknowledgement arrived just before.

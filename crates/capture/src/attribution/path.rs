@@ -1,10 +1,11 @@
 //! Where the vantage point stands, and how fast the path is: what turns the times at which packets are
 //! seen into the times at which the ends send and receive them.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, net::IpAddr};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::Instant;
+use hashbrown::HashMap;
 
 use super::Nanos;
 
@@ -201,10 +202,32 @@ pub(crate) struct Paces(pub [[Pace; 2]; 2]);
 
 impl Paces {
     /// What was seen later counts, where something was.
-    pub(crate) fn update(&mut self, seen: [[Pace; 2]; 2]) {
-        for (known, seen) in self.0.iter_mut().flatten().zip(seen.into_iter().flatten()) {
+    pub(crate) fn update(&mut self, seen: &Self) {
+        for (known, seen) in self.0.iter_mut().flatten().zip(seen.0.iter().flatten()) {
             *known = seen.or(*known);
         }
+    }
+}
+
+/// The paces that were seen so far, by client and server.
+#[derive(Debug, Default)]
+pub(crate) struct KnownPaces {
+    // Looked up, never walked: the order of a hash table shows nowhere.
+    by_hosts: HashMap<[IpAddr; 2], Paces>,
+}
+
+impl KnownPaces {
+    /// The most pairs of hosts that are remembered. Our choice.
+    const MAX_PAIRS: usize = 1 << 14;
+
+    /// Adds what a connection between these hosts has shown; what is known then.
+    pub(crate) fn add(&mut self, hosts: [IpAddr; 2], seen: &Paces) -> Paces {
+        if self.by_hosts.len() >= Self::MAX_PAIRS && !self.by_hosts.contains_key(&hosts) {
+            self.by_hosts.clear();
+        }
+        let known = self.by_hosts.entry(hosts).or_default();
+        known.update(seen);
+        *known
     }
 }
 
@@ -272,6 +295,11 @@ impl Bottleneck {
     /// Transmission time of this many bytes.
     pub(crate) fn time(&self, bytes: u64) -> Nanos {
         self.before.time(bytes).max(self.behind.time(bytes))
+    }
+
+    /// Whether nothing has shown its rate.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        self.before.per_byte.is_none() && self.behind.per_byte.is_none()
     }
 
     /// When it has nothing more to do.
@@ -411,7 +439,7 @@ mod tests {
     #[test]
     fn what_was_seen_later_of_a_path_counts_where_something_was() {
         let mut paces = Paces([[pace(&[100]), pace(&[200])], [Pace::default(); 2]]);
-        paces.update([[Pace::default(), pace(&[300])], [pace(&[400]), Pace::default()]]);
+        paces.update(&Paces([[Pace::default(), pace(&[300])], [pace(&[400]), Pace::default()]]));
         let times = paces.0.map(|it| it.map(|it| it.time(1_000).get() / 1_000));
         assert_eq!(times, [[100, 300], [400, 0]]);
     }

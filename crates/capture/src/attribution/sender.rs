@@ -6,10 +6,10 @@ use ackwise_cause::{Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{
-    Acknowledgement, Evidence, Nanos,
+    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, Missing},
+    gap::{Gap, Held, LONGEST_ACK_DELAY, LastWay, Missing, Resolution, Stall},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -48,8 +48,23 @@ pub(crate) struct Sender {
     /// The capture has lost data since the last that it has.
     capture_lost_data: bool,
     clock: SenderClock,
+    /// The last data that was sent again, until it is acknowledged.
+    again: Option<Again>,
+    /// That packet, if a timer sent it and what it repeats had not been lost.
+    in_vain: Option<u64>,
+    /// The timestamp of its last packet without data, and when that was seen.
+    heard: Option<(u32, Instant)>,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
+}
+
+/// Data that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    packet: u64,
+    seen: Instant,
+    end: u64,
+    by: RepairedBy,
 }
 
 /// Data that was sent.
@@ -60,10 +75,33 @@ pub(crate) struct Departure {
     pub sent: Instant,
     /// When it is with the receiver.
     pub arrives: Instant,
+    /// By its timestamp, the path held it.
+    pub held: Option<Held>,
+    /// What timestamps show, of the first data after the other end's.
+    pub left: Left,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
     timestamp: Option<u32>,
+}
+
+/// What timestamps show of when a segment left, compared with an earlier packet of its sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Left {
+    /// As much later as it was captured later; or the vantage point is so near that it must have.
+    AsSeen,
+    /// Earlier: the path held it.
+    Earlier,
+    /// Nothing.
+    Unknown,
+}
+
+impl Departure {
+    /// Its way to the receiver; links are done with it at `free_at`.
+    pub(crate) const fn way(&self, free_at: Instant) -> LastWay {
+        let &Self { held, arrives, packet, .. } = self;
+        LastWay { free_at, held, arrives, packet }
+    }
 }
 
 /// A data segment as it was seen.
@@ -99,14 +137,31 @@ impl Sender {
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
+    /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
+    /// section 4.2, allows a receiver to leave unacknowledged.
+    const ONE_GO: u64 = 4;
 
-    /// An acknowledgement of its data, or a new window, was seen.
+    /// An acknowledgement of its data, or a new window, was seen. What it shows of what was sent again
+    /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
     pub(crate) fn handle_ack(
         &mut self,
         ack: Acknowledgement,
+        duplicate: bool,
         direction: Direction,
         distances: &mut Distances,
-    ) {
+    ) -> Option<Resolution> {
+        let again = self.again.take_if(|again| ack.acked >= again.end);
+        let resolution = again.and_then(|again| {
+            let &PathDelays { sender, receiver, .. } = distances.path_delays(direction);
+            let is_far = receiver * Self::NEAR > sender;
+            // It comes too soon to be for what was sent again.
+            if is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4 {
+                self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
+                self.recover = None;
+                return Some(Resolution::Spurious);
+            }
+            duplicate.then_some(Resolution::AckLost)
+        });
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
@@ -118,6 +173,7 @@ impl Sender {
             self.acks_in_flight.pop_back();
         }
         self.acks_in_flight.push_back(ack);
+        resolution
     }
 
     /// RFC 5681, section 4.2: a second full segment is acknowledged at once. What that took longer
@@ -184,6 +240,7 @@ impl Sender {
             least_window,
             sure_window,
             small_acknowledged,
+            in_bunch: false,
         }
     }
 
@@ -192,9 +249,8 @@ impl Sender {
         self.full = data.full;
         let on_link = self.bottleneck.before.time(data.len());
         let sent = data.seen - (delays.sender + on_link);
-        let sent = self.last.map_or(sent, |last| {
-            self.sent_by_clock(&last, &data, sent, delays).unwrap_or(sent).max(last.sent)
-        });
+        let by_clock = self.last.and_then(|last| self.sent_by_clock(&last, &data, sent, delays));
+        let sent = self.last.map_or(sent, |last| by_clock.unwrap_or(sent).max(last.sent));
         self.receive(sent, delays.tolerance + on_link, delays);
         self.learn_pace(&data, delays);
         self.notice_idle(sent, delays);
@@ -206,7 +262,8 @@ impl Sender {
         if let Some(delay) = gap.as_ref().and_then(Gap::ack_delay) {
             self.note_delay(delay);
         }
-        self.depart(&data, sent, gap.as_ref(), delays);
+        let held = by_clock.is_some();
+        self.depart(&data, sent, held, gap.as_ref(), delays);
         gap
     }
 
@@ -236,6 +293,44 @@ impl Sender {
         last.timestamp
             .zip(data.timestamp)
             .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
+    }
+
+    /// Whether timestamps rule out that a segment was sent as long after the previous one as it was
+    /// captured after it.
+    fn left_early(&self, data: &SeenData) -> bool {
+        let Some(last) = &self.last else { return false };
+        let span = Nanos::between(last.seen, data.seen);
+        last.timestamp
+            .zip(data.timestamp)
+            .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
+    }
+
+    /// A packet without data was seen.
+    pub(crate) const fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
+        if let Some(timestamp) = timestamp {
+            self.heard = Some((timestamp, seen));
+        }
+    }
+
+    /// When the first data after the other end's left, by what was seen of its sender before.
+    fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
+        if delays.sender * Self::NEAR <= delays.receiver {
+            return Left::AsSeen;
+        }
+        let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
+        let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
+        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
+        else {
+            return Left::Unknown;
+        };
+        let span = Nanos::between(seen, data.seen);
+        if self.clock.confirms(span, earlier, later) {
+            Left::AsSeen
+        } else if self.clock.denies(span, earlier, later) {
+            Left::Earlier
+        } else {
+            Left::Unknown
+        }
     }
 
     fn note_delay(&mut self, delay: Nanos) {
@@ -299,7 +394,13 @@ impl Sender {
             nagle: self.nagle.habit(),
             loss: data.loss,
         };
-        let hold = Hold::from_facts(&facts);
+        let mut hold = Hold::from_facts(&facts);
+        let stall = self.stall(&hold, &facts, data, latest, delays);
+        match stall {
+            Stall::None => {}
+            Stall::OrTimeout => hold.confidence = Confidence::Low,
+            Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
+        }
         if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
             && last.pushed
             && facts.nagle_would_hold()
@@ -316,13 +417,79 @@ impl Sender {
         Gap {
             until: sent,
             free_at: self.bottleneck.free_at(),
-            arrived: last.arrives,
+            // What was sent again in vain is not what the receiver waited for.
+            arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
+            held: last.held,
             delayed_until,
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
+            stall,
+            kind: self.loss_kind(&hold, data, delays),
             capture_lost_data: self.capture_lost_data,
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
+        }
+    }
+
+    /// What is known of the loss that a segment repairs, or that shows before it.
+    fn loss_kind(&self, hold: &Hold, data: &SeenData, delays: &PathDelays) -> Option<LossKind> {
+        let skipped = data.bytes.start.saturating_sub(self.highest);
+        if data.loss != Some(Loss::Repairs) {
+            return (skipped > data.full).then_some(LossKind::Burst);
+        }
+        let by_timer = hold.wait == Wait::RetransmissionTimeout;
+        // After a timeout everything is sent again, lost or not.
+        let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
+        let later = self.highest.saturating_sub(data.bytes.end);
+        let is_far = delays.sender * Self::NEAR > delays.receiver;
+        match () {
+            () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
+            () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
+            () if !data.new && is_far => Some(LossKind::BehindCapture),
+            () => None,
+        }
+    }
+
+    /// What shows that the path delivered nothing before this segment was sent.
+    fn stall(
+        &self,
+        hold: &Hold,
+        facts: &Facts,
+        data: &SeenData,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> Stall {
+        let long = Stall::least(delays.round_trip);
+        if hold.unknown {
+            return match facts.since_event() > long {
+                // A timer sends one segment.
+                true if facts.bytes > facts.full || self.left_early(data) => Stall::Shown,
+                true => Stall::OrTimeout,
+                false => Stall::None,
+            };
+        }
+        let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
+            return Stall::None;
+        };
+        if self.in_vain == Some(last.packet) {
+            return Stall::Shown;
+        }
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let silent = Nanos::between(last.arrives, ack.left);
+        if !is_far || !hold.waits_for_ack() || silent <= long {
+            return Stall::None;
+        }
+        // RFC 5681, section 4.2: a second full segment is acknowledged at once. On a link of unknown
+        // rate, several segments may still be in transit, unless one ACK covers them all.
+        let at_once = facts.flight[0] >= 2 * facts.full && !facts.fills_receive_window;
+        let newly = facts.flight[0] - facts.flight[1];
+        let in_one_go = newly >= Self::ONE_GO * facts.full || !self.bottleneck.is_unknown();
+        let is_one_ack = facts.flight[1] == 0 && !ack.in_bunch;
+        match at_once {
+            true if in_one_go && is_one_ack && silent <= LONGEST_ACK_DELAY => Stall::OrDelayedAck,
+            true if in_one_go => Stall::Shown,
+            false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
+            _ => Stall::None,
         }
     }
 
@@ -334,7 +501,14 @@ impl Sender {
             && (gap <= facts.immediate.max(on_link * 9 / 8) || ready && gap <= on_link * 2)
     }
 
-    fn depart(&mut self, data: &SeenData, sent: Instant, gap: Option<&Gap>, delays: &PathDelays) {
+    fn depart(
+        &mut self,
+        data: &SeenData,
+        sent: Instant,
+        held: bool,
+        gap: Option<&Gap>,
+        delays: &PathDelays,
+    ) {
         let bytes = data.len();
         self.bottleneck.carry(bytes, sent);
         // The least round trips were those of empty segments: their time on the link is in them.
@@ -345,14 +519,19 @@ impl Sender {
         let cut = bytes > data.full || self.last.as_ref().is_some_and(|last| !last.pushed);
         let ended = pushed && !(cut && bytes.is_multiple_of(data.full.max(1)));
         let timestamp = data.timestamp;
-        let departure = Departure { packet, seen, sent, arrives, pushed, ended, timestamp };
+        let left = self.left(data, delays);
+        let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
+        let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
+        let departure =
+            Departure { packet, seen, sent, arrives, held, left, pushed, ended, timestamp };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
         }
         if data.loss == Some(Loss::Repairs) {
-            self.round_trips.forget();
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
+            self.again = Some(Again { packet, seen, end: data.bytes.end, by });
+            self.round_trips.forget();
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
             return;

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use super::{Confidence, Evidence, Share};
+use super::{Confidence, Evidence, LossKind, Share};
 
 /// What an exchange owes to each cause. A capture has many exchanges, and their shares are most of what
 /// is kept of them: so they are kept as numbers of variable length, some 15 bytes each, and taken out
@@ -60,18 +60,32 @@ const DIRECTION: u64 = 1;
 /// The longest piece is all there is.
 const ONE_PIECE: u64 = 1 << 1;
 const CONFIDENCE: u32 = 2;
-const CAUSE: u32 = 4;
+/// The rival or the kind of loss comes next.
+const DETAILS: u32 = 4;
+const CAUSE: u32 = 5;
+
+/// A kind of loss takes this many bits.
+const KIND_BITS: u32 = 3;
 
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
 fn write(share: &Share, bytes: &mut Vec<u8>) {
-    let Share { cause, direction, span, times, longest, evidence, confidence } = share;
+    let Share { cause, direction, span, times, longest, evidence, confidence, rival, kind } = share;
     let place = *cause as u64;
     let sure = CONFIDENCES.iter().position(|it| it == confidence).unwrap_or_default() as u64;
     let one_piece = span == longest;
     let back = u64::from(*direction == Direction::ToClient);
-    let kind = place << CAUSE | sure << CONFIDENCE | u64::from(one_piece) << 1 | back;
-    push(kind, bytes);
+    let details = details(*rival, *kind);
+    let has_details = u64::from(details > 0);
+    let first = place << CAUSE
+        | has_details << DETAILS
+        | sure << CONFIDENCE
+        | u64::from(one_piece) << 1
+        | back;
+    push(first, bytes);
+    if details > 0 {
+        push(details, bytes);
+    }
     push(nanos(*span), bytes);
     push(u64::from(*times), bytes);
     if !one_piece {
@@ -86,10 +100,13 @@ fn write(share: &Share, bytes: &mut Vec<u8>) {
 }
 
 fn read(bytes: &mut &[u8]) -> Option<Share> {
-    let kind = pull(bytes)?;
+    let first = pull(bytes)?;
+    let details = if first >> DETAILS & 1 == 0 { 0 } else { pull(bytes)? };
+    let rival = details >> KIND_BITS;
+    let kind = details & ((1 << KIND_BITS) - 1);
     let span = Duration::from_nanos(pull(bytes)?);
     let times = u32::try_from(pull(bytes)?).unwrap_or(u32::MAX);
-    let one_piece = kind & ONE_PIECE != 0;
+    let one_piece = first & ONE_PIECE != 0;
     let longest = if one_piece { span } else { Duration::from_nanos(pull(bytes)?) };
     let mut numbers = [0; Evidence::MAX];
     let mut before = 0_u64;
@@ -99,17 +116,33 @@ fn read(bytes: &mut &[u8]) -> Option<Share> {
         }
         before = *number;
     }
-    let sure = usize::try_from(kind >> CONFIDENCE & 3).ok()?;
-    let direction = if kind & DIRECTION == 0 { Direction::ToServer } else { Direction::ToClient };
+    let sure = usize::try_from(first >> CONFIDENCE & 3).ok()?;
+    let direction = if first & DIRECTION == 0 { Direction::ToServer } else { Direction::ToClient };
     Some(Share {
-        cause: *Cause::ALL.get(usize::try_from(kind >> CAUSE).ok()?)?,
+        cause: cause(first >> CAUSE)?,
         direction,
         span,
         times,
         longest,
         evidence: Evidence::of(numbers),
         confidence: *CONFIDENCES.get(sure)?,
+        rival: rival.checked_sub(1).and_then(cause),
+        kind: kind.checked_sub(1).and_then(loss_kind),
     })
+}
+
+/// Both counted from 1, so that 0 is none of them.
+fn details(rival: Option<Cause>, kind: Option<LossKind>) -> u64 {
+    let rival = rival.map_or(0, |it| it as u64 + 1);
+    rival << KIND_BITS | kind.map_or(0, |it| it as u64 + 1)
+}
+
+fn loss_kind(place: u64) -> Option<LossKind> {
+    LossKind::ALL.get(usize::try_from(place).ok()?).copied()
+}
+
+fn cause(place: u64) -> Option<Cause> {
+    Cause::ALL.get(usize::try_from(place).ok()?).copied()
 }
 
 fn nanos(span: Duration) -> u64 {
@@ -157,8 +190,11 @@ mod tests {
     fn any_share() -> impl Strategy<Value = Share> {
         let spans = (any::<u64>(), prop_oneof![Just(None), any::<u64>().prop_map(Some)]);
         let packets = proptest::array::uniform3(prop_oneof![Just(0), 0..1_u64 << 60]);
-        (0..Cause::ALL.len(), any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
-            |(cause, back, sure, (span, longest), times, packets)| Share {
+        let rival = prop_oneof![Just(None), (0..Cause::ALL.len()).prop_map(Some)];
+        let kind = prop_oneof![Just(None), (0..LossKind::ALL.len()).prop_map(Some)];
+        let causes = (0..Cause::ALL.len(), rival, kind);
+        (causes, any::<bool>(), 0..3_usize, spans, any::<u32>(), packets).prop_map(
+            |((cause, rival, kind), back, sure, (span, longest), times, packets)| Share {
                 cause: Cause::ALL[cause],
                 direction: if back { Direction::ToClient } else { Direction::ToServer },
                 span: Duration::from_nanos(span),
@@ -166,6 +202,8 @@ mod tests {
                 longest: Duration::from_nanos(longest.unwrap_or(span)),
                 evidence: Evidence::of(packets),
                 confidence: CONFIDENCES[sure],
+                rival: rival.map(|it| Cause::ALL[it]),
+                kind: kind.map(|it| LossKind::ALL[it]),
             },
         )
     }
@@ -188,6 +226,8 @@ mod tests {
             longest: Duration::from_micros(43_701),
             evidence: Evidence::of([1_000_000, 1_000_001, 1_000_002]),
             confidence: Confidence::High,
+            rival: None,
+            kind: None,
         };
         let kept: Shares = [share].into_iter().collect();
         assert!(kept.0.len() <= 2 + 4 + 1 + 3 + 1 + 1, "{:?}", kept.0);

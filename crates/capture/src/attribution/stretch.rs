@@ -23,6 +23,8 @@ pub struct Stretch {
     pub confidence: Confidence,
     /// Which packets show it.
     pub evidence: Evidence,
+    /// What else the packets admit.
+    pub rival: Option<Cause>,
 }
 
 impl Stretch {
@@ -32,45 +34,56 @@ impl Stretch {
 }
 
 /// The stretches of one exchange, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stretches(Vec<Stretch>);
+#[derive(Clone, Debug)]
+pub(crate) struct Stretches {
+    kept: Vec<Stretch>,
+    /// Of more than this the shorter half is dropped.
+    limit: usize,
+}
 
 impl Stretches {
-    /// Of more than this the shorter half is dropped, too short to be visible. Our choice.
-    const MAX: usize = 1 << 10;
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self { kept: Vec::new(), limit }
+    }
+
+    pub(crate) const fn emptied(&self) -> Self {
+        Self::new(self.limit)
+    }
 
     /// The exchange went on at `until`; under the same verdict since `from`.
     pub(crate) fn add(&mut self, from: Instant, until: Instant, verdict: Verdict) {
-        let Verdict { cause, direction, evidence, confidence } = verdict;
-        let stretch = Stretch { from, until, cause, direction, confidence, evidence };
-        if let Some(last) = self.0.last_mut().filter(|last| last.from == from) {
-            *last = Stretch { confidence: confidence.min(last.confidence), ..stretch };
+        let Verdict { cause, direction, evidence, confidence, rival, kind: _ } = verdict;
+        let stretch = Stretch { from, until, cause, direction, confidence, evidence, rival };
+        if let Some(last) = self.kept.last_mut().filter(|last| last.from == from) {
+            let confidence = confidence.min(last.confidence);
+            *last = Stretch { confidence, rival: last.rival.or(rival), ..stretch };
             return;
         }
-        if self.0.len() == Self::MAX {
+        if self.kept.len() >= self.limit {
             self.drop_shorter_half();
         }
-        self.0.push(stretch);
+        self.kept.push(stretch);
     }
 
     pub(crate) fn into_inner(self) -> Vec<Stretch> {
-        self.0
+        self.kept
     }
 
     fn drop_shorter_half(&mut self) {
-        self.0.sort_by_key(|it| std::cmp::Reverse(it.length()));
-        self.0.truncate(Self::MAX / 2);
-        self.0.sort_by_key(|it| it.from);
+        self.kept.sort_by_key(|it| std::cmp::Reverse(it.length()));
+        self.kept.truncate(self.limit / 2);
+        self.kept.sort_by_key(|it| it.from);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Budget;
 
     #[test]
     fn of_too_many_stretches_the_long_ones_stay() {
-        let mut stretches = Stretches::default();
+        let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);
         let mut from = Instant::EPOCH;
         for number in 0..10_000_u32 {
             let length =
@@ -78,12 +91,12 @@ mod tests {
             let cause = if number % 2 == 0 { Cause::Propagation } else { Cause::Transmission };
             let (direction, evidence) = (Direction::ToClient, Evidence::default());
             let confidence = Confidence::High;
-            let verdict = Verdict { cause, direction, evidence, confidence };
+            let verdict = Verdict::new(cause, direction, evidence, confidence);
             stretches.add(from, from + length, verdict);
             from = from + length;
         }
         let kept = stretches.into_inner();
-        assert!(kept.len() <= Stretches::MAX);
+        assert!(kept.len() <= Budget::STRETCHES_PER_EXCHANGE);
         assert!(kept.is_sorted_by_key(|it| it.from));
         assert!(kept.iter().any(|it| it.length() == Duration::from_secs(1)));
     }
@@ -91,14 +104,12 @@ mod tests {
     #[test]
     fn a_stretch_that_goes_on_is_replaced_and_as_sure_as_its_least_sure_part() {
         use Confidence::{High, Low};
-        let verdict = |confidence| Verdict {
-            cause: Cause::Propagation,
-            direction: Direction::ToClient,
-            evidence: Evidence::default(),
-            confidence,
+        let verdict = |confidence| {
+            let (cause, evidence) = (Cause::Propagation, Evidence::default());
+            Verdict::new(cause, Direction::ToClient, evidence, confidence)
         };
         let at = Instant::from_nanos;
-        let mut stretches = Stretches::default();
+        let mut stretches = Stretches::new(Budget::STRETCHES_PER_EXCHANGE);
         stretches.add(at(0), at(5), verdict(Low));
         stretches.add(at(0), at(9), verdict(High));
         stretches.add(at(9), at(10), verdict(High));

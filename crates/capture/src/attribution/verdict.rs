@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use ackwise_cause::{Cause, Direction};
 
+use super::LossKind;
+
 /// The packets that show why, by their numbers in the capture, in the order in which they were seen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Evidence([u64; Self::MAX]);
@@ -70,11 +72,19 @@ pub struct Share {
     pub evidence: Evidence,
     /// The least of all its pieces.
     pub confidence: Confidence,
+    /// What else the packets of some piece admit, the longest if there are several.
+    pub rival: Option<Cause>,
+    /// If it is a loss, what is known of it: of the longest piece of which something is.
+    pub kind: Option<LossKind>,
 }
 
 impl Share {
     /// Adds another share, which is under the same cause.
     pub(crate) fn add(&mut self, other: &Self) {
+        (self.rival, self.kind) = match self.longest < other.longest {
+            true => (other.rival.or(self.rival), other.kind.or(self.kind)),
+            false => (self.rival.or(other.rival), self.kind.or(other.kind)),
+        };
         if self.longest < other.longest {
             (self.longest, self.evidence) = (other.longest, other.evidence);
         }
@@ -95,6 +105,30 @@ pub struct Verdict {
     pub evidence: Evidence,
     /// How sure it is.
     pub confidence: Confidence,
+    /// What else the packets admit: then it is not sure.
+    pub rival: Option<Cause>,
+    /// If it is a loss, what is known of it.
+    pub kind: Option<LossKind>,
+}
+
+impl Verdict {
+    /// That the time is owed to `cause`, and nothing else is known.
+    #[must_use]
+    pub const fn new(
+        cause: Cause,
+        direction: Direction,
+        evidence: Evidence,
+        confidence: Confidence,
+    ) -> Self {
+        Self { cause, direction, evidence, confidence, rival: None, kind: None }
+    }
+
+    /// The same, where the packets admit `rival` as well.
+    #[must_use]
+    pub fn or(self, rival: Cause) -> Self {
+        let confidence = self.confidence.min(Confidence::Medium);
+        Self { confidence, rival: Some(rival), ..self }
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +146,7 @@ mod tests {
     #[test]
     fn shares_of_one_cause_are_added_up() {
         use Confidence::{High, Medium};
-        let share = |millis, times, packet, confidence| Share {
+        let share = |millis, times, packet, confidence, rival| Share {
             cause: Cause::Unknown,
             direction: Direction::ToClient,
             span: Duration::from_millis(millis * u64::from(times)),
@@ -120,8 +154,23 @@ mod tests {
             longest: Duration::from_millis(millis),
             evidence: Evidence::of([packet, 0, 0]),
             confidence,
+            rival,
+            kind: None,
         };
-        let (one, other) = (share(5, 2, 7, High), share(6, 1, 8, Medium));
+        let (pacing, queueing) = (Some(Cause::Pacing), Some(Cause::Queueing));
+        for (rivals, rival) in [
+            ([None, None], None),
+            ([pacing, None], pacing),
+            ([None, queueing], queueing),
+            ([pacing, queueing], queueing),
+        ] {
+            let (one, other) = (share(5, 2, 7, High, rivals[0]), share(6, 1, 8, Medium, rivals[1]));
+            for (mut sum, other) in [(one, other), (other, one)] {
+                sum.add(&other);
+                assert_eq!(sum.rival, rival, "{rivals:?}: that of the longest which has one");
+            }
+        }
+        let (one, other) = (share(5, 2, 7, High, None), share(6, 1, 8, Medium, None));
         for (mut sum, other) in [(one, other), (other, one)] {
             sum.add(&other);
             assert_eq!((sum.span.as_millis(), sum.times), (16, 3));

@@ -2,14 +2,18 @@
 
 mod events;
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{
     closed::{Closed, Swap},
-    ends::{Ends, Lost},
+    ends::{Ends, Lost, Survey},
     exchange::OpenExchange,
     flow_control::FlowControl,
     lingering::Lingering,
@@ -22,7 +26,8 @@ use super::{
 };
 use crate::{
     attribution::{
-        gap::{Gap, Missing, Resolution},
+        KnownPaces, Nanos, Paces,
+        gap::{Gap, Missing, Resolution, Stall},
         sender::Departure,
     },
     conversation::{ExchangeReader, Protocol},
@@ -30,6 +35,17 @@ use crate::{
     results::{ConnectionResult, Results},
     series::{Point, Series},
 };
+
+/// How far the beginning of a connection is judged.
+#[derive(Debug)]
+enum Beginning {
+    /// Its first segments are put off.
+    WarmsUp(WarmUp),
+    /// They have shown what they can; what earlier connections have shown is missing.
+    Surveyed(WarmUp, Box<Survey>),
+    /// They are judged.
+    Judged,
+}
 
 /// A connection that is not over.
 #[derive(Debug)]
@@ -39,7 +55,7 @@ pub(crate) struct ObservedConnection {
     server: SocketAddr,
     ends: Ends,
     measures: Measures,
-    warm_up: Option<WarmUp>,
+    beginning: Beginning,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
@@ -63,6 +79,7 @@ pub(crate) struct ObservedConnection {
     closed_first: Option<Party>,
     first_seen: Instant,
     last_seen: Instant,
+    clock_steps: u64,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
 }
@@ -75,7 +92,7 @@ impl ObservedConnection {
             server,
             ends: Ends::default(),
             measures: Measures::default(),
-            warm_up: Some(WarmUp::default()),
+            beginning: Beginning::WarmsUp(WarmUp::default()),
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
@@ -93,14 +110,15 @@ impl ObservedConnection {
             closed_first: None,
             first_seen: now,
             last_seen: now,
+            clock_steps: 0,
             series: None,
         }
     }
 
-    /// Remembers what a report draws of it.
-    pub(crate) fn keep_series(&mut self) {
+    /// Remembers what a report draws of it: of each exchange, at most so many stretches.
+    pub(crate) fn keep_series(&mut self, stretches: usize) {
         self.series.get_or_insert_default();
-        self.setup.keeps_stretches = true;
+        self.setup.stretches = Some(stretches);
     }
 
     /// Its number in the capture.
@@ -131,26 +149,67 @@ impl ObservedConnection {
         if begins(&seen.segment) {
             self.initial = Some(seen.segment.seq);
         }
-        let Some(warm_up) = &mut self.warm_up else { return self.judge(seen, results) };
-        if warm_up.add(seen, direction) {
-            self.begin(results);
+        match &mut self.beginning {
+            Beginning::WarmsUp(warm_up) => {
+                if warm_up.add(seen, direction) {
+                    self.survey();
+                }
+            }
+            Beginning::Surveyed(..) | Beginning::Judged => self.judge(seen, results),
         }
     }
 
-    /// The path is known as well as it can be by now: what was put off is judged.
-    fn begin(&mut self, results: &mut Results) {
-        let Some(warm_up) = self.warm_up.take() else { return };
-        let hosts = [self.client.ip(), self.server.ip()];
-        self.ends.learn_from(&warm_up, results.paces(hosts));
+    /// The path is known as well as the first segments can show it.
+    pub(crate) fn survey(&mut self) {
+        self.beginning = match std::mem::replace(&mut self.beginning, Beginning::Judged) {
+            Beginning::WarmsUp(warm_up) => {
+                let survey = Ends::survey(&warm_up);
+                Beginning::Surveyed(warm_up, Box::new(survey))
+            }
+            other => other,
+        };
+    }
+
+    /// Which hosts' earlier connections it has to learn from, and what it has to teach, before it can
+    /// go on.
+    pub(crate) const fn awaits_paces(&self) -> Option<([IpAddr; 2], &Paces)> {
+        match &self.beginning {
+            Beginning::Surveyed(_, survey) => {
+                Some(([self.client.ip(), self.server.ip()], &survey.paces))
+            }
+            Beginning::WarmsUp(_) | Beginning::Judged => None,
+        }
+    }
+
+    /// Whether its first segments are still put off.
+    pub(crate) const fn warms_up(&self) -> bool {
+        matches!(self.beginning, Beginning::WarmsUp(_))
+    }
+
+    /// What was put off is judged, now that the path is known as well as it can be.
+    pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) {
+        let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
+        let Beginning::Surveyed(warm_up, survey) = beginning else { return };
+        self.ends.learn(survey.distances, known);
         for (seen, _) in warm_up.segments() {
             self.judge(&seen, results);
         }
     }
 
+    /// The same at once, with what is known by now.
+    pub(crate) fn begin_now(&mut self, known: &mut KnownPaces, results: &mut Results) {
+        self.survey();
+        if let Some((hosts, seen)) = self.awaits_paces() {
+            let paces = known.add(hosts, seen);
+            self.begin(&paces, results);
+        }
+    }
+
     fn judge(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
-        // Files that were joined may go back in time.
+        // Files that were joined may go back in time, and so may the clock.
         let now = seen.at.max(self.last_seen);
+        self.clock_steps += u64::from(Nanos::between(seen.at, now) > CLOCK_STEP);
         self.last_seen = now;
         let segment = &seen.segment;
         let is_cut = seen.payload.len() < segment.len as usize;
@@ -168,6 +227,15 @@ impl ObservedConnection {
             self.pass_over(lost, now, seen.number, results);
         }
         self.measures.handle_header(segment, direction, now, &self.ends);
+        let sender = direction.opposite();
+        if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
+            self.unsettled[sender as usize].resolve_last_again(resolution);
+            if let Some(lingering) =
+                self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
+            {
+                lingering.forget_repairs();
+            }
+        }
         let repairs = self.ends.half(direction).repeated;
         let acked = self.ends.half(Direction::ToClient).stream.acked();
         if self.lingering.as_ref().is_some_and(|it| it.is_over(acked)) {
@@ -229,6 +297,12 @@ impl ObservedConnection {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         self.measures.handle_data(&data, direction, now);
+        if direction == Direction::ToClient
+            && self.unsettled[Direction::ToServer as usize].is_again()
+        {
+            // The server answers: whatever of the request was sent again has arrived.
+            self.divide_unsettled(Direction::ToServer);
+        }
         if self.protocol == Some(Protocol::Http2) {
             let heard = self.ends.half(direction.opposite()).stream.acked();
             self.conversation.handle_arrival(direction.opposite(), heard);
@@ -276,8 +350,13 @@ impl ObservedConnection {
         {
             return lingering.handle_repair(gap, again);
         }
-        let again = direction == Direction::ToClient && !new;
-        let waits = again || gap.missing != Missing::Nothing;
+        let again = !new;
+        if new {
+            let soon = self.ends.distances.whole() * 3 / 4;
+            self.unsettled[direction as usize].follow(&gap, soon);
+        }
+        let late = gap.stall == Stall::OrTimeout;
+        let waits = again || late || gap.missing != Missing::Nothing;
         if waits && self.unsettled[direction as usize].put_off(gap, again) {
             return;
         }
@@ -298,7 +377,7 @@ impl ObservedConnection {
             && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
         {
             // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true);
+            exchange.begin_response(&first, true, self.ends.least_stall());
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
@@ -363,9 +442,8 @@ impl ObservedConnection {
         }
     }
 
-    /// The capture is over, or the connection.
+    /// The capture is over, or the connection, which has begun.
     pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
-        self.begin(results);
         self.linger_no_more(None, results);
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.unsettled[direction as usize].resolve(Resolution::Never);
@@ -385,6 +463,7 @@ impl ObservedConnection {
         for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
             direction.cut = cut;
         }
+        quality.clock_steps = self.clock_steps;
         let [to_server, to_client] = &self.ends.halves;
         // Without the client's ACKs, their delay is unknown.
         let shows_acks = !quality.directions[Direction::ToServer as usize].lacks_acks;
@@ -417,6 +496,9 @@ impl ObservedConnection {
         Closed { result, swap: swap.filter(|_| !swapped) }
     }
 }
+
+/// Packets that several processors capture are less out of order than this. Our choice.
+const CLOCK_STEP: Nanos = Nanos::from_millis(1);
 
 /// Hands on what is next of a stream.
 pub(crate) fn tell(conversation: &mut ExchangeReader, direction: Direction, piece: Piece<'_>) {

@@ -58,6 +58,29 @@ impl Copies {
     /// Packets that a new one is compared with: those of the last few ms. Our choice.
     const MOST: usize = 128;
 
+    /// Whether there may be copies among `packets`, which come next; if not, they are noted.
+    pub(crate) fn may_be_among<'a>(
+        &mut self,
+        packets: impl Iterator<Item = &'a Seen<'static>>,
+    ) -> bool {
+        if self.several {
+            return true;
+        }
+        let mut place = self.alone.map(|it| it.place);
+        let mut last = None;
+        for seen in packets {
+            let here = (seen.interface, seen.station);
+            if *place.get_or_insert(here) != here {
+                return true;
+            }
+            last = Some(seen);
+        }
+        if let Some((seen, place)) = last.zip(place) {
+            self.alone = Some(Sight::of(seen, place));
+        }
+        false
+    }
+
     /// If this packet was seen before, somewhere else on its way: from whom and for whom it was there.
     pub(crate) fn original(&mut self, seen: &Seen<'_>) -> Option<[SocketAddr; 2]> {
         let place = (seen.interface, seen.station);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces,
+        Acknowledgement, Distances, Loss, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -45,9 +45,13 @@ pub(crate) struct Half {
     after_fin: Option<SeqNumber>,
     /// Segments that were sent again.
     pub repeated: u32,
+    /// What an ACK shows of what was sent again last.
+    pub again: Option<Resolution>,
     pub packets: u64,
     /// ACKs without data.
     pub pure_acks: u64,
+    /// Packets with more data than a segment may have.
+    oversized: u64,
     /// Bytes sent since the other end's last packet, and the most there ever were.
     run: u64,
     longest_run: u64,
@@ -78,7 +82,19 @@ pub(crate) struct Data {
     pub resolution: Option<Resolution>,
 }
 
+/// What the first segments of a connection show of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub distances: Distances,
+    pub paces: Paces,
+}
+
 impl Ends {
+    /// A longer silence is a stall of the path, if nothing else explains it.
+    pub(crate) fn least_stall(&self) -> Nanos {
+        Stall::least(self.distances.whole())
+    }
+
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }
@@ -100,6 +116,7 @@ impl Ends {
             found.missing_bytes = half.stream.unseen().bytes();
             found.missing_packets = half.stream.unseen().segments();
             found.pure_acks = half.pure_acks;
+            found.oversized = half.oversized;
             found.note_longest_run(other.longest_run, other.stream.segment_size().into());
         }
         quality
@@ -109,9 +126,8 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// Learns of the path what the first segments of a connection show of it; what they do not show,
-    /// earlier connections between the same hosts may have.
-    pub(crate) fn learn_from(&mut self, warm_up: &WarmUp, known: &mut Paces) {
+    /// What the first segments of a connection show of the path.
+    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.segments() {
@@ -125,8 +141,14 @@ impl Ends {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        self.distances = trial.distances;
-        known.update(trial.halves.each_ref().map(|half| half.sender.paces()));
+        let paces = trial.halves.each_ref().map(|half| half.sender.paces());
+        Survey { distances: trial.distances, paces: Paces(paces) }
+    }
+
+    /// Begins with what the first segments have shown, and what they have not, earlier connections
+    /// between the same hosts may have.
+    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
+        self.distances = distances;
         let Paces(paces) = *known;
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
@@ -143,6 +165,10 @@ impl Ends {
         packet: u64,
     ) -> Option<Lost> {
         self.count(segment, direction);
+        if segment.len == 0 {
+            let timestamp = segment.options.timestamps.map(|it| it.value);
+            self.halves[direction as usize].sender.hear(timestamp, now);
+        }
         if segment.flags.syn {
             self.handle_syn(segment, direction);
         }
@@ -150,9 +176,12 @@ impl Ends {
     }
 
     fn count(&mut self, segment: &Segment, direction: Direction) {
-        self.halves[direction.opposite() as usize].run = 0;
+        let other = &mut self.halves[direction.opposite() as usize];
+        other.run = 0;
+        let oversized = other.mss.is_some_and(|mss| segment.len > mss.into());
         let half = &mut self.halves[direction as usize];
         half.packets += 1;
+        half.oversized += u64::from(oversized);
         half.run += u64::from(segment.len);
         half.longest_run = half.longest_run.max(half.run);
         let Flags { syn, fin, rst, .. } = segment.flags;
@@ -213,7 +242,9 @@ impl Ends {
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
-            half.sender.handle_ack(ack, acked, &mut self.distances);
+            let duplicate = reports_duplicate(segment);
+            let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
+            half.again = again.or(half.again);
         }
         lost
     }
@@ -302,6 +333,12 @@ impl Ends {
         let closed = self.halves.iter().all(|it| it.after_fin.is_some());
         self.half(direction).after_fin.filter(|_| closed && !self.reset)
     }
+}
+
+/// RFC 2883, section 4: of what arrived twice, the first SACK block tells, below the acknowledgement.
+fn reports_duplicate(segment: &Segment) -> bool {
+    let first = segment.options.sack.iter().next();
+    first.zip(segment.ack).is_some_and(|((_, right), ack)| !ack.precedes(right))
 }
 
 /// RFC 9293, section 3.8.4: a keep-alive has one byte at most, which was acknowledged before.

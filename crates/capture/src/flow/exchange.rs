@@ -7,9 +7,9 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Share, Verdict,
-        gap::{self, Gap},
-        sender::Departure,
+        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Verdict,
+        gap::{self, Gap, LastWay},
+        sender::{Departure, Left},
     },
     conversation::{ExchangeId, RequestHead},
     results::ExchangeResult,
@@ -43,12 +43,8 @@ pub(crate) struct OpenExchange {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Request,
-    /// The request has left; when links are done with it, when it arrives, its last packet.
-    Think {
-        free_at: Instant,
-        arrives: Instant,
-        packet: u64,
-    },
+    /// The request has left.
+    Think(LastWay),
     Response,
 }
 
@@ -84,7 +80,7 @@ impl OpenExchange {
                 gap.divide(Phase::Response, &mut self.account)
             }
             // The request is sent again: it had not arrived.
-            (State::Think { .. }, Direction::ToServer) if gap.repairs().is_some() => {
+            (State::Think(_), Direction::ToServer) if gap.sends_again() => {
                 gap.divide(Phase::Request, &mut self.account);
             }
             _ => {}
@@ -102,16 +98,17 @@ impl OpenExchange {
         if gap.capture_lost_data || gap.hold.wait != Wait::Application {
             return gap.divide(Phase::Request, &mut self.account);
         }
-        let (free_at, arrived) = (gap.free_at.min(gap.until), gap.arrived.min(gap.until));
-        let last = gap.evidence.packets().next().unwrap_or_default();
-        gap::arrive(Phase::Request, free_at, arrived, last, &mut self.account);
+        let packet = gap.evidence.packets().next().unwrap_or_default();
+        let Gap { free_at, held, arrived: arrives, .. } = *gap;
+        let way = LastWay { free_at, held, arrives, packet };
+        gap::arrive(Phase::Request, way.until(gap.until), &mut self.account);
         self.add(gap.until, Cause::ServerThink, Direction::ToClient, gap.evidence);
     }
 
     /// All of the request has left, in `last`, or a part of it again.
     pub(crate) const fn request_sent(&mut self, free_at: Instant, last: &Departure) {
-        if matches!(self.state, State::Request | State::Think { .. }) {
-            self.state = State::Think { free_at, arrives: last.arrives, packet: last.packet };
+        if matches!(self.state, State::Request | State::Think(_)) {
+            self.state = State::Think(last.way(free_at));
         }
     }
 
@@ -123,7 +120,7 @@ impl OpenExchange {
 
     /// The request is on its way or with the server.
     pub(crate) const fn waits_for_response(&self) -> bool {
-        matches!(self.state, State::Think { .. })
+        matches!(self.state, State::Think(_))
     }
 
     /// An interim response left in `interim`: the client had waited for it with what follows of the
@@ -138,8 +135,8 @@ impl OpenExchange {
             return;
         }
         self.continue_settled = true;
-        let (free_at, arrives) = (free_at.min(interim.sent), last.arrives.min(interim.sent));
-        gap::arrive(Phase::Request, free_at, arrives, last.packet, &mut self.account);
+        let way = last.way(free_at).until(interim.sent);
+        gap::arrive(Phase::Request, way, &mut self.account);
         let evidence = Evidence::of([last.packet, interim.packet, 0]);
         self.add(interim.sent, Cause::ServerThink, Direction::ToClient, evidence);
         self.add(interim.arrives, Cause::Propagation, Direction::ToClient, evidence);
@@ -163,17 +160,21 @@ impl OpenExchange {
 
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
     /// server had the request.
-    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool) {
-        if let State::Think { packet, .. } = self.state {
+    /// A silence longer than `least_stall` may be that of the path.
+    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool, least_stall: Nanos) {
+        if let State::Think(LastWay { packet, .. }) = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
+            let since = Nanos::between(self.account.cursor(), first.sent);
             // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
-            let since = first.sent.saturating_since(self.account.cursor());
-            let confidence = match asked || since <= LONGEST_ACK_DELAY.into() {
-                true => Confidence::High,
-                false => Confidence::Medium,
+            let asked = asked || since <= LONGEST_ACK_DELAY;
+            let (cause, rival) = match first.left {
+                _ if since <= least_stall => (Cause::ServerThink, None),
+                Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
+                Left::AsSeen if asked => (Cause::ServerThink, None),
+                Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
-            self.think(first.sent, evidence, confidence);
+            self.wait_for_answer(first.sent, cause, rival, evidence);
         }
         if self.answered_in[0] == 0 {
             self.answered_in[0] = first.packet;
@@ -183,18 +184,28 @@ impl OpenExchange {
 
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
-        self.begin_response_unseen(last);
+        if !matches!(self.state, State::Response) {
+            self.begin_response(last, true, Nanos::new(u64::MAX));
+        }
         self.answered_in[1] = last.packet;
-        gap::arrive(Phase::Response, free_at, last.seen, last.packet, &mut self.account);
+        let way = LastWay { arrives: last.seen, ..last.way(free_at) };
+        gap::arrive(Phase::Response, way, &mut self.account);
     }
 
-    /// Attributes the time to the server, unless the capture lacks what would show that.
-    fn think(&mut self, until: Instant, evidence: Evidence, confidence: Confidence) {
-        let (cause, direction) = (Cause::ServerThink, Direction::ToClient);
-        match self.fell_into_hole {
-            true => self.doubt(until, direction, evidence),
-            false => self.account.add(until, Verdict { cause, direction, evidence, confidence }),
+    /// Attributes the time before the response, unless the capture lacks what would show why.
+    fn wait_for_answer(
+        &mut self,
+        until: Instant,
+        cause: Cause,
+        rival: Option<Cause>,
+        evidence: Evidence,
+    ) {
+        let (direction, confidence) = (Direction::ToClient, Confidence::High);
+        if self.fell_into_hole {
+            return self.doubt(until, direction, evidence);
         }
+        let verdict = Verdict::new(cause, direction, evidence, confidence);
+        self.account.add(until, rival.map_or(verdict, |rival| verdict.or(rival)));
     }
 
     /// Its response cannot be identified, because the capture lacks some responses.
@@ -210,9 +221,9 @@ impl OpenExchange {
             State::Request if !self.exact => {
                 return self.doubt(now, Direction::ToServer, Evidence::default());
             }
-            State::Think { .. } if self.fell_into_hole => return self.lose(now),
+            State::Think(_) if self.fell_into_hole => return self.lose(now),
             State::Request => (Cause::ApplicationLimited, Direction::ToServer),
-            State::Think { .. } => {
+            State::Think(_) => {
                 self.arrive_at_server(now);
                 (Cause::ServerThink, Direction::ToClient)
             }
@@ -221,17 +232,10 @@ impl OpenExchange {
         self.add(now, cause, direction, Evidence::default());
     }
 
-    fn begin_response_unseen(&mut self, last: &Departure) {
-        if !matches!(self.state, State::Response) {
-            self.begin_response(last, true);
-        }
-    }
-
     /// What of the time up to `limit` the request was on its way.
     fn arrive_at_server(&mut self, limit: Instant) {
-        if let State::Think { free_at, arrives, packet } = self.state {
-            let (free_at, arrives) = (free_at.min(limit), arrives.min(limit));
-            gap::arrive(Phase::Request, free_at, arrives, packet, &mut self.account);
+        if let State::Think(way) = self.state {
+            gap::arrive(Phase::Request, way.until(limit), &mut self.account);
         }
     }
 
@@ -274,11 +278,10 @@ impl OpenExchange {
 
     fn doubt(&mut self, until: Instant, direction: Direction, evidence: Evidence) {
         let (cause, confidence) = (Cause::Unknown, Confidence::Low);
-        self.account.add(until, Verdict { cause, direction, evidence, confidence });
+        self.account.add(until, Verdict::new(cause, direction, evidence, confidence));
     }
 
     fn add(&mut self, until: Instant, cause: Cause, direction: Direction, evidence: Evidence) {
-        let confidence = Confidence::High;
-        self.account.add(until, Verdict { cause, direction, evidence, confidence });
+        self.account.add(until, Verdict::new(cause, direction, evidence, Confidence::High));
     }
 }

@@ -38,6 +38,12 @@ impl Lingering {
         }
     }
 
+    /// The client had what was sent again.
+    pub(crate) fn forget_repairs(&mut self) {
+        self.gaps.clear();
+        self.again = None;
+    }
+
     /// Whether all of it is acknowledged.
     pub(crate) const fn is_over(&self, acked: u64) -> bool {
         acked >= self.end

@@ -15,8 +15,8 @@ pub(crate) struct Setup {
     reply: SeenSyn,
     established: bool,
     in_tls: bool,
-    /// Accounts remember which time went where.
-    pub(crate) keeps_stretches: bool,
+    /// Accounts remember which time went where, in at most so many stretches.
+    pub(crate) stretches: Option<usize>,
 }
 
 /// A SYN: when it was last seen, in which packet, how often.
@@ -74,8 +74,8 @@ impl Setup {
     /// The account of what begins at `from`.
     pub(crate) fn new_account(&self, from: Instant) -> Account {
         let mut account = Account::new(from);
-        if self.keeps_stretches {
-            account.keep_stretches();
+        if let Some(limit) = self.stretches {
+            account.keep_stretches(limit);
         }
         account
     }
@@ -115,5 +115,5 @@ impl Setup {
 }
 
 const fn verdict(cause: Cause, direction: Direction, evidence: Evidence) -> Verdict {
-    Verdict { cause, direction, evidence, confidence: Confidence::High }
+    Verdict::new(cause, direction, evidence, Confidence::High)
 }

@@ -1,55 +1,79 @@
-//! Which connection a segment belongs to.
+//! Which connection a segment belongs to, and who judges it.
 
 use std::{
-    collections::VecDeque,
-    net::{IpAddr, SocketAddr},
-    time::Duration,
+    net::SocketAddr,
+    sync::{Arc, MutexGuard},
 };
 
-use ackwise_tcp::Instant;
 use hashbrown::HashMap;
 
-use super::{closed::Closed, connection::ObservedConnection, copies::Copies};
-use crate::{decode::Seen, results::Results};
+use super::{
+    batch::{Batch, Located},
+    copies::Copies,
+    crew::{Crew, Round, Shards},
+    endpoint_pair::EndpointPair,
+    shard::{Shard, Unfinished},
+};
+use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
 
-/// The connections that are alive, and those that are over but may still be heard of.
-#[derive(Debug, Default)]
+/// All connections of a capture.
+#[derive(Debug)]
 pub(crate) struct ConnectionTable {
-    // Looked up, never walked but to end it: so the order of a hash table shows nowhere.
-    slots: HashMap<EndpointPair, Slot>,
-    over: VecDeque<(Instant, EndpointPair)>,
-    opened: u32,
+    shards: Arc<Shards>,
+    known: KnownPaces,
     copies: Copies,
     copied: u64,
     /// Addresses behind NAT, as they are before it.
     aliases: HashMap<[SocketAddr; 2], [SocketAddr; 2]>,
+    crew: Crew,
+    /// The batch that the crew is at.
+    under_way: Option<Arc<Round>>,
 }
 
-/// Both ends, the lesser one first, so that both directions find the same. As numbers: each segment
-/// is looked up.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct EndpointPair {
-    one: u128,
-    other: u128,
-    ports: u64,
-}
-
-#[derive(Debug)]
-enum Slot {
-    Alive(Box<ObservedConnection>),
-    Over(Closed),
+impl Default for ConnectionTable {
+    fn default() -> Self {
+        Self::new(Self::SHARDS)
+    }
 }
 
 impl ConnectionTable {
-    /// How long segments of a closed connection may still arrive: 2 MSL, as in Linux.
-    const LINGER: Duration = Duration::from_secs(60);
-    /// The most closed connections that are remembered. Our choice.
-    const MAX_OVER: usize = 1 << 16;
+    /// Always the same, so that the result is, for any number of threads. Our choice.
+    pub(crate) const SHARDS: usize = 16;
+    /// So many connections are worth waking others for. Our choice.
+    const MANY: usize = 16;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
-    /// Takes a segment to its connection.
-    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
+    fn new(shards: usize) -> Self {
+        Self {
+            shards: Arc::new(Shards::new(shards)),
+            known: KnownPaces::default(),
+            copies: Copies::default(),
+            copied: 0,
+            aliases: HashMap::default(),
+            crew: Crew::default(),
+            under_way: None,
+        }
+    }
+
+    /// One that keeps what a report draws. How much that is, is bounded in all: nothing can be judged
+    /// beside it.
+    pub(crate) fn with_series(budget: Budget) -> Self {
+        let table = Self::new(1);
+        table.shards.lock(0).keep_series(budget);
+        table
+    }
+
+    /// From now on batches are judged by this many threads beside the caller's.
+    pub(crate) fn set_helpers(&mut self, helpers: usize) {
+        self.crew = Crew::new(helpers.min(self.shards.len() - 1));
+    }
+
+    /// Takes a segment to its connection; `ordinal` were before it.
+    pub(crate) fn handle(&mut self, seen: &Seen<'_>, ordinal: u64) {
+        if self.under_way.is_some() {
+            self.complete();
+        }
         if let Some(original) = self.copies.original(seen) {
             self.copied += 1;
             self.translate(seen, original);
@@ -64,47 +88,74 @@ impl ConnectionTable {
             }
         };
         let pair = EndpointPair::of(seen.source, seen.destination);
-        self.forget(seen.at);
-        let begins = seen.segment.flags.syn && seen.segment.ack.is_none();
-        let slot = self.slots.get_mut(&pair);
-        let slot = match slot {
-            Some(Slot::Over(closed)) if !begins => return closed.handle(seen, results),
-            Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
-                connection.handle(seen, results);
-                if connection.is_over() {
-                    self.end(pair, seen.at, results);
-                }
-                return;
-            }
-            // An end that nobody saw the beginning of.
-            None if seen.segment.len == 0 && !seen.segment.flags.syn => return,
-            slot => slot,
-        };
-        let (client, server) = roles(seen);
-        let mut connection =
-            Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
-        self.opened += 1;
-        if results.keeps_series() {
-            connection.keep_series();
+        let mut shard = self.shards.of(&pair);
+        shard.handle(Located { ordinal, pair }, seen, &mut self.known);
+    }
+
+    /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
+    /// while the caller reads on. An empty batch comes back.
+    pub(crate) fn handle_batch(&mut self, mut batch: Batch, before: u64) -> Batch {
+        batch.follow(before);
+        if self.copies.may_be_among(batch.headers()) {
+            return self.handle_one_by_one(batch);
         }
-        connection.handle(seen, results);
-        match slot {
-            Some(slot) => {
-                if let Slot::Alive(before) = std::mem::replace(slot, Slot::Alive(connection)) {
-                    before.finish(results);
-                }
+        batch.divide(self.shards.len());
+        let empty = self.complete();
+        self.under_way = Some(self.crew.begin(Round::new(&self.shards, batch)));
+        empty
+    }
+
+    /// A copy of a packet is told by the packets before it, and may rename its connection.
+    fn handle_one_by_one(&mut self, mut batch: Batch) -> Batch {
+        for (located, seen) in batch.segments() {
+            self.handle(&seen, located.ordinal);
+        }
+        batch.clear();
+        batch
+    }
+
+    /// Waits until the batch that is under way has been judged. Gives its memory back.
+    fn complete(&mut self) -> Batch {
+        let Some(mut round) = self.under_way.take() else { return Batch::default() };
+        self.crew.finish(&round);
+        loop {
+            let awaiting = self.tell_all();
+            if awaiting == 0 {
+                break;
             }
-            None => {
-                self.slots.insert(pair, Slot::Alive(connection));
+            round = Round::resume(round);
+            if awaiting >= Self::MANY {
+                round = self.crew.begin_again(round);
+                self.crew.finish(&round);
+            } else {
+                round.work();
             }
         }
+        let mut batch = Round::into_batch(round);
+        batch.clear();
+        batch
+    }
+
+    /// Tells the connections that wait what others have shown, in the order of the capture. How many
+    /// they are.
+    fn tell_all(&mut self) -> usize {
+        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
+        let reopening = shards.iter().filter_map(|it| it.reopening()).min().unwrap_or(u64::MAX);
+        let awaiting = shards.iter_mut().flat_map(|it| it.awaiting());
+        let mut awaiting: Vec<_> = awaiting.filter(|it| it.ordinal <= reopening).collect();
+        awaiting.sort_unstable_by_key(|it| it.ordinal);
+        for it in &mut awaiting {
+            it.paces = self.known.add(it.hosts, &it.paces);
+            it.told = true;
+        }
+        awaiting.len()
     }
 
     /// The copy of a packet has other addresses than the packet: so has all of its connection.
     fn translate(&mut self, copy: &Seen<'_>, original: [SocketAddr; 2]) {
         let addresses = [copy.source, copy.destination];
         let pair = EndpointPair::of(copy.source, copy.destination);
-        if addresses == original || self.slots.contains_key(&pair) {
+        if addresses == original || self.shards.of(&pair).contains(&pair) {
             return;
         }
         if self.aliases.len() >= Self::MAX_ALIASES {
@@ -123,71 +174,19 @@ impl ConnectionTable {
         self.aliases.get(&addresses).copied()
     }
 
-    fn end(&mut self, pair: EndpointPair, now: Instant, results: &mut Results) {
-        if let Some(Slot::Alive(connection)) = self.slots.remove(&pair) {
-            self.slots.insert(pair, Slot::Over(connection.finish(results)));
+    /// The capture is over: what each shard has found, with which segment of the capture began each of
+    /// its connections, and how many segments were copies.
+    pub(crate) fn finish(mut self) -> (Vec<(Results, Vec<u64>)>, u64) {
+        self.complete();
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        let mut unfinished: Vec<(usize, Unfinished)> = Vec::new();
+        for (number, shard) in shards.iter_mut().enumerate() {
+            unfinished.extend(shard.take_unfinished().into_iter().map(|it| (number, it)));
         }
-        self.over.push_back((now, pair));
-    }
-
-    fn forget(&mut self, now: Instant) {
-        while let Some((at, pair)) = self.over.front().copied() {
-            if self.over.len() <= Self::MAX_OVER && now.saturating_since(at) < Self::LINGER {
-                return;
-            }
-            self.over.pop_front();
-            if matches!(self.slots.get(&pair), Some(Slot::Over(_))) {
-                self.slots.remove(&pair);
-            }
+        unfinished.sort_unstable_by_key(|(_, it)| it.begun);
+        for (number, it) in unfinished {
+            shards[number].finish(it, &mut self.known);
         }
+        (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
-
-    /// The capture is over.
-    pub(crate) fn finish(self, results: &mut Results) {
-        results.set_copies(self.copied);
-        let mut alive: Vec<_> = self
-            .slots
-            .into_values()
-            .filter_map(|slot| match slot {
-                Slot::Alive(connection) => Some(connection),
-                Slot::Over(_) => None,
-            })
-            .collect();
-        alive.sort_unstable_by_key(|connection| connection.id());
-        for connection in alive {
-            connection.finish(results);
-        }
-    }
-}
-
-impl EndpointPair {
-    pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
-        let [a, b] = [number(one.ip()), number(other.ip())];
-        let [c, d] = [one, other].map(|end| u64::from(end.port()));
-        let family = u64::from(one.is_ipv6());
-        // Neither port takes more than 16 bits.
-        let ([one, other], ports) =
-            if (a, c) <= (b, d) { ([a, b], c << 16 | d) } else { ([b, a], d << 16 | c) };
-        Self { one, other, ports: ports | family << 32 }
-    }
-}
-
-const fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => address.to_bits() as u128,
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-/// Who is client and who is server: a SYN says it, or what is sent, or the ports.
-pub(crate) fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
-    let (source, destination) = (seen.source, seen.destination);
-    let from_client = match (seen.segment.flags.syn, seen.segment.ack) {
-        (true, None) => true,
-        (true, Some(_)) => false,
-        _ if seen.payload.starts_with(b"HTTP/1.") => false,
-        // Services have the lesser port nearly always.
-        _ => source.port() >= destination.port(),
-    };
-    if from_client { (source, destination) } else { (destination, source) }
 }

@@ -7,6 +7,7 @@ use ackwise_tcp::{Flags, Instant, Options, Segment, SeqNumber, Timestamps};
 
 use crate::{
     analysis::{Analyser, Analysis},
+    attribution::Confidence,
     decode::Seen,
 };
 
@@ -163,6 +164,35 @@ fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
             assert_eq!((one.cause, one.direction), (other.cause, other.direction));
             assert!(one.span.abs_diff(other.span) < Duration::from_micros(50), "{one:?} {other:?}");
         }
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_all_doubtful_and_packets_out_of_order_do_not() {
+    for (at, steps, confidence) in [
+        (40_200, 0, Some(Confidence::High)),
+        (39_940, 1, Some(Confidence::Low)),
+        (0, 1, Some(Confidence::Low)),
+    ] {
+        let mut wire = Wire::new();
+        wire.exchange(&[BEFORE_NAT], 6);
+        let body = 1 + u32::try_from(HEAD.len()).unwrap();
+        wire.carry(&[(at, false, body, Some(36), Flags::PSH, b"12345")], &[BEFORE_NAT]);
+        let quality = wire.analyser.finish().connections[0].quality;
+        assert_eq!((quality.clock_steps, quality.confidence()), (steps, confidence), "{at}");
+    }
+}
+
+#[test]
+fn a_packet_larger_than_a_segment_comes_from_an_offload() {
+    for (len, oversized) in [(1_460, 0), (1_461, 1), (65_160, 1)] {
+        let mut wire = Wire::new();
+        wire.exchange(&[BEFORE_NAT], 5);
+        let (seq, ack) = (SeqNumber(91_000), Some(SeqNumber(7_036)));
+        let segment = Segment { seq, ack, len, ..Segment::default() };
+        wire.see(BEFORE_NAT, false, segment, &vec![b'x'; len as usize], 1_000);
+        let quality = wire.analyser.finish().connections[0].quality;
+        assert_eq!(quality.directions.map(|it| it.oversized), [0, oversized], "{len}");
     }
 }
 

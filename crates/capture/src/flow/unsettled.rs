@@ -3,9 +3,12 @@
 //! After a hole in the stream, it is not known yet what happened to the missing data. If it is
 //! retransmitted, the network lost it; if it arrives late, it was reordered; if it is acknowledged but
 //! never captured, the capture lost it. A retransmission of captured data counts if more of the
-//! response follows.
+//! response follows. A segment that came late was sent by a timer or held by the path, which the next one shows.
 
-use crate::attribution::gap::{Gap, Resolution};
+use crate::attribution::{
+    Nanos,
+    gap::{Gap, Resolution, Stall},
+};
 
 /// Gaps that wait for a decision, oldest first.
 #[derive(Debug, Default)]
@@ -38,6 +41,29 @@ impl Unsettled {
         for Waiting { gap, .. } in &mut self.waiting {
             gap.resolve(resolution);
         }
+    }
+
+    /// Records what an acknowledgement shows of the data that was sent again last.
+    pub(super) fn resolve_last_again(&mut self, resolution: Resolution) {
+        if let Some(last) = self.waiting.iter_mut().rfind(|it| it.again) {
+            last.gap.resolve(resolution);
+        }
+    }
+
+    /// Data followed that was not in the capture before. If it came within `soon` of a segment that came
+    /// late, no timer had sent that one: after a timeout, nothing more is sent for a round trip (RFC 5681,
+    /// section 3.1: the loss window is one segment).
+    pub(super) fn follow(&mut self, gap: &Gap, soon: Nanos) {
+        let late = self.waiting.last_mut().map(|it| &mut it.gap);
+        let late = late.filter(|it| it.stall == Stall::OrTimeout);
+        if let Some(late) = late.filter(|it| Nanos::between(it.until, gap.until) < soon) {
+            late.show_stall();
+        }
+    }
+
+    /// Whether the last one ends with data that had been captured already.
+    pub(super) fn is_again(&self) -> bool {
+        self.waiting.last().is_some_and(|it| it.again)
     }
 
     /// All of them.

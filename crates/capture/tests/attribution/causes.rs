@@ -125,7 +125,7 @@ fn a_send_buffer_where_what_is_outstanding_does_not_grow() {
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 2.295 (6, 0.450) low: 14 15 16
         slow-start to-client 60.300 (3, 20.100) high: 14 15 16
-        send-buffer to-client 40.200 (2, 20.100) medium: 47 48 49
+        send-buffer to-client 40.200 (2, 20.100) medium or congestion-window: 47 48 49
         "#,
     );
 }
@@ -440,35 +440,8 @@ fn a_retransmission_timeout_seen_at_the_server() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.050 (2, 0.040) low: 8 9 10
-        retransmission-timeout to-client 238.960 (1, 238.960) high: 8 9 10
+        retransmission-timeout (tail) to-client 238.960 (1, 238.960) high: 8 9 10
         propagation to-client 0.025 (1, 0.025) high: 10
-        "#,
-    );
-}
-
-#[test]
-fn a_wait_that_a_loss_before_the_vantage_point_or_a_slow_path_explains_is_unknown() {
-    shows(
-        &Streams::of_bodies(&[5000]),
-        r#"
-        0    > syn
-        20   < syn
-        20.1 > ack 0
-        20.2 > 0:100 psh ack 0
-        41     < 0:1460 ack 100
-        41.1   > ack 1460
-        300    < 1460:5100 psh ack 100
-        300.2  > ack 5100
-        "#,
-        r#"
-        handshake to-server 20.050 (1, 20.050) high: 1 2 3
-        application-limited to-server 0.097 (1, 0.097) high: 4
-        request-upload to-server 0.004 (1, 0.004) high: 4
-        propagation to-server 10.049 (1, 10.049) high: 4
-        server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.141 (2, 0.101) low: 9
-        unknown to-client 258.960 (1, 258.960) low: 5 6 7
-        propagation to-client 9.929 (1, 9.929) high: 9
         "#,
     );
 }
@@ -494,7 +467,7 @@ fn a_repair_after_the_shortest_timeout() {
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
         transmission to-client 0.050 (2, 0.040) low: 8 9 10
-        retransmission-timeout to-client 5.970 (1, 5.970) high: 8 9 10
+        retransmission-timeout (tail) to-client 5.970 (1, 5.970) high: 8 9 10
         propagation to-client 0.250 (1, 0.250) high: 10
         "#,
     );
@@ -521,7 +494,7 @@ fn a_repair_before_the_shortest_timeout() {
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
         transmission to-client 0.050 (2, 0.040) low: 8 9 10
-        loss-recovery to-client 5.950 (1, 5.950) high: 8 9 10
+        loss-recovery (behind-capture) to-client 5.950 (1, 5.950) high: 8 9 10
         propagation to-client 0.250 (1, 0.250) high: 10
         "#,
     );
@@ -816,7 +789,7 @@ fn a_response_that_does_not_end() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        application-limited to-client 569.000 (1, 569.000) high: 
+        application-limited to-client 569.000 (1, 569.000) medium or path-stall:
         "#,
     );
 }

@@ -174,7 +174,7 @@ fn a_small_segment_at_the_earliest_time_of_the_cork_timer_was_corked() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.025 (1, 10.025) high: 4
         server-think to-client 0.750 (1, 0.750) high: 4 5
-        cork-timer to-client 215.060 (1, 215.060) medium: 5 6 7
+        cork-timer to-client 215.060 (1, 215.060) medium or application-limited: 5 6 7
         propagation to-client 0.025 (1, 0.025) high: 7
         "#,
     );
@@ -199,7 +199,7 @@ fn a_small_segment_at_the_latest_time_of_the_cork_timer_was_corked() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 9.505 (1, 9.505) high: 4
         server-think to-client 0.750 (1, 0.750) high: 4 5
-        cork-timer to-client 260.040 (1, 260.040) medium: 5 6 7
+        cork-timer to-client 260.040 (1, 260.040) medium or application-limited: 5 6 7
         propagation to-client 0.025 (1, 0.025) high: 7
         "#,
     );
@@ -301,7 +301,7 @@ fn what_follows_psh_on_a_full_segment_that_a_network_card_cut_may_have_been_cork
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
         transmission to-client 0.024 (2, 0.020) low: 6 7 8
-        cork-timer to-client 219.986 (1, 219.986) medium: 6 7 8
+        cork-timer to-client 219.986 (1, 219.986) medium or application-limited: 6 7 8
         propagation to-client 0.025 (1, 0.025) high: 8
         "#,
     );
@@ -404,7 +404,7 @@ fn what_fills_a_hole_within_three_quarters_of_a_round_trip_was_overtaken() {
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.200 (2, 0.100) low: 9
-        pacing to-client 14.950 (1, 14.950) low: 6 8
+        pacing to-client 14.950 (1, 14.950) low or application-limited: 6 8
         propagation to-client 9.999 (1, 9.999) high: 9
         "#,
     );
@@ -433,7 +433,7 @@ fn what_fills_a_hole_later_was_sent_again() {
         propagation to-server 10.024 (1, 10.024) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
         transmission to-client 0.175 (3, 0.100) low: 6 8
-        retransmission-timeout to-client 15.100 (1, 15.100) high: 6 8
+        retransmission-timeout (tail) to-client 15.100 (1, 15.100) high: 6 8
         application-limited to-client 0.025 (1, 0.025) high: 8 9
         propagation to-client 9.999 (1, 9.999) high: 9
         "#,

@@ -5,7 +5,9 @@
 mod causes;
 mod holes;
 mod look_alikes;
+mod losses;
 mod measures;
+mod path_stalls;
 mod tunnels;
 mod wire;
 mod witnesses;
@@ -15,7 +17,7 @@ use ackwise_capture::attribution::Share;
 use wire::Streams;
 
 /// Fails unless the exchanges of a capture owe their time to what `expected` says: a line for each
-/// cause, `cause direction milliseconds (times, longest) confidence: packets`.
+/// cause, `cause (kind) direction milliseconds (times, longest) confidence or rival: packets`.
 #[track_caller]
 fn shows(streams: &Streams, capture: &str, expected: &str) {
     let analysis = streams.seen_as(capture);
@@ -34,8 +36,10 @@ fn line(share: &Share) -> String {
     let packets: Vec<_> = share.evidence.packets().map(|it| it.to_string()).collect();
     let (cause, direction) = (share.cause.name(), share.direction.name());
     let (times, confidence) = (share.times, share.confidence.name());
-    let packets = packets.join(" ");
-    let line =
-        format!("{cause} {direction} {span:.3} ({times}, {longest:.3}) {confidence}: {packets}");
+    let (packets, rival) = (packets.join(" "), share.rival);
+    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
+    let rival = rival.map_or(String::new(), |rival| format!(" or {rival}"));
+    let spans = format!("{span:.3} ({times}, {longest:.3})");
+    let line = format!("{cause}{kind} {direction} {spans} {confidence}{rival}: {packets}");
     line.trim_end().to_owned()
 }

@@ -1,6 +1,9 @@
 //! A cause needs its witness: what looks like one, and why it is not.
 
-use ackwise_capture::{analysis::Analysis, attribution::Confidence};
+use ackwise_capture::{
+    analysis::Analysis,
+    attribution::{Confidence, Share},
+};
 use ackwise_cause::Cause;
 
 use crate::{shows, wire::Streams};
@@ -62,7 +65,7 @@ fn what_a_receive_window_of_168_bytes_lets_go_was_not_corked() {
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.090 (1, 0.090) high: 4
         request-upload to-server 0.117 (3, 0.100) medium: 5 6 7
-        receive-window to-server 258.201 (2, 238.009) medium: 5 6 7
+        receive-window to-server 258.201 (2, 238.009) medium or application-limited: 5 6 7
         propagation to-server 10.049 (1, 10.049) high: 9
         server-think to-client 0.090 (1, 0.090) high: 9 10
         transmission to-client 0.005 (1, 0.005) high: 10
@@ -101,16 +104,17 @@ fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_
         server-think to-client 1.000 (1, 1.000) high: 8 9
         transmission to-client 0.216 (2, 0.120) low: 11 13 14
         nagle-rtt to-client 31.990 (1, 31.990) high: 11 13 14
-        propagation to-client 187.794 (1, 187.794) high: 14
+        propagation to-client 14.958 (1, 14.958) high: 14
+        path-stall to-client 172.836 (1, 172.836) high: 14
         "#,
     );
 }
 
 #[test]
 fn no_receiver_delays_an_ack_by_more_than_half_a_second() {
-    // What is unknown includes the way of the ACK.
+    // The stall includes the way of the ACK.
     for (late, cause, expected) in
-        [(400.0, Cause::NagleDelayedAck, 400.0), (700.0, Cause::Unknown, 710.0)]
+        [(400.0, Cause::NagleDelayedAck, 400.0), (700.0, Cause::PathStall, 710.0)]
     {
         let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
             r#"
@@ -139,29 +143,48 @@ fn no_receiver_delays_an_ack_by_more_than_half_a_second() {
 
 #[test]
 fn a_server_that_thinks_long_acknowledges_the_request_before() {
-    let confidence = |ack: &str, answer: f64| {
-        let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
-            r#"
-            0    > syn
-            20   < syn
-            20.1 > ack 0
-            20.2 > 0:100 psh ack 0
-            {ack}
-            {answer} < 0:600 psh ack 100
-            {}       > ack 600
-            "#,
-            answer + 0.1,
-        ));
-        let shares = &analysis.exchanges[0].shares;
-        shares.iter().find(|it| it.cause == Cause::ServerThink).unwrap().confidence
-    };
     for (ack, answer, expected) in [
-        ("80 < ack 100", 2_000.0, Confidence::High),
+        ("80 < ack 100 ts 80", 2_000.0, Confidence::High),
         ("", 500.0, Confidence::High),
         ("", 2_000.0, Confidence::Medium),
     ] {
-        assert_eq!(confidence(ack, answer), expected, "{ack} {answer}");
+        let found = answered(ack, answer, &format!("ts {answer}"));
+        assert_eq!(found, (Cause::ServerThink, expected), "{ack} {answer}");
     }
+}
+
+#[test]
+fn a_timestamp_tells_a_server_that_thinks_from_a_path_that_held_its_answer() {
+    use Cause::{PathStall, ServerThink};
+    use Confidence::{High, Medium};
+    for (answer, timestamp, expected) in [
+        (300.0, "ts 300", (ServerThink, High)),
+        (300.0, "ts 60", (PathStall, Medium)),
+        (300.0, "", (ServerThink, Medium)),
+        (60.0, "", (ServerThink, High)),
+    ] {
+        assert_eq!(answered("", answer, timestamp), expected, "{answer} {timestamp}");
+    }
+}
+
+/// Why a request at 20 ms was answered at `answer`, and how sure that is.
+fn answered(ack: &str, answer: f64, timestamp: &str) -> (Cause, Confidence) {
+    let analysis = Streams::of_bodies(&[500]).seen_as(&format!(
+        r#"
+        0    > syn
+        20   < syn ts 20
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        {ack}
+        {answer} < 0:600 psh ack 100 {timestamp}
+        {}       > ack 600
+        "#,
+        answer + 0.1,
+    ));
+    let shares = &analysis.exchanges[0].shares;
+    let found = |it: &Share| matches!(it.cause, Cause::ServerThink | Cause::PathStall);
+    let share = shares.iter().find(found).unwrap();
+    (share.cause, share.confidence)
 }
 
 #[test]
@@ -183,7 +206,7 @@ fn a_server_whose_answer_was_lost_on_its_way_was_not_thinking() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        retransmission-timeout to-client 220.000 (1, 220.000) high: 5 6 7
+        retransmission-timeout (tail) to-client 220.000 (1, 220.000) high: 5 6 7
         propagation to-client 10.000 (1, 10.000) high: 7
         "#,
     );
@@ -208,9 +231,11 @@ fn an_answer_that_only_a_sack_shows_had_left_before_it_was_seen() {
 
 #[test]
 fn a_timestamp_tells_a_timer_from_a_path_that_held_a_segment() {
-    for (timestamp, cause) in
-        [(5_260, Cause::RetransmissionTimeout), (5_012, Cause::Unknown), (5_004, Cause::Unknown)]
-    {
+    for (timestamp, cause) in [
+        (5_260, Cause::RetransmissionTimeout),
+        (5_012, Cause::PathStall),
+        (5_004, Cause::PathStall),
+    ] {
         let analysis = Streams::of_bodies(&[4_280]).seen_as(&format!(
             r#"
             0    > syn
@@ -250,7 +275,7 @@ fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
         transmission to-client 0.010 (1, 0.010) medium: 5 3 6
-        retransmission-timeout to-client 161.990 (1, 161.990) high: 6 7 8
+        retransmission-timeout (tail) to-client 161.990 (1, 161.990) high: 6 7 8
         propagation to-client 5.000 (1, 5.000) high: 8
         propagation to-server 5.000 (1, 5.000) high: 10
         server-think to-client 0.100 (1, 0.100) high: 10 11

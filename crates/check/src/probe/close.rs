@@ -9,7 +9,7 @@ use super::{Facts, ProbeResult, facts::unknown_end};
 use crate::{
     card::{Close, End, SwapResult, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection},
-    stack::Receiver,
+    stack::{NotSeen, Receiver},
 };
 
 /// Asks with `Connection: close`, waits for the FIN, then says one line more: a server that has
@@ -52,20 +52,18 @@ enum Swap {
     Works,
     /// It has not (RFC 1337): both ends would wait.
     Refused,
-    /// The stack at our end makes no RST to order.
-    NotOurs,
-    /// The server's TCP did not say.
-    NotSeen,
+    /// It could not be determined.
+    NotSeen(NotSeen),
 }
 
 impl Swap {
-    /// For programs; `None` where it was not found out.
+    /// For programs; `None` where it is unknown.
     const fn result(self) -> Option<SwapResult> {
         match self {
             Self::NotNeeded => Some(SwapResult::NotNeeded),
             Self::Works => Some(SwapResult::Works),
             Self::Refused => Some(SwapResult::Refused),
-            Self::NotOurs | Self::NotSeen => None,
+            Self::NotSeen(_) => None,
         }
     }
 
@@ -73,22 +71,29 @@ impl Swap {
         match self {
             Self::Works => Some(true),
             Self::Refused => Some(false),
-            Self::NotNeeded | Self::NotOurs | Self::NotSeen => None,
+            Self::NotNeeded | Self::NotSeen(_) => None,
         }
     }
 }
 
 fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, ExchangeError> {
     if !client.capabilities().crafted_segments {
-        return Ok(Swap::NotOurs);
+        return Ok(Swap::NotSeen(NotSeen::NotOurs));
     }
-    let (mut connection, _) = request_close(client, facts)?;
-    connection.half_close();
-    Ok(match connection.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
-        Some(true) => Swap::Works,
-        Some(false) => Swap::Refused,
-        None => Swap::NotSeen,
-    })
+    let mut swap = Swap::NotNeeded;
+    for _ in 0..SWAP_ATTEMPTS {
+        let (mut connection, _) = request_close(client, facts)?;
+        connection.half_close();
+        swap = match connection.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+            Ok(true) => Swap::Works,
+            Ok(false) => Swap::Refused,
+            Err(reason) => Swap::NotSeen(reason),
+        };
+        if !matches!(swap, Swap::NotSeen(_)) {
+            break;
+        }
+    }
+    Ok(swap)
 }
 
 fn request_close(
@@ -119,15 +124,20 @@ fn summary(closed_first: bool, half_close: Option<bool>, swap: Swap) -> String {
         "the server lets the client close first, so the client holds TIME-WAIT"
     };
     let swap = match swap {
-        Swap::NotNeeded => "",
+        Swap::NotNeeded => String::new(),
         Swap::Works => {
             "; an RST with the exact sequence number ends it, so a client can take TIME-WAIT over"
+                .to_owned()
         }
         Swap::Refused => {
-            "; an RST with the exact sequence number does not end it (RFC 1337), so a client cannot take TIME-WAIT over"
+            "; an RST with the exact sequence number does not end it (RFC 1337), so a client cannot take TIME-WAIT over".to_owned()
         }
-        Swap::NotOurs => "; use --stack ackwise to see whether a client can take TIME-WAIT over",
-        Swap::NotSeen => "; whether a client can take TIME-WAIT over could not be determined",
+        Swap::NotSeen(NotSeen::NotOurs) => {
+            "; use --stack ackwise to see whether a client can take TIME-WAIT over".to_owned()
+        }
+        Swap::NotSeen(reason) => {
+            format!("; whether a client can take TIME-WAIT over could not be determined: {reason}")
+        }
     };
     let how = match half_close {
         Some(true) => "; it half-closes and keeps reading",
@@ -145,5 +155,9 @@ const CLOSE_WAIT: Duration = Duration::from_millis(800);
 /// An RST comes within this time and two round trips.
 const RESET_WAIT: Duration = Duration::from_millis(150);
 
-/// Asking a TIME-WAIT twice takes Linux half a second, for it answers no faster.
-const TIME_WAIT_LIMIT: Duration = Duration::from_secs(2);
+/// A server that is slow to close, or a lost segment, should not decide. Our choice.
+const SWAP_ATTEMPTS: usize = 2;
+
+/// Linux answers for a TIME-WAIT twice a second at most, so that asking takes about a second; the rest
+/// is for a path that loses a question. Our choice.
+const TIME_WAIT_LIMIT: Duration = Duration::from_secs(5);

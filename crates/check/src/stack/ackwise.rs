@@ -27,8 +27,8 @@ use ackwise_tcp::{
 use stream::InOrder;
 
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
-    TransportError,
+    Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
+    StackEvent, TransportError,
 };
 use crate::card::StackName;
 
@@ -285,7 +285,7 @@ impl Connection for AckwiseConnection {
         self.tun.borrow_mut().abort(self.id);
     }
 
-    fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Option<bool> {
+    fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Result<bool, NotSeen> {
         time_wait::exact_reset_ends_it(&mut self.tun.borrow_mut(), self.id, limit)
     }
 }

@@ -23,8 +23,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
-    TransportError,
+    Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
+    StackEvent, TransportError,
 };
 use crate::card::StackName;
 
@@ -176,6 +176,10 @@ impl Connection for KernelConnection {
         let _ = self.socket.set_linger(Some(Duration::ZERO)); // Makes the close on drop an RST.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.half = Half::Gone;
+    }
+
+    fn exact_reset_ends_time_wait(&mut self, _limit: Duration) -> Result<bool, NotSeen> {
+        Err(NotSeen::NotOurs)
     }
 }
 

@@ -11,8 +11,8 @@ use std::{
 use ackwise_check::{
     card::StackName,
     stack::{
-        Acknowledge, Arrival, Capabilities, ConnectError, Connection, Receiver, Stack, StackEvent,
-        TransportError,
+        Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
+        StackEvent, TransportError,
     },
 };
 use ackwise_http::Behaviour;
@@ -171,8 +171,8 @@ impl Connection for ModelConnection {
         self.events.clear();
     }
 
-    fn exact_reset_ends_time_wait(&mut self, _limit: Duration) -> Option<bool> {
-        Some(self.model.reset_ends_time_wait)
+    fn exact_reset_ends_time_wait(&mut self, _limit: Duration) -> Result<bool, NotSeen> {
+        Ok(self.model.reset_ends_time_wait)
     }
 }
 

@@ -172,6 +172,8 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         longest: span,
         evidence: Evidence::default(),
         confidence: Confidence::Medium,
+        rival: None,
+        kind: None,
     }
 }
 
@@ -185,6 +187,8 @@ fn merged(shares: Vec<Share>) -> Vec<Share> {
                 before.span += share.span;
                 before.times += share.times;
                 before.longest = before.longest.max(share.longest);
+                before.rival = before.rival.or(share.rival);
+                before.kind = before.kind.or(share.kind);
             }
             None => merged.push(Share { times: share.times.max(1), ..share }),
         }
@@ -206,22 +210,50 @@ fn shorten(shares: &mut [Share], mut by: Duration) {
     }
 }
 
-/// The same, drawn over time.
+/// The same, drawn over time: in order, without overlap, up to the end of the exchange.
 fn joined_stretches(
     ours: &ExchangeResult,
     theirs: &ExchangeResult,
     clocks: &Clocks,
 ) -> Box<[Stretch]> {
     let requests = ours.stretches.iter().filter(|it| it.direction == Direction::ToServer).copied();
-    let mut stretches: Vec<Stretch> = requests.collect();
+    let mut parts: Vec<Stretch> = requests.collect();
     let moved = |at: Instant| clocks.at_client(at).max(ours.start);
     for stretch in theirs.stretches.iter().filter(|it| it.direction == Direction::ToClient) {
         let mut stretch = *stretch;
         (stretch.from, stretch.until) = (moved(stretch.from), moved(stretch.until));
-        stretches.push(stretch);
+        parts.push(stretch);
     }
-    stretches.sort_by_key(|it| it.from);
+    parts.sort_by_key(|it| it.from);
+    let mut cursor = ours.start;
+    let mut stretches = Vec::new();
+    for mut part in parts {
+        ways(&ours.stretches, cursor, part.from, &mut stretches);
+        part.from = part.from.max(cursor);
+        if part.from < part.until {
+            cursor = part.until;
+            stretches.push(part);
+        }
+    }
+    ways(&ours.stretches, cursor, ours.start + ours.duration, &mut stretches);
     stretches.into()
+}
+
+/// What only the client's capture has, such as how long the last of a response was on its way: the
+/// path's time, as in [`add_way`].
+fn ways(ours: &[Stretch], from: Instant, until: Instant, stretches: &mut Vec<Stretch>) {
+    for it in ours {
+        let mut way = *it;
+        (way.from, way.until) = (it.from.max(from), it.until.min(until));
+        if way.from >= way.until {
+            continue;
+        }
+        if !matches!(it.cause, Cause::Propagation | Cause::Transmission) {
+            (way.cause, way.direction) = (Cause::Propagation, Direction::ToClient);
+        }
+        way.confidence = way.confidence.min(Confidence::Medium);
+        stretches.push(way);
+    }
 }
 
 #[cfg(test)]

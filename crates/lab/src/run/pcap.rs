@@ -2,7 +2,10 @@
 
 mod addresses;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+};
 
 use ackwise_capture::{PcapError, PcapWriter, SegmentError, SegmentWriter, StreamContents};
 use ackwise_sim::{
@@ -60,6 +63,15 @@ impl<W: Write> Capture<W> {
         let frames = file.frames();
         file.finish()?;
         Ok(frames)
+    }
+
+    /// The addresses of the client and of the server that a segment goes between; `None` before the
+    /// connection's SYN, or if there are more hosts than addresses.
+    #[must_use]
+    pub fn ends(&mut self, sighting: &Sighting<'_>) -> Option<[SocketAddr; 2]> {
+        let Sighting { connection, from, hosts, .. } = *sighting;
+        let (_, subnet) = self.open_connections.find(connection).notes.client?;
+        addresses(connection, client_first(from, hosts), subnet)
     }
 
     fn write(&mut self, sighting: &Sighting<'_>, now: Instant) {

@@ -12,6 +12,8 @@
 //! | `setup` | devices, addresses and routes on both sides |
 //! | `relay` | the thread: sleep, take packets, deliver packets |
 //! | `forwarder` | a device, a link, the other device |
+//! | `holds` | times at which the link delivers nothing |
+//! | `log` | what happened to each packet, on request |
 //! | `scheduling` | SCHED_RR if permitted |
 //! | `processor_watch` | detects pauses of the machine |
 //! | `unread` | packets dropped by the kernel because they were not read in time |
@@ -54,6 +56,8 @@ use crate::{Namespace, NamespaceError, TunError};
 
 mod disturbance;
 mod forwarder;
+mod holds;
+mod log;
 mod options;
 mod processor_watch;
 mod relay;
@@ -63,8 +67,9 @@ mod setup;
 mod unread;
 
 pub use disturbance::Disturbance;
-pub use options::{CUBIC, EmulatorOptions};
-pub use processor_watch::ProcessorWatch;
+pub use log::PacketRecord;
+pub use options::{CUBIC, EmulatorOptions, Hold};
+pub use processor_watch::{Pauses, ProcessorWatch};
 pub use report::{DirectionReport, Lateness, Report};
 pub use scheduling::Scheduling;
 

@@ -1,5 +1,7 @@
 //! Configuration of the emulated link.
 
+use std::time::Duration;
+
 use ackwise_link::{LinkConfig, Seed};
 
 /// Configuration of the emulated link and its hosts.
@@ -18,6 +20,21 @@ pub struct EmulatorOptions {
     /// Maximum packet size in bytes, IP header included. A TCP segment has 40 bytes less, or 52
     /// less with timestamps.
     pub mtu: u16,
+    /// Times at which nothing is delivered in either direction, as on a path that stalls. In order,
+    /// and not overlapping.
+    pub holds: Vec<Hold>,
+    /// Whether to keep a [`PacketRecord`](super::PacketRecord) of each packet.
+    pub log: bool,
+}
+
+/// A time without deliveries: packets that arrive within it are delivered at its end. Counts from
+/// the start of the link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Hold {
+    /// Beginning.
+    pub from: Duration,
+    /// End.
+    pub until: Duration,
 }
 
 impl EmulatorOptions {
@@ -46,6 +63,8 @@ impl Default for EmulatorOptions {
             seed: Seed(0),
             congestion_control: Some(CUBIC.to_owned()),
             mtu: 1500,
+            holds: Vec::new(),
+            log: false,
         }
     }
 }

@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::Scheduling;
+use super::{Disturbance, Scheduling};
 
 /// Watches the processors that the calling thread may use, until it is stopped or dropped.
 ///
@@ -35,7 +35,30 @@ use super::Scheduling;
 #[must_use = "dropping it ends the watch"]
 pub struct ProcessorWatch {
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<Duration>>,
+    threads: Vec<JoinHandle<Pauses>>,
+}
+
+/// Pauses of the processors.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Pauses {
+    /// The longest time for which a processor did not run its thread.
+    pub longest: Duration,
+    /// Those longer than [`Disturbance::PAUSE`]: from when until when. At most
+    /// [`Pauses::MAX_PER_PROCESSOR`] of each processor, the first ones.
+    pub long: Vec<[Instant; 2]>,
+}
+
+impl Pauses {
+    /// Our choice: with more, nothing was measured anyway.
+    pub const MAX_PER_PROCESSOR: usize = 4096;
+
+    fn record(&mut self, asleep_since: Instant, woken: Instant) {
+        let pause = (woken - asleep_since).saturating_sub(PERIOD);
+        self.longest = self.longest.max(pause);
+        if pause > Disturbance::PAUSE && self.long.len() < Self::MAX_PER_PROCESSOR {
+            self.long.push([asleep_since, woken]);
+        }
+    }
 }
 
 /// Sleep of each thread (our choice): a quarter of the shortest pause that counts.
@@ -57,21 +80,32 @@ impl ProcessorWatch {
         for processor in processors.take(MAX_PROCESSORS) {
             let stop = Arc::clone(&watch.stop);
             let thread = thread::Builder::new().name("watch".to_owned());
-            watch.threads.push(thread.spawn(move || longest_pause(processor, &stop))?);
+            watch.threads.push(thread.spawn(move || watch_one(processor, &stop))?);
         }
         Ok(watch)
     }
 
     /// Stops the threads. Returns the longest time for which a processor did not run its thread.
     #[must_use]
-    pub fn stop(mut self) -> Duration {
+    pub fn stop(self) -> Duration {
+        self.stop_and_list().longest
+    }
+
+    /// Stops the threads. Returns the pauses of all processors.
+    #[must_use]
+    pub fn stop_and_list(mut self) -> Pauses {
         self.finish()
     }
 
-    fn finish(&mut self) -> Duration {
+    fn finish(&mut self) -> Pauses {
         self.stop.store(true, Ordering::Release);
+        let mut all = Pauses::default();
         // These threads do not panic.
-        self.threads.drain(..).filter_map(|it| it.join().ok()).max().unwrap_or_default()
+        for pauses in self.threads.drain(..).filter_map(|it| it.join().ok()) {
+            all.longest = all.longest.max(pauses.longest);
+            all.long.extend(pauses.long);
+        }
+        all
     }
 }
 
@@ -81,19 +115,19 @@ impl Drop for ProcessorWatch {
     }
 }
 
-fn longest_pause(processor: usize, stop: &AtomicBool) -> Duration {
+fn watch_one(processor: usize, stop: &AtomicBool) -> Pauses {
     let mut only = CpuSet::new();
     // If its processor has been removed, the thread watches the one it runs on.
     let _ = only.set(processor).and_then(|()| sched_setaffinity(THIS_THREAD, &only));
     // Above the programs and the emulator, so that they do not appear as pauses.
     let _ = Scheduling::prefer_before_round_robin();
-    let mut longest = Duration::ZERO;
+    let mut pauses = Pauses::default();
     while !stop.load(Ordering::Acquire) {
         let asleep_since = Instant::now();
         thread::sleep(PERIOD);
-        longest = longest.max(asleep_since.elapsed().saturating_sub(PERIOD));
+        pauses.record(asleep_since, Instant::now());
     }
-    longest
+    pauses
 }
 
 /// The calling thread, for `sched_setaffinity(2)`.

@@ -16,6 +16,9 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use super::{
     EmulatorOptions, ProcessorWatch, Report, Scheduling,
     forwarder::Forwarder,
+    holds::Holds,
+    log::Log,
+    processor_watch::Pauses,
     report::LatenessRecord,
     setup::{End, Ends},
     unread::Unread,
@@ -76,12 +79,16 @@ impl Relay {
         let wake = Wake::new(&[client.as_fd(), server.as_fd(), stop.bell.as_fd()])?;
         let (client, server) = (Arc::new(client), Arc::new(server));
         let [to_server, to_client] = options.seeded_links();
+        let clock = Clock::new();
+        let holds = Holds::new(&options.holds, clock);
+        let log = |to_server| options.log.then(|| Log::new(to_server));
+        let (input, output) = (Arc::clone(&client), Arc::clone(&server));
         Ok(Self {
-            to_server: Forwarder::new(Arc::clone(&client), Arc::clone(&server), to_server),
-            to_client: Forwarder::new(server, client, to_client),
+            to_server: Forwarder::new(input, output, to_server, holds.clone(), log(true)),
+            to_client: Forwarder::new(server, client, to_client, holds, log(false)),
             unread: [from_client, from_server],
             lateness: LatenessRecord::new(),
-            clock: Clock::new(),
+            clock,
             wake,
             stop,
             buffer: vec![0; LARGEST_PACKET],
@@ -97,7 +104,7 @@ impl Relay {
             self.wake.sleep(self.next_turn())?;
         }
         let ran = began.elapsed();
-        Ok(self.report(scheduling, watch.stop(), ran))
+        Ok(self.report(scheduling, watch.stop_and_list(), ran))
     }
 
     /// Delivers due packets first, because taking packets delays them.
@@ -123,14 +130,17 @@ impl Relay {
         due.unwrap_or_else(|| time::Instant::now() + IDLE)
     }
 
-    fn report(mut self, scheduling: Scheduling, longest_pause: Duration, ran: Duration) -> Report {
+    fn report(mut self, scheduling: Scheduling, pauses: Pauses, ran: Duration) -> Report {
         let [from_client, from_server] = &mut self.unread;
         let mut to_server = self.to_server.report();
         to_server.unread = from_client.packets().unwrap_or(0);
         let mut to_client = self.to_client.report();
         to_client.unread = from_server.packets().unwrap_or(0);
         let lateness = self.lateness.summary();
-        Report { to_server, to_client, lateness, scheduling, longest_pause, ran }
+        let mut packets = self.to_server.into_log(self.clock);
+        packets.append(&mut self.to_client.into_log(self.clock));
+        let Pauses { longest: longest_pause, long: pauses } = pauses;
+        Report { to_server, to_client, lateness, scheduling, longest_pause, pauses, ran, packets }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Counts and lateness.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use ackwise_link::Counters;
 use hdrhistogram::Histogram;
 
-use super::{Disturbance, Scheduling};
+use super::{Disturbance, PacketRecord, Scheduling};
 
 /// Report of an emulated link over its lifetime.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,8 +24,12 @@ pub struct Report {
     pub scheduling: Scheduling,
     /// The longest time for which a processor of this machine did not run its watch thread.
     pub longest_pause: Duration,
+    /// When processors paused for longer than [`Disturbance::PAUSE`]: from, until.
+    pub pauses: Vec<[Instant; 2]>,
     /// Lifetime of the link.
     pub ran: Duration,
+    /// Each packet, those of the client first, in order; empty if no log was asked for.
+    pub packets: Vec<PacketRecord>,
 }
 
 impl Report {
@@ -179,7 +186,9 @@ mod tests {
             lateness: Lateness { p99: Disturbance::LATE, ..Lateness::default() },
             scheduling: Scheduling::RoundRobin,
             longest_pause: Disturbance::PAUSE,
+            pauses: Vec::new(),
             ran: Duration::ZERO,
+            packets: Vec::new(),
         };
         report.to_server.link.dropped_loss = 1;
         assert_eq!(report.disturbances(), []);

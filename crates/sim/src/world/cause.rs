@@ -38,9 +38,9 @@ impl<O: Observer> World<'_, O> {
         let connection = &mut self.connections[place as usize];
         let Some(watched) = &mut connection.watched else { return };
         let (collector, observer, id) = (&mut self.collector, &mut self.observer, connection.id);
-        watched.account(self.now, |cause, span| {
-            collector.blame(cause, span);
-            observer.on_blame(id, cause, span, self.now);
+        watched.account(self.now, |blame| {
+            collector.blame(blame.cause, blame.span());
+            observer.on_blame(id, blame, self.now);
         });
         change(watched);
     }

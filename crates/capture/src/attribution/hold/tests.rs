@@ -89,9 +89,15 @@ fn a_delayed_acknowledgement_is_told_from_think_time() {
         ),
         (
             "no ACK at all",
-            Facts { since_ack: None, pushed: true, ended: true, ..SMALL },
+            Facts { since_ack: None, pushed: true, ended: true, left_late: true, ..SMALL },
             Wait::Application,
             High,
+        ),
+        (
+            "nor a timestamp: the path may have held it",
+            Facts { since_ack: None, pushed: true, ended: true, ..SMALL },
+            Wait::Application,
+            Medium,
         ),
     ]);
 }
@@ -409,7 +415,7 @@ fn a_timeout_is_told_from_a_recovery() {
         ("behind a repair", Facts { loss: Some(Loss::Repaired), ..BULK }, Wait::Recovery, Medium),
         (
             "behind a repair, and late",
-            Facts { loss: Some(Loss::Repaired), pushed: true, ..LATE },
+            Facts { loss: Some(Loss::Repaired), pushed: true, left_late: true, ..LATE },
             Wait::Application,
             High,
         ),
@@ -440,8 +446,16 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         ("more is under way", Facts { flight: [2 * FULL, FULL], pushed: true, ..LATE }, false),
     ] {
         let hold = Hold::from_facts(&facts);
-        let confidence = if unknown { Low } else { High };
-        assert_eq!((hold.unknown, hold.confidence), (unknown, confidence), "{why}");
+        assert_eq!(hold.unknown, unknown, "{why}");
+        // Longer than two round trips of 20 ms.
+        let long = facts.since_event() > Nanos::from_millis(40);
+        let rival = (!unknown && long && facts.may_miss_losses).then_some(Cause::PathStall);
+        let confidence = match rival {
+            Some(_) => Medium,
+            None if unknown => Low,
+            None => High,
+        };
+        assert_eq!((hold.confidence, hold.rival), (confidence, rival), "{why}");
         assert_eq!((hold.wait, hold.lost), (Wait::Application, None), "no retransmission: {why}");
         let left_late = Hold::from_facts(&Facts { left_late: true, ..facts });
         let wait = if unknown { Wait::RetransmissionTimeout } else { Wait::Application };
@@ -453,7 +467,7 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
 
 #[test]
 fn pacing_is_told_from_what_is_written_late() {
-    let paced = Facts { flight: [2 * FULL, FULL], ..LATE };
+    let paced = Facts { flight: [2 * FULL, FULL], may_miss_losses: false, ..LATE };
     for (why, facts, is_paced) in [
         ("it was ready, and no window held it", paced, true),
         ("PSH", Facts { pushed: true, ..paced }, false),
@@ -485,4 +499,33 @@ fn who_has_sent_everything_waits_for_nothing() {
     let done = Hold::done();
     assert_eq!((done.wait, done.writer), (Wait::Application, Writer::Done));
     assert_eq!((done.confidence, done.lost, done.paced), (High, None, false));
+}
+
+#[test]
+fn what_else_the_packets_admit_is_named() {
+    use Cause::{ApplicationLimited, NagleRtt, PathStall, SendBuffer, SlowStart};
+    let habit = |nagle| Facts { nagle, pushed: true, ended: true, ..SMALL };
+    let constant = Facts { stays: Plateau::Yes, most_flight: 10 * FULL, ..BULK };
+    for (why, facts, rival) in [
+        ("Nagle's algorithm", habit(NagleHabit::Holds), None),
+        ("or a program that writes then", habit(NagleHabit::Mixed), Some(ApplicationLimited)),
+        ("a program, or Nagle's algorithm", habit(NagleHabit::WritesLate), Some(NagleRtt)),
+        ("a window", BULK, None),
+        ("a buffer, or a window", constant, Some(SlowStart)),
+        ("a window, or a buffer", Facts { most_flight: 20 * FULL, ..constant }, Some(SendBuffer)),
+        ("a cork, or a program", CORKED, Some(ApplicationLimited)),
+        ("a program, or the path", Facts { pushed: true, ended: true, ..LATE }, Some(PathStall)),
+        (
+            "by its timestamp, a program",
+            Facts { pushed: true, ended: true, left_late: true, ..LATE },
+            None,
+        ),
+        ("a timer, or a program", Facts { left_late: true, ..LATE }, Some(ApplicationLimited)),
+        ("by a repair, or a window", Facts { loss: Some(Loss::Repaired), ..BULK }, Some(SlowStart)),
+        ("a repair", REPAIR, None),
+    ] {
+        let hold = Hold::from_facts(&facts);
+        assert_eq!(hold.rival, rival, "{why}");
+        assert!(rival.is_none() || hold.confidence < High, "{why}");
+    }
 }

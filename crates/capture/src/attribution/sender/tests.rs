@@ -66,7 +66,7 @@ impl Wire {
         self.packets += 1;
         let (packet, seen) = (self.packets, at(millis));
         let ack = Acknowledgement { packet, seen, acked, edge: Some(acked + 60_000) };
-        self.sender.handle_ack(ack, Direction::ToClient, &mut self.distances);
+        self.sender.handle_ack(ack, false, Direction::ToClient, &mut self.distances);
     }
 }
 
@@ -323,7 +323,7 @@ fn a_burst_that_is_acknowledged_late_shows_a_slow_link_behind_the_vantage_point(
         let edge = Some(window);
         wire.packets += 1;
         let first = Acknowledgement { packet: 1, seen: at(0.0), acked: 0, edge };
-        wire.sender.handle_ack(first, Direction::ToClient, &mut wire.distances);
+        wire.sender.handle_ack(first, false, Direction::ToClient, &mut wire.distances);
         for start in (0..6_000).step_by(1_000) {
             wire.data(10.0, start..start + 1_000);
         }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use ackwise_linux::{ConnectionId, TunStack, stack::Direction, wire::poll};
 use ackwise_tcp::{Endpoint, Flags, Segment, SeqNumber, State};
 
+use crate::stack::NotSeen;
+
 /// What the server's TCP answers to a segment far outside its window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Answer {
@@ -15,23 +17,29 @@ enum Answer {
     Unknown,
 }
 
-/// Asks, resets, and asks again. `None` if the server holds no TIME-WAIT, or does not answer.
+/// Asks, resets, and asks again.
+///
+/// # Errors
+///
+/// Why the server's TCP did not say.
 pub(super) fn exact_reset_ends_it(
     tun: &mut TunStack,
     id: ConnectionId,
     limit: Duration,
-) -> Option<bool> {
+) -> Result<bool, NotSeen> {
     let deadline = Instant::now() + limit;
-    wait_until_closed(tun, id, deadline)?;
-    let endpoint = tun.detach(id)?;
+    wait_until_closed(tun, id, deadline).ok_or(NotSeen::NotClosed)?;
+    let endpoint = tun.detach(id).ok_or(NotSeen::NotClosed)?;
     let (next, expected) = (endpoint.next_sequence(), endpoint.next_expected());
     let question = segment(next - FAR, Some(expected), Flags::NONE);
-    if send_probe(tun, id, &question, deadline)? == Answer::Unknown {
-        return None;
+    let ask = |tun: &mut TunStack| ask(tun, id, &question, deadline).ok_or(NotSeen::Unanswered);
+    if ask(tun)? == Answer::Unknown {
+        return Err(NotSeen::NoTimeWait);
     }
     pause(tun, Instant::now() + ANSWER_INTERVAL);
-    tun.send_crafted(id, &segment(next, None, Flags::RST), &[]).ok()?;
-    Some(send_probe(tun, id, &question, deadline)? == Answer::Unknown)
+    let reset = segment(next, None, Flags::RST);
+    tun.send_crafted(id, &reset, &[]).map_err(|_| NotSeen::Unanswered)?;
+    Ok(ask(tun)? == Answer::Unknown)
 }
 
 /// The server closed first, so our end is done when our FIN is acknowledged.
@@ -45,16 +53,32 @@ fn wait_until_closed(tun: &mut TunStack, id: ConnectionId, deadline: Instant) ->
     Some(())
 }
 
-/// Puts `question` on the wire and waits for the first answer.
-fn send_probe(
+/// Puts `question` on the wire and waits for the first answer. Either of the two may get lost, so it
+/// is put again.
+fn ask(
     tun: &mut TunStack,
     id: ConnectionId,
     question: &Segment,
     deadline: Instant,
 ) -> Option<Answer> {
     let asked = tun.trace(id)?.recorded();
-    tun.send_crafted(id, question, &[]).ok()?;
-    let deadline = deadline.min(Instant::now() + ANSWER_LIMIT);
+    for _ in 0..ATTEMPTS {
+        tun.send_crafted(id, question, &[]).ok()?;
+        let deadline = deadline.min(Instant::now() + ANSWER_INTERVAL);
+        if let Some(answer) = wait_for_answer(tun, id, asked, deadline) {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+/// What came since `asked` segments had been recorded.
+fn wait_for_answer(
+    tun: &mut TunStack,
+    id: ConnectionId,
+    asked: u64,
+    deadline: Instant,
+) -> Option<Answer> {
     loop {
         let answers = tun.trace(id)?.since(asked).filter(|entry| entry.direction == Direction::In);
         let last = answers.last().map(|entry| entry.segment.flags.rst);
@@ -80,5 +104,5 @@ const fn segment(seq: SeqNumber, ack: Option<SeqNumber>, flags: Flags) -> Segmen
 const FAR: u32 = 1 << 30;
 /// Linux answers such segments at most every 500 ms (`tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL: Duration = Duration::from_millis(550);
-/// How long one answer may take.
-const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+/// How often the same question is put. Our choice.
+const ATTEMPTS: usize = 3;

@@ -2,18 +2,18 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice {
+pub(crate) struct Dice {
     state: u64,
 }
 
 impl Dice {
-    pub(super) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// Derives the stream of one purpose. Independent of how many numbers other derived streams
     /// have used.
-    pub(super) fn of(self, purpose: &str, number: u64) -> Self {
+    pub(crate) fn of(self, purpose: &str, number: u64) -> Self {
         let mut child = Self { state: self.state ^ number.wrapping_mul(STEP) };
         for byte in purpose.bytes() {
             child.state = child.next() ^ u64::from(byte);
@@ -31,14 +31,14 @@ impl Dice {
     }
 
     /// Uniform in [0, 1).
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
         let bits = (self.next() >> 11) as f64;
         bits / 2_f64.powi(53)
     }
 
     /// Uniform, both ends included.
-    pub(super) fn between(&mut self, least: u32, most: u32) -> u32 {
+    pub(crate) fn between(&mut self, least: u32, most: u32) -> u32 {
         let span = f64::from(most - least) + 1.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below span")]
         let above = (self.unit() * span) as u32;
@@ -46,7 +46,7 @@ impl Dice {
     }
 
     /// Uniform logarithm, so that each factor of two is equally likely.
-    pub(super) fn scaled(&mut self, least: f64, most: f64) -> f64 {
+    pub(crate) fn scaled(&mut self, least: f64, most: f64) -> f64 {
         least * (most / least).powf(self.unit())
     }
 }

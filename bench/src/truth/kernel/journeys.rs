@@ -1,0 +1,159 @@
+//! The way of each packet over both links, from the emulators' logs.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use ackwise_linux::emulator::PacketRecord;
+
+use super::clock::{Clock, Nanos};
+
+/// A TCP packet from end to end.
+#[derive(Clone, Debug)]
+pub(super) struct Journey {
+    pub(super) from: SocketAddrV4,
+    pub(super) to: SocketAddrV4,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) syn: bool,
+    pub(super) window: u16,
+    /// Of a SYN: the shift of the window.
+    pub(super) scale: u8,
+    /// Bytes of data.
+    pub(super) len: u32,
+    /// When it left its sender.
+    pub(super) sent: Nanos,
+    /// The links that accepted it.
+    pub(super) hops: Vec<Hop>,
+    /// When it arrived.
+    pub(super) arrived: Option<Nanos>,
+    /// When it was dropped.
+    pub(super) lost: Option<Nanos>,
+}
+
+/// One link's part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub(super) place: Place,
+    pub(super) offered: Nanos,
+    /// The link was busy with it.
+    pub(super) begins: Nanos,
+    pub(super) ends: Nanos,
+    pub(super) delivered: Option<Nanos>,
+    /// How much later than the model of the link and its holds want.
+    pub(super) lateness: Nanos,
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Place {
+    pub(super) near: bool,
+    pub(super) to_server: bool,
+}
+
+/// Joins the logs of the link at the client and of the link at the server.
+pub(super) fn join(near: &[PacketRecord], far: &[PacketRecord], clock: Clock) -> Vec<Journey> {
+    let mut journeys = Vec::new();
+    for to_server in [true, false] {
+        let (first, second) = if to_server { (near, far) } else { (far, near) };
+        let of = |records: &'_ [PacketRecord]| -> Vec<PacketRecord> {
+            records.iter().filter(|it| it.to_server == to_server).cloned().collect()
+        };
+        let mut onward: BTreeMap<Key, VecDeque<PacketRecord>> = BTreeMap::new();
+        for record in of(second) {
+            if let Some(key) = Key::of(&record.headers) {
+                onward.entry(key).or_default().push_back(record);
+            }
+        }
+        for record in of(first) {
+            let place = Place { near: to_server, to_server };
+            let Some(mut journey) =
+                parse(&record.headers, record.length, clock.nanos(record.offered))
+            else {
+                continue;
+            };
+            journey.pass(&record, place, clock);
+            let next = Key::of(&record.headers).and_then(|key| onward.get_mut(&key)?.pop_front());
+            if journey.arrived.take().is_some()
+                && let Some(record) = next
+            {
+                journey.pass(&record, Place { near: !to_server, to_server }, clock);
+            }
+            journeys.push(journey);
+        }
+    }
+    journeys.sort_by_key(|it| it.sent);
+    journeys
+}
+
+impl Journey {
+    fn pass(&mut self, record: &PacketRecord, place: Place, clock: Clock) {
+        let offered = clock.nanos(record.offered);
+        let delivered = record.delivered.map(|at| clock.nanos(at));
+        match record.sent {
+            Ok([begins, ends]) => {
+                let [begins, ends] = [begins, ends].map(|at| clock.nanos(at));
+                let lateness = Nanos::try_from(record.lateness.as_nanos()).unwrap_or(Nanos::MAX);
+                self.hops.push(Hop { place, offered, begins, ends, delivered, lateness });
+            }
+            Err(_) => self.lost = Some(offered),
+        }
+        self.arrived = delivered;
+    }
+}
+
+/// What forwarding does not change: ports, IP's identification, and TCP's numbers and flags.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Key([u8; 18]);
+
+impl Key {
+    fn of(headers: &[u8]) -> Option<Self> {
+        let tcp = headers.get(usize::from(headers[0] & 15) * 4..)?;
+        let mut key = [0; 18];
+        key[..2].copy_from_slice(headers.get(4..6)?);
+        key[2..].copy_from_slice(tcp.get(..16)?);
+        Some(Self(key))
+    }
+}
+
+fn parse(headers: &[u8], length: usize, sent: Nanos) -> Option<Journey> {
+    const TCP: u8 = 6;
+    if *headers.get(9)? != TCP {
+        return None;
+    }
+    let ip_len = usize::from(headers[0] & 15) * 4;
+    let tcp = headers.get(ip_len..)?;
+    let word = |at: usize| Some(u16::from_be_bytes(tcp.get(at..at + 2)?.try_into().ok()?));
+    let long = |at: usize| Some(u32::from_be_bytes(tcp.get(at..at + 4)?.try_into().ok()?));
+    let address = |at: usize| -> Option<Ipv4Addr> {
+        Some(Ipv4Addr::from(<[u8; 4]>::try_from(headers.get(at..at + 4)?).ok()?))
+    };
+    let tcp_len = usize::from(*tcp.get(12)? >> 4) * 4;
+    Some(Journey {
+        from: SocketAddrV4::new(address(12)?, word(0)?),
+        to: SocketAddrV4::new(address(16)?, word(2)?),
+        seq: long(4)?,
+        ack: long(8)?,
+        syn: *tcp.get(13)? & 2 != 0,
+        window: word(14)?,
+        scale: window_scale(tcp.get(20..tcp_len)?),
+        len: u32::try_from(length.checked_sub(ip_len + tcp_len)?).ok()?,
+        sent,
+        hops: Vec::new(),
+        arrived: None,
+        lost: None,
+    })
+}
+
+/// RFC 7323, section 2.2: kind 3.
+fn window_scale(mut options: &[u8]) -> u8 {
+    while let [kind, rest @ ..] = options {
+        options = match (kind, rest) {
+            (0, _) => break,
+            (1, _) => rest,
+            (3, [3, shift, ..]) => return *shift,
+            (_, [len, ..]) if *len >= 2 => options.get(usize::from(*len)..).unwrap_or_default(),
+            _ => break,
+        };
+    }
+    0
+}

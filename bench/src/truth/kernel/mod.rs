@@ -1,0 +1,223 @@
+//! The kernel's half: real programs over emulated links, and what they waited for, from witnesses that no
+//! capture has.
+//!
+//! | module | its one idea |
+//! | --- | --- |
+//! | `families` | what is drawn by seed |
+//! | `plan` | a run as data |
+//! | `paths` | its links |
+//! | `lab` | three namespaces and two links |
+//! | `tap` | tcpdump |
+//! | `play` | the programs, one thread for each end |
+//! | `wire`, `h2` | how their messages look |
+//! | `line` | witness: a program's diary of its socket |
+//! | `journeys` | witness: each packet's way, from the emulators' logs |
+//! | `trace` | witness: the kernel's TCP, from tracefs |
+//! | `clock` | one clock for all of them |
+//! | `steps` | values over time |
+//! | `view` | one direction of a connection, from all witnesses |
+//! | `waits` | why a message waits at a moment |
+//! | `judge` | the time of each exchange |
+//! | `disturbed` | times that the machine disturbed |
+//! | `reason` | names of causes |
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ackwise_cause::Direction;
+use anyhow::{Context, anyhow, ensure};
+use serde_json::json;
+
+use self::clock::{Clock, RealTime};
+use self::disturbed::Disturbed;
+use self::judge::{Span, judge};
+use self::lab::{Lab, Links};
+use self::plan::Plan;
+use self::play::Played;
+use self::trace::{Event, Tracer};
+use self::view::Records;
+use super::case::{Captures, Case, Connection, Interval, OneWay, Place, Recorded, Truth, World};
+use xtask::process;
+
+mod clock;
+mod disturbed;
+mod families;
+mod h2;
+mod journeys;
+mod judge;
+mod lab;
+mod line;
+mod paths;
+mod plan;
+mod play;
+mod reason;
+mod steps;
+mod tap;
+mod trace;
+mod view;
+mod waits;
+mod wire;
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub(crate) struct Options<'a> {
+    pub(crate) seed: u64,
+    /// The runs; the families take turns.
+    pub(crate) numbers: Range<u64>,
+    /// No run begins later.
+    pub(crate) deadline: Option<Instant>,
+    /// The cases' directories are made here.
+    pub(crate) folder: &'a Path,
+}
+
+/// Records the runs, and returns the directories of the cases, in order.
+///
+/// # Errors
+///
+/// If something is missing on this machine, or a run failed.
+pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
+    Tracer::prepare()?;
+    let next = AtomicU64::new(options.numbers.start);
+    let outcome = Mutex::new((Vec::new(), None));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if number >= options.numbers.end || late || process::interrupted() {
+                return;
+            }
+            let plan = families::draw(options.seed, number);
+            let case = run(&plan, number, options.folder)
+                .with_context(|| format!("kernel case {number}, {}", plan.family));
+            let mut outcome = outcome.lock().expect("nobody panics with it");
+            match case {
+                Ok(folder) => outcome.0.push(folder),
+                Err(error) => {
+                    outcome.1.get_or_insert(error);
+                    next.store(options.numbers.end, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    ensure!(!process::interrupted(), "interrupted");
+    let (mut cases, error) = outcome.into_inner().map_err(|_| anyhow!("a run panicked"))?;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    cases.sort();
+    Ok(cases)
+}
+
+/// One run: builds the lab, plays, judges and writes.
+fn run(plan: &Plan, number: u64, folder: &Path) -> anyhow::Result<PathBuf> {
+    let name = format!("kernel-{number:04}");
+    let folder = folder.join(&name);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let clock = Clock::start();
+    let lab = Lab::build([&plan.links[0], &plan.links[1]], plan.initial_window)?;
+    let taps = lab.tap(&folder)?;
+    // Each run has its own ports, by which the tracers tell them apart.
+    let port = FIRST_PORT + 2 * u16::try_from(number % 20_000)?;
+    let tracer = Tracer::start(port)?;
+    let played = play::play(plan, &lab, port, clock)?;
+    Lab::settle();
+    let events = tracer.stop()?;
+    taps.into_iter().try_for_each(tap::Tap::stop)?;
+    let links = lab.stop()?;
+    let real = clock.stop();
+    let (truth, share) = truth(plan, &played, &links, &events, clock, real);
+    let case = case(plan, name, &links, real, share);
+    Recorded { truth, case, folder: folder.clone() }.write()?;
+    Ok(folder)
+}
+
+/// What is true, and the share of the time in which the machine disturbed nothing.
+fn truth(
+    plan: &Plan,
+    played: &[Played],
+    links: &Links,
+    events: &[Event],
+    clock: Clock,
+    real: RealTime,
+) -> (Truth, f64) {
+    let journeys = journeys::join(&links.near, &links.far, clock);
+    let records = Records { journeys: &journeys, events, plan };
+    let disturbed = Disturbed::of(plan, &journeys, links, clock);
+    let of_connection = |played: &Played| {
+        let (client, server) = (played.client_address, played.server_address);
+        let connection = Connection { client: client.into(), server: server.into() };
+        let (spans, share) = disturbed.cut(judge(records, played));
+        let intervals = spans.into_iter().filter_map(|span| interval(span, connection, real));
+        (intervals.collect::<Vec<_>>(), share)
+    };
+    let (intervals, shares): (Vec<_>, Vec<f64>) = played.iter().map(of_connection).unzip();
+    #[expect(clippy::cast_precision_loss, reason = "there are few connections")]
+    let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    (Truth { intervals: intervals.concat() }, share)
+}
+
+/// `None` if `explain` has no name for it.
+fn interval(span: Span, connection: Connection, real: RealTime) -> Option<Interval> {
+    let causes: Vec<_> = span.reasons.iter().filter_map(|it| it.cause()).collect();
+    (!causes.is_empty()).then(|| Interval {
+        connection,
+        exchange: u32::try_from(span.exchange).ok(),
+        from_ns: real.of(span.from),
+        until_ns: real.of(span.until),
+        at: match span.direction {
+            Direction::ToServer => Place::Client,
+            Direction::ToClient => Place::Server,
+        },
+        direction: span.direction,
+        causes,
+        witness: span.witness.to_owned(),
+    })
+}
+
+fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) -> Case {
+    let mut parameters = plan.parameters.clone();
+    parameters.insert("undisturbed".to_owned(), json!(share));
+    let mut why: Vec<String> = links.dropped.iter().map(ToString::to_string).collect();
+    if share < LEAST_UNDISTURBED {
+        let percent = 100.0 * (1.0 - share);
+        why.push(format!("processors paused or packets were late in {percent:.0} % of the time"));
+    }
+    if real.drift().abs() > MAX_DRIFT {
+        why.push(format!("the clocks drifted apart by {} us", real.drift() / 1_000));
+    }
+    let millis = |delay: Duration| delay.as_secs_f64() * 1e3;
+    let [near, far] = &plan.links;
+    Case {
+        name,
+        world: World::Kernel,
+        family: plan.family.to_owned(),
+        seed: plan.seed,
+        parameters,
+        captures: Captures {
+            client: Some("client.pcap".to_owned()),
+            server: Some("server.pcap".to_owned()),
+            middle: Some("middle.pcap".to_owned()),
+        },
+        one_way_ms: OneWay {
+            client_to_middle: millis(near.to_server.delay),
+            middle_to_server: millis(far.to_server.delay),
+            server_to_middle: millis(far.to_client.delay),
+            middle_to_client: millis(near.to_client.delay),
+        },
+        disturbed: (!why.is_empty()).then(|| why.join("; ")),
+    }
+}
+
+/// Runs are mostly waiting (our choice, from how often a run was disturbed).
+const AT_ONCE: usize = 3;
+/// Our choice: with less, what is left may be typical of nothing.
+const LEAST_UNDISTURBED: f64 = 0.2;
+const FIRST_PORT: u16 = 20_000;
+/// In nanoseconds (our choice): more than the clock's usual correction within a run.
+const MAX_DRIFT: i128 = 500_000;

@@ -1,0 +1,187 @@
+//! A run as data: the path, both hosts and what their programs do.
+
+use std::time::Duration;
+
+use ackwise_linux::emulator::EmulatorOptions;
+use serde_json::{Map, Value};
+
+use super::journeys::Place;
+
+/// Everything that decides a run.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) family: &'static str,
+    pub(super) seed: u64,
+    /// What was drawn, for `case.json`.
+    pub(super) parameters: Map<String, Value>,
+    /// Between client and middle, and between middle and server.
+    pub(super) links: [EmulatorOptions; 2],
+    /// Of both ends, in segments; the kernel's own without.
+    pub(super) initial_window: Option<u32>,
+    pub(super) congestion: Congestion,
+    pub(super) protocol: Protocol,
+    pub(super) client: Host,
+    pub(super) server: Host,
+    /// One after the other, each with its exchanges.
+    pub(super) connections: Vec<Vec<Exchange>>,
+    /// All requests of a connection are written at once.
+    pub(super) pipelined: bool,
+    /// Another connection that shares the path.
+    pub(super) cross: Option<Cross>,
+}
+
+impl Plan {
+    /// Nothing to do, over links that cost nothing.
+    pub(super) fn ideal(family: &'static str, seed: u64) -> Self {
+        let link =
+            EmulatorOptions { congestion_control: None, log: true, ..EmulatorOptions::default() };
+        let host = Host { no_delay: true, ..Host::default() };
+        Self {
+            family,
+            seed,
+            parameters: Map::new(),
+            links: [link.clone(), link],
+            initial_window: None,
+            congestion: Congestion::Cubic,
+            protocol: Protocol::Http1,
+            client: host,
+            server: host,
+            connections: Vec::new(),
+            pipelined: false,
+            cross: None,
+        }
+    }
+
+    /// Propagation delay.
+    pub(super) const fn delay(&self, Place { near, to_server }: Place) -> Duration {
+        let link = &self.links[if near { 0 } else { 1 }];
+        if to_server { link.to_server.delay } else { link.to_client.delay }
+    }
+
+    /// Of both links, there and back, without queues.
+    pub(super) fn round_trip(&self) -> Duration {
+        let ways = self.links.iter().flat_map(|link| [link.to_server.delay, link.to_client.delay]);
+        ways.sum()
+    }
+}
+
+/// Congestion control of both ends, as the kernel calls it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Congestion {
+    Cubic,
+    Reno,
+    Bbr,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Protocol {
+    Http1,
+    /// Without TLS, with prior knowledge; the client's window for each stream.
+    Http2 {
+        window: u32,
+    },
+    /// HTTP/1 below TLS 1.3.
+    Tls,
+    /// Messages with a length before them.
+    Unknown,
+}
+
+/// What a program sets on its sockets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Host {
+    pub(super) no_delay: bool,
+    pub(super) send_buffer: Option<usize>,
+    pub(super) receive_buffer: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) request: Message,
+    pub(super) server_think: Duration,
+    pub(super) response: Message,
+    /// How the client reads the response.
+    pub(super) reading: Reading,
+    /// Until the next request.
+    pub(super) client_think: Duration,
+}
+
+/// Its size without the head, and how it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) body: usize,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// Writes the head alone.
+    Head,
+    /// Writes so many of the remaining bytes.
+    Bytes(usize),
+    /// Writes all that remains.
+    Rest,
+    Pause(Duration),
+    Cork(bool),
+}
+
+/// A reader that takes at most `chunk` bytes, and then pauses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) chunk: usize,
+    pub(super) pause: Duration,
+}
+
+/// A server that sends bursts of these bytes to a client, and pauses between them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cross {
+    pub(super) burst: usize,
+    pub(super) pause: Duration,
+}
+
+impl Congestion {
+    pub(super) const ALL: [Self; 3] = [Self::Cubic, Self::Reno, Self::Bbr];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::Reno => "reno",
+            Self::Bbr => "bbr",
+        }
+    }
+}
+
+impl Protocol {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "http/1",
+            Self::Http2 { .. } => "h2",
+            Self::Tls => "tls",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Message {
+    /// In one write.
+    pub(super) fn whole(body: usize) -> Self {
+        Self { body, steps: vec![Step::Rest] }
+    }
+}
+
+impl Reading {
+    /// As fast as it comes.
+    pub(super) const FAST: Self = Self { chunk: 65_536, pause: Duration::ZERO };
+}
+
+impl Exchange {
+    /// A small request and its response, at once.
+    pub(super) fn simple(response: Message) -> Self {
+        Self {
+            request: Message::whole(0),
+            server_think: Duration::ZERO,
+            response,
+            reading: Reading::FAST,
+            client_think: Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Runs the programs of a plan, and collects their diaries.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ackwise_linux::Namespace;
+use ackwise_linux::emulator::Scheduling;
+use anyhow::{Context, anyhow};
+use socket2::{Domain, SockRef, Socket, Type};
+
+use super::clock::Clock;
+use super::lab::Lab;
+use super::line::{Diary, Line, pause};
+use super::plan::{Congestion, Cross, Exchange, Host, Plan, Reading};
+use super::wire::{Kind, Wire};
+
+/// Both diaries of a connection.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) client_address: SocketAddrV4,
+    pub(super) server_address: SocketAddrV4,
+    pub(super) client: Diary,
+    pub(super) server: Diary,
+}
+
+/// Runs all connections of the plan over the lab; the server listens on `port`, and on the next one
+/// for the other traffic.
+pub(super) fn play(plan: &Plan, lab: &Lab, port: u16, clock: Clock) -> anyhow::Result<Vec<Played>> {
+    let address = SocketAddrV4::new(lab.server_address(), port);
+    let listener = listen(&lab.server, address, plan.server, plan.congestion)?;
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let over = &over;
+        let cross =
+            plan.cross.map(|cross| scope.spawn(move || run_cross(cross, lab, port + 1, over)));
+        if cross.is_some() {
+            pause(CROSS_FIRST);
+        }
+        let server = scope.spawn(|| {
+            let _scheduling = Scheduling::prefer_round_robin();
+            let run = |exchanges: &Vec<Exchange>| serve(plan, &listener, exchanges, clock);
+            plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
+        });
+        let client = scope.spawn(|| {
+            let _scheduling = Scheduling::prefer_round_robin();
+            let run = |exchanges: &Vec<Exchange>| ask(plan, &lab.client, address, exchanges, clock);
+            plan.connections.iter().map(run).collect::<anyhow::Result<Vec<_>>>()
+        });
+        let (client, server) = (client.join(), server.join());
+        over.store(true, Ordering::Release);
+        if let Some(cross) = cross {
+            cross.join().map_err(|_| anyhow!("the other traffic panicked"))??;
+        }
+        let client = client.map_err(|_| anyhow!("the client panicked"))?.context("the client")?;
+        let server = server.map_err(|_| anyhow!("the server panicked"))?.context("the server")?;
+        let pair = |((client_address, client), server)| Played {
+            client_address,
+            server_address: address,
+            client,
+            server,
+        };
+        Ok(client.into_iter().zip(server).map(pair).collect())
+    })
+}
+
+fn ask(
+    plan: &Plan,
+    namespace: &Namespace,
+    address: SocketAddrV4,
+    exchanges: &[Exchange],
+    clock: Clock,
+) -> anyhow::Result<(SocketAddrV4, Diary)> {
+    let socket = namespace.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+    prepare(&socket, plan.client, plan.congestion)?;
+    socket.connect(&address.into())?;
+    let stream = TcpStream::from(socket);
+    let std::net::SocketAddr::V4(ours) = stream.local_addr()? else {
+        return Err(anyhow!("not IPv4"));
+    };
+    let mut wire = Wire::client(Line::new(stream, plan.client.no_delay, clock)?, plan.protocol)?;
+    if plan.pipelined {
+        for exchange in exchanges {
+            wire.write(Kind::Request, &exchange.request)?;
+        }
+    }
+    for exchange in exchanges {
+        if !plan.pipelined {
+            wire.write(Kind::Request, &exchange.request)?;
+        }
+        wire.read(Kind::Response, exchange.response.body, exchange.reading)?;
+        pause(exchange.client_think);
+    }
+    Ok((ours, wire.line().diary.clone()))
+}
+
+fn serve(
+    plan: &Plan,
+    listener: &TcpListener,
+    exchanges: &[Exchange],
+    clock: Clock,
+) -> anyhow::Result<Diary> {
+    let (stream, _) = accept(listener)?;
+    let mut wire = Wire::server(Line::new(stream, plan.server.no_delay, clock)?, plan.protocol)?;
+    for exchange in exchanges {
+        wire.read(Kind::Request, exchange.request.body, Reading::FAST)?;
+        pause(exchange.server_think);
+        wire.write(Kind::Response, &exchange.response)?;
+    }
+    // The client closes first, so that no FIN shares a segment with data.
+    wire.line().drain()?;
+    Ok(wire.line().diary.clone())
+}
+
+/// A client that fetches without end.
+fn run_cross(cross: Cross, lab: &Lab, port: u16, over: &AtomicBool) -> anyhow::Result<()> {
+    let address = SocketAddrV4::new(lab.server_address(), port);
+    let listener = listen(&lab.server, address, Host::default(), Congestion::Cubic)?;
+    thread::scope(|scope| {
+        let server = scope.spawn(|| -> anyhow::Result<()> {
+            let (mut stream, _) = accept(&listener)?;
+            stream.set_write_timeout(Some(WRITE_LIMIT))?;
+            let burst = vec![b'y'; cross.burst];
+            while !over.load(Ordering::Acquire) {
+                match stream.write_all(&burst) {
+                    Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
+                    _ => pause(cross.pause),
+                }
+            }
+            Ok(())
+        });
+        let socket = lab.client.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+        socket.connect(&address.into())?;
+        let mut stream = TcpStream::from(socket);
+        let mut buffer = vec![0; 65_536];
+        while stream.read(&mut buffer)? > 0 {}
+        server.join().map_err(|_| anyhow!("the other server panicked"))?
+    })
+}
+
+fn listen(
+    namespace: &Namespace,
+    address: SocketAddrV4,
+    host: Host,
+    congestion: Congestion,
+) -> anyhow::Result<TcpListener> {
+    let socket = namespace.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+    // Accepted sockets inherit it.
+    prepare(&socket, host, congestion)?;
+    let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, address.port());
+    socket.bind(&any.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn accept(listener: &TcpListener) -> anyhow::Result<(TcpStream, std::net::SocketAddr)> {
+    SockRef::from(listener).set_read_timeout(Some(ACCEPT_LIMIT))?;
+    listener.accept().context("nobody connects")
+}
+
+fn prepare(socket: &Socket, host: Host, congestion: Congestion) -> anyhow::Result<()> {
+    let name = congestion.name();
+    socket
+        .set_tcp_congestion(name.as_bytes())
+        .with_context(|| format!("no congestion control {name}"))?;
+    if let Some(bytes) = host.send_buffer {
+        socket.set_send_buffer_size(bytes)?;
+    }
+    if let Some(bytes) = host.receive_buffer {
+        socket.set_recv_buffer_size(bytes)?;
+    }
+    Ok(())
+}
+
+const BACKLOG: i32 = 16;
+/// Our choices: nothing takes as long.
+const ACCEPT_LIMIT: Duration = Duration::from_secs(20);
+const WRITE_LIMIT: Duration = Duration::from_millis(200);
+/// The other traffic comes up to speed (our choice).
+const CROSS_FIRST: Duration = Duration::from_millis(400);

@@ -1,0 +1,191 @@
+//! Why the awaited bytes of a message do not get closer to their receiver at some moment.
+//!
+//! The rule is the one of `docs/stalls.md`: a busy link first, then a loss, then what holds the data at
+//! its sender, then distance. It is written down here a second time on purpose, over facts that no
+//! capture shows.
+
+use super::clock::Nanos;
+use super::plan::Congestion;
+use super::reason::Reason::{self, *};
+use super::trace::State;
+use super::view::View;
+
+/// What is admitted, and which witness says so.
+pub(super) type Verdict = (Vec<Reason>, &'static str);
+
+/// Why `message` of `view` (first byte, end) waits at `at`. `None` if the records do not tell.
+pub(super) fn wait(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
+    let (mut reasons, witness) = wait_on_path_without_holds(view, message, at)?;
+    // What waits for an ACK waits for the path that holds it.
+    if view.path_holds_acks.at(at) > 0 && reasons.iter().all(|it| it.ends_with_an_ack()) {
+        reasons.insert(0, PathStall);
+    }
+    Some((reasons, witness))
+}
+
+fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
+    let arrived = view.arrived.at(at);
+    let busy = view.on_link.at(at) > 0;
+    if view.path_holds_data.at(at) > 0 {
+        let reasons = if busy { vec![PathStall, Transmission] } else { vec![PathStall] };
+        return Some((reasons, LINKS));
+    }
+    if busy {
+        let waits = view.behind_others.at(at) > 0;
+        return Some((vec![if waits { Queueing } else { Transmission }], LINKS));
+    }
+    if view.sent.at(at) > arrived {
+        if let Some(verdict) = repair(view, arrived, at) {
+            return verdict;
+        }
+    }
+    let (written, sent) = (view.written.at(at).min(message.1), view.sent.at(at));
+    if sent < written {
+        return held(view, message, (sent, written), at);
+    }
+    if written < message.1 {
+        return Some(unwritten(view, at));
+    }
+    (arrived < message.1 && view.in_transit.at(at) > 0).then(|| (vec![Propagation], LINKS))
+}
+
+/// The first missing byte was lost, or is on its way again. `None` if neither; `Some(None)` if it is
+/// not known how it was repaired.
+fn repair(view: &View, missing: u64, at: Nanos) -> Option<Option<Verdict>> {
+    let copies: Vec<_> = view.copies_of(missing).collect();
+    let on_its_way = copies.iter().find(|it| it.sent <= at && at < it.gone);
+    if let Some(copy) = on_its_way {
+        let again = copy.again.then(|| repaired_by(view, copy.sent, at));
+        return again.map(|mut reasons| {
+            reasons.push(Propagation);
+            Some((reasons, LINKS_AND_TRACE))
+        });
+    }
+    let next = copies.iter().filter(|it| it.sent > at).min_by_key(|it| it.sent);
+    Some(next.map(|copy| (repaired_by(view, copy.sent, at), LINKS_AND_TRACE)))
+}
+
+/// What made the sender send again at `sent`. A tail loss probe (RFC 8985, section 7) is a timer that
+/// starts fast recovery.
+fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
+    let probed = |until: Nanos| {
+        let again = view.copies.iter().filter(|it| it.again && at < it.sent && it.sent < until);
+        again.into_iter().any(|it| is_probe(view.state.at(it.sent)))
+    };
+    match view.state.at(sent) {
+        State::Loss => vec![RetransmissionTimeout],
+        state if is_probe(state) || probed(sent) => vec![RetransmissionTimeout, LossRecovery],
+        _ => vec![LossRecovery],
+    }
+}
+
+const fn is_probe(state: State) -> bool {
+    matches!(state, State::Open | State::Disorder | State::Reduced)
+}
+
+/// All that was written is sent, and it is not the whole message.
+fn unwritten(view: &View, at: Nanos) -> Verdict {
+    let reason = if view.flow_controlled.at(at) > 0 {
+        H2FlowControl
+    } else if view.blocked.at(at) > 0 {
+        SendBuffer
+    } else {
+        ApplicationLimited
+    };
+    (vec![reason], PROGRAM)
+}
+
+/// The socket has `unsent` bytes of the message and does not send them.
+fn held(
+    view: &View,
+    message: (u64, u64),
+    (sent, written): (u64, u64),
+    at: Nanos,
+) -> Option<Verdict> {
+    let (unsent, complete) = (written - sent, written == message.1);
+    let small = unsent < view.mss;
+    let flight = view.in_flight(at);
+    let room = view.edge.at(at).saturating_sub(sent);
+    let window = view.window.at(at);
+    let state = view.state.at(at);
+    if room < unsent.min(view.mss) {
+        let silly = flight == 0 && room > 0;
+        return Some((vec![if silly { SillyWindow } else { ReceiveWindow }], LINKS));
+    }
+    let segments = usize::try_from(window.segments).unwrap_or(usize::MAX);
+    if flight >= segments {
+        return Some((congested(view, message, at), TRACE));
+    }
+    if matches!(state, State::Recovery | State::Loss) {
+        return Some((congested(view, message, at), TRACE));
+    }
+    // The program writes on as soon as it may, so a small segment is not the end.
+    if small && !complete && view.flow_controlled.at(at) > 0 {
+        return Some((vec![H2FlowControl], PROGRAM));
+    }
+    if small && !complete && view.blocked.at(at) > 0 {
+        let nagle = (!view.diary.no_delay).then_some(NagleRtt);
+        return Some(([SendBuffer].into_iter().chain(nagle).collect(), PROGRAM));
+    }
+    if small && view.corked.at(at) {
+        return Some((corked(view, at), PROGRAM));
+    }
+    if small && !view.diary.no_delay && view.small_in_flight(at) {
+        let reason = if view.ack_is_delayed(at) { NagleDelayedAck } else { NagleRtt };
+        return Some((vec![reason], LINKS));
+    }
+    if view.congestion == Congestion::Bbr {
+        return Some((vec![Pacing, CongestionWindow, SlowStart], TRACE));
+    }
+    deferred(view, message, room, segments - flight, at)
+}
+
+/// The congestion window is full.
+fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
+    let window = view.window.at(at);
+    let phase = if window.segments < window.threshold { SlowStart } else { CongestionWindow };
+    match view.state.at(at) {
+        State::Recovery => vec![LossRecovery, CongestionWindow],
+        State::Loss => vec![SlowStart, LossRecovery, RetransmissionTimeout],
+        _ if view.congestion == Congestion::Bbr => vec![SlowStart, CongestionWindow, Pacing],
+        _ if view.ack_is_delayed(at) && view.begins_short(message) => vec![ShortInitialSegment],
+        _ if view.ack_is_delayed(at) => vec![ShortInitialSegment, phase],
+        _ if window.cut_by_idle => vec![IdleRestart],
+        _ => vec![phase],
+    }
+}
+
+/// Who releases it: the timer, or the program.
+fn corked(view: &View, at: Nanos) -> Vec<Reason> {
+    /// Between a call of the program and its packet.
+    const AT_ONCE: Nanos = 2_000_000;
+    let released = view.sent.next(at).map_or(Nanos::MAX, |(released, _)| released);
+    let near = |called: Nanos| called <= released && released - called < AT_ONCE;
+    let written = view.written.times().any(|called| called > at && near(called));
+    let uncorked = view.diary.cork.iter().any(|(called, on)| !on && *called > at && near(*called));
+    if written || uncorked { vec![ApplicationLimited, CorkTimer] } else { vec![CorkTimer] }
+}
+
+/// Linux sends no small burst if a third of the window will be free soon (`tcp_tso_should_defer`).
+fn deferred(
+    view: &View,
+    message: (u64, u64),
+    room: u64,
+    segments: usize,
+    at: Nanos,
+) -> Option<Verdict> {
+    const DIVISOR: u64 = 3;
+    let window = u64::from(view.window.at(at).segments) * view.mss;
+    let free = segments as u64 * view.mss;
+    let offered = view.edge.at(at).saturating_sub(view.acked.at(at));
+    if free.min(room) * DIVISOR > window.min(offered) + DIVISOR * view.mss {
+        return None;
+    }
+    let reasons = if room < free { vec![ReceiveWindow] } else { congested(view, message, at) };
+    Some((reasons, TRACE))
+}
+
+const LINKS: &str = "emulator";
+const TRACE: &str = "tcp_probe";
+const LINKS_AND_TRACE: &str = "emulator, tcp_cong_state_set";
+const PROGRAM: &str = "program";

@@ -1,0 +1,149 @@
+//! What `cargo xtask bench truth` is asked for.
+
+use std::ffi::OsString;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::ensure;
+use lexopt::prelude::*;
+
+use super::case::World;
+
+/// Options of a run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Settings {
+    /// Seed of all random numbers.
+    pub(super) seed: u64,
+    /// Runs in each world.
+    pub(super) runs: u64,
+    /// The worlds that cases are recorded in.
+    pub(super) worlds: Vec<World>,
+    /// Begin no case after this time, and check the limits for CI.
+    pub(super) subset: Option<Duration>,
+    /// Read these cases instead of recording some.
+    pub(super) from: Option<PathBuf>,
+    /// Keep the cases here.
+    pub(super) keep: Option<PathBuf>,
+    /// Print truth and statements of this case.
+    pub(super) show: Option<String>,
+    /// What to print.
+    pub(super) format: Format,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Format {
+    Text,
+    Json,
+    /// The calibration table, written into docs/explain.md.
+    Markdown,
+}
+
+/// "At least 250 kernel runs": docs/decisions/truth-bench.md.
+const RUNS: u64 = 250;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            runs: RUNS,
+            worlds: World::ALL.to_vec(),
+            subset: None,
+            from: None,
+            keep: None,
+            show: None,
+            format: Format::Text,
+        }
+    }
+}
+
+pub(crate) const HELP: &str = "\
+cargo xtask bench truth [OPTION]...
+    Compare what `explain` says with what connections really waited for.
+    --seed N          Seed of all random numbers (1 by default).
+    --runs N          Record N cases in each world (250 by default).
+    --world WORLD     Record cases in this world only: kernel (needs root) or sim.
+    --subset SECONDS  Begin no case after SECONDS, and check the limits for CI (bench/truth.json).
+    --from FOLDER     Read the cases in FOLDER instead of recording some.
+    --keep FOLDER     Keep the cases in FOLDER: captures, truth, and how each was made.
+    --show CASE       Print truth and statements of one case side by side.
+    --markdown        Write the calibration table into docs/explain.md.
+    --json            Print JSON.
+    Examples: cargo xtask bench truth --world sim --runs 60
+              cargo xtask bench truth --keep /tmp/cases
+              cargo xtask bench truth --from /tmp/cases --show kernel-0017
+    Exit: 0 measured, 1 could not measure or, with --subset, a limit was missed.
+";
+
+/// Parses everything after `cargo xtask bench truth`; `None` asks for help.
+///
+/// # Errors
+///
+/// If an option is unknown, has a wrong value, or excludes another.
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut settings = Settings::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("seed") => settings.seed = parser.value()?.parse()?,
+            Long("runs") => settings.runs = parser.value()?.parse::<NonZeroU64>()?.get(),
+            Long("world") => {
+                let name = parser.value()?.string()?;
+                settings.worlds.retain(|it| it.name() == name);
+                ensure!(!settings.worlds.is_empty(), "no world `{name}` (expected kernel or sim)");
+            }
+            Long("subset") => {
+                let seconds = parser.value()?.parse::<NonZeroU64>()?.get();
+                settings.subset = Some(Duration::from_secs(seconds));
+            }
+            Long("from") => settings.from = Some(parser.value()?.into()),
+            Long("keep") => settings.keep = Some(parser.value()?.into()),
+            Long("show") => settings.show = Some(parser.value()?.string()?),
+            Long("json") => settings.format = Format::Json,
+            Long("markdown") => settings.format = Format::Markdown,
+            Short('h') | Long("help") => return Ok(None),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let reads = settings.from.is_some();
+    ensure!(!reads || settings.keep.is_none(), "--from keeps its cases: --keep is not needed");
+    ensure!(
+        !reads || settings.subset.is_none(),
+        "--from reads all cases: --subset cannot limit it"
+    );
+    Ok(Some(settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> anyhow::Result<Option<Settings>> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn every_option_is_read_and_in_the_help() {
+        let line = "--seed 7 --runs 9 --world sim --subset 90 --keep k --show sim-0001 --json";
+        let settings = parsed(line).unwrap().unwrap();
+        assert_eq!((settings.seed, settings.runs), (7, 9));
+        assert_eq!(settings.worlds, [World::Sim]);
+        assert_eq!(settings.subset, Some(Duration::from_secs(90)));
+        assert_eq!(settings.keep, Some("k".into()));
+        assert_eq!(settings.show.as_deref(), Some("sim-0001"));
+        assert_eq!(settings.format, Format::Json);
+        for option in line.split_whitespace().filter(|it| it.starts_with("--")) {
+            assert!(HELP.contains(option), "{option}");
+        }
+        assert_eq!(parsed("--help").unwrap(), None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for line in ["--runs 0", "--world moon", "--from a --keep b", "--from a --subset 9", "page"]
+        {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Everything that was measured, case after case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use ackwise_capture::decode::decode;
+use ackwise_cause::Cause;
+use anyhow::Context;
+
+use super::case::{Connection, Recorded, World};
+use super::damage::Damage;
+use super::reading::{self, Needed, Said, Vantage};
+use super::remove::Change;
+use super::score::{self, Row, View};
+use crate::dice::Dice;
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    pub(super) cases: Vec<Facts>,
+    pub(super) rows: Vec<Row>,
+    /// What one missing packet changed.
+    pub(super) changes: Vec<(World, Change)>,
+    /// Readings that failed, and why.
+    pub(super) failures: Vec<(String, View, String)>,
+}
+
+/// What is known of a case without reading its captures.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) world: World,
+    pub(super) name: String,
+    pub(super) family: String,
+    pub(super) disturbed: Option<String>,
+    /// Nanoseconds by each cause that is admitted.
+    causes: BTreeMap<Cause, u64>,
+    /// Nanoseconds with truth.
+    pub(super) known: u64,
+    /// Nanoseconds of that with several causes.
+    pub(super) ambiguous: u64,
+}
+
+impl Facts {
+    fn of(recorded: &Recorded) -> Self {
+        let mut causes: BTreeMap<Cause, u64> = BTreeMap::new();
+        let (mut known, mut ambiguous) = (0, 0);
+        for it in &recorded.truth.intervals {
+            let span = it.until_ns - it.from_ns;
+            known += span;
+            ambiguous += if it.causes.len() > 1 { span } else { 0 };
+            *causes.entry(it.causes[0]).or_default() += span;
+        }
+        let case = &recorded.case;
+        Self {
+            world: case.world,
+            name: case.name.clone(),
+            family: case.family.clone(),
+            disturbed: case.disturbed.clone(),
+            causes,
+            known,
+            ambiguous,
+        }
+    }
+
+    /// Time of a cause, in nanoseconds.
+    pub(super) fn time(&self, cause: Cause) -> u64 {
+        self.causes.get(&cause).copied().unwrap_or_default()
+    }
+
+    /// The case counts as one with this cause.
+    pub(super) fn has(&self, cause: Cause) -> bool {
+        self.time(cause) >= LEAST
+    }
+}
+
+/// Less time of a cause does not make it a case with that cause: 1 ms, our choice.
+const LEAST: u64 = 1_000_000;
+
+impl Results {
+    /// Reads a case at all places, whole and damaged, and without single packets.
+    ///
+    /// # Errors
+    ///
+    /// If a capture cannot be read.
+    pub(super) fn add(&mut self, recorded: &Recorded, dice: Dice) -> anyhow::Result<()> {
+        let facts = Facts::of(recorded);
+        let is_disturbed = facts.disturbed.is_some();
+        self.cases.push(facts);
+        if is_disturbed {
+            return Ok(());
+        }
+        let case = &recorded.case;
+        let whole = reading::load(&recorded.folder, &case.captures)
+            .with_context(|| format!("case {}", case.name))?;
+        let said = self.read(recorded, None, &whole);
+
+        let mut damaging = dice.of("damage", 0);
+        let damage = Damage::draw(&mut damaging);
+        let servers: BTreeSet<SocketAddr> =
+            recorded.truth.intervals.iter().map(|it| it.connection.server).collect();
+        let damaged: Needed<'_> = whole
+            .iter()
+            .map(|(name, packets)| (*name, damage.apply(packets, &servers, &mut damaging)))
+            .collect();
+        self.read(recorded, Some(damage), &damaged);
+
+        let mut removing = dice.of("remove", 0);
+        for _ in 0..REMOVALS {
+            let change = removal(recorded, &whole, &said, &mut removing);
+            self.changes.extend(change.map(|it| (case.world, it)));
+        }
+        Ok(())
+    }
+
+    /// Reads a case at all places.
+    fn read(
+        &mut self,
+        recorded: &Recorded,
+        damage: Option<Damage>,
+        packets: &Needed<'_>,
+    ) -> BTreeMap<Vantage, Said> {
+        let case = &recorded.case;
+        let mut all = BTreeMap::new();
+        for vantage in Vantage::ALL {
+            let view = View { world: case.world, vantage, damage };
+            match reading::read(vantage, &case.captures, &case.one_way_ms, packets) {
+                Ok(None) => {}
+                Ok(Some(said)) => {
+                    self.rows.extend(score::rows(recorded, view, &said));
+                    all.insert(vantage, said);
+                }
+                Err(why) => self.failures.push((case.name.clone(), view, format!("{why:#}"))),
+            }
+        }
+        all
+    }
+}
+
+/// Packets that are removed from each case, one at a time. Our choice: 500 in 250 cases.
+const REMOVALS: u32 = 2;
+
+/// Removes one packet of a capture, and reads that again.
+fn removal(
+    recorded: &Recorded,
+    whole: &Needed<'_>,
+    said: &BTreeMap<Vantage, Said>,
+    dice: &mut Dice,
+) -> Option<Change> {
+    let case = &recorded.case;
+    let places = [Vantage::Client, Vantage::Server, Vantage::Middle];
+    let files = [&case.captures.client, &case.captures.server, &case.captures.middle];
+    let there: Vec<_> = places
+        .into_iter()
+        .zip(files)
+        .filter_map(|(place, file)| Some((place, file.as_deref()?)))
+        .collect();
+    let last = u32::try_from(there.len()).ok()?.checked_sub(1)?;
+    let (vantage, file) = there[dice.between(0, last) as usize];
+    let mut packets = whole[file].clone();
+    let last = u32::try_from(packets.packets.len()).ok()?.checked_sub(1)?;
+    let removed = packets.packets.remove(dice.between(0, last) as usize);
+    let frame = removed.frame(1);
+    let seen = decode(&frame).ok()?;
+    let before = said.get(&vantage)?;
+    let connection = [(seen.source, seen.destination), (seen.destination, seen.source)]
+        .into_iter()
+        .map(|(client, server)| Connection { client, server })
+        .find(|it| before.exchanges.iter().any(|exchange| exchange.connection == *it))?;
+    let without = Needed::from([(file, packets)]);
+    let after = reading::read(vantage, &case.captures, &case.one_way_ms, &without).ok()??;
+    Some(Change::of(connection, before, &after))
+}

@@ -1,0 +1,252 @@
+//! Families of experiments, with parameters drawn by seed. All ranges are our choice: from modems to
+//! LANs and satellites, and the settings that provoke each stall.
+
+use serde_json::{Map, Value};
+
+use crate::dice::Dice;
+
+/// An experiment that was drawn.
+pub(super) struct Drawn {
+    pub(super) family: &'static str,
+    /// `KEY=VALUE`, as for `ackwise run --set`.
+    pub(super) settings: Vec<String>,
+    /// One-way propagation delay.
+    pub(super) delay_ms: f64,
+}
+
+impl Drawn {
+    /// The settings for `case.json`.
+    pub(super) fn parameters(&self) -> Map<String, Value> {
+        let pair = |it: &String| {
+            it.split_once('=').map(|(key, value)| (key.to_owned(), value.trim_matches('"').into()))
+        };
+        self.settings.iter().filter_map(pair).collect()
+    }
+
+    fn set(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.settings.push(format!("{key}={value}"));
+    }
+}
+
+/// The experiment that every case is a variation of.
+pub(super) const BASE: &str = r#"
+duration = "120 s"
+watch_causes = true
+
+[tcp]
+preset = "linux-6"
+
+[host]
+client = { tcp = { receive_buffer = "4 MiB" } }
+server = { tcp = { send_buffer = "4 MiB" } }
+
+[link.path]
+ends = ["client", "server"]
+rate = "10 Mb/s"
+delay = "10 ms"
+queue = "200 packets"
+
+[application.web]
+kind = "web"
+client = "client"
+server = "server"
+pages = 6
+workload = { primary = "20 KB", inlines = [] }
+transfer = "persistent"
+connections = "kept"
+think = { uniform = { from = "50 ms", to = "400 ms" } }
+behaviour = { preset = "fixed" }
+"#;
+
+/// Draws a path, and what the family with this number provokes.
+pub(super) fn draw(number: u64, dice: &mut Dice) -> Drawn {
+    let count = u64::try_from(FAMILIES.len()).expect("a few families");
+    let place = usize::try_from(number % count).expect("below the number of families");
+    let (family, provoke) = FAMILIES[place];
+    let delay_ms = round(dice.scaled(0.2, 150.0));
+    let mut drawn = Drawn { family, settings: Vec::new(), delay_ms };
+    drawn.set("link.path.delay", format!("\"{delay_ms} ms\""));
+    drawn.set("link.path.rate", format!("\"{} kb/s\"", dice.scaled(200.0, 100_000.0).round()));
+    let clocks = dice.between(0, 2);
+    let ack = match clocks {
+        0 => "\"linux-quick-ack\"".to_owned(),
+        1 => format!("{{ delayed = {{ delay = \"{} ms\" }} }}", dice.between(40, 200)),
+        _ => "{ delayed = { delay = \"40 ms\" } }".to_owned(),
+    };
+    drawn.set("host.client.tcp.ack", ack);
+    provoke(&mut drawn, dice);
+    drawn
+}
+
+/// Sets what provokes something.
+type Provoke = fn(&mut Drawn, &mut Dice);
+
+/// By name, in turn.
+const FAMILIES: &[(&str, Provoke)] = &[
+    ("plain", plain),
+    ("nagle", nagle),
+    ("cork", cork),
+    ("receive-window", receive_window),
+    ("send-buffer", send_buffer),
+    ("idle-restart", idle_restart),
+    ("loss", loss),
+    ("short-initial-segment", short_initial_segment),
+    ("programs", programs),
+    ("bulk", bulk),
+    ("pipelined", pipelined),
+    ("1996", paper),
+    ("silly-window", silly_window),
+    ("long", long),
+];
+
+fn plain(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 300.0, 200_000.0);
+}
+
+fn nagle(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 300.0, 30_000.0);
+    let hold = ["nagle", "bsd-nagle", "minshall"][dice.between(0, 2) as usize];
+    drawn.set("host.server.tcp.hold", format!("\"{hold}\""));
+    drawn.set("application.web.behaviour.nagle", "\"on\"");
+    drawn.set("application.web.response_head", format!("\"{} B\"", dice.between(80, 600)));
+    drawn.set("application.web.behaviour.head_flush", "\"apart\"");
+    let write = round(dice.scaled(500.0, 8_000.0));
+    drawn.set("application.web.behaviour.write_size", format!("\"{} B\"", write.round()));
+}
+
+fn cork(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 2_000.0, 30_000.0);
+    drawn.set("host.server.tcp.hold", "{ cork = { release = \"200 ms\" } }");
+    drawn.set("application.web.behaviour.tail", "\"corked\"");
+    drawn.set("application.web.behaviour.nagle", "\"on\"");
+}
+
+fn receive_window(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 50_000.0, 600_000.0);
+    let window = dice.scaled(4_000.0, 60_000.0).round();
+    drawn.set("host.client.tcp.receive_buffer", format!("\"{window} B\""));
+}
+
+fn send_buffer(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 50_000.0, 600_000.0);
+    let buffer = dice.scaled(6_000.0, 60_000.0).round();
+    drawn.set("host.server.tcp.send_buffer", format!("\"{buffer} B\""));
+}
+
+fn idle_restart(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 60_000.0, 300_000.0);
+    drawn.set("application.web.think", "{ uniform = { from = \"1 s\", to = \"5 s\" } }");
+    let restart = ["since-send", "decay", "rfc-2861"][dice.between(0, 2) as usize];
+    drawn.set("host.server.tcp.idle_restart", format!("\"{restart}\""));
+}
+
+fn loss(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 2_000.0, 300_000.0);
+    if dice.between(0, 2) == 0 {
+        drawn.set("link.path.queue", format!("\"{} packets\"", dice.between(5, 25)));
+    } else {
+        drawn.set("link.path.loss", format!("\"{} %\"", round(dice.scaled(0.3, 5.0))));
+    }
+}
+
+fn short_initial_segment(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 2_000.0, 30_000.0);
+    drawn.set("host.server.tcp.initial_window", dice.between(1, 2));
+    drawn.set("application.web.response_head", format!("\"{} B\"", dice.between(80, 600)));
+    drawn.set("application.web.behaviour.head_flush", "\"apart\"");
+    drawn.set("application.web.connections", "\"per-document\"");
+}
+
+fn programs(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 500.0, 60_000.0);
+    let pause = |dice: &mut Dice| format!("\"{} ms\"", round(dice.scaled(1.0, 800.0)));
+    drawn.set("application.web.behaviour.think", pause(dice));
+    if dice.between(0, 1) == 0 {
+        drawn.set("application.web.behaviour.think_between_writes", pause(dice));
+        drawn.set("application.web.behaviour.write_size", "\"16 KiB\"");
+    } else {
+        drawn.set("application.web.response_head", format!("\"{} B\"", dice.between(80, 600)));
+        drawn.set("application.web.behaviour.head_flush", "\"apart\"");
+        drawn.set("application.web.behaviour.think_after_head", pause(dice));
+    }
+}
+
+fn bulk(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 200_000.0, 2_000_000.0);
+    drawn.set("application.web.pages", 2);
+    let congestion = ["reno", "new-reno", "sack", "cubic"][dice.between(0, 3) as usize];
+    drawn.set("host.server.tcp.congestion", format!("\"{congestion}\""));
+    drawn.set("link.path.queue", format!("\"{} packets\"", dice.between(20, 300)));
+}
+
+fn pipelined(drawn: &mut Drawn, dice: &mut Dice) {
+    let sizes: Vec<String> = (0..dice.between(2, 6))
+        .map(|_| format!("\"{} B\"", dice.scaled(300.0, 30_000.0).round()))
+        .collect();
+    let inlines = sizes.join(", ");
+    drawn.set(
+        "application.web.workload",
+        format!("{{ primary = \"5 KB\", inlines = [{inlines}] }}"),
+    );
+    drawn.set("application.web.transfer", "\"pipelined\"");
+}
+
+fn paper(drawn: &mut Drawn, dice: &mut Dice) {
+    drawn.set("tcp.preset", "\"sunos-4.1\"");
+    drawn.set("host.client.tcp", "{ receive_buffer = \"16 KiB\" }");
+    drawn.set("host.server.tcp", "{ send_buffer = \"16 KiB\" }");
+    drawn.settings.retain(|it| !it.starts_with("host.client.tcp.ack"));
+    drawn.set("application.web.workload", "\"heidemann\"");
+    drawn.set("application.web.behaviour", "\"paper-1996\"");
+    drawn.set("application.web.response_head", "\"226 B\"");
+    let transfer = ["serial", "persistent"][dice.between(0, 1) as usize];
+    drawn.set("application.web.transfer", format!("\"{transfer}\""));
+    drawn.set("application.web.connections", "\"per-document\"");
+}
+
+fn silly_window(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 2_000.0, 30_000.0);
+    drawn.set("host.client.tcp.receive_buffer", format!("\"{} B\"", dice.between(600, 2_500)));
+}
+
+fn long(drawn: &mut Drawn, dice: &mut Dice) {
+    page(drawn, dice, 1_000_000.0, 5_000_000.0);
+    drawn.set("application.web.pages", 1);
+    drawn.set("link.path.loss", format!("\"{} %\"", ratio(dice.scaled(0.01, 0.3))));
+    drawn.set("link.path.rate", format!("\"{} kb/s\"", dice.scaled(5_000.0, 100_000.0).round()));
+}
+
+/// A page of one file.
+fn page(drawn: &mut Drawn, dice: &mut Dice, least: f64, most: f64) {
+    let size = dice.scaled(least, most).round();
+    drawn.set("application.web.workload.primary", format!("\"{size} B\""));
+}
+
+/// Shares of packets have four decimal places in experiments.
+fn ratio(percent: f64) -> f64 {
+    (percent * 1e4).round() / 1e4
+}
+
+/// Three digits are enough for a delay, and readable.
+fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use ackwise_lab::experiment::Experiment;
+
+    use super::*;
+
+    #[test]
+    fn every_family_is_an_experiment() {
+        for number in 0..100 {
+            let drawn = draw(number, &mut Dice::new(5).of("sim", number));
+            let base = Experiment::parse("base", BASE).unwrap();
+            let settings = drawn.settings.iter().map(String::as_str);
+            let experiment = base.with_all_set(settings);
+            let experiment = experiment.unwrap_or_else(|why| panic!("{}: {why}", drawn.family));
+            assert_eq!(experiment.cases().len(), 1, "{}", drawn.family);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Cases from the simulator, which knows at each moment what each end waits for.
+//!
+//! Simulator and analyser name causes by the same function (`ackwise_cause::cause`), so an error in that
+//! function is not found here: these cases have tables of their own. There is no middle, because a
+//! simulated capture is taken at a host.
+//!
+//! | file | its one idea |
+//! | --- | --- |
+//! | `draw` | families of experiments, with parameters drawn by seed |
+//! | `watcher` | a run, with captures at both ends and what was waited for |
+
+mod draw;
+mod watcher;
+
+use std::fs;
+use std::path::Path;
+
+use ackwise_lab::experiment::Experiment;
+use anyhow::Context;
+
+use super::case::{Captures, Case, OneWay, Recorded, Truth, World};
+use crate::dice::Dice;
+
+/// Runs the experiment that `seed` and `number` draw, and writes it as a case below `folder`.
+///
+/// # Errors
+///
+/// If the experiment does not run, or a file cannot be written.
+pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Recorded> {
+    let mut dice = Dice::new(seed).of("sim", number);
+    let drawn = draw::draw(number, &mut dice);
+    let name = format!("sim-{number:04}");
+    let experiment = Experiment::parse(&name, draw::BASE)
+        .and_then(|it| it.with_all_set(drawn.settings.iter().map(String::as_str)))
+        .with_context(|| format!("case {name} is not an experiment: {:?}", drawn.settings))?;
+    let watched = watcher::run(&experiment.cases()[0].scenario)
+        .with_context(|| format!("case {name} does not run"))?;
+    let folder = folder.join(&name);
+    let [client, server] = ["client.pcap", "server.pcap"];
+    let case = Case {
+        name,
+        world: World::Sim,
+        family: drawn.family.to_owned(),
+        seed,
+        parameters: drawn.parameters(),
+        captures: Captures {
+            client: Some(client.to_owned()),
+            server: Some(server.to_owned()),
+            middle: None,
+        },
+        one_way_ms: OneWay {
+            client_to_middle: drawn.delay_ms,
+            middle_to_client: drawn.delay_ms,
+            ..OneWay::default()
+        },
+        disturbed: None,
+    };
+    let recorded = Recorded { folder, case, truth: Truth { intervals: watched.intervals } };
+    recorded.write()?;
+    for (file, bytes) in [client, server].into_iter().zip(&watched.captures) {
+        let path = recorded.folder.join(file);
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(recorded)
+}

@@ -1,0 +1,174 @@
+//! A simulated run, with captures at both ends and what was waited for.
+
+use std::collections::BTreeMap;
+
+use ackwise_capture::WHOLE_FRAMES;
+use ackwise_cause::{Cause, Direction};
+use ackwise_lab::run::pcap::Capture;
+use ackwise_sim::{
+    Observer, Scenario,
+    observe::{Blame, ConnectionId, Message, Side, Sighting},
+    run as simulate,
+};
+use ackwise_tcp::Instant;
+
+use super::super::case::{Connection, Interval, Place};
+
+/// What a run leaves.
+pub(super) struct Watched {
+    /// The files of the client's and of the server's capture.
+    pub(super) captures: [Vec<u8>; 2],
+    pub(super) intervals: Vec<Interval>,
+}
+
+/// Runs a scenario with one client and one server.
+///
+/// # Errors
+///
+/// If the run ends with an error, or its packets cannot be written.
+pub(super) fn run(scenario: &Scenario) -> anyhow::Result<Watched> {
+    let hosts = &scenario.applications[0];
+    let mut captures = [Vec::new(), Vec::new()];
+    let [client, server] = &mut captures;
+    let mut watcher = Watcher {
+        captures: [
+            Capture::new(client, WHOLE_FRAMES, hosts.client)?,
+            Capture::new(server, WHOLE_FRAMES, hosts.server)?,
+        ],
+        connections: BTreeMap::new(),
+    };
+    simulate(scenario, &mut watcher)?;
+    let Watcher { captures: [client, server], connections } = watcher;
+    client.finish()?;
+    server.finish()?;
+    let intervals = connections.values().flat_map(Waits::intervals).collect();
+    Ok(Watched { captures, intervals })
+}
+
+struct Watcher<'a> {
+    captures: [Capture<&'a mut Vec<u8>>; 2],
+    connections: BTreeMap<ConnectionId, Waits>,
+}
+
+/// What a connection waited for.
+#[derive(Default)]
+struct Waits {
+    ends: Option<Connection>,
+    blamed: Vec<Blame>,
+    /// When each end sent something again, in order.
+    repairs: Vec<Repair>,
+}
+
+/// A retransmission.
+struct Repair {
+    at: Instant,
+    from: Side,
+    /// The timer released it.
+    by_timer: bool,
+}
+
+impl Waits {
+    /// What is true of some time. Several causes if `explain` calls one by the name of the other.
+    fn causes(&self, blame: &Blame) -> Vec<Cause> {
+        let from = match blame.direction {
+            Direction::ToServer => Side::Client,
+            Direction::ToClient => Side::Server,
+        };
+        let first = self.repairs.partition_point(|it| it.at < blame.until);
+        let repair = self.repairs[first..].iter().find(|it| it.from == from);
+        match blame.cause {
+            // While a loss lasts, the simulator has to guess what will repair it.
+            Cause::RetransmissionTimeout | Cause::LossRecovery => match repair {
+                Some(Repair { by_timer: true, .. }) => vec![Cause::RetransmissionTimeout],
+                Some(Repair { by_timer: false, .. }) => vec![Cause::LossRecovery],
+                // It was not repaired before the end of the run.
+                None => vec![Cause::RetransmissionTimeout, Cause::LossRecovery],
+            },
+            // The data had arrived, and its ACKs were lost: the simulator blames what they would have
+            // opened.
+            cause if repair.is_some_and(|it| it.by_timer && it.at == blame.until) => {
+                vec![Cause::RetransmissionTimeout, cause]
+            }
+            // docs/explain.md: "in captures, this is `receive-window`".
+            Cause::SillyWindow => vec![Cause::SillyWindow, Cause::ReceiveWindow],
+            cause => vec![cause],
+        }
+    }
+
+    /// One interval for all moments in a row with the same cause.
+    fn intervals(&self) -> Vec<Interval> {
+        let mut intervals: Vec<Interval> = Vec::new();
+        // Without addresses, no capture has anything of the connection.
+        let Some(connection) = self.ends else { return intervals };
+        for blame in &self.blamed {
+            let (causes, Blame { direction, from, until, .. }) = (self.causes(blame), *blame);
+            let (from_ns, until_ns) = (from.as_nanos(), until.as_nanos());
+            match intervals.last_mut() {
+                Some(last)
+                    if (&last.causes, last.direction, last.until_ns)
+                        == (&causes, direction, from_ns) =>
+                {
+                    last.until_ns = until_ns;
+                }
+                _ => intervals.push(Interval {
+                    connection,
+                    exchange: None,
+                    from_ns,
+                    until_ns,
+                    at: match direction {
+                        Direction::ToServer => Place::Client,
+                        Direction::ToClient => Place::Server,
+                    },
+                    direction,
+                    causes,
+                    witness: WITNESS.to_owned(),
+                }),
+            }
+        }
+        intervals
+    }
+}
+
+/// The default of experiments, which no family changes; `draw` has no congestion control that goes
+/// back to one segment without a timeout.
+const SEGMENT: u32 = 1460;
+
+const WITNESS: &str = "waits of the simulated ends";
+
+impl Observer for Watcher<'_> {
+    fn on_sent(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_sent(sighting, now));
+        let waits = self.connections.entry(sighting.connection).or_default();
+        if waits.ends.is_none() {
+            let ends = self.captures[0].ends(sighting);
+            waits.ends = ends.map(|[client, server]| Connection { client, server });
+        }
+        if sighting.transmit.retransmission {
+            // RFC 5681, section 3.1: after a timeout, the window is one segment; during fast
+            // retransmit, it is at least two. A SYN has no other repair.
+            let by_timer =
+                sighting.transmit.segment.flags.syn || sighting.congestion_window < 2 * SEGMENT;
+            waits.repairs.push(Repair { at: now, from: sighting.from, by_timer });
+        }
+    }
+
+    fn on_received(&mut self, sighting: &Sighting<'_>, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_received(sighting, now));
+    }
+
+    fn on_message(&mut self, message: &Message, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_message(message, now));
+    }
+
+    fn on_blame(&mut self, at: ConnectionId, blame: Blame, _now: Instant) {
+        self.connections.entry(at).or_default().blamed.push(blame);
+    }
+
+    fn on_over(&mut self, connection: ConnectionId, now: Instant) {
+        self.captures.iter_mut().for_each(|it| it.on_over(connection, now));
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        self.captures.iter_mut().all(|it| it.goes_on(now))
+    }
+}

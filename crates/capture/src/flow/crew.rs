@@ -1,0 +1,173 @@
+//! Threads that judge a batch of packets together.
+
+use std::{
+    panic,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use super::{batch::Batch, endpoint_pair::EndpointPair, shard::Shard};
+
+/// All connections, by parts that know nothing of each other.
+#[derive(Debug)]
+pub(crate) struct Shards(Box<[Mutex<Shard>]>);
+
+impl Shards {
+    pub(crate) fn new(count: usize) -> Self {
+        Self((0..count).map(|_| Mutex::default()).collect())
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn lock(&self, number: usize) -> MutexGuard<'_, Shard> {
+        // Who panics with it takes the whole analysis down.
+        self.0[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn of(&self, pair: &EndpointPair) -> MutexGuard<'_, Shard> {
+        self.lock(pair.part(self.len()))
+    }
+
+    pub(crate) fn lock_all(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        (0..self.len()).map(|number| self.lock(number))
+    }
+}
+
+/// A batch that every shard goes through once. Whoever has time takes the next shard.
+#[derive(Debug)]
+pub(crate) struct Round {
+    shards: Arc<Shards>,
+    batch: Batch,
+    task: Task,
+    next: AtomicUsize,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Task {
+    Handle,
+    Resume,
+}
+
+impl Round {
+    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch) -> Self {
+        let shards = Arc::clone(shards);
+        Self { shards, batch, task: Task::Handle, next: AtomicUsize::new(0) }
+    }
+
+    /// The same batch once more, for what was put off. Nobody is at it any more.
+    pub(crate) fn resume(this: Arc<Self>) -> Arc<Self> {
+        let batch = Self::into_parts(this);
+        Arc::new(Self { task: Task::Resume, next: AtomicUsize::new(0), ..batch })
+    }
+
+    /// The batch, at which nobody is any more.
+    pub(crate) fn into_batch(this: Arc<Self>) -> Batch {
+        Self::into_parts(this).batch
+    }
+
+    fn into_parts(this: Arc<Self>) -> Self {
+        Arc::into_inner(this).expect("helpers let go of a round before they say that it is done")
+    }
+
+    /// Does what nobody else does.
+    pub(crate) fn work(&self) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.shards.len() {
+                return;
+            }
+            let mut shard = self.shards.lock(number);
+            match self.task {
+                Task::Handle => shard.handle_batch(&self.batch, self.batch.places(number)),
+                Task::Resume => shard.resume(&self.batch),
+            }
+        }
+    }
+}
+
+/// Threads beside the one that reads.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    helpers: Vec<Helper>,
+}
+
+#[derive(Debug)]
+struct Helper {
+    /// `None` once it is sent home.
+    rounds: Option<SyncSender<Arc<Round>>>,
+    done: Receiver<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// As many as the system gives, at most `helpers`.
+    pub(crate) fn new(helpers: usize) -> Self {
+        Self { helpers: (0..helpers).map_while(|_| Helper::start()).collect() }
+    }
+
+    /// The helpers begin; the caller may do something else meanwhile.
+    pub(crate) fn begin(&self, round: Round) -> Arc<Round> {
+        self.begin_again(Arc::new(round))
+    }
+
+    pub(crate) fn begin_again(&self, round: Arc<Round>) -> Arc<Round> {
+        for rounds in self.helpers.iter().filter_map(|it| it.rounds.as_ref()) {
+            // One that is gone has panicked, which `finish` finds.
+            let _ = rounds.send(Arc::clone(&round));
+        }
+        round
+    }
+
+    /// Helps, and waits until all is done.
+    ///
+    /// # Panics
+    ///
+    /// If a helper has panicked.
+    pub(crate) fn finish(&mut self, round: &Round) {
+        round.work();
+        for helper in &mut self.helpers {
+            if helper.done.recv().is_err()
+                && let Some(thread) = helper.thread.take()
+                && let Err(what) = thread.join()
+            {
+                panic::resume_unwind(what);
+            }
+        }
+    }
+}
+
+impl Helper {
+    fn start() -> Option<Self> {
+        let (rounds, to_do) = sync_channel::<Arc<Round>>(1);
+        let (say_done, done) = sync_channel(1);
+        let work = move || {
+            for round in to_do {
+                round.work();
+                drop(round);
+                if say_done.send(()).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("explain".to_owned()).spawn(work).ok()?;
+        Some(Self { rounds: Some(rounds), done, thread: Some(thread) })
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.rounds = None;
+        // Unblocks one that waits to say that it is done.
+        while self.done.try_recv().is_ok() {}
+        if let Some(thread) = self.thread.take() {
+            // A panic has been handed on already, or is being handled.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Both ends of a connection, whichever sends.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::decode::Seen;
+
+/// Both ends, the lesser one first, so that both directions find the same. As numbers: each segment
+/// is looked up.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct EndpointPair {
+    one: u128,
+    other: u128,
+    ports: u64,
+}
+
+impl EndpointPair {
+    pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
+        let [a, b] = [number(one.ip()), number(other.ip())];
+        let [c, d] = [one, other].map(|end| u64::from(end.port()));
+        let family = u64::from(one.is_ipv6());
+        // Neither port takes more than 16 bits.
+        let ([one, other], ports) =
+            if (a, c) <= (b, d) { ([a, b], c << 16 | d) } else { ([b, a], d << 16 | c) };
+        Self { one, other, ports: ports | family << 32 }
+    }
+
+    /// One of `parts`: the same for the same pair.
+    pub(crate) fn part(&self, parts: usize) -> usize {
+        /// 2^64 divided by the golden ratio: multiplied by it, neighbouring ports lie far apart (Knuth,
+        /// The Art of Computer Programming 3, section 6.4).
+        const FAR_APART: u64 = 0x9e37_79b9_7f4a_7c15;
+        let addresses = self.one ^ self.other.rotate_left(32);
+        let folded = ((addresses << 64) ^ addresses) >> 64;
+        // What is left has 64 bits.
+        let mixed = u64::try_from(folded).unwrap_or_default() ^ self.ports;
+        ((mixed.wrapping_mul(FAR_APART) >> 32) as usize * parts) >> 32
+    }
+}
+
+const fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits() as u128,
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// Who is client and who is server: a SYN says it, or what is sent, or the ports.
+pub(crate) fn roles(seen: &Seen<'_>) -> (SocketAddr, SocketAddr) {
+    let (source, destination) = (seen.source, seen.destination);
+    let from_client = match (seen.segment.flags.syn, seen.segment.ack) {
+        (true, None) => true,
+        (true, Some(_)) => false,
+        _ if seen.payload.starts_with(b"HTTP/1.") => false,
+        // Services have the lesser port nearly always.
+        _ => source.port() >= destination.port(),
+    };
+    if from_client { (source, destination) } else { (destination, source) }
+}

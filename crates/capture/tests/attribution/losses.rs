@@ -1,0 +1,141 @@
+//! What kind of loss was repaired.
+
+use crate::{shows, wire::Streams};
+
+#[test]
+fn an_ack_that_was_lost_is_told_by_a_duplicate_that_the_receiver_reports() {
+    shows(
+        &Streams::of_bodies(&[17_420]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21   < 0:14600 ack 100
+        261  < 0:1460 ack 100
+        281  > ack 14600 sack 0:1460
+        281.1 < 14600:17520 psh ack 100
+        301.2 > ack 17520
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.098 (1, 0.098) high: 4
+        request-upload to-server 0.002 (1, 0.002) high: 4
+        propagation to-server 10.049 (1, 10.049) high: 4
+        server-think to-client 0.740 (1, 0.740) high: 4 5
+        transmission to-client 0.320 (3, 0.250) low: 14 15
+        retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) high: 14 15
+        slow-start to-client 20.075 (1, 20.075) high: 15 16 17
+        "#,
+    );
+}
+
+#[test]
+fn what_is_sent_again_after_the_client_had_it_costs_the_exchange_nothing() {
+    shows(
+        &Streams::of_bodies(&[2_820]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21   < 0:2920 psh ack 100
+        261  < 1460:2920 psh ack 100
+        281  > ack 2920 sack 1460:2920
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.740 (1, 0.740) high: 4 5
+        transmission to-client 0.020 (1, 0.020) low: 6
+        propagation to-client 0.025 (1, 0.025) high: 6
+        "#,
+    );
+}
+
+#[test]
+fn several_segments_that_were_lost_together_are_a_burst() {
+    shows(
+        &Streams::of_bodies(&[14_500]),
+        r#"
+        0    > syn
+        20   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        41   < 0:1460 ack 100
+        41.1 < 4380:14600 psh ack 100
+        41.2 > ack 1460 sack 4380:14600
+        62   < 1460:2920 ack 100
+        62.1 < 2920:4380 ack 100
+        62.2 > ack 14600
+        "#,
+        r#"
+        handshake to-server 20.050 (1, 20.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.009 (1, 0.009) high: 4
+        propagation to-server 10.047 (1, 10.047) high: 4
+        server-think to-client 0.696 (1, 0.696) high: 4 5
+        transmission to-client 1.000 (3, 0.800) medium: 12 13 14
+        loss-recovery (burst) to-client 20.200 (2, 20.200) high: 12 13 14
+        propagation to-client 9.997 (1, 9.997) high: 15
+        "#,
+    );
+}
+
+#[test]
+fn a_segment_that_was_overtaken_and_sent_again_was_not_lost() {
+    shows(
+        &Streams::of_bodies(&[14_500, 1_360]),
+        r#"
+        0    > syn
+        0.05 < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        21   < 0:11680 ack 100
+        41.1 > ack 1460 sack 2920:5840
+        41.2 < 1460:2920 ack 100
+        43   > ack 11680
+        43.1 < 11680:14600 psh ack 100
+        63.2 > ack 14600
+        "#,
+        r#"
+        handshake to-server 10.075 (1, 10.075) high: 1 2 3
+        application-limited to-server 0.098 (1, 0.098) high: 4
+        request-upload to-server 0.002 (1, 0.002) high: 4
+        propagation to-server 10.049 (1, 10.049) high: 4
+        server-think to-client 0.740 (1, 0.740) high: 4 5
+        transmission to-client 0.270 (3, 0.200) low: 12 13 14
+        loss-recovery (spurious) to-client 20.000 (1, 20.000) high: 12 13 14
+        congestion-window to-client 1.875 (1, 1.875) high: 14 15 16
+        "#,
+    );
+}
+
+#[test]
+fn a_segment_that_the_capture_point_saw_was_lost_behind_it() {
+    shows(
+        &Streams::of_bodies(&[14_500]),
+        r#"
+        0    > syn
+        10   < syn
+        20.1 > ack 0
+        20.2 > 0:100 psh ack 0
+        31   < 0:14600 psh ack 100
+        41.2 > ack 1460 sack 2920:14600
+        51.3 < 1460:2920 ack 100
+        61.4 > ack 14600
+        "#,
+        r#"
+        handshake to-server 15.050 (1, 15.050) high: 1 2 3
+        application-limited to-server 0.100 (1, 0.100) high: 4
+        request-upload to-server 0.001 (1, 0.001) high: 4
+        propagation to-server 10.050 (1, 10.050) high: 4
+        server-think to-client 0.790 (1, 0.790) high: 4 5
+        transmission to-client 0.110 (2, 0.100) medium: 14 15 16
+        loss-recovery (behind-capture) to-client 20.200 (1, 20.200) high: 14 15 16
+        propagation to-client 5.000 (1, 5.000) high: 16
+        "#,
+    );
+}
