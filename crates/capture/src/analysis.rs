@@ -43,6 +43,13 @@ impl Analyser {
         self
     }
 
+    /// Measures every connection, too: [`ConnectionResult::measures`]. Nothing may have been read yet.
+    #[must_use]
+    pub fn with_measures(self) -> Self {
+        self.table.keep_measures();
+        self
+    }
+
     /// More threads than this share no work.
     pub const MOST_THREADS: usize = ConnectionTable::SHARDS;
 

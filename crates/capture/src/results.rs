@@ -44,8 +44,7 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// The least round-trip time that was seen.
     pub round_trip: Duration,
-    /// Round trips, windows, reordering.
-    pub measures: ConnectionMeasures,
+    pub(crate) measures: Option<Box<ConnectionMeasures>>,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
     /// How much of it the capture has.
@@ -58,6 +57,15 @@ pub struct ConnectionResult {
     pub last_seen: Instant,
     /// Its segments over time, if asked for.
     pub series: Option<Box<Series>>,
+}
+
+impl ConnectionResult {
+    /// Round trips, windows and reordering, if they were
+    /// [measured](crate::analysis::Analyser::with_measures).
+    #[must_use]
+    pub fn measures(&self) -> ConnectionMeasures {
+        self.measures.as_deref().copied().unwrap_or_default()
+    }
 }
 
 /// A connection or an HTTP/2 stream from the response on that made it a tunnel. What is sent then
@@ -163,6 +171,8 @@ pub(crate) struct Results {
     exchanges: Vec<ExchangeResult>,
     /// What may still be kept for a report; `None` if nobody wants one.
     pub(crate) budget: Option<Budget>,
+    /// Somebody asks for [`ConnectionResult::measures`].
+    pub(crate) keeps_measures: bool,
 }
 
 impl Results {

@@ -76,7 +76,7 @@ pub(super) fn text(analysis: &Analysis, width: usize) -> String {
 
 /// What was measured of a connection, in words.
 fn facts(it: &ConnectionResult) -> Vec<String> {
-    let measures = &it.measures;
+    let measures = it.measures();
     let mut facts = Vec::new();
     let [server, client] = measures.round_trips.map(|times| times.as_ref().map(round_trips));
     let trips: Vec<_> = [("server", server), ("client", client)]
@@ -144,8 +144,9 @@ const COLUMNS: [&str; 16] = [
 
 fn cells(it: &ConnectionResult) -> [String; 16] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let [server, client] = it.measures.round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
-    let [clients, servers] = it.measures.windows.map(|it| or_dash(it.as_ref().map(window)));
+    let [server, client] =
+        it.measures().round_trips.map(|it| or_dash(it.as_ref().map(round_trips)));
+    let [clients, servers] = it.measures().windows.map(|it| or_dash(it.as_ref().map(window)));
     let [to_server, to_client] = it.bytes.map(grouped);
     [
         it.id.to_string(),
@@ -159,7 +160,7 @@ fn cells(it: &ConnectionResult) -> [String; 16] {
         server,
         client,
         both(it.repeated),
-        both(it.measures.reordered),
+        both(it.measures().reordered),
         clients,
         servers,
         closed(it),

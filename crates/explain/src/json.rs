@@ -468,8 +468,8 @@ fn server(it: &Server) -> ServerFacts {
 }
 
 fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
-    let [to_server, to_client] = it.measures.round_trips;
-    let [client_windows, server_windows] = it.measures.windows;
+    let [to_server, to_client] = it.measures().round_trips;
+    let [client_windows, server_windows] = it.measures().windows;
     ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
@@ -491,7 +491,7 @@ fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
         round_trips_to_client: to_client.as_ref().map(round_trips),
         retransmitted: it.repeated.iter().sum(),
         retransmitted_to: it.repeated,
-        reordered: it.measures.reordered,
+        reordered: it.measures().reordered,
         client_windows: client_windows.as_ref().map(windows),
         server_windows: server_windows.as_ref().map(windows),
         lost_by_capture: it.quality.missing_packets(),

@@ -126,6 +126,14 @@ impl Reading {
         reading
     }
 
+    /// Measures every connection, too: round trips, windows and reordering.
+    #[must_use]
+    pub fn with_measures(self) -> Self {
+        let analyser = self.lock().analyser.take();
+        self.lock().analyser = analyser.map(Analyser::with_measures);
+        self
+    }
+
     /// Analyses, and saves, only what matches.
     pub fn set_filter(&self, filter: Filter) {
         self.lock().filter = Some(filter);

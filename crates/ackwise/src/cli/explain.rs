@@ -255,6 +255,10 @@ impl Explain {
             Some(_) => Reading::with_series(),
             None => Reading::new().with_threads(threads),
         };
+        let reading = match self.json || self.connections {
+            true => reading.with_measures(),
+            false => reading,
+        };
         // Of an interface, the kernel hands over only what matches.
         if let (Some(filter), None) = (&self.filter, &self.live.interface) {
             reading.set_filter(filter.clone());

@@ -54,7 +54,8 @@ pub(crate) struct ObservedConnection {
     client: SocketAddr,
     server: SocketAddr,
     ends: Ends,
-    measures: Measures,
+    /// If somebody asks for them.
+    measures: Option<Box<Measures>>,
     beginning: Beginning,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
@@ -91,7 +92,7 @@ impl ObservedConnection {
             client,
             server,
             ends: Ends::default(),
-            measures: Measures::default(),
+            measures: None,
             beginning: Beginning::WarmsUp(WarmUp::default()),
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
@@ -119,6 +120,11 @@ impl ObservedConnection {
     pub(crate) fn keep_series(&mut self, stretches: usize) {
         self.series.get_or_insert_default();
         self.setup.stretches = Some(stretches);
+    }
+
+    /// Measures it.
+    pub(crate) fn keep_measures(&mut self) {
+        self.measures.get_or_insert_default();
     }
 
     /// Its number in the capture.
@@ -226,7 +232,9 @@ impl ObservedConnection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
-        self.measures.handle_header(segment, direction, now, &self.ends);
+        if let Some(measures) = &mut self.measures {
+            measures.handle_header(segment, direction, now, &self.ends);
+        }
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
             self.unsettled[sender as usize].resolve_last_again(resolution);
@@ -296,7 +304,9 @@ impl ObservedConnection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
-        self.measures.handle_data(&data, direction, now);
+        if let Some(measures) = &mut self.measures {
+            measures.handle_data(&data, direction, now);
+        }
         if direction == Direction::ToClient
             && self.unsettled[Direction::ToServer as usize].is_again()
         {
@@ -482,7 +492,7 @@ impl ObservedConnection {
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
-            measures: self.measures.finish(),
+            measures: self.measures.map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
             bytes: [to_server.stream.highest(), to_client.stream.highest()],

@@ -29,7 +29,7 @@ fn a_connection_has_its_round_trips_windows_and_reordering() {
         470.1 > ack 5940
         "#,
     );
-    let measures = &analysis.connections[0].measures;
+    let measures = analysis.connections[0].measures();
     let [Some(to_server), Some(to_client)] = measures.round_trips else { panic!("{measures:?}") };
     // The SYN's and the request's.
     assert_eq!((to_server.samples(), to_server.least()), (2, Duration::from_millis(20)));
@@ -52,5 +52,5 @@ fn windows_without_their_scale_are_unknown() {
         42.1 > ack 1100
         ",
     );
-    assert_eq!(analysis.connections[0].measures.windows, [None, None]);
+    assert_eq!(analysis.connections[0].measures().windows, [None, None]);
 }

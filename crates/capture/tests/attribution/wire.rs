@@ -60,6 +60,7 @@ impl Streams {
     /// What the analyser says of the packets in `script`.
     pub(crate) fn seen_as(&self, script: &str) -> Analysis {
         let mut capture = Capture::default();
+        capture.analyser = capture.analyser.with_measures();
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.see(line, &mut capture);
         }
