@@ -111,12 +111,24 @@ pub(crate) enum Resolution {
     Confirmed,
 }
 
+/// Data that Nagle's algorithm held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldByNagle {
+    /// The packet with the acknowledgement that released it.
+    pub ack: u64,
+    pub cause: Cause,
+    /// It left as soon as that arrived.
+    pub is_sure: bool,
+}
+
 impl Gap {
-    /// The packet with the acknowledgement for which Nagle's algorithm held the data, and whether that
-    /// was delayed.
-    pub(crate) fn held_by_nagle(&self) -> Option<(u64, bool)> {
+    /// By what Nagle's algorithm held the data, if it did.
+    pub(crate) fn held_by_nagle(&self) -> Option<HeldByNagle> {
         let [_, ack, _] = self.evidence.numbers();
-        (self.hold.wait == Wait::Nagle).then_some((ack, self.delayed_until.is_some()))
+        let delayed = self.delayed_until.is_some();
+        let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
+        let is_sure = self.hold.confidence == Confidence::High;
+        (self.hold.wait == Wait::Nagle).then_some(HeldByNagle { ack, cause, is_sure })
     }
 
     /// Records what happened to the missing data.

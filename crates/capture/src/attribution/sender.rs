@@ -9,7 +9,7 @@ use super::{
     Acknowledgement, Confidence, Evidence, LossKind, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, Held, LONGEST_ACK_DELAY, LastWay, Missing, Resolution, Stall},
+    gap::{Gap, Held, HeldByNagle, LONGEST_ACK_DELAY, LastWay, Missing, Resolution, Stall},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
@@ -81,9 +81,8 @@ pub(crate) struct Departure {
     pub left: Left,
     /// It had less data than a full segment.
     pub small: bool,
-    /// The packet with the acknowledgement for which Nagle's algorithm held it, and whether that was
-    /// delayed.
-    pub nagle: Option<(u64, bool)>,
+    /// Nagle's algorithm held it.
+    pub nagle: Option<HeldByNagle>,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,

@@ -8,7 +8,7 @@ use ackwise_tcp::{Instant, Wait};
 use crate::{
     attribution::{
         Account, Confidence, CorkTimer, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Stall, Verdict,
-        gap::{self, Gap, LastWay},
+        gap::{self, Gap, HeldByNagle, LastWay},
         sender::{Departure, Left},
     },
     conversation::{ExchangeId, RequestHead},
@@ -178,12 +178,12 @@ impl OpenExchange {
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
             // An acknowledgement of its own, behind the request, released it.
-            let nagle = first.nagle.filter(|&(ack, _)| ack > packet);
+            let nagle = first.nagle.filter(|it| it.ack > packet);
             let (cause, rival) = match first.left {
-                _ if let Some((_, delayed)) = nagle => {
-                    let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
-                    (cause, Some(Cause::ServerThink))
-                }
+                _ if let Some(HeldByNagle { cause, is_sure, .. }) = nagle => match is_sure {
+                    true => (cause, Some(Cause::ServerThink)),
+                    false => (Cause::ServerThink, Some(cause)),
+                },
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short => (Cause::ServerThink, None),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
