@@ -106,7 +106,7 @@ pub(crate) fn record(options: &Options<'_>) -> anyhow::Result<Vec<PathBuf>> {
             }
         }
     };
-    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| (0..PARALLEL_RUNS).for_each(|_| drop(scope.spawn(work))));
     ensure!(!process::interrupted(), "interrupted");
     let (mut cases, error) = outcome.into_inner().map_err(|_| anyhow!("a run panicked"))?;
     if let Some(error) = error {
@@ -217,7 +217,7 @@ fn case(plan: &Plan, name: String, links: &Links, real: RealTime, share: f64) ->
 }
 
 /// Runs are mostly waiting (our choice, from how often a run was disturbed).
-const AT_ONCE: usize = 3;
+const PARALLEL_RUNS: usize = 3;
 /// Our choice: with less, what is left may be typical of nothing.
 const LEAST_UNDISTURBED: f64 = 0.2;
 const FIRST_PORT: u16 = 20_000;

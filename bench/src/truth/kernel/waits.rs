@@ -192,9 +192,9 @@ fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
 /// Who releases it: the timer, or the program.
 fn corked(view: &View, at: Nanos) -> Vec<Reason> {
     /// Between a call of the program and its packet.
-    const AT_ONCE: Nanos = 2_000_000;
+    const PROMPT: Nanos = 2_000_000;
     let released = view.sent.next(at).map_or(Nanos::MAX, |(released, _)| released);
-    let near = |called: Nanos| called <= released && released - called < AT_ONCE;
+    let near = |called: Nanos| called <= released && released - called < PROMPT;
     let written = view.written.times().any(|called| called > at && near(called));
     let uncorked = view.diary.cork.iter().any(|(called, on)| !on && *called > at && near(*called));
     if written || uncorked { vec![ApplicationLimited, CorkTimer] } else { vec![CorkTimer] }
