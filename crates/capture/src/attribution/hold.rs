@@ -36,6 +36,8 @@ pub(crate) struct Facts {
     pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
     pub peak_before_idle: Option<u64>,
+    /// It was idle, and has lost nothing since.
+    pub after_idle: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
@@ -177,6 +179,10 @@ impl Hold {
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
+            // How large the window was before it was idle, what was sent then need not show.
+            Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
+                Self::new(wait, Confidence::Medium).or(Cause::IdleRestart)
+            }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -216,8 +222,8 @@ impl Hold {
             let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
             return Self { paced: true, ..hold };
         }
-        if facts.may_have_been_held() {
-            return Self::new(Wait::Application, Confidence::Medium).or(Cause::PathStall);
+        if let Some(rival) = facts.behind_vantage() {
+            return Self::new(Wait::Application, Confidence::Medium).or(rival);
         }
         Self::new(Wait::Application, Confidence::High)
     }
@@ -297,11 +303,18 @@ impl Facts {
         self.may_miss_losses && ready && self.flight[1] == 0
     }
 
-    /// It followed the end of a write so late that the path may have held it, and no timestamp shows when
-    /// it left.
-    fn may_have_been_held(&self) -> bool {
-        let long = Stall::least(self.round_trip);
-        self.may_miss_losses && !self.left_late && self.since_event() > long
+    /// What else may have happened between the sender and the vantage point before a segment that
+    /// followed the end of a write: the path held it, and no timestamp shows when it left; or it left
+    /// late because Nagle's algorithm waited for an acknowledgement that was lost or held there.
+    fn behind_vantage(&self) -> Option<Cause> {
+        if !self.may_miss_losses || self.since_event() <= Stall::least(self.round_trip) {
+            return None;
+        }
+        match (self.left_late, self.may_be_held_by_nagle()) {
+            (false, _) => Some(Cause::PathStall),
+            (true, true) => Some(Cause::NagleRtt),
+            (true, false) => None,
+        }
     }
 
     /// What a congestion window would be called that holds it.

@@ -258,12 +258,14 @@ impl Ends {
         if is_keep_alive(&bytes, &half.stream) {
             return None;
         }
-        let holes = half.stream.has_holes();
+        let (holes, had) = (half.stream.has_holes(), half.stream.highest() <= half.stream.acked());
         let novelty = half.stream.see(&bytes, now);
         let loss = match novelty {
             Novelty::New | Novelty::Skips => holes.then_some(Loss::Missing),
             Novelty::Fills(since) if since < reordering => None,
-            Novelty::Again | Novelty::Fills(_) => Some(Loss::Repairs),
+            // The receiver had what is sent again: only its ACK was lost.
+            Novelty::Extends if had => None,
+            Novelty::Again | Novelty::Extends | Novelty::Fills(_) => Some(Loss::Repairs),
         };
         let missing = match novelty {
             Novelty::Skips => Missing::JustBefore,

@@ -1,5 +1,7 @@
 //! One exchange while it goes on.
 
+use std::num::NonZeroU32;
+
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
 
@@ -31,6 +33,8 @@ pub(crate) struct OpenExchange {
     pub request_exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
+    /// Those in which the response begins and ends; 0 if unknown.
+    answered_in: [u64; 2],
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
 }
@@ -60,6 +64,7 @@ impl OpenExchange {
             request_exact: true,
             multiplexed: false,
             first_packet: 0,
+            answered_in: [0; 2],
             fell_into_hole: false,
         }
     }
@@ -172,7 +177,13 @@ impl OpenExchange {
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
+            // An acknowledgement of its own, behind the request, released it.
+            let nagle = first.nagle.filter(|&(ack, _)| ack > packet);
             let (cause, rival) = match first.left {
+                _ if let Some((_, delayed)) = nagle => {
+                    let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
+                    (cause, Some(Cause::ServerThink))
+                }
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short => (Cause::ServerThink, None),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
@@ -180,6 +191,9 @@ impl OpenExchange {
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
             self.wait_for_answer(first.sent, cause, rival, evidence);
+        }
+        if self.answered_in[0] == 0 {
+            self.answered_in[0] = first.packet;
         }
         self.state = State::Response;
     }
@@ -189,6 +203,7 @@ impl OpenExchange {
         if !matches!(self.state, State::Response) {
             self.begin_response(last, true, None);
         }
+        self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };
         gap::arrive(Phase::Response, way, &mut self.account);
     }
@@ -266,6 +281,10 @@ impl OpenExchange {
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
             packet: self.first_packet,
+            answered_after: self.answered_in.map(|packet| {
+                let after = packet.saturating_sub(self.first_packet);
+                NonZeroU32::new(u32::try_from(after).unwrap_or(0))
+            }),
             complete,
             exact: self.exact,
             shares: self.account.into_shares().into_iter().map(sure).collect(),

@@ -22,6 +22,9 @@ impl ObservedConnection {
         match event {
             Event::Protocol(protocol) => {
                 self.protocol = Some(protocol);
+                if matches!(protocol, Protocol::Http1 | Protocol::Http2) {
+                    self.tunnels.look_into();
+                }
                 if protocol == Protocol::Tls {
                     self.setup.begin_tls();
                 }
@@ -93,6 +96,13 @@ impl ObservedConnection {
                     self.exchange_over(open, false, results);
                 }
             }
+            Event::TunnelBegins { exchange, tunnel } => {
+                if let Some(open) = self.open.iter().find(|it| it.id == exchange) {
+                    let opener = (open.stream, open.first_packet);
+                    self.tunnels.begin(exchange, tunnel, opener, now);
+                }
+            }
+            Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
             Event::FlowControlBlocked { direction, .. } => {
