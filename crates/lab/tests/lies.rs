@@ -99,7 +99,7 @@ const ADMITTED: [(u32, Cause, [Cause; 2], &str); 2] = [
 const CLIENT: NodeId = NodeId(0);
 const SERVER: NodeId = NodeId(1);
 
-/// One way of the path. So long that a round trip is told from what hosts and links take.
+/// One way of the path. So long that a round trip is distinguished from what hosts and links take.
 const DELAY: Duration = Duration::from_millis(20);
 /// Less than any retransmission timer, more than two round trips.
 const SHORT: Duration = Duration::from_millis(120);
