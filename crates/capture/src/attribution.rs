@@ -18,6 +18,7 @@
 //! | `nagle` | what its small segments show of Nagle's algorithm |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `loss_kind` | what was lost, or was not |
+//! | `stall` | a path that delivers nothing |
 //! | `gap` | the time between two departures, divided |
 //! | `account` | the time of an exchange, without a rest |
 //! | `verdict` | the cause of some time, its evidence, and the confidence |
@@ -36,6 +37,7 @@ mod round_trips;
 pub(crate) mod sender;
 mod shares;
 mod spacing;
+mod stall;
 mod stretch;
 mod verdict;
 mod window;
@@ -43,11 +45,12 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
-pub(crate) use gap::{LONGEST_ACK_DELAY, Stall};
+pub(crate) use gap::LONGEST_ACK_DELAY;
 pub(crate) use hold::{CorkTimer, Loss};
 pub use loss_kind::LossKind;
 pub use path::Vantage;
 pub(crate) use path::{Distances, KnownPaces, Paces};
 pub use shares::{Shares, SharesIter};
+pub(crate) use stall::Stall;
 pub use stretch::Stretch;
 pub use verdict::{Confidence, Evidence, Share, Verdict};

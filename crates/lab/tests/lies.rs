@@ -99,7 +99,7 @@ const ADMITTED: [(u32, Cause, [Cause; 2], &str); 2] = [
 const CLIENT: NodeId = NodeId(0);
 const SERVER: NodeId = NodeId(1);
 
-/// One way of the path. So long that a round trip is told from what hosts and links take.
+/// One way of the path. So long that a round trip is distinguished from what hosts and links take.
 const DELAY: Duration = Duration::from_millis(20);
 /// Less than any retransmission timer, more than two round trips.
 const SHORT: Duration = Duration::from_millis(120);
@@ -249,7 +249,7 @@ impl Observer for Departures {
 }
 
 /// A packet as it looks at the vantage point.
-type Look = (u64, bool, u32, u32, Option<u32>, [bool; 3], Option<u32>, Vec<(u32, u32)>);
+type Look = (u128, bool, u32, u32, Option<u32>, [bool; 3], Option<u128>, Vec<(u32, u32)>);
 
 /// A run: how its packets look, what was true, and what the analyser says.
 #[derive(Debug)]
@@ -305,10 +305,10 @@ impl Run {
 fn look_of(segment: &Segment, to_server: bool, gap: Duration) -> Look {
     /// Times are compared in steps of this.
     const STEP: Duration = Duration::from_millis(10);
-    let steps = |span: Duration| (span + STEP / 2).as_nanos() as u64 / STEP.as_nanos() as u64;
+    let steps = |span: Duration| (span + STEP / 2).as_nanos() / STEP.as_nanos();
     let flags = [segment.flags.syn, segment.flags.fin, segment.flags.psh];
     let timestamp =
-        segment.options.timestamps.map(|it| steps(Duration::from_millis(it.value.into())) as u32);
+        segment.options.timestamps.map(|it| steps(Duration::from_millis(it.value.into())));
     let sack = segment.options.sack.iter().map(|(left, right)| (left.0, right.0)).collect();
     let ack = segment.ack.map(|ack| ack.0);
     (steps(gap), to_server, segment.seq.0, segment.len, ack, flags, timestamp, sack)

@@ -196,6 +196,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "heidemann",
     "inspect",
     "keep_alive",
+    "lies",
     "model",
     "port_reuse",
     "reading",

@@ -3,7 +3,11 @@
 use ackwise_cause::{Cause, Direction, InFlight, Moment, Phase, RepairedBy, Writer, cause};
 use ackwise_tcp::{AckWait, Instant, Wait};
 
-use super::{Account, Confidence, Evidence, LossKind, Nanos, Verdict, hold::Hold};
+use super::{
+    Account, Confidence, Evidence, LossKind, Nanos, Verdict,
+    hold::Hold,
+    stall::{Held, Stall},
+};
 
 /// The time from one departure of data to the next in the same direction, at the sender.
 #[derive(Clone, Copy, Debug)]
@@ -32,47 +36,6 @@ pub(crate) struct Gap {
     pub missing: Missing,
     /// What was sent before, the acknowledgement, the later one.
     pub evidence: Evidence,
-}
-
-/// The path held a segment longer than usual.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Held {
-    /// When it would have arrived.
-    pub from: Instant,
-    /// So long that the path stalled.
-    pub stalls: bool,
-}
-
-impl Held {
-    pub(crate) fn by_path(from: Instant, arrives: Instant, round_trip: Nanos) -> Self {
-        Self { from, stalls: Nanos::between(from, arrives) > Stall::least(round_trip) }
-    }
-}
-
-/// What shows that the path delivered nothing after what was sent before had arrived.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) enum Stall {
-    /// Nothing does.
-    #[default]
-    None,
-    /// A segment came late; if its first copy was lost before the vantage point, it looks the same.
-    OrTimeout,
-    /// An ACK came late; if its receiver delayed it, it looks the same.
-    OrDelayedAck,
-    /// What had been in transit came in one go, and nothing of it was lost.
-    Shown,
-}
-
-impl Stall {
-    /// A path that delivers nothing for more than this many round trips stalls. Our choice.
-    const ROUND_TRIPS: u64 = 2;
-    /// A shorter silence is that of a busy host. Our choice.
-    const LEAST: Nanos = Nanos::from_millis(5);
-
-    /// A longer silence is a stall of the path, if nothing else explains it.
-    pub(crate) fn least(round_trip: Nanos) -> Nanos {
-        Self::LEAST.max(round_trip * Self::ROUND_TRIPS)
-    }
 }
 
 /// The longest delayed acknowledgement. RFC 1122, section 4.2.3.2: the delay "MUST be less than 0.5

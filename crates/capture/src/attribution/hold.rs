@@ -8,8 +8,9 @@ use ackwise_cause::{Cause, RepairedBy, Writer};
 use ackwise_tcp::{Wait, policy::HoldPolicy};
 
 use super::{
-    Confidence, Nanos, Stall,
+    Confidence, Nanos,
     nagle::{NagleHabit, NagleRecord},
+    stall::Stall,
     window::Plateau,
 };
 

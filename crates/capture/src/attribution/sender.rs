@@ -1,20 +1,23 @@
 //! One end as a sender of data: when its segments left, and which acknowledgements it had then.
 
+mod beyond;
+
 use std::{collections::VecDeque, ops::Range};
 
 use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{
-    Acknowledgement, Confidence, Evidence, LossKind, Nanos,
+    Acknowledgement, Confidence, Evidence, Nanos,
     acknowledgement::Arrived,
     clock::SenderClock,
-    gap::{Gap, Held, HeldByNagle, LONGEST_ACK_DELAY, LastWay, Missing, Resolution, Stall},
+    gap::{Gap, HeldByNagle, LastWay, Missing, Resolution},
     hold::{Facts, Hold, Loss},
     nagle::NagleRecord,
     path::{Bottleneck, Distances, Pace, PathDelays},
     round_trips::{Answer, RoundTrips},
     spacing::Spacing,
+    stall::{Held, Stall},
     window::{CongestionEstimate, FirstFlight},
 };
 
@@ -141,11 +144,6 @@ impl Sender {
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
-    /// Linux (TCP_DELACK_MIN), and Windows and BSD.
-    const ACK_DELAYS: [Nanos; 2] = [Nanos::from_millis(40), Nanos::from_millis(200)];
-    /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
-    /// section 4.2, allows a receiver to leave unacknowledged.
-    const ONE_GO: u64 = 4;
 
     /// An acknowledgement of its data, or a new window, was seen. What it shows of what was sent again
     /// last; `duplicate`: it reports that something arrived twice (D-SACK, RFC 2883).
@@ -307,41 +305,10 @@ impl Sender {
             .is_some_and(|(earlier, later)| self.clock.confirms(span, earlier, later))
     }
 
-    /// Whether timestamps rule out that a segment was sent as long after the previous one as it was
-    /// captured after it.
-    fn left_early(&self, data: &SeenData) -> bool {
-        let Some(last) = &self.last else { return false };
-        let span = Nanos::between(last.seen, data.seen);
-        last.timestamp
-            .zip(data.timestamp)
-            .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
-    }
-
     /// A packet without data was seen.
     pub(crate) const fn hear(&mut self, timestamp: Option<u32>, seen: Instant) {
         if let Some(timestamp) = timestamp {
             self.heard = Some((timestamp, seen));
-        }
-    }
-
-    /// When the first data after the other end's left, by what was seen of its sender before.
-    fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
-        if delays.sender * Self::NEAR <= delays.receiver {
-            return Left::AsSeen;
-        }
-        let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
-        let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
-        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
-        else {
-            return Left::Unknown;
-        };
-        let span = Nanos::between(seen, data.seen);
-        if self.clock.confirms(span, earlier, later) {
-            Left::AsSeen
-        } else if self.clock.denies(span, earlier, later) {
-            Left::Earlier
-        } else {
-            Left::Unknown
         }
     }
 
@@ -451,91 +418,6 @@ impl Sender {
             missing: data.missing,
             evidence: Evidence::of([last.packet, latest.map_or(0, |it| it.packet), data.packet]),
         }
-    }
-
-    /// What is known of the loss that a segment repairs, or that shows before it.
-    fn loss_kind(&self, hold: &Hold, data: &SeenData, delays: &PathDelays) -> Option<LossKind> {
-        let skipped = data.bytes.start.saturating_sub(self.highest);
-        if data.loss != Some(Loss::Repairs) {
-            return (skipped > data.full).then_some(LossKind::Burst);
-        }
-        let by_timer = hold.wait == Wait::RetransmissionTimeout;
-        // After a timeout everything is sent again, lost or not.
-        let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
-        let later = self.highest.saturating_sub(data.bytes.end);
-        let is_far = delays.sender * Self::NEAR > delays.receiver;
-        match () {
-            () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
-            () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
-            () if !data.new && is_far => Some(LossKind::BehindCapture),
-            () => None,
-        }
-    }
-
-    /// What shows that the path delivered nothing before this segment was sent.
-    fn stall(
-        &self,
-        hold: &Hold,
-        facts: &Facts,
-        data: &SeenData,
-        latest: Option<&Arrived>,
-        delays: &PathDelays,
-    ) -> Stall {
-        let long = Stall::least(delays.round_trip);
-        if hold.unknown {
-            return match facts.since_event() > long {
-                // A timer sends one segment.
-                true if facts.bytes > facts.full || self.left_early(data) => Stall::Shown,
-                true => Stall::OrTimeout,
-                false => Stall::None,
-            };
-        }
-        let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
-            return Stall::None;
-        };
-        if self.in_vain == Some(last.packet) {
-            return Stall::Shown;
-        }
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
-        let silent = Nanos::between(last.arrives, ack.left);
-        if !is_far || !hold.waits_for_ack() || silent <= long {
-            return Stall::None;
-        }
-        // RFC 5681, section 4.2: a second full segment is acknowledged at once. On a link of unknown
-        // rate, several segments may still be in transit, unless one ACK covers them all.
-        let at_once = facts.flight[0] >= 2 * facts.full && !facts.fills_receive_window;
-        let newly = facts.flight[0] - facts.flight[1];
-        let in_one_go = newly >= Self::ONE_GO * facts.full || !self.bottleneck.is_unknown();
-        let is_one_ack = facts.flight[1] == 0 && !ack.in_bunch;
-        match at_once {
-            true if in_one_go && is_one_ack && silent <= LONGEST_ACK_DELAY => Stall::OrDelayedAck,
-            true if in_one_go => Stall::Shown,
-            false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
-            _ => Stall::None,
-        }
-    }
-
-    /// Whether the vantage point saw the first copy of what is sent again, and only a later ACK shows
-    /// whether that had been lost.
-    fn may_be_in_vain(&self, data: &SeenData, delays: &PathDelays) -> bool {
-        let starts_before = data.bytes.start < self.highest;
-        let seen_before = starts_before && (!data.new || self.highest < data.bytes.end);
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
-        data.loss == Some(Loss::Repairs) && seen_before && is_far
-    }
-
-    /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known
-    /// receiver's, nor this one's so far: the path may have held it.
-    fn is_odd_delay(&self, hold: &Hold, latest: Option<&Arrived>, delays: &PathDelays) -> bool {
-        let is_far = delays.receiver * Self::NEAR > delays.sender;
-        let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
-        else {
-            return false;
-        };
-        let silent = Nanos::between(last.arrives, ack.left);
-        let usual = |delay: &Nanos| silent.abs_diff(*delay) <= *delay / 8;
-        silent > Stall::least(delays.round_trip)
-            && !Self::ACK_DELAYS.iter().chain(&self.delays).any(usual)
     }
 
     /// Whether nothing but the link was between the last data and this.

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     attribution::{
-        KnownPaces, Nanos, Paces,
-        gap::{Gap, Missing, Resolution, Stall},
+        KnownPaces, Nanos, Paces, Stall,
+        gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
     conversation::{ExchangeReader, Protocol},

@@ -6,8 +6,8 @@
 //! response follows. A segment that came late was sent by a timer or held by the path, which the next one shows.
 
 use crate::attribution::{
-    Nanos,
-    gap::{Gap, Resolution, Stall},
+    Nanos, Stall,
+    gap::{Gap, Resolution},
 };
 
 /// Gaps that wait for a decision, oldest first.

@@ -17,7 +17,10 @@ use ackwise_capture::{
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use super::{clocks::Names, ways};
+use super::{
+    clocks::Names,
+    ways::{self, merged},
+};
 use crate::joined::{Clocks, Counts};
 
 /// Joins the server's verdicts into the client's.
@@ -178,25 +181,6 @@ fn of_way(cause: Cause, span: Duration) -> Share {
         rival: None,
         kind: None,
     }
-}
-
-/// One share for each cause and direction, none without time.
-pub(super) fn merged(shares: Vec<Share>) -> Vec<Share> {
-    let mut merged: Vec<Share> = Vec::new();
-    for share in shares.into_iter().filter(|it| !it.span.is_zero()) {
-        let same = |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
-        match merged.iter_mut().find(same) {
-            Some(before) => {
-                before.span += share.span;
-                before.times += share.times;
-                before.longest = before.longest.max(share.longest);
-                before.rival = before.rival.or(share.rival);
-                before.kind = before.kind.or(share.kind);
-            }
-            None => merged.push(Share { times: share.times.max(1), ..share }),
-        }
-    }
-    merged
 }
 
 /// Takes from the path first: that is what the ends know least.

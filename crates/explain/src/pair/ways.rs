@@ -14,7 +14,6 @@ use ackwise_capture::{
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use super::join::merged;
 use crate::joined::Clocks;
 
 /// A part of a way.
@@ -132,6 +131,25 @@ fn stretches(
     stretches.extend(moved);
     stretches.sort_by_key(|it| it.from);
     stretches
+}
+
+/// One share for each cause and direction, none without time.
+pub(super) fn merged(shares: Vec<Share>) -> Vec<Share> {
+    let mut merged: Vec<Share> = Vec::new();
+    for share in shares.into_iter().filter(|it| !it.span.is_zero()) {
+        let same = |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);
+        match merged.iter_mut().find(same) {
+            Some(before) => {
+                before.span += share.span;
+                before.times += share.times;
+                before.longest = before.longest.max(share.longest);
+                before.rival = before.rival.or(share.rival);
+                before.kind = before.kind.or(share.kind);
+            }
+            None => merged.push(Share { times: share.times.max(1), ..share }),
+        }
+    }
+    merged
 }
 
 /// How much later `later` is; `None` if it is earlier.

@@ -1,0 +1,146 @@
+//! What may have happened where the vantage point sees nothing: between it and either end.
+
+use ackwise_tcp::Wait;
+
+use super::{Left, PathDelays, SeenData, Sender};
+use crate::attribution::{
+    LossKind, Nanos,
+    acknowledgement::Arrived,
+    gap::{LONGEST_ACK_DELAY, Missing},
+    hold::{Facts, Hold, Loss},
+    stall::Stall,
+};
+
+impl Sender {
+    /// Linux (TCP_DELACK_MIN), and Windows and BSD.
+    const ACK_DELAYS: [Nanos; 2] = [Nanos::from_millis(40), Nanos::from_millis(200)];
+    /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
+    /// section 4.2, allows a receiver to leave unacknowledged.
+    const ONE_GO: u64 = 4;
+
+    /// What shows that the path delivered nothing before this segment was sent.
+    pub(super) fn stall(
+        &self,
+        hold: &Hold,
+        facts: &Facts,
+        data: &SeenData,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> Stall {
+        let long = Stall::least(delays.round_trip);
+        if hold.unknown {
+            return match facts.since_event() > long {
+                // A timer sends one segment.
+                true if facts.bytes > facts.full || self.left_early(data) => Stall::Shown,
+                true => Stall::OrTimeout,
+                false => Stall::None,
+            };
+        }
+        let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
+            return Stall::None;
+        };
+        if self.in_vain == Some(last.packet) {
+            return Stall::Shown;
+        }
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let silent = Nanos::between(last.arrives, ack.left);
+        if !is_far || !hold.waits_for_ack() || silent <= long {
+            return Stall::None;
+        }
+        // RFC 5681, section 4.2: a second full segment is acknowledged at once. On a link of unknown
+        // rate, several segments may still be in transit, unless one ACK covers them all.
+        let is_overdue = facts.flight[0] >= 2 * facts.full && !facts.fills_receive_window;
+        let newly = facts.flight[0].saturating_sub(facts.flight[1]);
+        let in_one_go = newly >= Self::ONE_GO * facts.full || !self.bottleneck.is_unknown();
+        let is_one_ack = facts.flight[1] == 0 && !ack.in_bunch;
+        match is_overdue {
+            true if in_one_go && is_one_ack && silent <= LONGEST_ACK_DELAY => Stall::OrDelayedAck,
+            true if in_one_go => Stall::Shown,
+            false if facts.flight[0] <= facts.full && silent > LONGEST_ACK_DELAY => Stall::Shown,
+            _ => Stall::None,
+        }
+    }
+
+    /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known
+    /// receiver's, nor this one's so far: the path may have held it.
+    pub(super) fn is_odd_delay(
+        &self,
+        hold: &Hold,
+        latest: Option<&Arrived>,
+        delays: &PathDelays,
+    ) -> bool {
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
+        else {
+            return false;
+        };
+        let silent = Nanos::between(last.arrives, ack.left);
+        let usual = |delay: &Nanos| silent.abs_diff(*delay) <= *delay / 8;
+        silent > Stall::least(delays.round_trip)
+            && !Self::ACK_DELAYS.iter().chain(&self.delays).any(usual)
+    }
+
+    /// Whether the vantage point saw the first copy of what is sent again, and only a later ACK shows
+    /// whether that had been lost.
+    pub(super) fn may_be_in_vain(&self, data: &SeenData, delays: &PathDelays) -> bool {
+        let starts_before = data.bytes.start < self.highest;
+        let seen_before = starts_before && (!data.new || self.highest < data.bytes.end);
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        data.loss == Some(Loss::Repairs) && seen_before && is_far
+    }
+
+    /// What is known of the loss that a segment repairs, or that shows before it.
+    pub(super) fn loss_kind(
+        &self,
+        hold: &Hold,
+        data: &SeenData,
+        delays: &PathDelays,
+    ) -> Option<LossKind> {
+        let skipped = data.bytes.start.saturating_sub(self.highest);
+        if data.loss != Some(Loss::Repairs) {
+            return (skipped > data.full).then_some(LossKind::Burst);
+        }
+        let by_timer = hold.wait == Wait::RetransmissionTimeout;
+        // After a timeout everything is sent again, lost or not.
+        let is_second = !by_timer && self.again.is_some() && self.recover.is_some();
+        let later = self.highest.saturating_sub(data.bytes.end);
+        let is_far = delays.sender * Self::NEAR > delays.receiver;
+        match () {
+            () if is_second || data.missing != Missing::Nothing => Some(LossKind::Burst),
+            () if by_timer && later < 3 * data.full => Some(LossKind::Tail),
+            () if !data.new && is_far => Some(LossKind::BehindCapture),
+            () => None,
+        }
+    }
+
+    /// Whether timestamps rule out that a segment was sent as long after the previous one as it was
+    /// captured after it.
+    pub(super) fn left_early(&self, data: &SeenData) -> bool {
+        let Some(last) = &self.last else { return false };
+        let span = Nanos::between(last.seen, data.seen);
+        last.timestamp
+            .zip(data.timestamp)
+            .is_some_and(|(earlier, later)| self.clock.denies(span, earlier, later))
+    }
+
+    /// When the first data after the other end's left, by what was seen of its sender before.
+    pub(super) fn left(&self, data: &SeenData, delays: &PathDelays) -> Left {
+        if delays.sender * Self::NEAR <= delays.receiver {
+            return Left::AsSeen;
+        }
+        let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
+        let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
+        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
+        else {
+            return Left::Unknown;
+        };
+        let span = Nanos::between(seen, data.seen);
+        if self.clock.confirms(span, earlier, later) {
+            Left::AsSeen
+        } else if self.clock.denies(span, earlier, later) {
+            Left::Earlier
+        } else {
+            Left::Unknown
+        }
+    }
+}
