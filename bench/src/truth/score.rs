@@ -249,46 +249,56 @@ impl Truths {
         Self { by_exchange }
     }
 
-    /// From when on the exchange is judged, and what is true. Where truth is numbered, the truth of the
-    /// exchange with the same number, or that begins next to it if there are more or fewer exchanges.
+    /// From when on the exchange is judged, and what is true.
     fn of_exchange(&self, exchange: &Exchange, said: &Said) -> (u64, &[Known]) {
-        let connection = exchange.connection;
-        let numbered: Vec<&Vec<Known>> = self
-            .by_exchange
-            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
-            .map(|it| it.1)
-            .filter(|it| !it.is_empty())
-            .collect();
-        let begin = exchange.from_ns.saturating_sub(said.from_client);
-        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
-        let same = if found().count() == numbered.len() {
-            let place = found().position(|it| std::ptr::eq(it, exchange));
-            place.map(|place| numbered[place])
-        } else {
-            numbered.into_iter().min_by_key(|known| known[0].from.abs_diff(begin))
-        };
-        match same {
-            Some(known) => (exchange.from_ns, known),
-            None => {
-                let known = self.by_exchange.get(&(connection, None));
-                (exchange.oldest_from_ns, known.map_or(&[], |it| &it[..]))
-            }
-        }
+        let number = self.number(exchange, said);
+        let known = self.by_exchange.get(&(exchange.connection, number));
+        let from = if number.is_some() { exchange.from_ns } else { exchange.oldest_from_ns };
+        (from, known.map_or(&[], |it| &it[..]))
     }
 
-    /// The truth of exchanges that were not found: what is in no exchange, nor next to one.
+    /// Where truth is numbered: the place of the exchange among those of its connection. If some were
+    /// not reported, the number of the truth with which it has most time in common, as the client
+    /// sees it.
+    fn number(&self, exchange: &Exchange, said: &Said) -> Option<u32> {
+        let connection = exchange.connection;
+        let numbered = || {
+            let range = (connection, Some(0))..=(connection, Some(u32::MAX));
+            self.by_exchange
+                .range(range)
+                .filter_map(|((_, number), known)| Some(((*number)?, known)))
+        };
+        let (last, _) = numbered().next_back()?;
+        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
+        if found().count() > last as usize {
+            let place = found().position(|it| std::ptr::eq(it, exchange))?;
+            return u32::try_from(place).ok();
+        }
+        let from = exchange.from_ns.saturating_sub(said.from_client);
+        let until = exchange.until_ns + said.to_client;
+        let common = |known: &[Known]| -> u64 {
+            let span = |it: &Known| it.until.min(until).saturating_sub(it.from.max(from));
+            known.iter().map(span).sum()
+        };
+        numbered().map(|it| (common(it.1), it.0)).filter(|it| it.0 > 0).max().map(|it| it.1)
+    }
+
+    /// The truth of exchanges that were not found. Where truth is not numbered, that is what has no
+    /// exchange at the same time or next to it.
     fn missed(&self, said: &Said) -> Vec<Cell> {
-        let mut found: BTreeMap<Connection, Vec<[u64; 2]>> = BTreeMap::new();
+        let mut found: BTreeMap<_, Vec<[u64; 2]>> = BTreeMap::new();
         for it in &said.exchanges {
-            found.entry(it.connection).or_default().push([it.from_ns, it.until_ns]);
+            let same = (it.connection, self.number(it, said));
+            found.entry(same).or_default().push([it.from_ns, it.until_ns]);
         }
         let mut missed = Vec::new();
-        for ((connection, number), known) in &self.by_exchange {
-            let found = found.get(connection).map_or(&[][..], |it| &it[..]);
-            let is_same = |one: &Known, next: &Known| number.is_some() || one.until == next.from;
+        for (same, known) in &self.by_exchange {
+            let found = found.get(same).map_or(&[][..], |it| &it[..]);
+            let is_numbered = same.1.is_some();
+            let is_same = |one: &Known, next: &Known| is_numbered || one.until == next.from;
             for run in known.chunk_by(is_same) {
                 let (from, until) = (run[0].from, run[run.len() - 1].until);
-                if found.iter().any(|it| it[0] <= until && from <= it[1]) {
+                if found.iter().any(|it| is_numbered || it[0] <= until && from <= it[1]) {
                     continue;
                 }
                 missed.extend(run.iter().map(|it| Cell {
@@ -401,13 +411,29 @@ mod tests {
     }
 
     #[test]
-    fn if_exchanges_are_missing_the_one_that_begins_next_to_it_is_meant() {
+    fn if_exchanges_are_missing_the_one_at_the_same_time_is_meant() {
         let intervals =
             [interval(Some(0), 0, 50, NagleRtt), interval(Some(1), 200, 250, Propagation)];
         let exchanges = vec![exchange(220, 250, 220, Propagation)];
         let said = Said { exchanges, from_client: 20, ..Said::default() };
         let way = Some(Propagation);
         assert_eq!(told(&intervals, &said), [(way, way, 30), (Some(NagleRtt), None, 50)]);
+        // At a server that answers at once.
+        let exchanges = vec![Exchange { claims: Vec::new(), ..exchange(25, 25, 25, NagleRtt) }];
+        let said = Said { exchanges, from_client: 25, to_client: 25, ..Said::default() };
+        assert_eq!(told(&intervals, &said), [(way, None, 50)]);
+    }
+
+    #[test]
+    fn an_exchange_without_truth_is_not_judged_by_that_of_its_neighbour() {
+        let intervals = [interval(Some(0), 0, 50, NagleRtt), interval(Some(2), 100, 150, NagleRtt)];
+        let exchanges = [[0, 50], [50, 100], [100, 150]]
+            .map(|[from, until]| exchange(from, until, from, NagleRtt))
+            .into();
+        let said = Said { exchanges, ..Said::default() };
+        let nagle = Some(NagleRtt);
+        let rows = [(nagle, nagle, 50), (None, nagle, 50), (nagle, nagle, 50)];
+        assert_eq!(told(&intervals, &said), rows);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use core::{num::NonZeroU32, time::Duration};
 
-use ackwise_tcp::ByteCount;
+use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{pick::Pick, rate::Rate, red::Red, seed::Seed};
 
@@ -81,6 +81,35 @@ pub struct Faults {
     pub reordering: Pick,
     /// Delay of a reordered packet beyond its in-order arrival.
     pub lateness: Duration,
+    /// A time in which nothing leaves.
+    pub outage: Option<Outage>,
+}
+
+/// A time in which a link sends nothing: packets wait in its queue. What has left before arrives.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Outage {
+    /// When it begins.
+    pub from: Instant,
+    /// How long it lasts.
+    pub lasts: Duration,
+}
+
+impl Outage {
+    /// When it ends.
+    #[must_use]
+    pub fn until(self) -> Instant {
+        self.from + self.lasts
+    }
+
+    /// When a packet can begin to leave that could at `ready`.
+    pub(crate) fn resume(self, ready: Instant) -> Instant {
+        if (self.from..self.until()).contains(&ready) { self.until() } else { ready }
+    }
+
+    /// Whether it interrupts a packet.
+    pub(crate) fn interrupts(self, begins: Instant, departs: Instant) -> bool {
+        (begins..departs).contains(&self.from)
+    }
 }
 
 impl Faults {
@@ -90,5 +119,6 @@ impl Faults {
         duplication: Pick::Never,
         reordering: Pick::Never,
         lateness: Duration::ZERO,
+        outage: None,
     };
 }

@@ -35,7 +35,8 @@ pub(crate) struct Fate {
 impl<T> Faulty<T> {
     /// `None` if all faults are disabled.
     pub(crate) fn new(faults: Faults, seed: Seed) -> Option<Self> {
-        let Faults { loss, duplication, reordering, lateness } = faults;
+        // The transmitter knows of outages.
+        let Faults { loss, duplication, reordering, lateness, outage: _ } = faults;
         let harmless = [&loss, &duplication, &reordering].into_iter().all(|p| *p == Pick::Never);
         (!harmless).then(|| Self {
             lateness,

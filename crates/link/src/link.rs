@@ -1,11 +1,12 @@
 //! A link: accepts packets, delivers them at their arrival time, counts.
 
 use alloc::{boxed::Box, collections::VecDeque};
+use core::time::Duration;
 
 use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
-    config::LinkConfig,
+    config::{LinkConfig, Outage},
     faulty::Faulty,
     transmitter::Transmitter,
     verdict::{Counters, DropReason, Verdict},
@@ -42,7 +43,8 @@ impl<T> Link<T> {
     pub fn new(config: LinkConfig) -> Self {
         let LinkConfig { rate, delay, queue, faults, seed } = config;
         Self {
-            transmitter: Transmitter::new(rate, queue, seed.named("red")),
+            transmitter: Transmitter::new(rate, queue, seed.named("red"))
+                .with_outage(faults.outage),
             delay_nanos: u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX),
             in_order: VecDeque::new(),
             faulty: Faulty::new(faults, seed).map(Box::new),
@@ -116,6 +118,18 @@ impl<T> Link<T> {
     #[must_use]
     pub const fn busy_until(&self) -> Instant {
         self.transmitter.free_at()
+    }
+
+    /// Time that a packet of `size` bytes takes on the link.
+    #[must_use]
+    pub fn serialization_delay(&self, size: ByteCount) -> Duration {
+        self.transmitter.serialization_delay(size)
+    }
+
+    /// The time in which nothing leaves, if there is one.
+    #[must_use]
+    pub const fn outage(&self) -> Option<Outage> {
+        self.transmitter.outage()
     }
 
     /// Packets in flight, queued ones included.

@@ -72,6 +72,10 @@ impl Pace {
         known.1
     }
 
+    pub(crate) const fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
     /// Boundary in bytes between acknowledgements and data.
     const LARGE: u64 = 256;
 }

@@ -9,7 +9,7 @@ use core::time::Duration;
 use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
-    config::{Limit, Queue},
+    config::{Limit, Outage, Queue},
     rate::{Pace, Rate},
     red::EarlyDetection,
     seed::Seed,
@@ -20,6 +20,7 @@ use crate::{
 pub(crate) struct Transmitter {
     pace: Pace,
     discipline: Discipline,
+    outage: Option<Outage>,
     /// When the last accepted packet will have left completely.
     free_at: Instant,
     /// Departures of the packets before it that have not left; empty while no packet waits.
@@ -60,10 +61,24 @@ impl Transmitter {
         Self {
             pace: Pace::new(rate),
             discipline,
+            outage: None,
             free_at: Instant::EPOCH,
             before: VecDeque::new(),
             busy_nanos: 0,
         }
+    }
+
+    /// The same, with a time in which it sends nothing.
+    pub(crate) fn with_outage(self, outage: Option<Outage>) -> Self {
+        Self { outage, ..self }
+    }
+
+    pub(crate) const fn outage(&self) -> Option<Outage> {
+        self.outage
+    }
+
+    pub(crate) fn serialization_delay(&self, size: ByteCount) -> Duration {
+        self.pace.rate().map_or(Duration::ZERO, |rate| rate.serialization_delay(size))
     }
 
     /// When the last bit of the packets accepted so far will have left.
@@ -84,7 +99,20 @@ impl Transmitter {
             self.before.push_back(self.free_at);
         }
         self.free_at = Instant::from_nanos(begins.as_nanos().saturating_add(sending));
+        if let Some(outage) = self.outage {
+            self.wait_for(outage, begins, sending);
+        }
         Ok(self.free_at)
+    }
+
+    /// The last packet, which would have left from `begins` on, waits for the end of an outage.
+    #[cold]
+    fn wait_for(&mut self, outage: Outage, begins: Instant, sending: u64) {
+        let resumed = outage.resume(begins);
+        self.free_at = Instant::from_nanos(resumed.as_nanos().saturating_add(sending));
+        if outage.interrupts(resumed, self.free_at) {
+            self.free_at = self.free_at + outage.lasts;
+        }
     }
 
     /// Total serialization delay of the accepted packets.
@@ -193,6 +221,25 @@ mod tests {
             (1_000, u64::MAX, None),
             (5_000, 1_500, Some(6_500)),   // all have left
         ]);
+    }
+
+    #[test]
+    fn in_an_outage_nothing_leaves_and_what_waits_takes_room() {
+        let outage = Some(Outage { from: us(2_500), lasts: Duration::from_micros(5_000) });
+        #[rustfmt::skip]
+        walk(transmitter(Queue::packets(2).unwrap()).with_outage(outage), &[
+            (    0, 1_000, Some(1_000)),
+            (2_000, 1_000, Some(8_000)),   // half of it has left when the outage begins
+            (3_000,   100, Some(8_100)),
+            (7_000,   100, None),
+            (8_050,   100, Some(8_200)),
+        ]);
+        let (from, queue) = (us(1_000), Queue::packets(9).unwrap());
+        let outage = Some(Outage { from, lasts: Duration::from_micros(500) });
+        walk(
+            Transmitter::new(None, queue, Seed(1)).with_outage(outage),
+            &[(999, 9, Some(999)), (1_000, 9, Some(1_500)), (1_499, 9, Some(1_500))],
+        );
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     let rate = prop_oneof![Just(None), (10_000_u64..1_000_000_000).prop_map(Rate::bits_per_second)];
     let faults = (chance(200_000), chance(50_000), chance(100_000), 0_u64..50).prop_map(
         |(loss, duplication, reordering, lateness)| Faults {
+            outage: None,
             loss,
             duplication,
             reordering,

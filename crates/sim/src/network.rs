@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BinaryHeap};
 use std::{cmp::Reverse, slice, time::Duration};
 
-use ackwise_link::{Counters, Link, Seed, Verdict};
-use ackwise_tcp::{ByteCount, Instant, Transmit};
+use ackwise_link::{Counters, Link, Outage, Seed, Verdict};
+use ackwise_tcp::{ByteCount, Instant, Segment, Transmit};
 use prefetch_index::prefetch_index;
 
 use crate::{
@@ -71,6 +71,17 @@ struct Hop {
     /// Whether packets may overtake each other or come twice.
     faulty: bool,
     link: Link<Moving>,
+}
+
+/// How a packet passes a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passage {
+    /// When its turn comes.
+    pub(crate) begins: Instant,
+    /// When its last bit leaves.
+    pub(crate) ends: Instant,
+    /// When nothing leaves the link.
+    pub(crate) outage: Option<Outage>,
 }
 
 /// A link, or the end of the way.
@@ -324,9 +335,16 @@ impl Network {
         (next != Next::ARRIVED).then_some(next.0)
     }
 
-    /// When the last bit of what a link has taken so far will have left.
-    pub(crate) fn busy_until(&self, link: u32) -> Instant {
-        self.hops[link as usize].link.busy_until()
+    /// What the latest packet that a link has taken, this segment, does there.
+    pub(crate) fn passage(&self, link: u32, segment: &Segment) -> Passage {
+        let hop = &self.hops[link as usize];
+        let size = HEADERS + segment.options_length() + segment.len + hop.overhead;
+        let ends = hop.link.busy_until();
+        let takes = hop.link.serialization_delay(ByteCount(size.into()));
+        let (begins, outage) = (ends.saturating_sub(takes), hop.link.outage());
+        let interrupted = outage.filter(|it| begins < it.until() && it.until() < ends);
+        let begins = interrupted.map_or(begins, |it| begins.saturating_sub(it.lasts));
+        Passage { begins, ends, outage }
     }
 
     /// The link with which a way begins.

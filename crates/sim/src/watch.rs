@@ -3,10 +3,15 @@
 //! Between two events nothing changes but the links, and when those will be done is known; so time is
 //! accounted backwards: at each event, what has passed since the last one.
 
-use ackwise_cause::{Direction, InFlight, Moment, RepairedBy, cause};
-use ackwise_tcp::{Instant, SeqNumber, Transmit, congestion::DUPLICATE_THRESHOLD};
+use std::{collections::VecDeque, ops::Range};
 
-use crate::observe::{Blame, Side};
+use ackwise_cause::{Direction, InFlight, Moment, RepairedBy, cause};
+use ackwise_tcp::{Instant, SeqNumber, Transmit, Wait, congestion::DUPLICATE_THRESHOLD};
+
+use crate::{
+    network::Passage,
+    observe::{Blame, Side},
+};
 
 /// What a connection's watcher keeps.
 #[derive(Clone, Debug)]
@@ -28,10 +33,16 @@ pub(crate) struct Watched {
 /// What one end has under way.
 #[derive(Clone, Debug, Default)]
 struct Sender {
-    /// Until then a link is busy with its data, or the data waits for its turn.
-    transmitting_until: Instant,
+    /// When links are busy with its segments, in order, from the first that is not over.
+    busy: VecDeque<Range<Instant>>,
+    /// Until then its data is on a link or waits for its turn.
+    queued_until: Instant,
     /// Segments with data, SYN or FIN between the ends.
     in_flight: u32,
+    /// When a link holds its data, and sends nothing.
+    held: Range<Instant>,
+    /// The same for its acknowledgements.
+    held_ack: Range<Instant>,
     /// What was dropped and not yet sent again, as ranges of sequence space.
     lost: Vec<Lost>,
 }
@@ -61,15 +72,22 @@ impl Watched {
         let since = std::mem::replace(&mut self.since, now);
         let Some(moment) = self.moment.filter(|_| since < now) else { return };
         let direction = moment.phase.direction();
-        let sender = &self.senders[side(direction) as usize];
-        let free_at = sender.transmitting_until.clamp(since, now);
-        if since < free_at {
-            let busy = Moment { in_flight: InFlight::Transmitting, ..moment };
-            add(Blame { cause: cause(&busy), direction, from: since, until: free_at });
-        }
-        if free_at < now {
-            let idle = Moment { in_flight: sender.in_flight(), ..moment };
-            add(Blame { cause: cause(&idle), direction, from: free_at, until: now });
+        let side = side(direction);
+        let sender = &self.senders[side as usize];
+        // It waits for an acknowledgement: the path may hold that.
+        let waits = !matches!(moment.wait, Wait::Application | Wait::Closed);
+        let held_ack = waits.then_some(&self.senders[side.other() as usize].held_ack);
+        let mut at = since;
+        while at < now {
+            let (in_flight, until) = sender.doing(at, held_ack);
+            let until = until.min(now);
+            add(Blame {
+                cause: cause(&Moment { in_flight, ..moment }),
+                direction,
+                from: at,
+                until,
+            });
+            at = until;
         }
     }
 
@@ -89,28 +107,42 @@ impl Watched {
         self.window = window;
     }
 
-    /// A segment leaves: until `free_at` its first link is busy.
-    pub(crate) fn sent(&mut self, from: Side, transmit: &Transmit, free_at: Instant) {
+    /// A segment leaves.
+    pub(crate) fn sent(&mut self, from: Side, transmit: &Transmit) {
         self.told[from as usize] = transmit.segment.ack;
         let Some((start, end)) = range(transmit) else { return };
         let sender = &mut self.senders[from as usize];
         sender.in_flight += 1;
-        sender.transmitting_until = sender.transmitting_until.max(free_at);
         sender.lost.retain(|lost| lost.end <= start || end <= lost.start);
+    }
+
+    /// A link has taken a segment, at `now`.
+    pub(crate) fn passes(
+        &mut self,
+        from: Side,
+        transmit: &Transmit,
+        passage: Passage,
+        now: Instant,
+    ) {
+        let Passage { begins, ends, outage } = passage;
+        let sender = &mut self.senders[from as usize];
+        if let Some(outage) = outage.filter(|it| now < it.until() && it.from < ends) {
+            let held = outage.from.max(now)..outage.until();
+            match range(transmit) {
+                Some(_) => sender.held = held,
+                None => sender.held_ack = held,
+            }
+        }
+        sender.keep_busy(begins..ends, now);
+        if range(transmit).is_some() {
+            sender.queued_until = sender.queued_until.max(ends);
+        }
     }
 
     /// Whether an acknowledgement by `from` is on its way to an end that has heard of all before
     /// `unacknowledged`. (If it was lost, a later one takes its place.)
     pub(crate) fn acknowledges(&self, from: Side, unacknowledged: SeqNumber) -> bool {
         self.told[from as usize].is_some_and(|told| unacknowledged.precedes(told))
-    }
-
-    /// A segment is on its next link, which is busy until `free_at`.
-    pub(crate) fn forwarded(&mut self, from: Side, transmit: &Transmit, free_at: Instant) {
-        if range(transmit).is_some() {
-            let until = &mut self.senders[from as usize].transmitting_until;
-            *until = (*until).max(free_at);
-        }
     }
 
     /// A segment has arrived.
@@ -135,6 +167,41 @@ impl Watched {
 }
 
 impl Sender {
+    /// A link will be busy with a segment. Links that follow each other may be so at the same time.
+    fn keep_busy(&mut self, busy: Range<Instant>, now: Instant) {
+        while self.busy.pop_front_if(|busy| busy.end <= now).is_some() {}
+        if let Some(last) = self.busy.back_mut().filter(|last| last.contains(&busy.start)) {
+            last.end = last.end.max(busy.end);
+        } else if let Some(last) = self.busy.back_mut().filter(|last| last.end == busy.start) {
+            last.end = busy.end;
+        } else {
+            let place = self.busy.partition_point(|it| it.start <= busy.start);
+            self.busy.insert(place, busy);
+        }
+    }
+
+    /// What its data is doing at `at`, and until when.
+    fn doing(&self, at: Instant, held_ack: Option<&Range<Instant>>) -> (InFlight, Instant) {
+        let next = self.busy.iter().find(|it| at < it.end);
+        let begins = next.map_or(Instant::FAR_FUTURE, |it| it.start);
+        let mut until = Instant::FAR_FUTURE;
+        for held in held_ack.into_iter().chain([&self.held]) {
+            if held.contains(&at) && self.lost.is_empty() {
+                return (InFlight::Held, held.end);
+            }
+            if at < held.start {
+                until = until.min(held.start);
+            }
+        }
+        let until = if at < self.queued_until { until.min(self.queued_until) } else { until };
+        match next {
+            _ if self.queued_until <= at => (self.in_flight(), until),
+            Some(busy) if busy.start <= at => (InFlight::Transmitting, until.min(busy.end)),
+            // Another connection's.
+            _ => (InFlight::Queued, until.min(begins)),
+        }
+    }
+
     /// What its data is doing when no link is busy with it.
     fn in_flight(&self) -> InFlight {
         match self.lost.iter().min_by_key(|lost| lost.start) {

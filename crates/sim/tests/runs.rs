@@ -16,7 +16,7 @@ use ackwise_http::{
     page::{Page, Transfer},
     workload::Span,
 };
-use ackwise_link::{Faults, Pick, Probability, Queue, Rate, Seed};
+use ackwise_link::{Faults, Outage, Pick, Probability, Queue, Rate, Seed};
 use ackwise_sim::{
     Measures, Nobody, Observer, RunError, Scenario,
     observe::{ConnectionId, Sighting},
@@ -251,6 +251,38 @@ fn an_uploader_starts_with_one_segment_and_a_downloader_with_two() {
 }
 
 #[test]
+fn what_waits_behind_other_connections_is_told_from_what_waits_behind_its_own() {
+    for (transfer, shared) in [(plans()[2], false), (plans()[1], true)] {
+        let mut scenario = ethernet(transfer, Behaviour::FIXED);
+        scenario.watch_causes = true;
+        web(&mut scenario).pages = NonZeroU32::new(3);
+        let causes = measured(&scenario).causes;
+        assert!(causes[&Cause::Transmission] > Duration::ZERO, "{causes:?}");
+        assert_eq!(causes.contains_key(&Cause::Queueing), shared, "{causes:?}");
+    }
+}
+
+#[test]
+fn a_link_that_sends_nothing_for_a_while_stalls_the_path() {
+    // In the middle of the run.
+    let outage =
+        Outage { from: Instant::from_nanos(1_006_000_000), lasts: Duration::from_millis(90) };
+    for held in [[None, Some(outage)], [Some(outage), None], [None, None]] {
+        let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
+        scenario.watch_causes = true;
+        for (direction, outage) in scenario.links[0].directions.iter_mut().zip(held) {
+            direction.faults.outage = outage;
+        }
+        let causes = measured(&scenario).causes;
+        let stalled = causes.get(&Cause::PathStall).copied().unwrap_or_default();
+        // What was sent before the outage began was still arriving.
+        let expected = if held == [None, None] { 0..1 } else { 80..91 };
+        assert!(expected.contains(&stalled.as_millis()), "{held:?}: {causes:?}");
+        assert!(!causes.contains_key(&Cause::Queueing), "{held:?}: {causes:?}");
+    }
+}
+
+#[test]
 fn arrivals_come_whatever_becomes_of_the_earlier_ones() {
     let mut scenario = ethernet(Transfer::Persistent, Behaviour::FIXED);
     tcp(&mut scenario, Policies::LINUX_6);
@@ -411,6 +443,7 @@ proptest! {
                 reordering: chance(reordering),
                 duplication: chance(reordering / 2),
                 lateness: Duration::from_millis(5),
+                outage: None,
             };
         }
         let web = web(&mut scenario);

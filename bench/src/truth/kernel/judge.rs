@@ -5,10 +5,12 @@ use std::net::SocketAddrV4;
 use ackwise_cause::Direction;
 
 use super::clock::Nanos;
+use super::plan::Protocol;
 use super::play::Played;
 use super::reason::Reason::{self, *};
+use super::steps::Steps;
 use super::view::{Records, View, of_flow};
-use super::waits::{Verdict, wait};
+use super::waits::wait;
 
 /// A time with its reasons. Empty ones: it is not known.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,54 +40,65 @@ pub(super) fn judge(records: Records<'_>, played: &Played) -> Vec<Span> {
         spans.push(span((syn, established), Direction::ToServer, Handshake, LINKS, 0));
     }
     let pairs = requests.diary.messages.clone().into_iter().zip(responses.diary.messages.clone());
-    let mut free = 0;
+    let mut free = Free::default();
     for (number, (request, response)) in pairs.enumerate() {
-        let exchange = Exchange { requests: &requests, responses: &responses, request, response };
-        if let Some(end) = exchange.divide(number, free, &mut spans) {
+        let views = (&requests, &responses);
+        let exchange = Exchange { views, request, response, number };
+        if let Some(end) = exchange.divide(free, &mut spans) {
             free = end;
         }
     }
-    if records.plan.protocol == super::plan::Protocol::Tls
+    if records.plan.protocol == Protocol::Tls
         && let Some((_, established)) = setup
-        && let Some(first) = requests.diary.messages.first()
-        && let Some((begins, _)) = reaches(&requests.sent, first.0 + 1)
     {
-        spans.push(span((established, begins), Direction::ToServer, TlsHandshake, LINKS, 0));
+        tls(&requests, &responses, established, &mut spans);
     }
     merge(spans)
 }
 
+/// When the earlier responses of a connection were over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Free {
+    /// The last byte left the server.
+    sent: Nanos,
+    /// The last byte arrived.
+    arrived: Nanos,
+}
+
 /// One request and its response.
 struct Exchange<'a> {
-    requests: &'a View,
-    responses: &'a View,
+    /// To the server, and to the client.
+    views: (&'a View, &'a View),
     request: (u64, u64),
     response: (u64, u64),
+    number: usize,
 }
 
 impl Exchange<'_> {
-    /// Adds its spans. The connection is `free` of earlier responses from then on; returns the end.
-    fn divide(&self, number: usize, free: Nanos, spans: &mut Vec<Span>) -> Option<Nanos> {
-        let begins = reaches(&self.requests.sent, self.request.0 + 1)?.0;
-        let asked = reaches(&self.requests.arrived, self.request.1)?.0;
-        let answered = reaches(&self.responses.written, self.response.0 + 1)?.0.max(asked);
-        let ends = reaches(&self.responses.arrived, self.response.1)?.0;
-        let to_client = Direction::ToClient;
-        self.message(
-            self.requests,
-            self.request,
-            (begins, asked),
-            Direction::ToServer,
-            number,
-            spans,
-        );
+    /// Adds its spans, and returns when it was over.
+    fn divide(&self, free: Free, spans: &mut Vec<Span>) -> Option<Free> {
+        let (requests, responses) = self.views;
+        let begins = reaches(&requests.sent, self.request.0 + 1)?;
+        let asked = reaches(&requests.arrived, self.request.1)?;
+        let answered = reaches(&responses.written, self.response.0 + 1)?.max(asked);
+        let sent = reaches(&responses.sent, self.response.1)?;
+        let ends = reaches(&responses.arrived, self.response.1)?;
+        self.message(requests, self.request, (begins, asked), Direction::ToServer, spans);
         // Behind an earlier response, nothing else counts.
-        let behind = free.clamp(asked, ends);
-        spans.push(span((asked, behind), to_client, HeadOfLine, LINKS, number));
+        let behind = free.sent.clamp(asked, ends);
+        let to_client = Direction::ToClient;
+        spans.push(span((asked, behind), to_client, HeadOfLine, LINKS, self.number));
+        let mut own = Vec::new();
         let answered = answered.max(behind);
-        spans.push(span((behind, answered), to_client, ServerThink, PROGRAM, number));
-        self.message(self.responses, self.response, (answered, ends), to_client, number, spans);
-        Some(ends)
+        own.push(span((behind, answered), to_client, ServerThink, PROGRAM, self.number));
+        self.message(responses, self.response, (answered, ends), to_client, &mut own);
+        // While the earlier one is on its way, both are true.
+        for part in own {
+            let (before, after) = part.split(free.arrived);
+            let reasons = [vec![HeadOfLine], before.reasons.clone()].concat();
+            spans.extend([Span { reasons, ..before }, after]);
+        }
+        Some(Free { sent, arrived: ends })
     }
 
     fn message(
@@ -94,27 +107,69 @@ impl Exchange<'_> {
         message: (u64, u64),
         (from, until): (Nanos, Nanos),
         direction: Direction,
-        exchange: usize,
         spans: &mut Vec<Span>,
     ) {
-        let mut times = view.times();
-        times.retain(|at| (from..until).contains(at));
-        times.extend([from, until]);
-        times.sort_unstable();
-        times.dedup();
-        for pair in times.windows(2) {
-            let verdict: Option<Verdict> = wait(view, message, pair[0]);
-            let (mut reasons, witness) = verdict.unwrap_or_default();
+        for (from, until) in pieces(&[view], (from, until)) {
+            let (mut reasons, witness) = wait(view, message, from).unwrap_or_default();
             if direction == Direction::ToServer {
                 reasons
                     .iter_mut()
                     .filter(|it| **it == Transmission)
                     .for_each(|it| *it = RequestUpload);
             }
-            let (from, until) = (pair[0], pair[1]);
+            let exchange = self.number;
             spans.push(Span { from, until, direction, reasons, witness, exchange });
         }
     }
+}
+
+impl Span {
+    /// The parts before and after a time.
+    fn split(self, at: Nanos) -> (Self, Self) {
+        let at = at.clamp(self.from, self.until);
+        (Self { until: at, ..self.clone() }, Self { from: at, ..self })
+    }
+}
+
+/// The TLS handshake: the ends compute, or the one whose data is outstanding waits. Distance and rate belong
+/// to it, and stalls do not.
+fn tls(requests: &View, responses: &View, established: Nanos, spans: &mut Vec<Span>) {
+    let first = |view: &View| view.diary.messages.first().map(|message| message.0);
+    let ways = first(requests).zip(first(responses)).and_then(|(to_server, to_client)| {
+        let begins = reaches(&requests.sent, to_server + 1)?;
+        let ways = [
+            (responses, to_client, Direction::ToClient),
+            (requests, to_server, Direction::ToServer),
+        ];
+        Some((begins, ways))
+    });
+    let Some((begins, ways)) = ways else { return };
+    for (from, until) in pieces(&[requests, responses], (established, begins)) {
+        let outstanding =
+            |(view, _, _): &&(&View, u64, Direction)| view.written.at(from) > view.arrived.at(from);
+        let waiting = ways.iter().find(outstanding);
+        let (mut reasons, mut witness) = (vec![TlsHandshake], PROGRAM);
+        let mut direction = Direction::ToServer;
+        if let Some((view, end, towards)) = waiting {
+            direction = *towards;
+            (reasons, witness) = wait(view, (0, *end), from).unwrap_or_default();
+            let belongs =
+                |it: &Reason| matches!(it, Transmission | Propagation | ApplicationLimited);
+            reasons.iter_mut().filter(|it| belongs(it)).for_each(|it| *it = TlsHandshake);
+            reasons.dedup();
+        }
+        spans.push(Span { from, until, direction, reasons, witness, exchange: 0 });
+    }
+}
+
+/// A time, cut wherever something changes.
+fn pieces(views: &[&View], (from, until): (Nanos, Nanos)) -> Vec<(Nanos, Nanos)> {
+    let mut times: Vec<Nanos> = views.iter().flat_map(|it| it.times()).collect();
+    times.retain(|at| (from..until).contains(at));
+    times.extend([from, until]);
+    times.sort_unstable();
+    times.dedup();
+    times.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 fn span(
@@ -128,8 +183,8 @@ fn span(
 }
 
 /// When a growing value reaches `value`.
-fn reaches(steps: &super::steps::Steps<u64>, value: u64) -> Option<(Nanos, u64)> {
-    steps.changes().iter().copied().find(|(_, it)| *it >= value)
+fn reaches(steps: &Steps<u64>, value: u64) -> Option<Nanos> {
+    steps.changes().iter().find(|(_, it)| *it >= value).map(|(at, _)| *at)
 }
 
 /// From the SYN to the arrival of its answer. `None` if either was sent twice.

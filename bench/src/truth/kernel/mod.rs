@@ -58,6 +58,8 @@ mod play;
 mod reason;
 mod steps;
 mod tap;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod view;
 mod waits;

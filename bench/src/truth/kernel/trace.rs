@@ -18,8 +18,8 @@ pub(super) struct Tracer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) at: Nanos,
+    /// The socket's own address.
     pub(super) local: SocketAddrV4,
-    pub(super) remote: SocketAddrV4,
     pub(super) what: What,
 }
 
@@ -29,8 +29,6 @@ pub(super) enum What {
     Probe { snd_cwnd: u32, ssthresh: u32 },
     /// The state of congestion control from now on.
     State(State),
-    /// A segment was sent again.
-    Retransmit,
 }
 
 /// `enum tcp_ca_state` of the kernel.
@@ -132,25 +130,20 @@ impl Event {
                 .map(|(_, value)| value)
                 .context("a field is missing")
         };
-        let (local, remote, what) = match name {
+        let (local, what) = match name {
             "probe" => {
                 let (snd_cwnd, ssthresh) =
                     (field("snd_cwnd")?.parse()?, field("ssthresh")?.parse()?);
                 let what = What::Probe { snd_cwnd, ssthresh };
-                (field("src")?.to_owned(), field("dest")?.to_owned(), what)
+                (field("src")?.to_owned(), what)
             }
-            "cong_state_set" | "retransmit_skb" => {
+            "cong_state_set" => {
                 let local = format!("{}:{}", field("saddr")?, field("sport")?);
-                let remote = format!("{}:{}", field("daddr")?, field("dport")?);
-                let what = match name {
-                    "retransmit_skb" => What::Retransmit,
-                    _ => What::State(State::of(field("cong_state")?)?),
-                };
-                (local, remote, what)
+                (local, What::State(State::of(field("cong_state")?)?))
             }
             other => bail!("tcp_{other} was not asked for"),
         };
-        Ok(Self { at, local: local.parse()?, remote: remote.parse()?, what })
+        Ok(Self { at, local: local.parse()?, what })
     }
 }
 
@@ -177,7 +170,7 @@ const TRACEFS: &str = "/sys/kernel/tracing";
 const PREFIX: &str = "ackwise-truth-";
 /// For each processor (our choice): some 40,000 events.
 const BUFFER_KB: &str = "8192";
-const EVENTS: [&str; 3] = ["tcp/tcp_probe", "tcp/tcp_cong_state_set", "tcp/tcp_retransmit_skb"];
+const EVENTS: [&str; 2] = ["tcp/tcp_probe", "tcp/tcp_cong_state_set"];
 
 #[cfg(test)]
 mod tests {
@@ -195,7 +188,7 @@ mod tests {
                      saddr=1.1.1.1 daddr=2.2.2.2 saddrv6=::1 daddrv6=::2 cong_state=4";
         let event = Event::parse(state).unwrap();
         assert!(matches!(event.what, What::State(State::Loss)));
-        assert_eq!(event.remote.to_string(), "2.2.2.2:2");
+        assert_eq!(event.local.to_string(), "1.1.1.1:1");
         assert!(Event::parse("x-1 [000] b.s4. 1.000001: sched_switch: a=b").is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::clock::Nanos;
 use super::plan::Congestion;
 use super::reason::Reason::{self, *};
 use super::trace::State;
-use super::view::View;
+use super::view::{Copy, View};
 
 /// What is admitted, and which witness says so.
 pub(super) type Verdict = (Vec<Reason>, &'static str);
@@ -34,11 +34,36 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
         let waits = view.behind_others.at(at) > 0;
         return Some((vec![if waits { Queueing } else { Transmission }], LINKS));
     }
-    if view.sent.at(at) > arrived {
-        if let Some(verdict) = repair(view, arrived, at) {
-            return verdict;
+    let repair = if view.sent.at(at) > arrived { repair(view, arrived, at) } else { None };
+    let detected = matches!(view.state.at(at), State::Recovery | State::Loss);
+    match repair {
+        // Until its sender learns of a loss, it waits for what it would wait for without.
+        Some(Some((reasons, witness))) if !detected => {
+            let others = at_sender(view, message, at).map(|it| it.0).unwrap_or_default();
+            let window = others.into_iter().filter(|it| it.ends_with_an_ack());
+            return Some((reasons.into_iter().chain(window).collect(), witness));
         }
+        Some(verdict) => return verdict,
+        None => {}
     }
+    if view.sent.at(at) < message.1 {
+        return at_sender(view, message, at);
+    }
+    let under_way = arrived < message.1 && view.in_transit.at(at) > 0;
+    under_way.then(|| ([vec![Propagation], doomed(view, arrived, at)].concat(), LINKS))
+}
+
+/// Why the first missing byte has to be sent again, if the copy on its way will be dropped: without the
+/// loss, this time would not be spent either.
+fn doomed(view: &View, missing: u64, at: Nanos) -> Vec<Reason> {
+    let copies = || view.copies_of(missing);
+    let will_arrive = copies().any(|it| it.arrived && it.sent <= at);
+    let next = copies().filter(|it| it.sent > at && !will_arrive).min_by_key(|it| it.sent);
+    next.map_or_else(Vec::new, |copy| repaired_by(view, copy.sent, at))
+}
+
+/// Why the sender has not sent all. `None` if it has, or it is not known.
+fn at_sender(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
     let (written, sent) = (view.written.at(at).min(message.1), view.sent.at(at));
     if sent < written {
         return held(view, message, (sent, written), at);
@@ -46,7 +71,7 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
     if written < message.1 {
         return Some(unwritten(view, at));
     }
-    (arrived < message.1 && view.in_transit.at(at) > 0).then(|| (vec![Propagation], LINKS))
+    None
 }
 
 /// The first missing byte was lost, or is on its way again. `None` if neither; `Some(None)` if it is
@@ -65,21 +90,27 @@ fn repair(view: &View, missing: u64, at: Nanos) -> Option<Option<Verdict>> {
     Some(next.map(|copy| (repaired_by(view, copy.sent, at), LINKS_AND_TRACE)))
 }
 
-/// What made the sender send again at `sent`. A tail loss probe (RFC 8985, section 7) is a timer that
-/// starts fast recovery.
+/// What made the sender send again at `sent`: a timer, which may be that of a tail loss probe (RFC 8985,
+/// section 7), or fast recovery, which such a probe may have started.
 fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
-    let probed = |until: Nanos| {
-        let again = view.copies.iter().filter(|it| it.again && at < it.sent && it.sent < until);
-        again.into_iter().any(|it| is_probe(view.state.at(it.sent)))
+    // It sends the last segment again, or a new one even if the window is full.
+    let is_probe = |copy: &&Copy| {
+        is_before_recovery(view.state.at(copy.sent)) && (copy.again || view.is_full(copy.sent - 1))
     };
+    let mut between = view.copies.iter().filter(|it| at < it.sent && it.sent < sent);
     match view.state.at(sent) {
+        // After the timeout, ACKs release what else was lost.
+        State::Loss if view.state.at(at) == State::Loss && view.heard_just_before(sent) => {
+            vec![LossRecovery, RetransmissionTimeout]
+        }
         State::Loss => vec![RetransmissionTimeout],
-        state if is_probe(state) || probed(sent) => vec![RetransmissionTimeout, LossRecovery],
+        state if is_before_recovery(state) => vec![RetransmissionTimeout],
+        _ if between.any(|it| is_probe(&it)) => vec![RetransmissionTimeout, LossRecovery],
         _ => vec![LossRecovery],
     }
 }
 
-const fn is_probe(state: State) -> bool {
+const fn is_before_recovery(state: State) -> bool {
     matches!(state, State::Open | State::Disorder | State::Reduced)
 }
 
@@ -109,11 +140,12 @@ fn held(
     let window = view.window.at(at);
     let state = view.state.at(at);
     if room < unsent.min(view.mss) {
-        let silly = flight == 0 && room > 0;
-        return Some((vec![if silly { SillyWindow } else { ReceiveWindow }], LINKS));
+        // `docs/explain.md`: a capture does not tell these apart.
+        let silly = (flight == 0 && room > 0).then_some(SillyWindow);
+        return Some((silly.into_iter().chain([ReceiveWindow]).collect(), LINKS));
     }
     let segments = usize::try_from(window.segments).unwrap_or(usize::MAX);
-    if flight >= segments {
+    if view.is_full(at) {
         return Some((congested(view, message, at), TRACE));
     }
     if matches!(state, State::Recovery | State::Loss) {
@@ -143,13 +175,15 @@ fn held(
 /// The congestion window is full.
 fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
     let window = view.window.at(at);
+    // An ACK that is on its way may open the window: only after it, a delayed one is waited for.
+    let delayed = view.ack_is_delayed(at) && view.ack_sent.at(at) == view.acked.at(at);
     let phase = if window.segments < window.threshold { SlowStart } else { CongestionWindow };
     match view.state.at(at) {
         State::Recovery => vec![LossRecovery, CongestionWindow],
         State::Loss => vec![SlowStart, LossRecovery, RetransmissionTimeout],
         _ if view.congestion == Congestion::Bbr => vec![SlowStart, CongestionWindow, Pacing],
-        _ if view.ack_is_delayed(at) && view.begins_short(message) => vec![ShortInitialSegment],
-        _ if view.ack_is_delayed(at) => vec![ShortInitialSegment, phase],
+        _ if delayed && view.begins_short(message) => vec![ShortInitialSegment],
+        _ if delayed => vec![ShortInitialSegment, phase],
         _ if window.cut_by_idle => vec![IdleRestart],
         _ => vec![phase],
     }

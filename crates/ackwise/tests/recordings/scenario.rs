@@ -31,6 +31,7 @@ pub(crate) fn rough(transfer: Transfer, policies: Policies) -> Scenario {
             duplication: random(20_000),
             reordering: random(30_000),
             lateness: Duration::from_millis(2),
+            outage: None,
         },
     )
 }

@@ -107,20 +107,35 @@ pub(crate) enum Resolution {
     Spurious,
     /// It was sent again although it had arrived.
     AckLost,
+    /// It was sent again, and acknowledged a round trip later.
+    Confirmed,
 }
 
 impl Gap {
+    /// The packet with the acknowledgement for which Nagle's algorithm held the data, and whether that
+    /// was delayed.
+    pub(crate) fn held_by_nagle(&self) -> Option<(u64, bool)> {
+        let [_, ack, _] = self.evidence.numbers();
+        (self.hold.wait == Wait::Nagle).then_some((ack, self.delayed_until.is_some()))
+    }
+
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
-        use Resolution::{AckLost, LostByCapture, Never, Overtaken, SentAgain, Spurious};
+        use Resolution::{
+            AckLost, Confirmed, LostByCapture, Never, Overtaken, SentAgain, Spurious,
+        };
         match resolution {
             Spurious => return self.blame_path(),
+            AckLost | Confirmed if self.hold.lost == Some(RepairedBy::Timeout) => {
+                self.kind = if resolution == AckLost { Some(LossKind::AckLost) } else { self.kind };
+                return (self.hold.confidence, self.hold.rival) = (Confidence::High, None);
+            }
             AckLost => return self.kind = Some(LossKind::AckLost),
-            SentAgain | Overtaken | LostByCapture | Never => {}
+            Confirmed | SentAgain | Overtaken | LostByCapture | Never => {}
         }
         match (std::mem::take(&mut self.missing), resolution) {
             (Missing::Nothing, _)
-            | (_, SentAgain | Spurious | AckLost)
+            | (_, SentAgain | Spurious | AckLost | Confirmed)
             | (Missing::JustBefore, Overtaken) => {}
             (Missing::JustBefore, LostByCapture | Never) => self.capture_lost_data = true,
             (Missing::Earlier, Overtaken) => self.hold.lost = None,

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, ops::Range};
 
-use ackwise_cause::{Direction, RepairedBy};
+use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
 use super::{
@@ -79,6 +79,11 @@ pub(crate) struct Departure {
     pub held: Option<Held>,
     /// What timestamps show, of the first data after the other end's.
     pub left: Left,
+    /// It had less data than a full segment.
+    pub small: bool,
+    /// The packet with the acknowledgement for which Nagle's algorithm held it, and whether that was
+    /// delayed.
+    pub nagle: Option<(u64, bool)>,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
@@ -137,6 +142,8 @@ impl Sender {
     /// If the receiver is this many times as far as the sender, the vantage point is the sender's host
     /// or next to it, and sees whatever leaves. Our choice.
     const NEAR: u64 = 8;
+    /// Linux (TCP_DELACK_MIN), and Windows and BSD.
+    const ACK_DELAYS: [Nanos; 2] = [Nanos::from_millis(40), Nanos::from_millis(200)];
     /// An ACK of this many full segments shows that they arrived together. Our choice: twice what RFC 5681,
     /// section 4.2, allows a receiver to leave unacknowledged.
     const ONE_GO: u64 = 4;
@@ -152,7 +159,8 @@ impl Sender {
     ) -> Option<Resolution> {
         let again = self.again.take_if(|again| ack.acked >= again.end);
         let resolution = again.and_then(|again| {
-            let &PathDelays { sender, receiver, .. } = distances.path_delays(direction);
+            let delays = distances.path_delays(direction);
+            let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * Self::NEAR > sender;
             // It comes too soon to be for what was sent again.
             if is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4 {
@@ -160,7 +168,12 @@ impl Sender {
                 self.recover = None;
                 return Some(Resolution::Spurious);
             }
-            duplicate.then_some(Resolution::AckLost)
+            if duplicate {
+                return Some(Resolution::AckLost);
+            }
+            let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
+            let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
+            is_prompt.then_some(Resolution::Confirmed)
         });
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
@@ -355,6 +368,11 @@ impl Sender {
         let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
         let spacing = Spacing { bytes, span, after_ack };
         let before = self.spacing.replace(spacing);
+        // The receive window let it leave only after the acknowledgement.
+        let was_shut = latest.is_some_and(|it| it.usable_window.is_some_and(|room| room < bytes));
+        if was_shut {
+            return;
+        }
         if spacing.is_of_link(before) {
             self.bottleneck.before.sample(bytes, span);
         }
@@ -381,6 +399,7 @@ impl Sender {
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
+            after_idle: self.window.after_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
@@ -396,6 +415,10 @@ impl Sender {
         };
         let mut hold = Hold::from_facts(&facts);
         let stall = self.stall(&hold, &facts, data, latest, delays);
+        let odd = self.is_odd_delay(&hold, latest, delays) || self.may_be_in_vain(data, delays);
+        if stall == Stall::None && (odd && hold.lost != Some(RepairedBy::Recovery)) {
+            (hold.rival, hold.confidence) = (Some(Cause::PathStall), Confidence::Medium);
+        }
         match stall {
             Stall::None => {}
             Stall::OrTimeout => hold.confidence = Confidence::Low,
@@ -493,6 +516,29 @@ impl Sender {
         }
     }
 
+    /// Whether the vantage point saw the first copy of what is sent again, and only a later ACK shows
+    /// whether that had been lost.
+    fn may_be_in_vain(&self, data: &SeenData, delays: &PathDelays) -> bool {
+        let starts_before = data.bytes.start < self.highest;
+        let seen_before = starts_before && (!data.new || self.highest < data.bytes.end);
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        data.loss == Some(Loss::Repairs) && seen_before && is_far
+    }
+
+    /// Whether the sender waited for an acknowledgement that was delayed for a time that is not a known
+    /// receiver's, nor this one's so far: the path may have held it.
+    fn is_odd_delay(&self, hold: &Hold, latest: Option<&Arrived>, delays: &PathDelays) -> bool {
+        let is_far = delays.receiver * Self::NEAR > delays.sender;
+        let Some((ack, last)) = latest.zip(self.last).filter(|_| is_far && hold.waits_for_ack())
+        else {
+            return false;
+        };
+        let silent = Nanos::between(last.arrives, ack.left);
+        let usual = |delay: &Nanos| silent.abs_diff(*delay) <= *delay / 8;
+        silent > Stall::least(delays.round_trip)
+            && !Self::ACK_DELAYS.iter().chain(&self.delays).any(usual)
+    }
+
     /// Whether nothing but the link was between the last data and this.
     fn is_same_burst(&self, gap: Nanos, data: &SeenData, facts: &Facts) -> bool {
         let on_link = self.bottleneck.before.time(data.len());
@@ -522,8 +568,21 @@ impl Sender {
         let left = self.left(data, delays);
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
-        let departure =
-            Departure { packet, seen, sent, arrives, held, left, pushed, ended, timestamp };
+        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
+        let nagle = gap.and_then(Gap::held_by_nagle);
+        let departure = Departure {
+            packet,
+            seen,
+            sent,
+            arrives,
+            held,
+            left,
+            small,
+            nagle,
+            pushed,
+            ended,
+            timestamp,
+        };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
@@ -531,6 +590,7 @@ impl Sender {
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
             self.again = Some(Again { packet, seen, end: data.bytes.end, by });
+            self.highest = self.highest.max(data.bytes.end);
             self.round_trips.forget();
             self.recover.get_or_insert(self.highest);
             self.window.lose(by, self.flight());
@@ -538,7 +598,6 @@ impl Sender {
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
-        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
         let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
         if small && ready && unacknowledged && data.loss.is_none() {

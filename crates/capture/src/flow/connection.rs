@@ -241,7 +241,7 @@ impl ObservedConnection {
             if let Some(lingering) =
                 self.lingering.as_mut().filter(|_| sender == Direction::ToClient)
             {
-                lingering.forget_repairs();
+                lingering.resolve(resolution);
             }
         }
         let repairs = self.ends.half(direction).repeated;
@@ -387,7 +387,7 @@ impl ObservedConnection {
             && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
         {
             // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true, self.ends.least_stall());
+            exchange.begin_response(&first, true, Some(self.ends.distances.whole()));
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces, Stall,
+        Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -90,11 +90,6 @@ pub(crate) struct Survey {
 }
 
 impl Ends {
-    /// A longer silence is a stall of the path, if nothing else explains it.
-    pub(crate) fn least_stall(&self) -> Nanos {
-        Stall::least(self.distances.whole())
-    }
-
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }
@@ -263,12 +258,14 @@ impl Ends {
         if is_keep_alive(&bytes, &half.stream) {
             return None;
         }
-        let holes = half.stream.has_holes();
+        let (holes, had) = (half.stream.has_holes(), half.stream.highest() <= half.stream.acked());
         let novelty = half.stream.see(&bytes, now);
         let loss = match novelty {
             Novelty::New | Novelty::Skips => holes.then_some(Loss::Missing),
             Novelty::Fills(since) if since < reordering => None,
-            Novelty::Again | Novelty::Fills(_) => Some(Loss::Repairs),
+            // The receiver had what is sent again: only its ACK was lost.
+            Novelty::Extends if had => None,
+            Novelty::Again | Novelty::Extends | Novelty::Fills(_) => Some(Loss::Repairs),
         };
         let missing = match novelty {
             Novelty::Skips => Missing::JustBefore,

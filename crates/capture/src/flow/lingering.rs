@@ -7,7 +7,11 @@ use ackwise_cause::Direction;
 use ackwise_tcp::Instant;
 
 use super::OpenExchange;
-use crate::attribution::{Nanos, gap::Gap, sender::Departure};
+use crate::attribution::{
+    Nanos,
+    gap::{Gap, Resolution},
+    sender::Departure,
+};
 
 /// An exchange whose response is not yet acknowledged.
 #[derive(Debug)]
@@ -38,10 +42,16 @@ impl Lingering {
         }
     }
 
-    /// The client had what was sent again.
-    pub(crate) fn forget_repairs(&mut self) {
-        self.gaps.clear();
-        self.again = None;
+    /// Records what an acknowledgement shows of what was sent again last.
+    pub(crate) fn resolve(&mut self, resolution: Resolution) {
+        if resolution != Resolution::Confirmed {
+            // The client had it.
+            self.gaps.clear();
+            self.again = None;
+        }
+        if let Some(last) = self.gaps.last_mut() {
+            last.resolve(resolution);
+        }
     }
 
     /// Whether all of it is acknowledged.

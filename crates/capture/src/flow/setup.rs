@@ -4,7 +4,7 @@ use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::Instant;
 
 use crate::attribution::{
-    Account, Confidence, Distances, Evidence, Nanos, Verdict, gap::Gap, sender::Departure,
+    Account, Confidence, Distances, Evidence, Nanos, Stall, Verdict, gap::Gap, sender::Departure,
 };
 
 /// The set-up of a connection, as far as it was seen.
@@ -67,7 +67,12 @@ impl Setup {
             let evidence = Evidence::of([self.syn.packet, self.reply.packet, packet]);
             // The client had the answer when it sent this.
             let sent = seen - distances.path_delays(Direction::ToClient).receiver;
-            account.add(sent, verdict(Cause::Handshake, Direction::ToServer, evidence));
+            let verdict = verdict(Cause::Handshake, Direction::ToServer, evidence);
+            let usual = distances.whole();
+            let took = Nanos::between(self.syn.seen.max(account.cursor()), seen);
+            // The path may have held the SYN, its answer, or what opened the connection.
+            let is_slow = took > usual + Stall::least(usual);
+            account.add(sent, if is_slow { verdict.or(Cause::PathStall) } else { verdict });
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) enum Novelty {
     Fills(Nanos),
     /// All of it was there before.
     Again,
+    /// Its beginning was there before: it is sent again together with what follows.
+    Extends,
 }
 
 /// What an acknowledgement says that was not known.
@@ -127,7 +129,7 @@ impl ObservedStream {
         if bytes.end > self.highest {
             self.highest = bytes.end;
             return filled
-                .map_or(Novelty::New, |opened| Novelty::Fills(Nanos::between(opened, now)));
+                .map_or(Novelty::Extends, |opened| Novelty::Fills(Nanos::between(opened, now)));
         }
         filled.map_or(Novelty::Again, |opened| Novelty::Fills(Nanos::between(opened, now)))
     }
@@ -291,7 +293,7 @@ mod tests {
             (200, 50, 5, Novelty::Fills(Nanos::from_millis(3))),
             (200, 50, 6, Novelty::Again),
             (200, 100, 7, Novelty::Fills(Nanos::from_millis(5))),
-            (450, 100, 8, Novelty::New),
+            (450, 100, 8, Novelty::Extends),
         ] {
             let bytes = stream.place(&data(seq, len)).unwrap();
             assert_eq!(stream.see(&bytes, at(now)), expected, "{seq}");

@@ -45,6 +45,7 @@ fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
         duplication: reader.or("duplication", Pick::Never, pick)?,
         reordering: reader.or("reordering", Pick::Never, pick)?,
         lateness: reader.or("lateness", Duration::ZERO, |field| field.quantity())?,
+        ..Faults::NONE
     };
     Ok(LinkConfig { rate, delay, queue, faults, ..LinkConfig::IDEAL })
 }

@@ -99,6 +99,7 @@ fn scripted_faults_hit_the_nth_packet_offered() {
         duplication: Pick::Nth(vec![3, 5]),
         reordering: Pick::Nth(vec![4, 5]),
         lateness: ms(5),
+        outage: None,
     };
     let mut link = Link::new(config(faults));
     let arrivals = send(&mut link, 7, ms(2));
@@ -139,6 +140,7 @@ fn the_same_seed_gives_the_same_run_and_another_does_not() {
             duplication: random(20_000),
             reordering: random(30_000),
             lateness: ms(7),
+            outage: None,
         };
         send(&mut Link::new(LinkConfig { seed, ..config(faults) }), 10_000, ms(1))
     };

@@ -45,14 +45,25 @@ impl<O: Observer> World<'_, O> {
         change(watched);
     }
 
-    /// A segment has left; its first link is busy with it, and what came before it, for some time.
-    pub(super) fn watch_sent(&mut self, place: u32, side: Side, transmit: &Transmit) {
+    /// A segment has left; its first link is busy with it, and what came before it, for some time, unless
+    /// it dropped it.
+    pub(super) fn watch_sent(
+        &mut self,
+        place: u32,
+        side: Side,
+        transmit: &Transmit,
+        dropped: bool,
+    ) {
         let End { endpoint, way, .. } = self.connections[place as usize].end(side);
-        let free_at = self.network.busy_until(self.network.first_link(*way));
+        let passage = self.network.passage(self.network.first_link(*way), &transmit.segment);
         let alone = endpoint.flight() == transmit.segment.sequence_length();
         let window = endpoint.windows().congestion;
+        let now = self.now;
         self.change_watched(place, |watched| {
-            watched.sent(side, transmit, free_at);
+            watched.sent(side, transmit);
+            if !dropped {
+                watched.passes(side, transmit, passage, now);
+            }
             if side == Side::Server && transmit.segment.len > 0 {
                 watched.window_is(window, alone && !transmit.retransmission);
             }

@@ -53,9 +53,10 @@ impl<O: Observer> World<'_, O> {
     }
 
     fn forwarded(&mut self, id: PacketId, link: u32) {
-        let (packet, free_at) = (*self.network.packet(id), self.network.busy_until(link));
+        let packet = *self.network.packet(id);
         let Packet { connection, from, transmit, .. } = &packet;
-        self.change_watched(*connection, |it| it.forwarded(*from, transmit, free_at));
+        let (passage, now) = (self.network.passage(link, &transmit.segment), self.now);
+        self.change_watched(*connection, |it| it.passes(*from, transmit, passage, now));
     }
 
     fn arm(&mut self, arm: Arm) {
@@ -198,7 +199,7 @@ impl<O: Observer> World<'_, O> {
     #[cold]
     fn look_after(&mut self, sent: Sent, (place, side): (u32, Side), transmit: &Transmit) {
         if self.scenario.watch_causes {
-            self.watch_sent(place, side, transmit);
+            self.watch_sent(place, side, transmit, sent.dropped);
         }
         if sent.dropped {
             self.dropped(sent.id);

@@ -65,7 +65,7 @@ impl ObservedConnection {
             Event::ResponseBegins { exchange, position, exact } => {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
-                let (heard, least_stall) = (self.heard_by_server, self.ends.least_stall());
+                let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -74,7 +74,7 @@ impl ObservedConnection {
                     }
                     if let Some(first) = &last {
                         let asked = it.request[1] <= heard;
-                        it.begin_response(first, asked, least_stall);
+                        it.begin_response(first, asked, Some(round_trip));
                     }
                 });
             }
