@@ -1,5 +1,7 @@
 //! The report for programs.
 
+mod path_row;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
@@ -10,6 +12,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
+use path_row::PathRow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -199,46 +202,6 @@ struct Windows {
     closed: u32,
 }
 
-/// The exchanges with one URL path.
-#[derive(Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Path")]
-struct PathRow {
-    /// The path as sent, without the query; null for all exchanges whose path was not captured or is
-    /// encrypted.
-    path: Option<String>,
-    /// Their methods.
-    methods: Vec<String>,
-    /// Number of exchanges.
-    exchanges: u64,
-    /// Sum of their durations.
-    total_ms: f64,
-    /// Median of their durations.
-    median_ms: f64,
-    /// 95th percentile of their durations.
-    p95_ms: f64,
-    /// The cause with the largest part of the total; null if the exchanges have no duration.
-    largest: Option<PathCause>,
-    /// The part of the total that stalls took, which a setting or a code change removes.
-    avoidable_ms: f64,
-}
-
-/// What took the largest part of the time of a path.
-#[derive(Debug, JsonSchema, Serialize)]
-struct PathCause {
-    /// The cause.
-    #[schemars(schema_with = "causes")]
-    cause: &'static str,
-    /// Direction of the delayed data.
-    #[schemars(schema_with = "directions")]
-    direction: &'static str,
-    /// Time lost to the cause.
-    ms: f64,
-    /// The same as a part of the total, from 0 to 1.
-    share: f64,
-    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
-    confidence: &'static str,
-}
-
 /// A WebSocket or another tunnel.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Tunnel")]
@@ -425,7 +388,7 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
             .zip(&analysis.exchanges)
             .map(|(id, it)| exchange(explained, id, it))
             .collect(),
-        paths: PathGroup::all(analysis).iter().map(path).collect(),
+        paths: PathGroup::all(analysis).iter().map(PathRow::of).collect(),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
@@ -511,26 +474,6 @@ fn round_trips(it: &RoundTripTimes) -> RoundTrips {
 
 fn windows(it: &AdvertisedWindows) -> Windows {
     Windows { smallest: it.smallest, largest: it.largest, closed: it.closed }
-}
-
-fn path(group: &PathGroup<'_>) -> PathRow {
-    let cause = |it: Total| PathCause {
-        cause: it.cause.name(),
-        direction: it.direction.name(),
-        ms: millis(it.span),
-        share: group.share(it.span),
-        confidence: it.confidence.name(),
-    };
-    PathRow {
-        path: group.path.map(str::to_owned),
-        methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
-        exchanges: group.count,
-        total_ms: millis(group.total),
-        median_ms: millis(group.median),
-        p95_ms: millis(group.p95),
-        largest: group.largest.map(cause),
-        avoidable_ms: millis(group.avoidable),
-    }
 }
 
 fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {

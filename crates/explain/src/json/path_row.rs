@@ -1,0 +1,69 @@
+//! The table of exchanges by URL path.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{causes, directions, millis};
+use crate::{paths::PathGroup, totals::Total};
+
+/// The exchanges with one URL path.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Path")]
+pub(super) struct PathRow {
+    /// The path as sent, without the query; null for all exchanges whose path was not captured or is
+    /// encrypted.
+    path: Option<String>,
+    /// Their methods.
+    methods: Vec<String>,
+    /// Number of exchanges.
+    exchanges: u64,
+    /// Sum of their durations.
+    total_ms: f64,
+    /// Median of their durations.
+    median_ms: f64,
+    /// 95th percentile of their durations.
+    p95_ms: f64,
+    /// The cause with the largest part of the total; null if the exchanges have no duration.
+    largest: Option<PathCause>,
+    /// The part of the total that stalls took, which a setting or a code change removes.
+    avoidable_ms: f64,
+}
+
+/// What took the largest part of the time of a path.
+#[derive(Debug, JsonSchema, Serialize)]
+struct PathCause {
+    /// The cause.
+    #[schemars(schema_with = "causes")]
+    cause: &'static str,
+    /// Direction of the delayed data.
+    #[schemars(schema_with = "directions")]
+    direction: &'static str,
+    /// Time lost to the cause.
+    ms: f64,
+    /// The same as a part of the total, from 0 to 1.
+    share: f64,
+    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
+    confidence: &'static str,
+}
+
+impl PathRow {
+    pub(super) fn of(group: &PathGroup<'_>) -> Self {
+        let cause = |it: Total| PathCause {
+            cause: it.cause.name(),
+            direction: it.direction.name(),
+            ms: millis(it.span),
+            share: group.share(it.span),
+            confidence: it.confidence.name(),
+        };
+        Self {
+            path: group.path.map(str::to_owned),
+            methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
+            exchanges: group.count,
+            total_ms: millis(group.total),
+            median_ms: millis(group.median),
+            p95_ms: millis(group.p95),
+            largest: group.largest.map(cause),
+            avoidable_ms: millis(group.avoidable),
+        }
+    }
+}
