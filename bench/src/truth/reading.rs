@@ -167,6 +167,8 @@ pub(super) struct Said {
     pub(super) exchanges: Vec<Exchange>,
     /// What the client sends is captured so many nanoseconds later.
     pub(super) from_client: u64,
+    /// What is captured reaches the client so many nanoseconds later.
+    pub(super) to_client: u64,
     /// By connection: when packets with data, SYN or FIN left their senders, in order.
     pub(super) departures: BTreeMap<Connection, Vec<u64>>,
 }
@@ -218,7 +220,13 @@ pub(super) fn read(
     }
     departures.values_mut().for_each(|it| it.sort_unstable());
     let from_client = vantage.delay(Place::Client, one_way);
-    Ok(Some(Said { exchanges: exchanges(analysis), from_client, departures }))
+    let whole = Vantage::Client.delay(Place::Server, one_way);
+    let to_client = match vantage {
+        Vantage::Pair => 0,
+        _ => whole.saturating_sub(vantage.delay(Place::Server, one_way)),
+    };
+    let exchanges = exchanges(analysis);
+    Ok(Some(Said { exchanges, from_client, to_client, departures }))
 }
 
 /// Every file name of a case's captures, with its packets.

@@ -257,24 +257,30 @@ impl Truths {
         (from, known.map_or(&[], |it| &it[..]))
     }
 
-    /// Where truth is numbered: the number of the same exchange, or of the one that begins next to it if
-    /// there are more or fewer exchanges.
+    /// Where truth is numbered: the place of the exchange among those of its connection. If some were
+    /// not reported, the number of the truth with which it has most time in common, as the client
+    /// sees it.
     fn number(&self, exchange: &Exchange, said: &Said) -> Option<u32> {
         let connection = exchange.connection;
-        let numbered: Vec<(u32, u64)> = self
-            .by_exchange
-            .range((connection, Some(0))..=(connection, Some(u32::MAX)))
-            .filter_map(|((_, number), known)| Some(((*number)?, known.first()?.from)))
-            .collect();
-        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
-        let same = if found().count() == numbered.len() {
-            let place = found().position(|it| std::ptr::eq(it, exchange))?;
-            numbered.get(place)
-        } else {
-            let begin = exchange.from_ns.saturating_sub(said.from_client);
-            numbered.iter().min_by_key(|it| it.1.abs_diff(begin))
+        let numbered = || {
+            let range = (connection, Some(0))..=(connection, Some(u32::MAX));
+            self.by_exchange
+                .range(range)
+                .filter_map(|((_, number), known)| Some(((*number)?, known)))
         };
-        same.map(|it| it.0)
+        let (last, _) = numbered().next_back()?;
+        let found = || said.exchanges.iter().filter(|it| it.connection == connection);
+        if found().count() > last as usize {
+            let place = found().position(|it| std::ptr::eq(it, exchange))?;
+            return u32::try_from(place).ok();
+        }
+        let from = exchange.from_ns.saturating_sub(said.from_client);
+        let until = exchange.until_ns + said.to_client;
+        let common = |known: &[Known]| -> u64 {
+            let span = |it: &Known| it.until.min(until).saturating_sub(it.from.max(from));
+            known.iter().map(span).sum()
+        };
+        numbered().map(|it| (common(it.1), it.0)).filter(|it| it.0 > 0).max().map(|it| it.1)
     }
 
     /// The truth of exchanges that were not found. Where truth is not numbered, that is what has no
@@ -405,13 +411,29 @@ mod tests {
     }
 
     #[test]
-    fn if_exchanges_are_missing_the_one_that_begins_next_to_it_is_meant() {
+    fn if_exchanges_are_missing_the_one_at_the_same_time_is_meant() {
         let intervals =
             [interval(Some(0), 0, 50, NagleRtt), interval(Some(1), 200, 250, Propagation)];
         let exchanges = vec![exchange(220, 250, 220, Propagation)];
         let said = Said { exchanges, from_client: 20, ..Said::default() };
         let way = Some(Propagation);
         assert_eq!(told(&intervals, &said), [(way, way, 30), (Some(NagleRtt), None, 50)]);
+        // At a server that answers at once.
+        let exchanges = vec![Exchange { claims: Vec::new(), ..exchange(25, 25, 25, NagleRtt) }];
+        let said = Said { exchanges, from_client: 25, to_client: 25, ..Said::default() };
+        assert_eq!(told(&intervals, &said), [(way, None, 50)]);
+    }
+
+    #[test]
+    fn an_exchange_without_truth_is_not_judged_by_that_of_its_neighbour() {
+        let intervals = [interval(Some(0), 0, 50, NagleRtt), interval(Some(2), 100, 150, NagleRtt)];
+        let exchanges = [[0, 50], [50, 100], [100, 150]]
+            .map(|[from, until]| exchange(from, until, from, NagleRtt))
+            .into();
+        let said = Said { exchanges, ..Said::default() };
+        let nagle = Some(NagleRtt);
+        let rows = [(nagle, nagle, 50), (None, nagle, 50), (nagle, nagle, 50)];
+        assert_eq!(told(&intervals, &said), rows);
     }
 
     #[test]

@@ -236,3 +236,121 @@ fn the_rows_of_each_exchange_add_up_to_its_duration_in_parquet_too() {
         assert!((sum - of_it[0].get_double(duration).unwrap()).abs() < 1e-6, "{sum}");
     }
 }
+
+#[test]
+fn one_exchange_is_exported_and_explained_as_in_the_whole_capture() {
+    let directory = Directory::new();
+    let whole = directory.json(&["stalls.pcap"]);
+    for number in ["0", "151", "299"] {
+        let exported = directory.run(&["explain", "--export", number, "one.pcapng", "stalls.pcap"]);
+        assert_eq!(exported.status.code(), Some(0), "{}", text(&exported.stderr));
+        let one = directory.json(&["one.pcapng"]);
+        let (all, found) = (whole["exchanges"].as_array().unwrap(), &one["exchanges"][0]);
+        let expected = &all[number.parse::<usize>().unwrap()];
+        assert_eq!(expected["id"].to_string(), number);
+        for key in ["request", "status", "start_time", "request_bytes", "response_bytes"] {
+            assert_eq!(found[key], expected[key], "{number} {key}");
+        }
+        assert_eq!(one["connections"].as_array().unwrap().len(), 1);
+        let packets = one["packets"].as_u64().unwrap();
+        assert!((8..20).contains(&packets), "{packets}");
+    }
+    // The first exchange of a connection has its setup in the file, so nothing is missing.
+    let first = directory.run(&["explain", "--export", "0", "one.pcapng", "stalls.pcap"]);
+    assert_eq!(first.status.code(), Some(0));
+    let one = directory.json(&["one.pcapng"]);
+    assert_eq!(one["exchanges"][0]["causes"], whole["exchanges"][0]["causes"]);
+}
+
+#[test]
+fn what_cannot_be_exported_is_said() {
+    let directory = Directory::new();
+    for (arguments, said) in [
+        (
+            &["--export", "300", "x.pcapng", "stalls.pcap"][..],
+            "300 exchanges, numbered from 0 to 299",
+        ),
+        (&["--export", "x.pcapng", "1", "stalls.pcap"], "invalid exchange number \"x.pcapng\""),
+        (&["--export", "1", "x.pcapng", "-"], "cannot read standard input a second time"),
+        (&["--export", "1", "missing/x.pcapng", "stalls.pcap"], "cannot write missing/x.pcapng"),
+        (&["--export", "1", "x.pcapng", "--interface", "lo"], "not with --interface"),
+    ] {
+        let output = directory.run(&[&["explain"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+        assert!(!directory.0.join("x.pcapng").exists());
+    }
+}
+
+#[test]
+fn a_filter_chooses_connections_and_a_wrong_one_is_refused_at_its_position() {
+    let directory = Directory::new();
+    let all = directory.json(&["stalls.pcap"]);
+    let port =
+        all["connections"][7]["client"].as_str().unwrap().rsplit_once(':').unwrap().1.to_owned();
+    for (filter, connections) in [
+        (format!("port {port}"), 1),
+        (format!("not port {port}"), 99),
+        ("host 10.0.0.1 and net 10.0.0.2/32".to_owned(), 100),
+        ("udp".to_owned(), 0),
+    ] {
+        let report = directory.json(&["--filter", &filter, "stalls.pcap"]);
+        assert_eq!(report["connections"].as_array().unwrap().len(), connections, "{filter}");
+        let excluded = report["left_out"]["filter"].as_u64().unwrap_or(0);
+        let segments = report["segments"].as_u64().unwrap();
+        assert_eq!(excluded + segments, all["segments"].as_u64().unwrap());
+    }
+    let output = directory.run(&["explain", "--filter", "port http", "stalls.pcap"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = "unexpected \"http\" at character 6 (expected a port between 0 and 65535)";
+    assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+}
+
+#[test]
+fn paths_and_connections_are_tables_in_each_format() {
+    let directory = Directory::new();
+    let report = directory.json(&["stalls.pcap"]);
+    let paths = report["paths"].as_array().unwrap();
+    let names: Vec<_> = paths.iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(names, ["/0", "/2", "/1"]);
+    assert!(paths.iter().all(|it| it["exchanges"] == 100), "{paths:?}");
+    let sum: f64 = paths.iter().map(|it| it["total_ms"].as_f64().unwrap()).sum();
+    let exchanges = report["exchanges"].as_array().unwrap();
+    let whole: f64 = exchanges.iter().map(|it| it["duration_ms"].as_f64().unwrap()).sum();
+    assert!((sum - whole).abs() < 1e-3, "{sum} {whole}");
+    assert_eq!(paths[1]["largest"]["cause"], "nagle-delayed-ack");
+    let connection = &report["connections"][0];
+    let [to_server, to_client] =
+        ["server", "client"].map(|it| &connection[format!("round_trips_to_{it}")]);
+    assert!(to_server["samples"].as_u64().unwrap() >= 3, "{to_server}");
+    // The client delays its ACKs, by 200 ms at most.
+    assert!(to_client["p95_ms"].as_f64().unwrap() > 100.0, "{to_client}");
+    assert_eq!(connection["client_windows"]["closed"], 0);
+    for format in [&["--markdown"][..], &[], &["--html", "page.html"]] {
+        let arguments = ["explain", "--by", "path", "--connections", "stalls.pcap"];
+        let output = directory.run(&[&arguments[..], format].concat());
+        let mut said = text(&output.stdout);
+        if format.len() == 2 {
+            said = fs::read_to_string(directory.0.join("page.html")).unwrap();
+        }
+        for part in ["By path", "numbers and IDs in paths are not merged", "Connections", "GET /0"]
+        {
+            assert!(said.contains(part), "{format:?}: {part}");
+        }
+        assert!(said.contains("16,383 to 16,384 bytes"), "{said}");
+    }
+}
+
+#[test]
+fn times_are_relative_or_absolute() {
+    let directory = Directory::new();
+    let relative = text(&directory.run(&["explain", "stalls.pcap"]).stdout);
+    assert!(relative.contains("in 401.110 ms, at 0.000000 s\n"), "{relative}");
+    let absolute = text(&directory.run(&["explain", "--time", "absolute", "stalls.pcap"]).stdout);
+    // The simulator begins one second after the epoch.
+    assert!(absolute.contains("in 401.110 ms, at 1970-01-01T00:00:01.000000Z\n"), "{absolute}");
+    let report = directory.json(&["stalls.pcap"]);
+    assert_eq!(report["first_packet_time"], "1970-01-01T00:00:01.000000Z");
+    assert_eq!(report["exchanges"][0]["start"], 0.0);
+    assert_eq!(report["exchanges"][0]["start_time"], "1970-01-01T00:00:01.000000Z");
+}

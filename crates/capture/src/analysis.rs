@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use ackwise_tcp::Instant;
 
-pub use crate::results::{ConnectionResult, ExchangeResult};
+pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
+pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
 pub use crate::flow::Batch;
 
@@ -39,6 +40,13 @@ impl Analyser {
     #[must_use]
     pub fn with_all_stretches(mut self) -> Self {
         self.table = ConnectionTable::with_series(Budget::all_stretches());
+        self
+    }
+
+    /// Measures every connection, too: [`ConnectionResult::measures`]. Nothing may have been read yet.
+    #[must_use]
+    pub fn with_measures(self) -> Self {
+        self.table.keep_measures();
         self
     }
 

@@ -46,7 +46,7 @@ pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
 pub(crate) use gap::LONGEST_ACK_DELAY;
-pub(crate) use hold::Loss;
+pub(crate) use hold::{CorkTimer, Loss};
 pub use loss_kind::LossKind;
 pub use path::Vantage;
 pub(crate) use path::{Distances, KnownPaces, Paces};

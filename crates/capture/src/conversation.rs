@@ -25,7 +25,7 @@
 //! | `event` | what comes of it: the vocabulary |
 //! | `opening`, `guess` | which protocol the first bytes begin |
 //! | `http1` | requests in order, responses in the same order |
-//! | `http2` | streams, flow-control windows, and three fields of HPACK |
+//! | `http2` | streams, flow-control windows, and four fields of HPACK |
 //! | `tls` | handshakes and records, by their types and lengths |
 //! | `turns` | what to do when nothing can be read: whose turn is it? |
 //! | `token` | which bytes are what, for those who ask |
@@ -48,7 +48,7 @@ mod tls;
 mod token;
 mod turns;
 
-pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight};
+pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight, Tunnel};
 
 use ackwise_cause::Direction;
 use guess::Guess;
@@ -88,6 +88,8 @@ enum State {
         turns: Turns,
         from_middle: bool,
     },
+    /// Nobody can tell who waits for whom.
+    Tunnel,
 }
 
 /// That a connection goes on as something else.
@@ -96,7 +98,9 @@ enum Switch {
     /// By turns, from the byte at `start` on.
     Turns { turns: Turns, start: u64 },
     /// As something new, behind a proxy.
-    Tunnel,
+    Connect,
+    /// As something without exchanges.
+    Tunnel(Tunnel),
     /// As HTTP/2, with the response to `exchange` on stream 1.
     Http2 { exchange: ExchangeId },
 }
@@ -126,7 +130,7 @@ impl ExchangeReader {
             State::Http1(http1) => http1.undecided(direction),
             State::Http2(http2) => http2.undecided(direction),
             State::Tls(tls) => tls.undecided(direction),
-            State::Turns { .. } => None,
+            State::Turns { .. } | State::Tunnel => None,
         };
         undecided.unwrap_or_else(|| *self.end(direction))
     }
@@ -174,7 +178,7 @@ impl ExchangeReader {
     /// Says that one side sends no more (FIN).
     pub fn handle_end(&mut self, direction: Direction) {
         match &mut self.state {
-            State::Opening(_) => {}
+            State::Opening(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_end(direction, &mut self.log),
             State::Http2(http2) => http2.handle_end(direction, &mut self.log),
             State::Tls(tls) => tls.handle_end(direction, &mut self.log),
@@ -185,7 +189,7 @@ impl ExchangeReader {
     /// Says that the connection is gone: RST, or the capture ends.
     pub fn handle_abort(&mut self) {
         match &mut self.state {
-            State::Opening(_) => {}
+            State::Opening(_) | State::Tunnel => {}
             State::Http1(http1) => http1.handle_abort(&mut self.log),
             State::Http2(http2) => http2.handle_abort(&mut self.log),
             State::Tls(tls) => tls.handle_abort(&mut self.log),
@@ -229,7 +233,7 @@ impl ExchangeReader {
                 State::Opening(opening) => {
                     let Some(protocol) = opening.handle(direction, &mut span) else { return };
                     let opening = *opening;
-                    self.open(protocol, opening.from_middle);
+                    self.open(protocol, &opening);
                     for (direction, taken) in opening.taken() {
                         self.handle(direction, taken);
                     }
@@ -253,17 +257,23 @@ impl ExchangeReader {
                     }
                 }
                 State::Turns { .. } => self.take_turn(direction, &mut span),
+                State::Tunnel => return,
             }
         }
     }
 
     /// Goes on in the protocol that the first bytes show.
-    fn open(&mut self, protocol: Protocol, from_middle: bool) {
+    fn open(&mut self, protocol: Protocol, opening: &Opening) {
+        let &Opening { from_middle, in_tunnel, .. } = opening;
         self.state = match protocol {
             Protocol::Http1 => State::Http1(Box::new(Http1::new(!from_middle))),
             Protocol::Http2 => State::Http2(Box::new(Http2::new())),
+            // A turn of direction in a tunnel does not show who waits: both sides may push.
+            Protocol::Tls | Protocol::WebSocket | Protocol::Opaque if in_tunnel => State::Tunnel,
             Protocol::Tls => State::Tls(Box::new(Tls::new(!from_middle))),
-            Protocol::Opaque => State::Turns { turns: Turns::Idle, from_middle },
+            Protocol::WebSocket | Protocol::Opaque => {
+                State::Turns { turns: Turns::Idle, from_middle }
+            }
         };
         self.log.push(Event::Protocol(protocol));
     }
@@ -280,7 +290,16 @@ impl ExchangeReader {
                     turns.handle(direction, start, end, &mut self.log);
                 }
             }
-            Switch::Tunnel => self.state = State::Opening(Opening::default()),
+            Switch::Connect => {
+                self.state = State::Opening(Opening::in_tunnel());
+            }
+            Switch::Tunnel(tunnel) => {
+                self.state = State::Tunnel;
+                self.log.push(Event::Protocol(match tunnel {
+                    Tunnel::WebSocket => Protocol::WebSocket,
+                    Tunnel::Connect | Tunnel::Upgrade => Protocol::Opaque,
+                }));
+            }
             Switch::Http2 { exchange } => {
                 self.state = State::Http2(Box::new(Http2::upgraded(exchange)));
                 self.log.push(Event::Protocol(Protocol::Http2));

@@ -10,13 +10,16 @@ mod ends;
 mod exchange;
 mod flow_control;
 mod lingering;
+mod measures;
 mod reassembly;
+mod round_trips;
 mod setup;
 mod shard;
 mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tunnels;
 mod unseen;
 mod unsettled;
 mod warm_up;

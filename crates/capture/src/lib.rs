@@ -4,6 +4,7 @@
 //! | module | its one idea |
 //! | --- | --- |
 //! | [`pcap`] | the file: frames with their times |
+//! | `pcapng` | the file with interfaces |
 //! | [`frame`] | a segment as an Ethernet frame |
 //! | [`StreamContents`] | what bytes a stream holds, for those who know only its ranges |
 //! | [`SegmentWriter`] | the three together: what a vantage point sees, as a file |
@@ -15,8 +16,11 @@
 //! | [`attribution`] | what an exchange waited for, from what released each segment |
 //! | [`analysis`] | what a whole capture says |
 //! | [`quality`] | how much of a connection the capture has |
+//! | `measures` | round trips, windows and reordering of a connection |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
+//! | [`filter`] | which segments are analysed |
+//! | [`export`] | the packets of one exchange, as they were captured |
 //! | [`series`] | what a report draws of a connection, bounded |
 //!
 //! # Writing a capture
@@ -46,10 +50,14 @@ pub mod attribution;
 mod contents;
 pub mod conversation;
 pub mod decode;
+pub mod export;
+pub mod filter;
 mod flow;
 pub mod frame;
+mod measures;
 mod messages;
 pub mod pcap;
+mod pcapng;
 mod positions;
 pub mod quality;
 pub mod read;

@@ -1,13 +1,14 @@
 //! What a capture has shown of its connections and exchanges so far.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
 
 use crate::{
     attribution::{Confidence, Share, Shares, Stretch, Vantage},
-    conversation::Protocol,
+    conversation::{Protocol, Tunnel},
+    measures::ConnectionMeasures,
     quality::Quality,
     series::{Budget, Series},
 };
@@ -24,6 +25,8 @@ pub struct ConnectionResult {
     pub server: SocketAddr,
     /// What they spoke; `None` if nothing was said.
     pub protocol: Option<Protocol>,
+    /// What took it or its streams over, in the order in which that began.
+    pub tunnels: Box<[TunnelResult]>,
     /// Exchanges on it.
     pub exchanges: u32,
     /// Who sent the first FIN or RST.
@@ -41,12 +44,11 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// The least round-trip time that was seen.
     pub round_trip: Duration,
+    pub(crate) measures: Option<Box<ConnectionMeasures>>,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
     /// How much of it the capture has.
     pub quality: Quality,
-    /// Segments, by direction.
-    pub packets: [u64; 2],
     /// Bytes, by direction.
     pub bytes: [u64; 2],
     /// When its first segment was seen.
@@ -55,6 +57,32 @@ pub struct ConnectionResult {
     pub last_seen: Instant,
     /// Its segments over time, if asked for.
     pub series: Option<Box<Series>>,
+}
+
+impl ConnectionResult {
+    /// Round trips, windows and reordering, if they were
+    /// [measured](crate::analysis::Analyser::with_measures).
+    #[must_use]
+    pub fn measures(&self) -> ConnectionMeasures {
+        self.measures.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// A connection or an HTTP/2 stream from the response on that made it a tunnel. What is sent then
+/// answers no request that can be read, so no time of it is attributed to anybody.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct TunnelResult {
+    /// What it carries.
+    pub kind: Tunnel,
+    /// The HTTP/2 stream, or 0 for all of the connection.
+    pub stream: u32,
+    /// The [`ExchangeResult::packet`] of the exchange that opened it.
+    pub packet: u64,
+    /// When the response had been seen that opened it.
+    pub from: Instant,
+    /// When it ended; when the connection was last seen if that was not seen.
+    pub until: Instant,
 }
 
 /// An exchange, as far as it was seen.
@@ -77,6 +105,8 @@ pub struct ExchangeResult {
     pub stream: u32,
     /// The packet in which the request begins.
     pub packet: u64,
+    /// How many packets later the response begins and ends, as far as that was seen.
+    pub(crate) answered_after: [Option<NonZeroU32>; 2],
     /// The response was complete.
     pub complete: bool,
     /// The protocol's framing gives its ends, not the turns of data.
@@ -88,6 +118,12 @@ pub struct ExchangeResult {
 }
 
 impl ExchangeResult {
+    /// The packets in which the response begins and ends, as far as they were seen.
+    #[must_use]
+    pub fn response_packets(&self) -> [Option<u64>; 2] {
+        self.answered_after.map(|after| Some(self.packet + u64::from(after?.get())))
+    }
+
     /// What it owes to a cause, whatever the direction.
     #[must_use]
     pub fn owed_to(&self, cause: Cause) -> Duration {
@@ -135,6 +171,8 @@ pub(crate) struct Results {
     exchanges: Vec<ExchangeResult>,
     /// What may still be kept for a report; `None` if nobody wants one.
     pub(crate) budget: Option<Budget>,
+    /// Somebody asks for [`ConnectionResult::measures`].
+    pub(crate) keeps_measures: bool,
 }
 
 impl Results {

@@ -7,20 +7,23 @@ use ackwise_capture::{
 use ackwise_cause::Party;
 use ackwise_report::{
     Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
-    words::{counted, millis, span},
+    words::{counted, grouped, millis, span},
 };
 
 use super::{
+    connections,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{
-        LEAST_SHOWN, MOST_SERVERS, ReportOptions, Shown, at_or_above, facts, is_visible, towards,
-        without_repetition,
+    shown::{
+        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
     },
+    text::{MOST_SERVERS, facts},
     totals::{Totals, TotalsScope},
+    tunnels::TunnelIndex,
 };
 
 /// The report as one self-contained HTML page: totals, a waterfall of exchanges, the packets of
@@ -37,6 +40,14 @@ pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> Strin
     }
     let totals = without_repetition(options.totals(explained));
     page.add_section("Where the time went", totals.iter().map(|it| Block::Table(table(it))));
+    if options.by_path {
+        let (table, about) = paths::html(&explained.analysis);
+        page.add_section("By path", [Block::Table(table), Block::Text(about)]);
+    }
+    if options.connections {
+        let (table, about) = connections::html(&explained.analysis);
+        page.add_section("Connections", [Block::Table(table), Block::Text(about)]);
+    }
     page.add_section("Exchanges and packets", timeline(&explained.analysis));
     let servers = Server::all(&explained.analysis);
     if !servers.is_empty() {
@@ -80,8 +91,8 @@ fn table(Shown { totals, percentiles }: &Shown) -> HtmlTable {
             Cell::Share(share, total.cause),
             Cell::number(span(total.span)),
             Cell::text(total.party().map_or("-", Party::name)),
-            Cell::number(total.times.to_string()),
-            Cell::number(total.exchanges.to_string()),
+            Cell::number(grouped(total.times)),
+            Cell::number(grouped(total.exchanges as u64)),
             Cell::text(total.confidence.name()),
         ]);
     }
@@ -93,14 +104,17 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
         0 => "Connections by server".to_owned(),
         more => format!("Connections by server; {more} with fewer connections are not shown"),
     };
-    let columns = ["server", "connections", "exchanges", "observations"];
+    let columns = ["server", "connections", "observations"];
     let mut table = HtmlTable::new(caption, columns);
     for server in servers.iter().take(MOST_SERVERS) {
         table.add([
             Cell::text(server.address.to_string()),
-            Cell::number(server.connections.to_string()),
-            Cell::number(server.exchanges.to_string()),
-            Cell::prose(facts(server).join("; ")),
+            Cell::number(grouped(server.connections)),
+            Cell::prose(format!(
+                "{}; {}",
+                counted(server.exchanges, "exchange"),
+                facts(server).join("; ")
+            )),
         ]);
     }
     table
@@ -109,10 +123,14 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
 /// What can be drawn, and in words what cannot.
 #[must_use]
 pub fn timeline(analysis: &Analysis) -> Vec<Block> {
+    let tunnels = TunnelIndex::of(analysis);
     let mut timeline = Timeline {
         first: analysis.first,
         connections: analysis.connections.iter().map(connection).collect(),
-        exchanges: analysis.exchanges.iter().map(exchange).collect(),
+        exchanges: (0..)
+            .zip(&analysis.exchanges)
+            .map(|(number, it)| exchange(number, it, &tunnels))
+            .collect(),
     };
     let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
@@ -135,13 +153,17 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
     TimelineConnection { name: format!("{} > {}", it.client, it.server), series: it.series.clone() }
 }
 
-fn exchange(it: &ExchangeResult) -> TimelineExchange {
-    let mut label = printable(it.request.as_deref().unwrap_or("exchange")).to_string();
+fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
+    let request = printable(it.request.as_deref().unwrap_or("exchange"));
+    let mut label = format!("{number}: {request}");
     if let Some(status) = it.status {
         label += &format!(" {status}");
     }
     if !it.complete {
         label += " (incomplete response)";
+    }
+    if let Some(tunnel) = tunnels.opened_by(it) {
+        label += &format!(" ({tunnel})");
     }
     TimelineExchange {
         connection: it.connection as usize,

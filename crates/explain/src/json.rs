@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
-    analysis::{ConnectionResult, ExchangeResult},
+    analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
     attribution::{Confidence, LossKind, Share},
+    conversation::Tunnel,
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
@@ -13,12 +14,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
+    clock_time::utc,
+    connections::{duration, protocol},
+    exchanges::in_order,
+    paths::PathGroup,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    text::ReportOptions,
+    shown::ReportOptions,
     totals::{Total, Totals},
+    tunnels::not_judged,
 };
 
 /// What `ackwise explain --json` prints.
@@ -28,6 +34,9 @@ pub struct Document {
     summary: String,
     /// How much of its connections the capture has.
     quality: CaptureQuality,
+    /// When the first TCP segment was captured, in UTC (RFC 3339): `start` counts from then. Null if there
+    /// is none.
+    first_packet_time: Option<String>,
     /// Number of packets read.
     packets: u64,
     /// Number of TCP segments among them.
@@ -46,6 +55,8 @@ pub struct Document {
     connections: Vec<ConnectionRow>,
     /// All exchanges.
     exchanges: Vec<ExchangeRow>,
+    /// Exchanges grouped by URL path, those with the largest total time first.
+    paths: Vec<PathRow>,
     /// Time by cause: sums over all exchanges, and over the slowest ones.
     totals: Vec<CauseTotal>,
 }
@@ -114,6 +125,14 @@ struct ConnectionRow {
     protocol: Option<String>,
     /// Number of exchanges.
     exchanges: u32,
+    /// When its first packet was captured, in seconds since the first packet of the capture.
+    start: f64,
+    /// The same in UTC (RFC 3339).
+    start_time: String,
+    /// From its first packet to its last.
+    duration_ms: f64,
+    /// Number of bytes sent to the server and to the client.
+    bytes: [u64; 2],
     /// The end that sent the first FIN or RST.
     #[schemars(schema_with = "parties")]
     closed_first: Option<&'static str>,
@@ -132,13 +151,110 @@ struct ConnectionRow {
     vantage: &'static str,
     /// Minimum round-trip time.
     round_trip_ms: f64,
+    /// Round trips from the capture point to the server and back, delays of ACKs included; null without a
+    /// sample.
+    round_trips_to_server: Option<RoundTrips>,
+    /// The same to the client and back.
+    round_trips_to_client: Option<RoundTrips>,
     /// Number of retransmitted segments, from both ends.
     retransmitted: u32,
+    /// The same to the server and to the client.
+    retransmitted_to: [u32; 2],
+    /// Number of segments that were overtaken on their way, to the server and to the client.
+    reordered: [u32; 2],
+    /// The receive windows that the client advertised; null if their scale is unknown.
+    client_windows: Option<Windows>,
+    /// Those that the server advertised.
+    server_windows: Option<Windows>,
     /// Number of this connection's packets that the capture lost: they were acknowledged but never
     /// captured.
     lost_by_capture: u64,
+    /// What took the connection or its streams over: time of which nothing is attributed to a cause.
+    tunnels: Vec<TunnelRow>,
     /// How much of the connection the capture has.
     quality: ConnectionQuality,
+}
+
+/// A distribution of round-trip times. With more than 8 samples, `median_ms` and `p95_ms` are exact to 6 %.
+#[derive(Debug, JsonSchema, Serialize)]
+struct RoundTrips {
+    /// Number of samples.
+    samples: u32,
+    /// The shortest.
+    min_ms: f64,
+    /// The median.
+    median_ms: f64,
+    /// The 95th percentile.
+    p95_ms: f64,
+}
+
+/// Receive windows of one end, in bytes.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Windows {
+    /// The smallest.
+    smallest: u32,
+    /// The largest.
+    largest: u32,
+    /// How often the window became zero.
+    closed: u32,
+}
+
+/// The exchanges with one URL path.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Path")]
+struct PathRow {
+    /// The path as sent, without the query; null for all exchanges whose path was not captured or is
+    /// encrypted.
+    path: Option<String>,
+    /// Their methods.
+    methods: Vec<String>,
+    /// Number of exchanges.
+    exchanges: u64,
+    /// Sum of their durations.
+    total_ms: f64,
+    /// Median of their durations.
+    median_ms: f64,
+    /// 95th percentile of their durations.
+    p95_ms: f64,
+    /// The cause with the largest part of the total; null if the exchanges have no duration.
+    largest: Option<PathCause>,
+    /// The part of the total that stalls took, which a setting or a code change removes.
+    avoidable_ms: f64,
+}
+
+/// What took the largest part of the time of a path.
+#[derive(Debug, JsonSchema, Serialize)]
+struct PathCause {
+    /// The cause.
+    #[schemars(schema_with = "causes")]
+    cause: &'static str,
+    /// Direction of the delayed data.
+    #[schemars(schema_with = "directions")]
+    direction: &'static str,
+    /// Time lost to the cause.
+    ms: f64,
+    /// The same as a part of the total, from 0 to 1.
+    share: f64,
+    /// Confidence of nine tenths of this time or more: `high`, `medium` or `low`.
+    confidence: &'static str,
+}
+
+/// A WebSocket or another tunnel.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Tunnel")]
+struct TunnelRow {
+    /// `websocket`, `connect` (a CONNECT tunnel with anything but cleartext HTTP in it) or `upgrade`
+    /// (another protocol after a 101).
+    kind: &'static str,
+    /// HTTP/2 stream; 0 if it is the whole connection.
+    stream: u32,
+    /// The `packet` of the exchange that opened it.
+    packet: u64,
+    /// When the response that opened it had been captured, in seconds since the first packet of the
+    /// capture.
+    start: f64,
+    /// From then to its end, or to the last packet of the connection.
+    not_judged_ms: f64,
 }
 
 /// How much of a connection the capture has. Two numbers are to the server and to the client.
@@ -169,12 +285,16 @@ struct ConnectionQuality {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Exchange")]
 struct ExchangeRow {
+    /// Number of the exchange: 0 for the first one in the capture. `--export` takes it.
+    id: usize,
     /// The `id` of the connection.
     connection: u32,
     /// HTTP/2 stream; 0 for other protocols.
     stream: u32,
     /// Start of the exchange, in seconds since the first packet of the capture.
     start: f64,
+    /// Start of the exchange in UTC (RFC 3339).
+    start_time: String,
     /// From the first byte of the request to the last byte of the response; the first exchange on a connection
     /// usually begins with the SYN.
     duration_ms: f64,
@@ -192,6 +312,8 @@ struct ExchangeRow {
     exact: bool,
     /// Number of the packet in which the request begins.
     packet: u64,
+    /// Numbers of the packets in which the response begins and ends; null if unknown.
+    response_packets: [Option<u64>; 2],
     /// The duration, divided by cause; the times add up to `duration_ms`.
     causes: Vec<Cause>,
 }
@@ -223,7 +345,7 @@ struct Cause {
     /// Kind of the loss, for `loss-recovery` and `retransmission-timeout`; null if unknown.
     #[schemars(schema_with = "kinds")]
     kind: Option<&'static str>,
-    /// Numbers of the packets that show the longest wait.
+    /// Numbers of the packets that show the longest wait, in ascending order.
     packets: Vec<u64>,
 }
 
@@ -290,18 +412,28 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
     let document = Document {
         summary: sentence(analysis),
         quality: CaptureQuality::of(analysis),
+        first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
         packets: explained.packets,
         segments: analysis.segments,
         lost_by_capture: explained.drops.packets(),
-        left_out: explained.left_out.iter().map(|(why, count)| (why.name(), count)).collect(),
+        left_out: left_out(explained),
         joined: explained.joined.as_ref().map(joined),
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
-        connections: analysis.connections.iter().map(connection).collect(),
-        exchanges: analysis.exchanges.iter().map(|it| exchange(explained, it)).collect(),
+        connections: analysis.connections.iter().map(|it| connection(explained, it)).collect(),
+        exchanges: (0..)
+            .zip(&analysis.exchanges)
+            .map(|(id, it)| exchange(explained, id, it))
+            .collect(),
+        paths: PathGroup::all(analysis).iter().map(path).collect(),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
     };
     format::to_json(&document)
+}
+
+fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {
+    let by_filter = Some(("filter", explained.filtered_out)).filter(|(_, count)| *count > 0);
+    explained.left_out.iter().map(|(why, count)| (why.name(), count)).chain(by_filter).collect()
 }
 
 fn joined(it: &super::Joined) -> Joined {
@@ -335,13 +467,19 @@ fn server(it: &Server) -> ServerFacts {
     }
 }
 
-fn connection(it: &ConnectionResult) -> ConnectionRow {
+fn connection(explained: &Explained, it: &ConnectionResult) -> ConnectionRow {
+    let [to_server, to_client] = it.measures().round_trips;
+    let [client_windows, server_windows] = it.measures().windows;
     ConnectionRow {
         id: it.id,
         client: it.client.to_string(),
         server: it.server.to_string(),
-        protocol: it.protocol.map(|protocol| format!("{protocol:?}").to_lowercase()),
+        protocol: it.protocol.map(|it| protocol(it).to_owned()),
         exchanges: it.exchanges,
+        start: it.first_seen.saturating_since(explained.analysis.first).as_secs_f64(),
+        start_time: utc(it.first_seen),
+        duration_ms: millis(duration(it)),
+        bytes: it.bytes,
         closed_first: it.closed_first.map(Party::name),
         time_wait: it.time_wait.map(Party::name),
         reset: it.reset,
@@ -349,9 +487,63 @@ fn connection(it: &ConnectionResult) -> ConnectionRow {
         delayed_ack_ms: it.delayed_ack.map(millis),
         vantage: it.vantage.name(),
         round_trip_ms: millis(it.round_trip),
+        round_trips_to_server: to_server.as_ref().map(round_trips),
+        round_trips_to_client: to_client.as_ref().map(round_trips),
         retransmitted: it.repeated.iter().sum(),
+        retransmitted_to: it.repeated,
+        reordered: it.measures().reordered,
+        client_windows: client_windows.as_ref().map(windows),
+        server_windows: server_windows.as_ref().map(windows),
         lost_by_capture: it.quality.missing_packets(),
+        tunnels: it.tunnels.iter().map(|it| tunnel(explained, it)).collect(),
         quality: quality(it),
+    }
+}
+
+fn round_trips(it: &RoundTripTimes) -> RoundTrips {
+    RoundTrips {
+        samples: it.samples(),
+        min_ms: millis(it.least()),
+        median_ms: millis(it.median()),
+        p95_ms: millis(it.p95()),
+    }
+}
+
+fn windows(it: &AdvertisedWindows) -> Windows {
+    Windows { smallest: it.smallest, largest: it.largest, closed: it.closed }
+}
+
+fn path(group: &PathGroup<'_>) -> PathRow {
+    let cause = |it: Total| PathCause {
+        cause: it.cause.name(),
+        direction: it.direction.name(),
+        ms: millis(it.span),
+        share: group.share(it.span),
+        confidence: it.confidence.name(),
+    };
+    PathRow {
+        path: group.path.map(str::to_owned),
+        methods: group.methods.iter().map(|it| (*it).to_owned()).collect(),
+        exchanges: group.count,
+        total_ms: millis(group.total),
+        median_ms: millis(group.median),
+        p95_ms: millis(group.p95),
+        largest: group.largest.map(cause),
+        avoidable_ms: millis(group.avoidable),
+    }
+}
+
+fn tunnel(explained: &Explained, it: &TunnelResult) -> TunnelRow {
+    TunnelRow {
+        kind: match it.kind {
+            Tunnel::WebSocket => "websocket",
+            Tunnel::Connect => "connect",
+            _ => "upgrade",
+        },
+        stream: it.stream,
+        packet: it.packet,
+        start: it.from.saturating_since(explained.analysis.first).as_secs_f64(),
+        not_judged_ms: millis(not_judged(it)),
     }
 }
 
@@ -370,11 +562,13 @@ fn quality(it: &ConnectionResult) -> ConnectionQuality {
     }
 }
 
-fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
+fn exchange(explained: &Explained, id: usize, it: &ExchangeResult) -> ExchangeRow {
     ExchangeRow {
+        id,
         connection: it.connection,
         stream: it.stream,
         start: it.start.saturating_since(explained.analysis.first).as_secs_f64(),
+        start_time: utc(it.start),
         duration_ms: millis(it.duration),
         request: it.request.as_deref().map(str::to_owned),
         status: it.status,
@@ -383,6 +577,7 @@ fn exchange(explained: &Explained, it: &ExchangeResult) -> ExchangeRow {
         complete: it.complete,
         exact: it.exact,
         packet: it.packet,
+        response_packets: it.response_packets(),
         causes: it.shares.iter().map(cause).collect(),
     }
 }
@@ -398,7 +593,7 @@ fn cause(share: Share) -> Cause {
         confidence: share.confidence.name(),
         rival: share.rival.map(ackwise_cause::Cause::name),
         kind: share.kind.map(LossKind::name),
-        packets: share.evidence.packets().collect(),
+        packets: in_order(&share),
     }
 }
 

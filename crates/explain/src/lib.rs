@@ -10,11 +10,20 @@
 //! | `pair` | two captures of the same connections, one at each end |
 //! | `totals` | what all exchanges owe to each cause, and the slow ones |
 //! | `servers` | who closes connections, and who waits idle, by server |
+//! | `tunnels` | WebSockets and CONNECT tunnels, which are not judged |
 //! | `sentence` | the one that comes first: who waited for whom |
 //! | `quality` | how much of its connections the capture has |
+//! | `connections` | the table of connections |
+//! | `paths` | exchanges by URL path |
+//! | `exchanges` | single exchanges, with their numbers |
+//! | `clock_time` | points in time |
 //! | `notes` | what a report does not cover |
+//! | `shown` | which part of a capture the reports show, and in which words |
 //! | `text`, `markdown`, `json`, `html`, `parquet` | the report |
 
+mod clock_time;
+mod connections;
+mod exchanges;
 mod html;
 mod joined;
 mod json;
@@ -25,13 +34,17 @@ mod notes;
 mod pair;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod paths;
 mod quality;
 mod reading;
 mod sentence;
 mod servers;
+mod shown;
 mod text;
 mod totals;
+mod tunnels;
 
+pub use clock_time::TimeFormat;
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};
 pub use json::{Document, json};
@@ -45,5 +58,6 @@ pub use quality::CaptureQuality;
 pub use reading::{Explained, Frames, Reading};
 pub use sentence::sentence;
 pub use servers::{Ends, Idle, Server};
-pub use text::{ReportOptions, text};
+pub use shown::ReportOptions;
+pub use text::text;
 pub use totals::{Total, Totals, TotalsScope};

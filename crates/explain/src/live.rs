@@ -112,3 +112,71 @@ impl Frames for Live {
         drops
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ackwise_capture::filter::Filter;
+    use proptest::prelude::*;
+
+    /// Words of the language of filters, and some that are none.
+    fn word() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "and",
+            "or",
+            "not",
+            "(",
+            ")",
+            "src",
+            "dst",
+            "host",
+            "net",
+            "port",
+            "tcp",
+            "udp",
+            "ip",
+            "ip6",
+            "10.0.0.1",
+            "::1",
+            "10.0.0.0/8",
+            "::/129",
+            "80",
+            "+80",
+            "65536",
+            "x",
+        ])
+    }
+
+    /// A filter of a few primitives, mostly correct.
+    fn filter() -> impl Strategy<Value = String> {
+        let primitive = prop::sample::select(vec![
+            "tcp",
+            "udp port 53",
+            "src port 80",
+            "dst host 10.0.0.1",
+            "net ::/0",
+            "ip6",
+            "tcp src port 1",
+            "host x",
+            "not ip",
+            "( tcp )",
+        ]);
+        let and_or = prop::sample::select(vec![" and ", " or ", " and not ", " "]);
+        prop::collection::vec((primitive, and_or), 1..8).prop_map(|parts| {
+            parts.into_iter().flat_map(|(a, b)| [a, b]).collect::<String>() + "tcp"
+        })
+    }
+
+    proptest! {
+        /// `--filter` means the same for files and for interfaces.
+        #[test]
+        fn files_and_interfaces_have_the_same_filters(
+            words in prop::collection::vec(word(), 0..12),
+            filter in filter(),
+        ) {
+            for text in [words.join(" "), filter] {
+                let (of_files, live) = (text.parse::<Filter>(), text.parse::<super::Filter>());
+                prop_assert_eq!(of_files.is_ok(), live.is_ok(), "{}: {:?} {:?}", text, of_files, live);
+            }
+        }
+    }
+}

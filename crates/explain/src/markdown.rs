@@ -9,16 +9,18 @@ use ackwise_report::{
 };
 
 use super::{
+    connections,
+    exchanges::chosen,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::Server,
-    text::{
-        MOST_SERVERS, ReportOptions, Shown, doubt, facts, is_visible, named, towards,
-        without_repetition,
-    },
+    shown::{ReportOptions, Shown, doubt, is_visible, named, towards, without_repetition},
+    text::{MOST_SERVERS, facts},
     totals::TotalsScope,
+    tunnels::TunnelIndex,
 };
 
 /// The report as Markdown: the sentence, the totals, the slowest exchanges.
@@ -54,6 +56,12 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
             );
         }
     }
+    if options.by_path {
+        out += &paths::markdown(&explained.analysis);
+    }
+    if options.connections {
+        out += &connections::markdown(&explained.analysis);
+    }
     out += &slowest(explained, options);
     out += &servers(explained);
     for note in notes(explained) {
@@ -63,17 +71,20 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
 }
 
 fn slowest(explained: &Explained, options: &ReportOptions) -> String {
-    let mut exchanges: Vec<_> = explained.analysis.exchanges.iter().collect();
-    exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
+    let tunnels = TunnelIndex::of(&explained.analysis);
     let mut out = String::from("\nSlowest exchanges:\n\n");
-    for exchange in exchanges.into_iter().take(options.worst) {
+    for (number, exchange) in chosen(explained, options) {
         let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
-        let _ = write!(out, "- `{}`, {}:", request.replace('`', "'"), millis(exchange.duration));
+        let request = request.replace('`', "'");
+        let _ = write!(out, "- {number}: `{request}`, {}:", millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
             let (span, cause, doubt) = (millis(share.span), named(&share), doubt(&share));
             let _ = write!(out, "{comma} {span} {cause}{doubt}");
             comma = ",";
+        }
+        if let Some(tunnel) = tunnels.opened_by(exchange) {
+            let _ = write!(out, "; {tunnel}");
         }
         out.push('\n');
     }

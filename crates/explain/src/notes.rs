@@ -8,6 +8,7 @@ use ackwise_report::{
 use super::{
     joined::{Counts, Joined},
     reading::Explained,
+    tunnels,
 };
 
 /// One line each: packets not analysed, packets the capture lost, parts that could not be read.
@@ -25,15 +26,19 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
         ));
         notes.push(format!("Clocks: {clocks}."));
     }
-    let reasons: Vec<String> = explained
+    let mut reasons: Vec<String> = explained
         .left_out
         .iter()
         .map(|(why, count)| format!("{} {}", grouped(count), why.as_str()))
         .collect();
+    if explained.filtered_out > 0 {
+        reasons.push(format!("{} excluded by --filter", grouped(explained.filtered_out)));
+    }
     if !reasons.is_empty() {
         let packets = counted(explained.packets, "packet");
         notes.push(format!("Not analysed, out of {packets}: {}.", reasons.join(", ")));
     }
+    notes.extend(tunnels::note(&explained.analysis));
     let lost = explained.drops.packets();
     if lost > 0 {
         notes.push(format!("The capture dropped {}.", counted(lost, "packet")));

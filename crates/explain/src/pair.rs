@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `clocks` | how far the one's clock is ahead of the other's, from packets that both have |
 //! | `join` | of each exchange, from each capture what it alone can know |
+//! | `ways` | the same where the captures do not agree on the path: it was slower than usual |
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +15,7 @@ use ackwise_capture::{
 
 mod clocks;
 mod join;
+mod ways;
 
 use clocks::Sightings;
 

@@ -13,6 +13,7 @@ use std::{
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
     decode::{LeftOut, decode},
+    filter::Filter,
     read::{Drops, Frame, ReadError, Source},
     strip::Stripper,
 };
@@ -69,6 +70,8 @@ pub struct Reading {
 struct State {
     /// `None` once it was ended.
     analyser: Option<Analyser>,
+    filter: Option<Filter>,
+    filtered_out: u64,
     /// Segments that it does not have yet.
     batch: Batch,
     left_out: LeftOut,
@@ -90,6 +93,8 @@ pub struct Explained {
     pub packets: u64,
     /// Packets without a TCP segment that could be read, by reason.
     pub left_out: LeftOut,
+    /// TCP segments that the filter excluded.
+    pub filtered_out: u64,
     /// What the capture itself has lost.
     pub drops: Drops,
     /// What could not be read on, and where.
@@ -119,6 +124,19 @@ impl Reading {
         let reading = Self::default();
         reading.lock().analyser = Some(analyser);
         reading
+    }
+
+    /// Measures every connection, too: round trips, windows and reordering.
+    #[must_use]
+    pub fn with_measures(self) -> Self {
+        let analyser = self.lock().analyser.take();
+        self.lock().analyser = analyser.map(Analyser::with_measures);
+        self
+    }
+
+    /// Analyses, and saves, only what matches.
+    pub fn set_filter(&self, filter: Filter) {
+        self.lock().filter = Some(filter);
     }
 
     /// Reads with this many threads. The result is the same for any number.
@@ -200,6 +218,7 @@ impl Reading {
             analysis,
             packets: self.packets(),
             left_out: state.left_out,
+            filtered_out: state.filtered_out,
             drops: state.drops,
             warnings: std::mem::take(&mut state.warnings),
             not_saved: state.not_saved.take(),
@@ -233,6 +252,10 @@ impl State {
     /// Takes a packet: `immediately` if the next one may be a long time coming.
     fn handle(&mut self, frame: &Frame<'_>, immediately: bool) {
         match (&decode(frame), &mut self.analyser) {
+            (Ok(seen), _) if self.filter.as_ref().is_some_and(|it| !it.matches(seen)) => {
+                self.filtered_out += 1;
+                return;
+            }
             (Ok(seen), Some(analyser)) if immediately => analyser.handle(seen),
             (Ok(seen), _) => self.batch.push(seen),
             (Err(why), _) => self.left_out.count(*why),

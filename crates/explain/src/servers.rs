@@ -153,5 +153,14 @@ fn idle_since(analysis: &Analysis) -> Vec<Option<Instant>> {
         ends[place] = ends[place].max(Some(exchange.start + exchange.duration));
         answered[place] &= exchange.complete;
     }
+    for (connection, (end, answered)) in
+        analysis.connections.iter().zip(ends.iter_mut().zip(&mut answered))
+    {
+        for tunnel in &connection.tunnels {
+            *end = (*end).max(Some(tunnel.until));
+            // The whole connection is a tunnel: it is in use whether or not something is sent.
+            *answered &= tunnel.stream != 0;
+        }
+    }
     ends.into_iter().zip(answered).map(|(end, answered)| end.filter(|_| answered)).collect()
 }

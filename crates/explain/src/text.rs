@@ -1,101 +1,25 @@
 //! The report for a terminal.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
-use ackwise_capture::{
-    analysis::ExchangeResult,
-    attribution::{Confidence, Share, Vantage},
-};
-use ackwise_cause::{Direction, Party};
-use ackwise_report::{
-    printable,
-    words::{counted, grouped, millis, rounded, span},
-};
+use ackwise_capture::attribution::Vantage;
+use ackwise_cause::Party;
+use ackwise_report::words::{counted, grouped, millis, rounded, span};
 use anstyle::Style;
 
 use super::{
+    connections, exchanges,
     notes::notes,
+    paths,
     quality::CaptureQuality,
     reading::Explained,
     sentence::sentence,
     servers::{Ends, Server},
-    totals::{Total, Totals, TotalsScope},
+    shown::{
+        LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
+    },
+    totals::{Total, TotalsScope},
 };
-
-/// Which part of a capture the reports show.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ReportOptions {
-    /// The number of slowest exchanges listed.
-    pub worst: usize,
-    /// Only this connection.
-    pub connection: Option<u32>,
-    /// Also total the exchanges slower than this.
-    pub slower_than: Option<Duration>,
-    /// Width of the terminal in columns.
-    pub columns: usize,
-}
-
-impl Default for ReportOptions {
-    fn default() -> Self {
-        Self { worst: 5, connection: None, slower_than: None, columns: 100 }
-    }
-}
-
-impl ReportOptions {
-    /// The totals to report: of all exchanges, of two percentiles, and of those above a limit. With too
-    /// few exchanges, a percentile is one of them.
-    pub(super) fn totals(&self, explained: &Explained) -> Vec<Totals> {
-        /// With fewer exchanges, the list of the slowest shows as much as a percentile (our choice).
-        const FEW: usize = 20;
-        let analysis = &explained.analysis;
-        let mut scopes = vec![TotalsScope::All];
-        if analysis.exchanges.len() >= FEW {
-            scopes.extend([TotalsScope::Percentile(95), TotalsScope::Percentile(99)]);
-        }
-        scopes.extend(self.slower_than.map(TotalsScope::Slower));
-        scopes.into_iter().map(|scope| Totals::of(analysis, scope)).collect()
-    }
-}
-
-/// A table of a report.
-pub(super) struct Shown {
-    /// What it adds up.
-    pub totals: Totals,
-    /// For percentiles: `p95`, or `p95 and p99` if the same exchanges are at or above both.
-    pub percentiles: String,
-}
-
-/// Which exchanges a table of a percentile covers.
-pub(super) fn at_or_above(percentiles: &str, totals: &Totals) -> String {
-    let least = millis(totals.shortest);
-    match percentiles.contains(" and ") {
-        true => format!("Exchanges that took {least} or more ({percentiles} are equal)"),
-        false => format!("Exchanges at or above {percentiles} ({least})"),
-    }
-}
-
-/// Drops tables that would repeat another one: a percentile that covers as many exchanges as the one
-/// before, or all of them.
-pub(super) fn without_repetition(all: Vec<Totals>) -> Vec<Shown> {
-    let mut shown: Vec<Shown> = Vec::new();
-    for totals in all {
-        let TotalsScope::Percentile(_) = totals.scope else {
-            shown.push(Shown { totals, percentiles: String::new() });
-            continue;
-        };
-        let name = totals.scope.name();
-        match shown.last_mut() {
-            Some(last) if last.totals.exchanges == totals.exchanges => {
-                if matches!(last.totals.scope, TotalsScope::Percentile(_)) {
-                    last.percentiles += &format!(" and {name}");
-                }
-            }
-            _ => shown.push(Shown { totals, percentiles: name }),
-        }
-    }
-    shown
-}
 
 /// The report as text.
 #[must_use]
@@ -115,7 +39,13 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
             out += &totals_section(&table);
         }
     }
-    out += &worst_section(explained, options);
+    if options.by_path {
+        out += &paths::text(&explained.analysis, width);
+    }
+    if options.connections {
+        out += &connections::text(&explained.analysis, width);
+    }
+    out += &exchanges::section(explained, options);
     out += &servers_section(explained);
     for note in notes(explained) {
         let _ = writeln!(out, "\n{}", textwrap::fill(&note, width));
@@ -166,91 +96,8 @@ fn totals_section(Shown { totals, percentiles }: &Shown) -> String {
     out
 }
 
-/// Whether a time is not printed as zero.
-pub(super) fn is_visible(time: Duration) -> bool {
-    time >= Duration::from_nanos(500)
-}
-
-/// A cause below this share, in percent, is not why slow exchanges are slow (our choice).
-pub(super) const LEAST_SHOWN: f64 = 1.0;
-
 fn party(total: &Total) -> &'static str {
     total.party().map_or("-", Party::name)
-}
-
-fn worst_section(explained: &Explained, options: &ReportOptions) -> String {
-    let mut exchanges: Vec<&ExchangeResult> = explained
-        .analysis
-        .exchanges
-        .iter()
-        .filter(|it| options.connection.is_none_or(|connection| connection == it.connection))
-        .collect();
-    if options.connection.is_none() {
-        exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
-        exchanges.truncate(options.worst);
-    }
-    if exchanges.is_empty() {
-        return String::new();
-    }
-    let mut out = match options.connection {
-        Some(connection) => format!("\nConnection {connection}\n"),
-        None => "\nSlowest exchanges\n".to_owned(),
-    };
-    for exchange in exchanges {
-        out += &one_exchange(explained, exchange);
-    }
-    out
-}
-
-fn one_exchange(explained: &Explained, exchange: &ExchangeResult) -> String {
-    let connection = &explained.analysis.connections[exchange.connection as usize];
-    let mut out = format!(
-        "  {} {} {}{} at {:.6} s, connection {} ({} > {}), packet {}\n",
-        millis(exchange.duration),
-        printable(exchange.request.as_deref().unwrap_or("exchange")),
-        exchange.status.map_or(String::new(), |status| format!("{status} ")),
-        if exchange.complete { "" } else { "incomplete response," },
-        exchange.start.saturating_since(explained.analysis.first).as_secs_f64(),
-        connection.id,
-        connection.client,
-        connection.server,
-        exchange.packet,
-    );
-    for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
-        let packets: Vec<String> =
-            share.evidence.packets().map(|number| number.to_string()).collect();
-        let _ = writeln!(
-            out,
-            "    {:>12}  {:23} {:9}  {:7} {}{}{}",
-            millis(share.span),
-            named(&share),
-            towards(share.direction),
-            share.cause.party(share.direction).map_or("-", Party::name),
-            match packets.len() {
-                0 => "",
-                1 => "packet ",
-                _ => "packets ",
-            },
-            packets.join(" "),
-            doubt(&share),
-        );
-    }
-    out
-}
-
-/// `retransmission-timeout (tail)`.
-pub(super) fn named(share: &Share) -> String {
-    let kind = share.kind.map_or(String::new(), |kind| format!(" ({})", kind.name()));
-    format!("{}{kind}", share.cause)
-}
-
-/// ` (medium confidence, or path-stall)`; nothing if the verdict is sure.
-pub(super) fn doubt(share: &Share) -> String {
-    match (share.confidence, share.rival) {
-        (Confidence::High, None) => String::new(),
-        (unsure, None) => format!(" ({} confidence)", unsure.name()),
-        (unsure, Some(rival)) => format!(" ({} confidence, or {rival})", unsure.name()),
-    }
 }
 
 fn servers_section(explained: &Explained) -> String {
@@ -316,12 +163,4 @@ pub(super) fn facts(server: &Server) -> Vec<String> {
         facts.push(format!("clients' ACK delay: up to {}", rounded(delay)));
     }
     facts
-}
-
-/// Direction of the delayed data.
-pub(super) const fn towards(direction: Direction) -> &'static str {
-    match direction {
-        Direction::ToServer => "to server",
-        Direction::ToClient => "to client",
-    }
 }

@@ -110,6 +110,14 @@ impl Totals {
             TotalsScope::Percentile(_) => it.duration >= limit,
             TotalsScope::Slower(_) => it.duration > limit,
         });
+        Self::over(chosen, scope)
+    }
+
+    /// Adds up `chosen`, which are those in `scope`.
+    pub(super) fn over<'a>(
+        chosen: impl IntoIterator<Item = &'a ExchangeResult>,
+        scope: TotalsScope,
+    ) -> Self {
         let mut totals = Self {
             scope,
             exchanges: 0,
@@ -162,10 +170,15 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
         TotalsScope::Percentile(percent) => {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
             durations.sort_unstable();
-            let place = durations.len() * usize::from(percent) / 100;
-            durations.get(place).or_else(|| durations.last()).copied().unwrap_or_default()
+            percentile(&durations, percent)
         }
     }
+}
+
+/// The value below which `percent` of all values are, of values in ascending order.
+pub(super) fn percentile(sorted: &[Duration], percent: u8) -> Duration {
+    let place = sorted.len() * usize::from(percent) / 100;
+    sorted.get(place).or_else(|| sorted.last()).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

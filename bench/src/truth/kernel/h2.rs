@@ -3,8 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 
 use super::line::{Line, pause};
-use super::plan::{Message, Reading, Step};
-use super::wire::Kind;
+use super::plan::{Kind, Message, Reading, Step};
 
 /// One end of an HTTP/2 connection.
 #[derive(Debug)]
@@ -34,11 +33,11 @@ impl Peer {
         let mut hello = PREFACE.to_vec();
         let setting =
             [&SETTINGS_INITIAL_WINDOW_SIZE.to_be_bytes()[..], &window.to_be_bytes()].concat();
-        hello.extend(frame(SETTINGS, 0, 0, &setting));
+        hello.extend(encode(SETTINGS, 0, 0, &setting));
         // RFC 9113, section 6.9.2: only a WINDOW_UPDATE changes the connection's window.
         if window > INITIAL_WINDOW {
             let more = window - INITIAL_WINDOW;
-            hello.extend(frame(WINDOW_UPDATE, 0, 0, &more.to_be_bytes()));
+            hello.extend(encode(WINDOW_UPDATE, 0, 0, &more.to_be_bytes()));
         }
         line.write_all(&hello)?;
         Ok(Self::new(line, window))
@@ -47,7 +46,7 @@ impl Peer {
     pub(super) fn server(mut line: Line) -> io::Result<Self> {
         let mut preface = [0; PREFACE.len()];
         line.read_exact(&mut preface)?;
-        line.write_all(&frame(SETTINGS, 0, 0, &[]))?;
+        line.write_all(&encode(SETTINGS, 0, 0, &[]))?;
         Ok(Self::new(line, INITIAL_WINDOW))
     }
 
@@ -78,7 +77,7 @@ impl Peer {
         };
         let flags = END_HEADERS | if message.body == 0 { END_STREAM } else { 0 };
         self.line.diary.begin();
-        self.line.write_all(&frame(HEADERS, flags, self.stream, fields))?;
+        self.line.write_all(&encode(HEADERS, flags, self.stream, fields))?;
         let mut left = message.body;
         for step in &message.steps {
             match *step {
@@ -113,7 +112,7 @@ impl Peer {
             }
             let part = len.min(MAX_FRAME).min(usize::try_from(window).unwrap_or(MAX_FRAME));
             let flags = if part == *left { END_STREAM } else { 0 };
-            self.line.write_all(&frame(DATA, flags, self.stream, &vec![b'x'; part]))?;
+            self.line.write_all(&encode(DATA, flags, self.stream, &vec![b'x'; part]))?;
             let sent = i64::try_from(part).expect("a frame is small");
             self.connection_window -= sent;
             self.stream_window -= sent;
@@ -156,7 +155,7 @@ impl Peer {
     }
 
     fn update(&mut self, stream: u32, by: u32) -> io::Result<()> {
-        self.line.write_all(&frame(WINDOW_UPDATE, 0, stream, &by.to_be_bytes()))
+        self.line.write_all(&encode(WINDOW_UPDATE, 0, stream, &by.to_be_bytes()))
     }
 
     fn handle(&mut self, frame: &Frame) -> io::Result<()> {
@@ -176,7 +175,7 @@ impl Peer {
                     self.stream_window += window - self.initial_window;
                     self.initial_window = window;
                 }
-                self.line.write_all(&super::h2::frame(SETTINGS, ACK, 0, &[]))?;
+                self.line.write_all(&encode(SETTINGS, ACK, 0, &[]))?;
             }
             _ => {}
         }
@@ -220,7 +219,7 @@ impl Peer {
     }
 }
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+fn encode(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let len = u32::try_from(payload.len()).expect("a frame is small").to_be_bytes();
     [&len[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }

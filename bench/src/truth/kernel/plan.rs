@@ -105,6 +105,13 @@ pub(super) struct Exchange {
     pub(super) client_think: Duration,
 }
 
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Request,
+    Response,
+}
+
 /// Its size without the head, and how it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Message {

@@ -14,8 +14,8 @@ use socket2::{Domain, SockRef, Socket, Type};
 use super::clock::Clock;
 use super::lab::Lab;
 use super::line::{Diary, Line, pause};
-use super::plan::{Congestion, Cross, Exchange, Host, Plan, Reading};
-use super::wire::{Kind, Wire};
+use super::plan::{Congestion, Cross, Exchange, Host, Kind, Plan, Reading};
+use super::wire::Wire;
 
 /// Both diaries of a connection.
 #[derive(Debug)]

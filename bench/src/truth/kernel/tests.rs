@@ -191,6 +191,27 @@ fn a_loss_is_named_for_what_repaired_it() {
 }
 
 #[test]
+fn what_else_was_lost_before_a_timeout_is_released_by_acks() {
+    let script = Script::new()
+        .write(45, 2_896)
+        .lost(45, (1, 1_449))
+        .lost(45, (1_449, 2_897))
+        .state(260, State::Loss)
+        .data(260, (1, 1_449))
+        .ack(270, 1_449, 60_000)
+        .data(280, (1_449, 2_897))
+        .ack(290, 2_897, 60_000);
+    let expected = [
+        ("server-think", 40, 45),
+        ("retransmission-timeout", 45, 260),
+        ("retransmission-timeout propagation", 260, 270),
+        ("loss-recovery retransmission-timeout", 270, 280),
+        ("loss-recovery retransmission-timeout propagation", 280, 290),
+    ];
+    assert_eq!(script.response(2_896), spans(&expected));
+}
+
+#[test]
 fn a_closed_window_counts_until_an_ack_opens_it() {
     let mut script = Script::new();
     script.journeys.iter_mut().for_each(|it| it.window = 1_448);

@@ -33,6 +33,8 @@ pub(super) struct View {
     pub(super) ack_sent: Steps<u64>,
     /// SND.UNA
     pub(super) acked: Steps<u64>,
+    /// When packets of the receiver arrived.
+    heard: Vec<Nanos>,
     /// SND.UNA + SND.WND
     pub(super) edge: Steps<u64>,
     pub(super) window: Steps<Window>,
@@ -121,6 +123,8 @@ impl View {
         let arrived = arrived_in_order(&copies);
         let ack_sent = Steps::growing(acks().map(|it| (it.sent, ack(it))).collect());
         let in_transit = Steps::count(copies.iter().map(|it| (it.sent, it.gone)));
+        let mut heard: Vec<Nanos> = back.iter().filter_map(|it| it.arrived).collect();
+        heard.sort_unstable();
         Some(Self {
             delayed_acks: delayed_acks(&arrived, &ack_sent, &in_transit),
             congestion: records.plan.congestion,
@@ -133,6 +137,7 @@ impl View {
             ack_sent,
             acked: Steps::growing(acks().filter_map(|it| arrivals(&it)).collect()),
             edge: Steps::growing(back.iter().filter_map(edges).collect()),
+            heard,
             window: windows(records.events, sender, &copies),
             state: Steps::new(State::Open, states(records.events, sender)),
             in_transit,
@@ -154,6 +159,20 @@ impl View {
         let sent = self.firsts.partition_point(|(sent, _)| *sent <= at);
         let gone = self.firsts.partition_point(|(_, end)| *end <= acked);
         sent.saturating_sub(gone)
+    }
+
+    /// Whether something arrived that may have released what was sent then.
+    pub(super) fn heard_just_before(&self, sent: Nanos) -> bool {
+        /// Our choice: more than the kernel needs, and less than between ACKs and timers.
+        const AT_MOST: Nanos = 1_000_000;
+        let later = self.heard.partition_point(|at| *at <= sent);
+        later.checked_sub(1).is_some_and(|last| sent - self.heard[last] <= AT_MOST)
+    }
+
+    /// Whether the congestion window is full.
+    pub(super) fn is_full(&self, at: Nanos) -> bool {
+        let segments = usize::try_from(self.window.at(at).segments).unwrap_or(usize::MAX);
+        self.in_flight(at) >= segments
     }
 
     /// Whether the last segment sent so far is small, and not acknowledged.

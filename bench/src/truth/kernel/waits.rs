@@ -8,7 +8,7 @@ use super::clock::Nanos;
 use super::plan::Congestion;
 use super::reason::Reason::{self, *};
 use super::trace::State;
-use super::view::View;
+use super::view::{Copy, View};
 
 /// What is admitted, and which witness says so.
 pub(super) type Verdict = (Vec<Reason>, &'static str);
@@ -93,18 +93,24 @@ fn repair(view: &View, missing: u64, at: Nanos) -> Option<Option<Verdict>> {
 /// What made the sender send again at `sent`: a timer, which may be that of a tail loss probe (RFC 8985,
 /// section 7), or fast recovery, which such a probe may have started.
 fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
-    let mut again = view.copies.iter().filter(|it| it.again && at < it.sent && it.sent < sent);
+    // It sends the last segment again, or a new one even if the window is full.
+    let is_probe = |copy: &&Copy| {
+        is_before_recovery(view.state.at(copy.sent)) && (copy.again || view.is_full(copy.sent - 1))
+    };
+    let mut between = view.copies.iter().filter(|it| at < it.sent && it.sent < sent);
     match view.state.at(sent) {
-        State::Loss => vec![RetransmissionTimeout],
-        state if is_probe(state) => vec![RetransmissionTimeout],
-        _ if again.any(|it| is_probe(view.state.at(it.sent))) => {
-            vec![RetransmissionTimeout, LossRecovery]
+        // After the timeout, ACKs release what else was lost.
+        State::Loss if view.state.at(at) == State::Loss && view.heard_just_before(sent) => {
+            vec![LossRecovery, RetransmissionTimeout]
         }
+        State::Loss => vec![RetransmissionTimeout],
+        state if is_before_recovery(state) => vec![RetransmissionTimeout],
+        _ if between.any(|it| is_probe(&it)) => vec![RetransmissionTimeout, LossRecovery],
         _ => vec![LossRecovery],
     }
 }
 
-const fn is_probe(state: State) -> bool {
+const fn is_before_recovery(state: State) -> bool {
     matches!(state, State::Open | State::Disorder | State::Reduced)
 }
 
@@ -139,7 +145,7 @@ fn held(
         return Some((silly.into_iter().chain([ReceiveWindow]).collect(), LINKS));
     }
     let segments = usize::try_from(window.segments).unwrap_or(usize::MAX);
-    if flight >= segments {
+    if view.is_full(at) {
         return Some((congested(view, message, at), TRACE));
     }
     if matches!(state, State::Recovery | State::Loss) {

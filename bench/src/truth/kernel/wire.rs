@@ -13,7 +13,7 @@ use rustls::{
 
 use super::h2;
 use super::line::{Line, pause};
-use super::plan::{Message, Protocol, Reading, Step};
+use super::plan::{Kind, Message, Protocol, Reading, Step};
 
 /// One end, which speaks a protocol.
 #[derive(Debug)]
@@ -22,13 +22,6 @@ pub(super) enum Wire {
     Http2(h2::Peer),
     Client(Box<StreamOwned<ClientConnection, Line>>),
     Server(Box<StreamOwned<ServerConnection, Line>>),
-}
-
-/// Which way a message goes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
-    Request,
-    Response,
 }
 
 impl Wire {

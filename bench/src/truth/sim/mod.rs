@@ -63,3 +63,30 @@ pub(super) fn record(seed: u64, number: u64, folder: &Path) -> anyhow::Result<Re
     }
     Ok(recorded)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::reading::{Vantage, load, read};
+
+    #[test]
+    fn what_is_reported_about_a_case_covers_each_exchange_without_a_rest() {
+        let temporary = std::env::temp_dir().join(format!("ackwise-sim-{}", std::process::id()));
+        for number in 0..4 {
+            let Recorded { folder, case, truth } = record(1, number, &temporary).unwrap();
+            assert!(!truth.intervals.is_empty(), "{}", case.name);
+            let packets = load(&folder, &case.captures).unwrap();
+            for vantage in [Vantage::Client, Vantage::Server, Vantage::Pair] {
+                let said = read(vantage, &case.captures, &case.one_way_ms, &packets).unwrap();
+                for exchange in said.unwrap().exchanges {
+                    let covered: u64 = exchange.claims.iter().map(|it| it.until - it.from).sum();
+                    let whole = exchange.until_ns - exchange.from_ns;
+                    assert_eq!(covered, whole, "{} {vantage} {}", case.name, exchange.request);
+                }
+            }
+            let middle = read(Vantage::Middle, &case.captures, &case.one_way_ms, &packets);
+            assert!(middle.unwrap().is_none(), "there is no capture");
+        }
+        fs::remove_dir_all(&temporary).unwrap();
+    }
+}

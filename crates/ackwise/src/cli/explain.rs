@@ -1,5 +1,6 @@
 //! `ackwise explain CAPTURE…`: arguments in, a report and an exit code out.
 
+mod export;
 mod live;
 
 use std::{
@@ -7,15 +8,18 @@ use std::{
     io::{self, BufWriter},
     num::NonZeroUsize,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::mpsc,
     thread,
     time::Duration,
 };
 
-use ackwise_capture::{analysis::Analyser, read::Source};
+use ackwise_capture::{analysis::Analyser, filter::Filter, read::Source};
 use ackwise_cause::Cause;
-use ackwise_explain::{End, Explained, Frames, Reading, ReportOptions, html, json, markdown, text};
-use clap::Args;
+use ackwise_explain::{
+    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, json, markdown, text,
+};
+use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
@@ -51,6 +55,15 @@ pub(crate) struct Explain {
     #[command(flatten)]
     live: live::Arguments,
 
+    /// Analyse only matching packets, for example `tcp port 80 and host 10.0.0.1`
+    ///
+    /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
+    /// [src|dst] host ADDRESS and [src|dst] net ADDRESS/LENGTH, combined with and, or, not and
+    /// parentheses. For tunnelled packets, the filter applies to the innermost headers of files, and to
+    /// the outer headers of live captures.
+    #[arg(long, value_name = "EXPRESSION", value_parser = Filter::from_str)]
+    filter: Option<Filter>,
+
     /// Show the N slowest exchanges
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0_usize..))]
     worst: usize,
@@ -62,6 +75,23 @@ pub(crate) struct Explain {
     /// Add a table of totals for exchanges slower than TIME
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     slower_than: Option<Duration>,
+
+    /// Add a table of exchanges grouped by URL path, without the query
+    ///
+    /// With number, median and 95th percentile of the durations, largest cause, and the avoidable part;
+    /// largest total first. Numbers and IDs in paths are not merged. JSON always has it.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
+
+    /// Add a table of connections: bytes, round trips, retransmissions, windows, who closed
+    ///
+    /// JSON always has it.
+    #[arg(long)]
+    connections: bool,
+
+    /// Print when exchanges began as seconds since the first packet, or as date and time in UTC
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    time: Time,
 
     /// Exit with 1 if an exchange loses more than MS milliseconds (default 0) to CAUSE
     #[arg(long, value_name = "CAUSE[=MS]", value_parser = Limit::parse)]
@@ -89,6 +119,13 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     save_stripped: Option<PathBuf>,
 
+    /// Also write the packets of exchange N (as the report numbers them) to a pcapng file
+    ///
+    /// They are those of its connection from the request to the ACK of the last byte of the response, and
+    /// the TCP handshake, as they were captured. Reads the files a second time.
+    #[arg(long, num_args = 2, value_names = ["N", "FILE"], conflicts_with = "pair")]
+    export: Option<Vec<PathBuf>>,
+
     /// Use N threads; the report is the same for any number [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     threads: Option<NonZeroUsize>,
@@ -96,6 +133,20 @@ pub(crate) struct Explain {
     /// Colour the output; auto also obeys NO_COLOR
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     color: Colour,
+}
+
+/// By what exchanges are grouped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum By {
+    Path,
+}
+
+/// How text reports print points in time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum Time {
+    #[default]
+    Relative,
+    Absolute,
 }
 
 const EXAMPLES: &str = "\
@@ -107,6 +158,8 @@ Examples:
   ackwise explain --pair client.pcap server.pcap
   sudo ackwise explain --interface any --filter 'tcp port 80 or tcp port 8080'
   ackwise explain --fail-on nagle-delayed-ack=10 capture.pcap
+  ackwise explain --filter 'host 10.0.0.1 and port 80' --by path --time absolute capture.pcap
+  ackwise explain --export 17 exchange.pcapng capture.pcap
 
 Exit codes:
   0  the report was printed
@@ -154,11 +207,13 @@ fn not_millis(text: &str) -> String {
 pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.color.apply();
     explain.check_input()?;
+    let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
+    let export = export.transpose()?;
     let reading = explain.reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
     let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
-        (Some(interface), _) => explain.live.read(interface, reading)?,
+        (Some(interface), _) => explain.live.read(interface, explain.filter.as_ref(), reading)?,
         (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
         (None, _) => read(Source::open(&explain.captures), reading, packets)?,
     };
@@ -167,6 +222,9 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     }
     let explained = readable(explained)?;
     let options = explain.options(&explained)?;
+    if let Some(export) = export {
+        export.write(&explained)?;
+    }
     if let Some(path) = &explain.html {
         rows::write(path, html(&explained, &options, &explain.name()).as_bytes())?;
     }
@@ -191,11 +249,21 @@ impl Explain {
     }
 
     fn reading(&self) -> Reading {
-        if self.html.is_some() {
-            return Reading::with_series();
-        }
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Reading::new().with_threads(self.threads.unwrap_or_else(cores).min(MOST_THREADS))
+        let threads = self.threads.unwrap_or_else(cores).min(MOST_THREADS);
+        let reading = match self.html {
+            Some(_) => Reading::with_series(),
+            None => Reading::new().with_threads(threads),
+        };
+        let reading = match self.json || self.connections {
+            true => reading.with_measures(),
+            false => reading,
+        };
+        // Of an interface, the kernel hands over only what matches.
+        if let (Some(filter), None) = (&self.filter, &self.live.interface) {
+            reading.set_filter(filter.clone());
+        }
+        reading
     }
 
     /// Exactly one of files, a pair and an interface is read. clap's own messages for this print a usage
@@ -206,6 +274,11 @@ impl Explain {
             return Err(Failure::Usage(format!(
                 "{option} works only with --interface, not with capture files"
             )));
+        }
+        if live && self.export.is_some() {
+            return Err(Failure::Usage(
+                "--export works only with capture files, not with --interface".to_owned(),
+            ));
         }
         let inputs = [
             (!self.captures.is_empty(), "capture files"),
@@ -257,6 +330,12 @@ impl Explain {
         options.worst = self.worst;
         options.connection = self.connection;
         options.slower_than = self.slower_than;
+        options.by_path = self.by == Some(By::Path);
+        options.connections = self.connections;
+        options.time = match self.time {
+            Time::Relative => TimeFormat::Relative,
+            Time::Absolute => TimeFormat::Absolute,
+        };
         options.columns = output::columns().unwrap_or(options.columns);
         Ok(options)
     }

@@ -129,8 +129,14 @@ impl Browser {
     }
 
     pub(crate) fn emulate_phone(&self) {
-        let phone = json!({ "width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": true });
-        self.command("Emulation.setDeviceMetricsOverride", &phone);
+        self.emulate_screen(390, true);
+    }
+
+    /// A screen of this many CSS pixels.
+    pub(crate) fn emulate_screen(&self, width: u32, mobile: bool) {
+        let screen =
+            json!({ "width": width, "height": 800, "deviceScaleFactor": 2, "mobile": mobile });
+        self.command("Emulation.setDeviceMetricsOverride", &screen);
     }
 
     pub(crate) fn emulate_media(&self, media: &str, scheme: &str) {

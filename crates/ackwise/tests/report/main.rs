@@ -104,6 +104,18 @@ fn it_fits_a_phone_and_is_drawn_in_the_dark() {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
+#[test]
+fn the_table_of_servers_fits_a_window_and_a_phone() {
+    let Some(browser) = open("servers", STALLS) else { return };
+    let cut_off = "const tables = [...document.querySelectorAll('table')];
+        const servers = tables.find((it) => it.caption?.textContent.startsWith('Connections by server'));
+        return servers.offsetWidth > servers.parentElement.clientWidth";
+    for (width, mobile) in [(1_000, false), (400, true)] {
+        browser.emulate_screen(width, mobile);
+        assert_eq!(browser.evaluate(cut_off), json!(false), "{width} px");
+    }
+}
+
 /// The report of a simulated capture in a browser, or a word on why there is none.
 fn open(test: &str, run: &[&str]) -> Option<Browser> {
     let browser = started(test)?;

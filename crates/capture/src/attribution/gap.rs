@@ -75,6 +75,13 @@ pub(crate) enum Resolution {
 }
 
 impl Gap {
+    /// The packet with the acknowledgement for which Nagle's algorithm held the data, and whether that
+    /// was delayed.
+    pub(crate) fn held_by_nagle(&self) -> Option<(u64, bool)> {
+        let [_, ack, _] = self.evidence.numbers();
+        (self.hold.wait == Wait::Nagle).then_some((ack, self.delayed_until.is_some()))
+    }
+
     /// Records what happened to the missing data.
     pub(crate) fn resolve(&mut self, resolution: Resolution) {
         use Resolution::{

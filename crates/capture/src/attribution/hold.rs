@@ -37,6 +37,8 @@ pub(crate) struct Facts {
     pub sure_window: u64,
     /// The most that was outstanding before the connection was idle, until that is reached again.
     pub peak_before_idle: Option<u64>,
+    /// It was idle, and has lost nothing since.
+    pub after_idle: bool,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
@@ -178,6 +180,10 @@ impl Hold {
         let wait = if facts.slow_start { Wait::SlowStart } else { Wait::CongestionWindow };
         let cut_by_idle = facts.peak_before_idle.is_some_and(|peak| facts.flight[0] < peak);
         let hold = match facts.stays {
+            // How large the window was before it was idle, what was sent then need not show.
+            Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
+                Self::new(wait, Confidence::Medium).or(Cause::IdleRestart)
+            }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
                 Self::new(wait, Confidence::Medium).or(Cause::SendBuffer)
@@ -192,8 +198,9 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
-        let corked = Self::CORK_TIMER.contains(&facts.since_event())
-            && facts.round_trip <= Self::LONGEST_CORKED_ROUND_TRIP;
+        // The timer runs since the data before was sent or since the last of it was acknowledged.
+        let corked = CorkTimer::may_have_run(facts.since_data, facts.round_trip)
+            || CorkTimer::may_have_run(facts.since_event(), facts.round_trip);
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
@@ -225,14 +232,31 @@ impl Hold {
     /// The shortest retransmission timeout. Our choice: Linux sent tail loss probes (RFC 8985, section
     /// 7.2) after 7 to 9 ms on the shortest paths.
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
-    /// The timer is the round trip plus 200 ms, so on longer paths it expires after that range.
-    const LONGEST_CORKED_ROUND_TRIP: Nanos = Nanos::from_millis(45);
-    /// Linux releases what MSG_MORE or TCP_CORK hold after its shortest retransmission timeout, at
-    /// most a tick and the variance of the round trip later: 195 to 240 ms.
-    const CORK_TIMER: std::ops::RangeInclusive<Nanos> = {
-        let release = HoldPolicy::LINUX_CORK_RELEASE.subsec_micros() as u64;
-        Nanos::from_micros(release - 5_000)..=Nanos::from_micros(release + 40_000)
-    };
+}
+
+/// The timer that releases what MSG_MORE or TCP_CORK hold.
+pub(crate) struct CorkTimer;
+
+impl CorkTimer {
+    /// Linux's is its retransmission timeout: 200 ms and the smoothed round trip, delayed ACKs included.
+    const RELEASE: Nanos =
+        Nanos::from_millis(HoldPolicy::LINUX_CORK_RELEASE.subsec_millis() as u64);
+    /// A tick of 4 ms and what a capture is inaccurate by. Our choice.
+    const EARLY: Nanos = Nanos::from_millis(5);
+    /// What a delayed ACK adds to the smoothed round trip. Our choice.
+    const LATE: Nanos = Nanos::from_millis(40);
+    /// Linux 6.18 released after 227 to 229 ms where the round trip took 6 to 9 ms, and after 307 to
+    /// 317 ms where it took 17 ms: 200 ms and up to seven round trips. One more is our choice.
+    const ROUND_TRIPS: u64 = 8;
+    /// On longer paths the range would hold too much else. Our choice.
+    const LONGEST_ROUND_TRIP: Nanos = Nanos::from_millis(45);
+
+    /// Whether it may have run for this time.
+    pub(crate) fn may_have_run(span: Nanos, round_trip: Nanos) -> bool {
+        let latest = Self::RELEASE + Self::LATE + round_trip * Self::ROUND_TRIPS;
+        round_trip <= Self::LONGEST_ROUND_TRIP
+            && (Self::RELEASE - Self::EARLY..=latest).contains(&span)
+    }
 }
 
 impl Facts {

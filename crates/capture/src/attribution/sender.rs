@@ -82,6 +82,11 @@ pub(crate) struct Departure {
     pub held: Option<Held>,
     /// What timestamps show, of the first data after the other end's.
     pub left: Left,
+    /// It had less data than a full segment.
+    pub small: bool,
+    /// The packet with the acknowledgement for which Nagle's algorithm held it, and whether that was
+    /// delayed.
+    pub nagle: Option<(u64, bool)>,
     pushed: bool,
     /// Its program had written no more.
     ended: bool,
@@ -330,6 +335,11 @@ impl Sender {
         let after_ack = latest.map(|it| Nanos::between(it.at + delays.sender, data.seen));
         let spacing = Spacing { bytes, span, after_ack };
         let before = self.spacing.replace(spacing);
+        // The receive window let it leave only after the acknowledgement.
+        let was_shut = latest.is_some_and(|it| it.usable_window.is_some_and(|room| room < bytes));
+        if was_shut {
+            return;
+        }
         if spacing.is_of_link(before) {
             self.bottleneck.before.sample(bytes, span);
         }
@@ -356,6 +366,7 @@ impl Sender {
             least_window: latest.map_or(self.window.least, |it| it.least_window),
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
+            after_idle: self.window.after_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
@@ -439,8 +450,21 @@ impl Sender {
         let left = self.left(data, delays);
         let unheld = sent + (self.bottleneck.before.time(bytes) + delays.sender + delays.receiver);
         let held = held.then(|| Held::by_path(unheld, arrives, delays.round_trip));
-        let departure =
-            Departure { packet, seen, sent, arrives, held, left, pushed, ended, timestamp };
+        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
+        let nagle = gap.and_then(Gap::held_by_nagle);
+        let departure = Departure {
+            packet,
+            seen,
+            sent,
+            arrives,
+            held,
+            left,
+            small,
+            nagle,
+            pushed,
+            ended,
+            timestamp,
+        };
         self.last = Some(departure);
         if data.new {
             self.last_new = Some((departure, self.bottleneck.free_at()));
@@ -456,7 +480,6 @@ impl Sender {
         }
         self.round_trips.sent(&data.bytes, self.highest, seen);
         self.highest = self.highest.max(data.bytes.end);
-        let small = data.full > 0 && !bytes.is_multiple_of(data.full);
         let ready = gap.is_some_and(|it| it.hold.wait == Wait::Application && !it.hold.paced);
         let unacknowledged = self.small_end > self.acked && self.acks_in_flight.is_empty();
         if small && ready && unacknowledged && data.loss.is_none() {

@@ -14,6 +14,8 @@ pub(super) struct CongestionEstimate {
     peak: u64,
     /// As much before an idle time, until that is reached again.
     pub peak_before_idle: Option<u64>,
+    /// It was idle, and has lost nothing since: what the window was before, may never have been used.
+    pub after_idle: bool,
     pub slow_start: bool,
     round_end: u64,
     round: Round,
@@ -54,6 +56,7 @@ impl Default for CongestionEstimate {
             least: 0,
             peak: 0,
             peak_before_idle: None,
+            after_idle: false,
             slow_start: true,
             round_end: 0,
             round: Round::default(),
@@ -148,6 +151,7 @@ impl CongestionEstimate {
         self.peak = flight / 2;
         self.least = self.peak;
         self.peak_before_idle = None;
+        self.after_idle = false;
     }
 
     /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
@@ -167,6 +171,7 @@ impl CongestionEstimate {
     /// An idle time is over, after which the window may be cut.
     pub(super) fn idle(&mut self) {
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
+        self.after_idle = true;
         self.peak = 0;
         self.plateau = (0, 0);
         self.slow_start = true;
@@ -305,7 +310,7 @@ mod tests {
             window.send(10_000, 1_000, 10_000, None);
             window.lose(by, 8_000);
             assert_eq!((window.least, window.slow_start), (4_000, slow_start));
-            assert_eq!(window.peak_before_idle, None);
+            assert_eq!((window.peak_before_idle, window.after_idle), (None, false));
         }
     }
 
@@ -327,6 +332,7 @@ mod tests {
         window.send(10_000, 1_000, 10_000, None);
         window.idle();
         assert_eq!(window.peak_before_idle, Some(20_000), "the higher of both");
+        assert!(window.after_idle);
         window.send(19_999, 1_000, 19_999, None);
         assert_eq!(window.peak_before_idle, Some(20_000));
         window.send(1, 1_000, 20_000, None);

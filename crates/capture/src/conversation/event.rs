@@ -103,6 +103,20 @@ pub enum Event {
         /// Which.
         exchange: ExchangeId,
     },
+    /// What follows has no requests and responses that could be read, so nobody can tell who waits for
+    /// whom: from here on, or on the HTTP/2 stream until [`TunnelEnds`](Self::TunnelEnds). Told just
+    /// before the response ends that opens it.
+    TunnelBegins {
+        /// What opened it.
+        exchange: ExchangeId,
+        /// What it carries.
+        tunnel: Tunnel,
+    },
+    /// The HTTP/2 stream ended that was a tunnel.
+    TunnelEnds {
+        /// What opened it.
+        exchange: ExchangeId,
+    },
     /// Other exchanges overlap with this one and cannot be distinguished from it, as HTTP/2 under TLS.
     Multiplexed {
         /// Which.
@@ -139,8 +153,34 @@ pub enum Protocol {
     Http2,
     /// TLS; its exchanges are turns of application data.
     Tls,
-    /// Anything else; its exchanges are turns of data.
+    /// WebSocket (RFC 6455), which has no exchanges.
+    WebSocket,
+    /// Anything else; its exchanges are turns of data, and in a tunnel there are none.
     Opaque,
+}
+
+/// Something that takes a connection or a stream over once an exchange has opened it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Tunnel {
+    /// WebSocket, after a 101 or over HTTP/2 (RFC 8441).
+    WebSocket,
+    /// What a 2xx response to CONNECT begins (RFC 9110, section 9.3.6), unless it is HTTP in the clear.
+    Connect,
+    /// Another protocol after a 101.
+    Upgrade,
+}
+
+impl Tunnel {
+    /// `WebSocket`, `CONNECT tunnel`, `upgraded connection`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WebSocket => "WebSocket",
+            Self::Connect => "CONNECT tunnel",
+            Self::Upgrade => "upgraded connection",
+        }
+    }
 }
 
 /// Bytes that one side sends in a TLS handshake before it is the other's turn.

@@ -10,7 +10,8 @@ use pipeline::Pipeline;
 use reader::{Reader, Step};
 
 use super::{
-    Event, ExchangeId, ResponseHead, Switch, TokenKind, guess, log::Log, span::Span, turns::Turns,
+    Event, ExchangeId, ResponseHead, Switch, TokenKind, Tunnel, guess, log::Log, span::Span,
+    turns::Turns,
 };
 
 /// Both directions of an HTTP/1 connection.
@@ -203,7 +204,10 @@ impl Http1 {
                     }
                 }
                 Step::CutHead { bytes } => {
-                    self.note_cut_response(head::cut_response(&bytes), span.end(), log);
+                    let answers = head::cut_response(&bytes);
+                    if let Some(switch) = self.note_cut_response(answers, span.end(), log) {
+                        return Some(switch);
+                    }
                 }
                 Step::Ends { at, exact } => self.end_response(at, exact, log),
                 Step::Broken { start } => return Some(self.give_up(start, log)),
@@ -218,7 +222,7 @@ impl Http1 {
     /// Acts on a whole head: what follows it?
     fn note_response(
         &mut self,
-        Answers { head, framing }: Answers,
+        Answers { head, framing, upgrades_to_websocket }: Answers,
         expected: Expected,
         end: u64,
         log: &mut Log,
@@ -238,25 +242,38 @@ impl Http1 {
             }
             _ => self.answer(Some(head), log),
         }
-        match (head.status, expected, framing) {
-            (Some(101), _, _) => {
-                self.end_response(end, true, log);
-                self.abandon(log);
-                return Some(Switch::Turns { turns: Turns::Idle, start: end });
-            }
-            (Some(200..=299), Expected::Tunnel, _) => {
-                self.end_response(end, true, log);
-                self.abandon(log);
-                return Some(Switch::Tunnel);
-            }
-            (_, _, Some(framing)) => self.responses.follow(framing, end),
-            (_, _, None) => self.responses.follow_turn(end),
+        if let Some(tunnel) = opens(head.status, expected, upgrades_to_websocket) {
+            return Some(self.open_tunnel(tunnel, end, true, log));
+        }
+        match framing {
+            Some(framing) => self.responses.follow(framing, end),
+            None => self.responses.follow_turn(end),
         }
         None
     }
 
+    /// The response that ends at `end` is the last message that can be read.
+    fn open_tunnel(&mut self, tunnel: Tunnel, end: u64, exact: bool, log: &mut Log) -> Switch {
+        if let Reply::Body(Some(exchange)) = self.reply {
+            log.push(Event::TunnelBegins { exchange, tunnel });
+        }
+        self.end_response(end, exact, log);
+        self.abandon(log);
+        match tunnel {
+            Tunnel::Connect => Switch::Connect,
+            Tunnel::WebSocket | Tunnel::Upgrade => Switch::Tunnel(tunnel),
+        }
+    }
+
     /// Acts on what was captured of a head in a segment that ends at `end`.
-    fn note_cut_response(&mut self, answers: Option<Answers>, end: u64, log: &mut Log) {
+    fn note_cut_response(
+        &mut self,
+        answers: Option<Answers>,
+        end: u64,
+        log: &mut Log,
+    ) -> Option<Switch> {
+        let expected = self.expected();
+        let to_websocket = answers.as_ref().is_some_and(|it| it.upgrades_to_websocket);
         let head = answers.map(|answers| answers.head);
         match head.and_then(|head| head.status) {
             Some(status @ (100 | 102..=199)) => {
@@ -264,8 +281,14 @@ impl Http1 {
                 self.responses.end_turn();
                 self.note_interim(status, end, log);
             }
-            _ => self.answer(head, log),
+            status => {
+                self.answer(head, log);
+                // Such a head comes alone: what follows it is the other protocol's.
+                let tunnel = opens(status, expected, to_websocket)?;
+                return Some(self.open_tunnel(tunnel, end, false, log));
+            }
         }
+        None
     }
 
     fn note_interim(&mut self, status: u16, end: u64, log: &mut Log) {
@@ -364,5 +387,17 @@ impl Http1 {
         };
         self.abandon(log);
         Switch::Turns { turns, start }
+    }
+}
+
+/// What a response with this status opens.
+const fn opens(status: Option<u16>, expected: Expected, to_websocket: bool) -> Option<Tunnel> {
+    match (status, expected) {
+        (Some(101), Expected::Http2) => None,
+        (Some(101), Expected::WebSocket) => Some(Tunnel::WebSocket),
+        (Some(101), _) if to_websocket => Some(Tunnel::WebSocket),
+        (Some(101), _) => Some(Tunnel::Upgrade),
+        (Some(200..=299), Expected::Tunnel) => Some(Tunnel::Connect),
+        _ => None,
     }
 }

@@ -18,8 +18,8 @@ use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, initial_window_size};
 
 use super::{
-    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, log::Log, span::Span,
-    target,
+    Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, Tunnel, log::Log,
+    span::Span, target,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -241,7 +241,11 @@ impl Http2 {
     ) {
         match direction {
             Direction::ToServer => {
-                self.streams.name(first.stream, || request_head(block, end), log)
+                let tunnel = tunnel(&block);
+                self.streams.name(first.stream, || request_head(block, end), log);
+                if let Some(tunnel) = tunnel {
+                    self.streams.ask_for_tunnel(first.stream, tunnel, end, log);
+                }
             }
             Direction::ToClient => {
                 if let Some(status @ 100..=199) = block.status {
@@ -250,6 +254,9 @@ impl Http2 {
                     let head =
                         ResponseHead { status: block.status, end: Some(end), wants_close: false };
                     self.streams.name_response(first.stream, head, log);
+                    if matches!(block.status, Some(200..=299)) {
+                        self.streams.open_tunnel(first.stream, end, log);
+                    }
                 }
             }
         }
@@ -291,10 +298,20 @@ impl Half {
 
 impl Fields {
     fn known(&self) -> KnownFields {
-        let Block { method, path, status, .. } = &self.block;
+        let Block { method, path, status, protocol } = &self.block;
         let path = path.as_deref().map(|target| target::split(target).0.into());
-        KnownFields { method: method.clone(), path, status: *status }
+        KnownFields { method: method.clone(), path, status: *status, protocol: protocol.clone() }
     }
+}
+
+/// What a request asks for if it is no request for a response. RFC 8441, section 4: an extended CONNECT
+/// says in `:protocol` what it opens.
+fn tunnel(block: &Block) -> Option<Tunnel> {
+    let protocol = block.protocol.as_deref();
+    (block.method.as_deref() == Some("CONNECT")).then_some(match protocol {
+        Some(name) if name.eq_ignore_ascii_case("websocket") => Tunnel::WebSocket,
+        _ => Tunnel::Connect,
+    })
 }
 
 fn request_head(block: Block, end: u64) -> RequestHead {

@@ -15,9 +15,16 @@ pub(super) struct Opening {
     server: Prefix,
     /// The capture does not show the beginning.
     pub(super) from_middle: bool,
+    /// A proxy hands on what is sent.
+    pub(super) in_tunnel: bool,
 }
 
 impl Opening {
+    /// What comes behind a CONNECT.
+    pub(super) fn in_tunnel() -> Self {
+        Self { in_tunnel: true, ..Self::default() }
+    }
+
     /// Whether bytes are waiting for others to be clear.
     pub(super) const fn is_untouched(&self) -> bool {
         self.client.length == 0 && self.server.length == 0

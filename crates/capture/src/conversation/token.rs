@@ -50,6 +50,7 @@ pub(crate) struct KnownFields {
     pub(crate) method: Option<Box<str>>,
     pub(crate) path: Option<Box<str>>,
     pub(crate) status: Option<u16>,
+    pub(crate) protocol: Option<Box<str>>,
 }
 
 /// What a hello's ALPN extension says (RFC 7301).

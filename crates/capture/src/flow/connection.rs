@@ -17,8 +17,10 @@ use super::{
     exchange::OpenExchange,
     flow_control::FlowControl,
     lingering::Lingering,
+    measures::Measures,
     reassembly::{Arrival, Piece, Reassembly},
     setup::Setup,
+    tunnels::Tunnels,
     unsettled::Unsettled,
     warm_up::WarmUp,
 };
@@ -52,12 +54,15 @@ pub(crate) struct ObservedConnection {
     client: SocketAddr,
     server: SocketAddr,
     ends: Ends,
+    /// If somebody asks for them.
+    measures: Option<Box<Measures>>,
     beginning: Beginning,
     reassembly: [Reassembly; 2],
     conversation: ExchangeReader,
     setup: Setup,
     open: VecDeque<OpenExchange>,
     protocol: Option<Protocol>,
+    tunnels: Tunnels,
     /// By the direction of the data that it holds.
     flow_control: [FlowControl; 2],
     /// Gaps whose cause is not known yet, by the direction of the data.
@@ -87,12 +92,14 @@ impl ObservedConnection {
             client,
             server,
             ends: Ends::default(),
+            measures: None,
             beginning: Beginning::WarmsUp(WarmUp::default()),
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
             open: VecDeque::new(),
             protocol: None,
+            tunnels: Tunnels::default(),
             flow_control: Default::default(),
             unsettled: Default::default(),
             behind_hole: None,
@@ -113,6 +120,11 @@ impl ObservedConnection {
     pub(crate) fn keep_series(&mut self, stretches: usize) {
         self.series.get_or_insert_default();
         self.setup.stretches = Some(stretches);
+    }
+
+    /// Measures it.
+    pub(crate) fn keep_measures(&mut self) {
+        self.measures.get_or_insert_default();
     }
 
     /// Its number in the capture.
@@ -220,6 +232,9 @@ impl ObservedConnection {
         if let Some(lost) = self.ends.handle_header(segment, direction, now, seen.number) {
             self.pass_over(lost, now, seen.number, results);
         }
+        if let Some(measures) = &mut self.measures {
+            measures.handle_header(segment, direction, now, &self.ends);
+        }
         let sender = direction.opposite();
         if let Some(resolution) = self.ends.halves[sender as usize].again.take() {
             self.unsettled[sender as usize].resolve_last_again(resolution);
@@ -289,6 +304,9 @@ impl ObservedConnection {
     ) {
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
+        if let Some(measures) = &mut self.measures {
+            measures.handle_data(&data, direction, now);
+        }
         if direction == Direction::ToClient
             && self.unsettled[Direction::ToServer as usize].is_again()
         {
@@ -369,7 +387,7 @@ impl ObservedConnection {
             && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
         {
             // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true, self.ends.least_stall());
+            exchange.begin_response(&first, true, Some(self.ends.distances.whole()));
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
@@ -465,6 +483,7 @@ impl ObservedConnection {
             client: self.client,
             server: self.server,
             protocol: self.protocol,
+            tunnels: self.tunnels.finish(self.last_seen),
             exchanges: self.exchanges,
             closed_first: self.closed_first,
             reset: self.ends.reset,
@@ -473,9 +492,9 @@ impl ObservedConnection {
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
+            measures: self.measures.map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
             quality,
-            packets: [to_server.packets, to_client.packets],
             bytes: [to_server.stream.highest(), to_client.stream.highest()],
             first_seen: self.first_seen,
             last_seen: self.last_seen,

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos, Paces, Stall,
+        Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -90,11 +90,6 @@ pub(crate) struct Survey {
 }
 
 impl Ends {
-    /// A longer silence is a stall of the path, if nothing else explains it.
-    pub(crate) fn least_stall(&self) -> Nanos {
-        Stall::least(self.distances.whole())
-    }
-
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
     }

@@ -1,11 +1,13 @@
 //! One exchange while it goes on.
 
+use std::num::NonZeroU32;
+
 use ackwise_cause::{Cause, Direction, Phase};
 use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Verdict,
+        Account, Confidence, CorkTimer, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Stall, Verdict,
         gap::{self, Gap, LastWay},
         sender::{Departure, Left},
     },
@@ -31,6 +33,8 @@ pub(crate) struct OpenExchange {
     pub request_exact: bool,
     pub multiplexed: bool,
     pub first_packet: u64,
+    /// Those in which the response begins and ends; 0 if unknown.
+    answered_in: [u64; 2],
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
 }
@@ -60,6 +64,7 @@ impl OpenExchange {
             request_exact: true,
             multiplexed: false,
             first_packet: 0,
+            answered_in: [0; 2],
             fell_into_hole: false,
         }
     }
@@ -155,21 +160,40 @@ impl OpenExchange {
 
     /// The first data of the response is sent in `first`. `asked`: an earlier ACK showed that the
     /// server had the request.
-    /// A silence longer than `least_stall` may be that of the path.
-    pub(crate) fn begin_response(&mut self, first: &Departure, asked: bool, least_stall: Nanos) {
+    /// Where `round_trip` is known, a long silence may be that of the path, and a short beginning may
+    /// have been corked.
+    pub(crate) fn begin_response(
+        &mut self,
+        first: &Departure,
+        asked: bool,
+        round_trip: Option<Nanos>,
+    ) {
         if let State::Think(LastWay { packet, .. }) = self.state {
             self.arrive_at_server(first.sent);
             let evidence = Evidence::of([packet, first.packet, 0]);
             let since = Nanos::between(self.account.cursor(), first.sent);
             // RFC 1122, section 4.2.3.2: a server acknowledges a request within 0.5 s.
             let asked = asked || since <= LONGEST_ACK_DELAY;
+            let short = round_trip.is_none_or(|it| since <= Stall::least(it));
+            let corked =
+                first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
+            // An acknowledgement of its own, behind the request, released it.
+            let nagle = first.nagle.filter(|&(ack, _)| ack > packet);
             let (cause, rival) = match first.left {
-                _ if since <= least_stall => (Cause::ServerThink, None),
+                _ if let Some((_, delayed)) = nagle => {
+                    let cause = if delayed { Cause::NagleDelayedAck } else { Cause::NagleRtt };
+                    (cause, Some(Cause::ServerThink))
+                }
+                Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
+                _ if short => (Cause::ServerThink, None),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
                 Left::AsSeen if asked => (Cause::ServerThink, None),
                 Left::AsSeen | Left::Unknown => (Cause::ServerThink, Some(Cause::PathStall)),
             };
             self.wait_for_answer(first.sent, cause, rival, evidence);
+        }
+        if self.answered_in[0] == 0 {
+            self.answered_in[0] = first.packet;
         }
         self.state = State::Response;
     }
@@ -177,8 +201,9 @@ impl OpenExchange {
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last, true, Nanos::new(u64::MAX));
+            self.begin_response(last, true, None);
         }
+        self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };
         gap::arrive(Phase::Response, way, &mut self.account);
     }
@@ -256,6 +281,10 @@ impl OpenExchange {
             bytes: [self.request, self.response].map(|[from, to]| to.saturating_sub(from)),
             stream: self.stream,
             packet: self.first_packet,
+            answered_after: self.answered_in.map(|packet| {
+                let after = packet.saturating_sub(self.first_packet);
+                NonZeroU32::new(u32::try_from(after).unwrap_or(0))
+            }),
             complete,
             exact: self.exact,
             shares: self.account.into_shares().into_iter().map(sure).collect(),

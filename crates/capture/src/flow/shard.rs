@@ -91,6 +91,10 @@ impl Shard {
         self.results.keep_series(budget);
     }
 
+    pub(crate) fn keep_measures(&mut self) {
+        self.results.keeps_measures = true;
+    }
+
     pub(crate) fn contains(&self, pair: &EndpointPair) -> bool {
         self.slots.contains_key(pair)
     }
@@ -182,6 +186,9 @@ impl Shard {
         self.begun.push(located.ordinal);
         if let Some(budget) = &self.results.budget {
             connection.keep_series(budget.stretches_per_exchange());
+        }
+        if self.results.keeps_measures {
+            connection.keep_measures();
         }
         connection.handle(seen, &mut self.results);
         match slot {

@@ -64,6 +64,13 @@ impl ConnectionTable {
         table
     }
 
+    /// From now on connections are measured that begin.
+    pub(crate) fn keep_measures(&self) {
+        for shard in 0..self.shards.len() {
+            self.shards.lock(shard).keep_measures();
+        }
+    }
+
     /// From now on batches are judged by this many threads beside the caller's.
     pub(crate) fn set_helpers(&mut self, helpers: usize) {
         self.crew = Crew::new(helpers.min(self.shards.len() - 1));

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::file::{Packet, Ready};
 use crate::decode::Seen;
+use crate::pcapng::{Packet, Ready};
 
 /// Packets that wait to be written.
 #[derive(Debug, Default)]

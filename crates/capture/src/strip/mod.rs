@@ -25,13 +25,12 @@
 //! | `mask` | what is written in the place of that |
 //! | `held` | packets in order, until it is decided what of them stays |
 //! | `hosts` | numbers for addresses |
-//! | `packet`, `file` | headers of our own, in a pcapng file |
+//! | `packet` | headers of our own |
 //!
 //! *Not* here: what hides *how much* is said and when. Lengths and times tell who knows a site
 //! which of its pages was asked for.
 
 mod connection;
-mod file;
 mod held;
 mod hosts;
 mod mask;
@@ -50,10 +49,10 @@ use hashbrown::HashMap;
 use crate::{
     decode::{Seen, decode},
     flow::{EndpointPair, roles},
-    read::{Drops, Frame},
+    pcapng::{File, Packet},
+    read::{Drops, Frame, LinkType},
 };
 use connection::FollowedConnection;
-use file::{File, Packet};
 use held::Held;
 
 /// Writes what is left of a capture, packet by packet, as pcapng.
@@ -135,7 +134,8 @@ impl<W: Write> Stripper<W> {
         }
         let (interface, station) = (seen.interface, seen.station);
         let lost_before = std::mem::take(&mut self.lost);
-        let packet = Packet { at: seen.at, interface, station, lost_before };
+        let link_type = LinkType::RAW;
+        let packet = Packet { at: seen.at, interface, link_type, station, lost_before };
         let number = self.held.push(packet, headers, &seen);
         self.follow(&seen, number);
         while let Some(ready) = self.held.pop() {

@@ -221,7 +221,7 @@ fn an_idle_time_that_cut_the_window() {
         server-think to-client 0.940 (1, 0.940) high: 50 51
         transmission to-client 0.682 (3, 0.358) low: 81 82 83
         idle-restart to-client 20.171 (1, 20.171) high: 60 61 62
-        slow-start to-client 20.142 (1, 20.142) high: 81 82 83
+        slow-start to-client 20.142 (1, 20.142) medium or idle-restart: 81 82 83
         "#,
     );
 }

@@ -6,7 +6,9 @@ mod causes;
 mod holes;
 mod look_alikes;
 mod losses;
+mod measures;
 mod path_stalls;
+mod tunnels;
 mod wire;
 mod witnesses;
 

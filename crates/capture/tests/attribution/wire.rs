@@ -44,6 +44,11 @@ impl Streams {
         streams
     }
 
+    /// Any messages.
+    pub(crate) fn of(client: &[u8], server: &[u8]) -> Self {
+        Self { client: client.to_vec(), server: server.to_vec() }
+    }
+
     /// An upload of `body` bytes, answered by a head alone.
     pub(crate) fn of_upload(body: usize) -> Self {
         let head = format!("PUT / HTTP/1.1\r\nContent-Length: {body}\r\nX: ");
@@ -55,6 +60,7 @@ impl Streams {
     /// What the analyser says of the packets in `script`.
     pub(crate) fn seen_as(&self, script: &str) -> Analysis {
         let mut capture = Capture::default();
+        capture.analyser = capture.analyser.with_measures();
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.see(line, &mut capture);
         }

@@ -156,6 +156,7 @@ fn a_tunnel_is_looked_into() {
         0 is asked 34
         0 is being answered 0
         0 gets 200 to 39
+        0 opens a CONNECT tunnel
         0 is answered 39
         HTTP/1
         1 begins 34
@@ -164,33 +165,6 @@ fn a_tunnel_is_looked_into() {
         1 is being answered 39
         1 gets 204 to 66
         1 is answered 66
-        ",
-    );
-}
-
-#[test]
-fn an_upgrade_makes_the_rest_opaque() {
-    tells(
-        r#"
-        c "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"
-        s "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n" 7
-        c "" 20
-        s "" 30
-        s end
-        "#,
-        "
-        HTTP/1
-        0 begins 0
-        0 asks GET / to 68
-        0 is asked 68
-        0 is being answered 0
-        0 gets 101 to 56
-        0 is answered 56
-        opaque
-        1 begins ~68
-        1 is asked ~88
-        1 is being answered ~63
-        1 is answered ~93
         ",
     );
 }

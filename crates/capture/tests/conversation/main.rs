@@ -6,4 +6,5 @@ mod http1;
 mod http2;
 mod properties;
 mod tls;
+mod tunnels;
 mod wire;

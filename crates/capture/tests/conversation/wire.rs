@@ -170,6 +170,7 @@ pub(crate) fn print(event: &Event) -> String {
         Event::Protocol(Protocol::Http1) => "HTTP/1".into(),
         Event::Protocol(Protocol::Http2) => "HTTP/2".into(),
         Event::Protocol(Protocol::Tls) => "TLS".into(),
+        Event::Protocol(Protocol::WebSocket) => "WebSocket".into(),
         Event::Protocol(_) => "opaque".into(),
         Event::TlsFlight(flight) => {
             let done = if flight.done { ", done" } else { "" };
@@ -212,6 +213,10 @@ pub(crate) fn print(event: &Event) -> String {
         }
         Event::Abandoned { exchange } => format!("{} is abandoned", exchange.0),
         Event::Lost { exchange } => format!("{} is lost", exchange.0),
+        Event::TunnelBegins { exchange, tunnel } => {
+            format!("{} opens a {}", exchange.0, tunnel.name())
+        }
+        Event::TunnelEnds { exchange } => format!("what {} opened is over", exchange.0),
         Event::Multiplexed { exchange } => format!("{} overlaps", exchange.0),
         Event::FlowControlBlocked { exchange, direction, position } => {
             format!("{} {} blocked {position}", window(*exchange), direction.name())

@@ -145,7 +145,7 @@ fn paths() -> impl Iterator<Item = Path> {
 fn facts(analysis: &Analysis) -> Vec<String> {
     let connections = analysis.connections.iter().map(|it| {
         let end = (it.closed_first, it.reset, it.initial_window, it.delayed_ack, it.vantage);
-        let counts = (it.repeated, it.quality.missing_packets(), it.packets, it.bytes);
+        let counts = (it.repeated, it.quality.missing_packets(), it.bytes);
         format!("{:?} {} {end:?} {:?} {counts:?}", it.protocol, it.exchanges, it.round_trip)
     });
     let exchanges = analysis.exchanges.iter().map(|it| {

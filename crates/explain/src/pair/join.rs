@@ -17,7 +17,7 @@ use ackwise_capture::{
 use ackwise_cause::{Cause, Direction};
 use ackwise_tcp::Instant;
 
-use super::clocks::Names;
+use super::{clocks::Names, ways};
 use crate::joined::{Clocks, Counts};
 
 /// Joins the server's verdicts into the client's.
@@ -41,10 +41,16 @@ pub(super) fn join(
     for exchange in &mut client.exchanges {
         let partner = partners[exchange.connection as usize];
         let partner = partner.and_then(|partner| theirs.exchange(partner, exchange));
-        match partner.and_then(|partner| Some((partner, joined_shares(exchange, partner)?))) {
-            Some((partner, shares)) => {
-                exchange.stretches = joined_stretches(exchange, partner, clocks);
-                exchange.shares = shares;
+        let joined = partner.filter(|it| exchange.complete && it.complete).and_then(|partner| {
+            let by_causes = || {
+                let shares = joined_shares(exchange, partner)?;
+                Some((shares, joined_stretches(exchange, partner, clocks)))
+            };
+            by_causes().or_else(|| ways::join(exchange, partner, clocks))
+        });
+        match joined {
+            Some((shares, stretches)) => {
+                (exchange.shares, exchange.stretches) = (shares, stretches);
                 counts.exchanges += 1;
             }
             None => counts.alone += 1,
@@ -123,9 +129,6 @@ fn join_connections(ours: &mut ConnectionResult, theirs: &ConnectionResult) {
 fn joined_shares(ours: &ExchangeResult, theirs: &ExchangeResult) -> Option<Shares> {
     /// What the ends do not know of the path is no larger, or one of them is wrong. Ours.
     const DISAGREEMENT: Duration = Duration::from_millis(1);
-    if !ours.complete || !theirs.complete {
-        return None;
-    }
     let requests = ours.shares.iter().filter(|it| it.direction == Direction::ToServer);
     let responses = theirs.shares.iter().filter(|it| it.direction == Direction::ToClient);
     let mut shares: Vec<Share> = requests.chain(responses).collect();
@@ -178,7 +181,7 @@ fn of_way(cause: Cause, span: Duration) -> Share {
 }
 
 /// One share for each cause and direction, none without time.
-fn merged(shares: Vec<Share>) -> Vec<Share> {
+pub(super) fn merged(shares: Vec<Share>) -> Vec<Share> {
     let mut merged: Vec<Share> = Vec::new();
     for share in shares.into_iter().filter(|it| !it.span.is_zero()) {
         let same = |it: &&mut Share| (it.cause, it.direction) == (share.cause, share.direction);

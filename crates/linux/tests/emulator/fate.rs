@@ -6,11 +6,15 @@ use std::{
     net::{TcpStream, UdpSocket},
     process::Command,
     thread,
-    time::Duration,
+    time::{self, Duration},
 };
 
-use ackwise_link::{Faults, Link, LinkConfig, Pick, Probability, Seed};
-use ackwise_linux::{Emulator, Namespace, emulator::EmulatorOptions, testing::skip};
+use ackwise_link::{DropReason, Faults, Link, LinkConfig, Pick, Probability, Seed};
+use ackwise_linux::{
+    Emulator, Namespace,
+    emulator::{EmulatorOptions, Hold},
+    testing::skip,
+};
 use ackwise_tcp::{ByteCount, Instant};
 
 use crate::cable::Cable;
@@ -157,5 +161,33 @@ fn bytes_in_flight_are_bounded_however_far_the_link_and_fast_the_sender() {
         let to_server = report.to_server;
         assert!(usize::try_from(to_server.in_flight).unwrap() <= most, "{report}");
         assert!(to_server.dropped_memory_full > 0 && !report.disturbances().is_empty(), "{report}");
+    });
+}
+
+#[test]
+fn nothing_arrives_within_a_hold_and_the_log_has_the_fate_of_each_packet() {
+    let name = "nothing_arrives_within_a_hold_and_the_log_has_the_fate_of_each_packet";
+    let held = Duration::from_millis(250);
+    // SYN, ACK, then data, whose first copy is dropped.
+    let lossy = Faults { loss: Pick::Nth(vec![3]), ..Faults::NONE };
+    let options = EmulatorOptions {
+        to_server: LinkConfig { faults: lossy, ..LinkConfig::IDEAL },
+        holds: vec![Hold { from: Duration::ZERO, until: held }],
+        log: true,
+        ..EmulatorOptions::default()
+    };
+    let began = time::Instant::now();
+    Cable::with(name, options, |cable| {
+        let (client, server) = cable.connect();
+        transfer(&client, &server, 100);
+        let report = cable.emulator.stop().unwrap();
+        let to_server: Vec<_> = report.packets.iter().filter(|it| it.to_server).collect();
+        let syn = to_server[0];
+        assert_eq!(syn.headers.len(), syn.length);
+        assert!(syn.delivered.unwrap() >= began + held, "{syn:?}");
+        assert!(syn.sent.is_ok() && syn.offered < began + held, "{syn:?}");
+        assert_eq!((to_server[2].sent, to_server[2].delivered), (Err(DropReason::Loss), None));
+        let back = report.packets.len() - to_server.len();
+        assert_eq!(back as u64, report.to_client.link.queued, "{report}");
     });
 }

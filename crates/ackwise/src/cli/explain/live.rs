@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ackwise_capture::filter::Filter;
 use ackwise_explain::{Explained, Reading};
 use clap::Args;
 
@@ -16,14 +17,6 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub(super) interface: Option<String>,
 
-    /// Capture only matching packets, for example `tcp port 80 and host 10.0.0.1`
-    ///
-    /// Supports a subset of tcpdump's filters: ip, ip6, tcp, udp, [tcp|udp] [src|dst] port NUMBER,
-    /// [src|dst] host ADDRESS and [src|dst] net ADDRESS/LENGTH, combined with and, or, not and
-    /// parentheses. For tunnelled packets, the filter applies to the outer headers.
-    #[arg(long, value_name = "EXPRESSION")]
-    filter: Option<String>,
-
     /// Stop the capture after TIME: seconds, or a number with ms, s or m, such as 30 or 5m [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
@@ -32,19 +25,24 @@ pub(super) struct Arguments {
 impl Arguments {
     /// An option that only a live capture has, if one was given.
     pub(super) fn option(&self) -> Option<&'static str> {
-        let duration = self.duration.map(|_| "--duration");
-        self.filter.as_ref().map(|_| "--filter").or(duration)
+        self.duration.map(|_| "--duration")
     }
 
     /// Captures until the time is over or the user has seen enough.
     #[cfg(target_os = "linux")]
-    pub(super) fn read(&self, interface: &str, reading: Reading) -> Result<Explained, Failure> {
+    pub(super) fn read(
+        &self,
+        interface: &str,
+        filter: Option<&Filter>,
+        reading: Reading,
+    ) -> Result<Explained, Failure> {
         use std::time::Instant;
 
         use ackwise_explain::Live;
 
         let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
-        let filter = self.filter.as_deref().map(str::parse).transpose();
+        // The kernel's filter is the same language.
+        let filter = filter.map(|it| it.to_string().parse()).transpose();
         let filter = filter.map_err(|error| Failure::Usage(format!("--filter: {error}")))?;
         let name = Some(interface).filter(|&name| name != ANY);
         let duration = self.duration.unwrap_or(Live::LONGEST);
@@ -62,7 +60,12 @@ impl Arguments {
 
     /// There is no way to see packets that is the same everywhere.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn read(&self, _: &str, _: Reading) -> Result<Explained, Failure> {
+    pub(super) fn read(
+        &self,
+        _: &str,
+        _: Option<&Filter>,
+        _: Reading,
+    ) -> Result<Explained, Failure> {
         Err(Failure::Usage(
             "cannot capture on an interface: --interface needs Linux (expected a file, or \
              `tcpdump -w - | ackwise explain -`)"

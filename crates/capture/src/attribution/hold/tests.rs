@@ -14,6 +14,7 @@ const LATE: Facts = Facts {
     least_window: 10 * FULL,
     sure_window: 0,
     peak_before_idle: None,
+    after_idle: false,
     slow_start: true,
     stays: Plateau::No,
     most_flight: 10 * FULL,
@@ -208,23 +209,19 @@ fn nagle_is_told_from_a_full_congestion_window() {
 
 #[test]
 fn a_cork_timer_is_told_from_think_time() {
+    let round_trip = Nanos::from_millis(10);
     let acked = |since| Facts { since_ack: micros(since), ..CORKED };
+    let since_both = |since| {
+        let since_data = Nanos::from_micros(since);
+        Facts { since_data, since_ack: micros(since), round_trip, ..CORKED }
+    };
     check(&[
         ("after 200 ms", CORKED, Wait::Cork, Medium),
-        ("the earliest", acked(195_000), Wait::Cork, Medium),
-        ("earlier", acked(194_999), Wait::Application, High),
-        (
-            "the latest",
-            Facts { since_data: Nanos::from_millis(300), ..acked(240_000) },
-            Wait::Cork,
-            Medium,
-        ),
-        (
-            "later",
-            Facts { since_data: Nanos::from_millis(300), ..acked(240_001) },
-            Wait::Application,
-            High,
-        ),
+        ("the earliest", since_both(195_000), Wait::Cork, Medium),
+        ("earlier", since_both(194_999), Wait::Application, High),
+        ("the latest", since_both(320_000), Wait::Cork, Medium),
+        ("later", since_both(320_001), Wait::Application, High),
+        ("the timer runs since the ACK", acked(195_000), Wait::Cork, Medium),
         (
             "the timer runs since the data",
             Facts { since_data: Nanos::from_millis(200), ..acked(300_000) },
@@ -512,6 +509,7 @@ fn what_else_the_packets_admit_is_named() {
         ("or a program that writes then", habit(NagleHabit::Mixed), Some(ApplicationLimited)),
         ("a program, or Nagle's algorithm", habit(NagleHabit::WritesLate), Some(NagleRtt)),
         ("a window", BULK, None),
+        ("a window, perhaps cut", Facts { after_idle: true, ..BULK }, Some(Cause::IdleRestart)),
         ("a buffer, or a window", constant, Some(SlowStart)),
         ("a window, or a buffer", Facts { most_flight: 20 * FULL, ..constant }, Some(SendBuffer)),
         ("a cork, or a program", CORKED, Some(ApplicationLimited)),

@@ -23,6 +23,8 @@ pub(super) enum Expected {
     NoBody,
     /// CONNECT: a tunnel.
     Tunnel,
+    /// `Upgrade: websocket`.
+    WebSocket,
     /// `Upgrade: h2c`: the rest of the connection, and the response, in HTTP/2.
     Http2,
 }
@@ -32,6 +34,8 @@ pub(super) struct Answers {
     pub(super) head: ResponseHead,
     /// `None` if the capture cut the head.
     pub(super) framing: Option<Framing>,
+    /// `Upgrade: websocket`.
+    pub(super) upgrades_to_websocket: bool,
 }
 
 /// Reads a whole head of a request that ends at `end`; `None` if it is not one.
@@ -56,6 +60,7 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
     };
     let expected = match Expected::of_method(method) {
         Expected::Ordinary if has_element(&fields, "Upgrade", b"h2c") => Expected::Http2,
+        Expected::Ordinary if has_element(&fields, "Upgrade", b"websocket") => Expected::WebSocket,
         expected => expected,
     };
     Some(Asks { head, expected, framing: framing::of_request(version, &fields).ok() })
@@ -101,7 +106,8 @@ pub(super) fn response(bytes: &[u8], expected: Expected, end: u64) -> Option<Ans
     let wants_close =
         wants_close(version, &fields) || (framing == Some(Framing::UntilClose) && !becomes_other);
     let head = ResponseHead { status: Some(status), end: Some(end), wants_close };
-    Some(Answers { head, framing })
+    let upgrades_to_websocket = status == 101 && has_element(&fields, "Upgrade", b"websocket");
+    Some(Answers { head, framing, upgrades_to_websocket })
 }
 
 /// Reads what was captured of a response's head; `None` if there is no status.
@@ -109,12 +115,13 @@ pub(super) fn cut_response(bytes: &[u8]) -> Option<Answers> {
     let digits = bytes.get("HTTP/1.1 ".len()..)?.get(..3)?;
     let status = std::str::from_utf8(digits).ok()?.parse().ok()?;
     // Read as if without a body: what says how it ends may have been cut off.
-    let wants_close = whole_lines(bytes)
-        .filter(|lines| has_connection_field(lines))
-        .and_then(|lines| response(&lines, Expected::NoBody, 0))
-        .is_some_and(|answers| answers.head.wants_close);
+    let lines = whole_lines(bytes);
+    let shown = lines.as_deref().and_then(|lines| response(lines, Expected::NoBody, 0));
+    let wants_close = shown.as_ref().is_some_and(|answers| answers.head.wants_close)
+        && lines.is_some_and(|lines| has_connection_field(&lines));
+    let upgrades_to_websocket = shown.is_some_and(|answers| answers.upgrades_to_websocket);
     let head = ResponseHead { status: Some(status), end: None, wants_close };
-    Some(Answers { head, framing: None })
+    Some(Answers { head, framing: None, upgrades_to_websocket })
 }
 
 impl Expected {
@@ -129,7 +136,7 @@ impl Expected {
     /// A method whose responses are delimited as this one is.
     const fn method(self) -> Method {
         match self {
-            Self::Ordinary | Self::Http2 => Method::Get,
+            Self::Ordinary | Self::Http2 | Self::WebSocket => Method::Get,
             Self::NoBody => Method::Head,
             Self::Tunnel => Method::Connect,
         }

@@ -1,4 +1,4 @@
-//! HPACK (RFC 7541), as far as three fields need it: `:method`, `:path` and `:status`.
+//! HPACK (RFC 7541), as far as four fields need it: `:method`, `:path`, `:status` and `:protocol`.
 //!
 //! Every field has to be decoded, because each may be added to the dynamic table, but of all others
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
@@ -25,6 +25,8 @@ pub(super) struct Block {
     pub(super) method: Option<Box<str>>,
     pub(super) path: Option<Box<str>>,
     pub(super) status: Option<u16>,
+    /// What an extended CONNECT opens (RFC 8441, section 4).
+    pub(super) protocol: Option<Box<str>>,
 }
 
 /// That a block is not whole, or not HPACK.
@@ -44,6 +46,7 @@ enum Field {
     Method(Box<str>),
     Path(Box<str>),
     Status(Box<str>),
+    Protocol(Box<str>),
     Other,
 }
 
@@ -53,6 +56,7 @@ enum Name {
     Method,
     Path,
     Status,
+    Protocol,
     Other,
 }
 
@@ -123,6 +127,7 @@ impl Decoder {
             Name::Method => Field::Method(value()),
             Name::Path => Field::Path(value()),
             Name::Status => Field::Status(value()),
+            Name::Protocol => Field::Protocol(value()),
             Name::Other => Field::Other,
         };
         Ok(Entry { size, name_size, field })
@@ -163,6 +168,7 @@ impl Block {
             Field::Method(value) => self.method = Some(value.clone()),
             Field::Path(value) => self.path = Some(value.clone()),
             Field::Status(value) => self.status = value.parse().ok(),
+            Field::Protocol(value) => self.protocol = Some(value.clone()),
             Field::Other => {}
         }
     }
@@ -174,6 +180,7 @@ impl Field {
             Self::Method(_) => Name::Method,
             Self::Path(_) => Name::Path,
             Self::Status(_) => Name::Status,
+            Self::Protocol(_) => Name::Protocol,
             Self::Other => Name::Other,
         }
     }
@@ -185,6 +192,7 @@ impl Name {
             b":method" => Self::Method,
             b":path" => Self::Path,
             b":status" => Self::Status,
+            b":protocol" => Self::Protocol,
             _ => Self::Other,
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use ackwise_cause::Direction;
 
 use super::{
-    super::{Event, ExchangeId, RequestHead, ResponseHead, log::Log},
+    super::{Event, ExchangeId, RequestHead, ResponseHead, Tunnel, log::Log},
     frames::Frame,
     windows::{Credit, FlowWindow, INITIAL_WINDOW},
 };
@@ -14,6 +14,8 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     open: BTreeMap<u32, Stream>,
+    /// Streams that have become tunnels, at most as many: of further ones the end is not told.
+    tunnels: BTreeMap<u32, ExchangeId>,
     /// Largest stream that a client began.
     last: u32,
     /// Windows of streams to come, for DATA to the server and to the client.
@@ -25,6 +27,8 @@ struct Stream {
     exchange: ExchangeId,
     request: Request,
     response: Response,
+    /// What a 2xx response makes of it.
+    tunnel: Option<Tunnel>,
     /// For DATA to the server and to the client.
     windows: [FlowWindow; 2],
     /// That it overlaps with others has been told.
@@ -50,7 +54,12 @@ enum Response {
 
 impl Streams {
     pub(super) const fn new() -> Self {
-        Self { open: BTreeMap::new(), last: 0, initial: [INITIAL_WINDOW; 2] }
+        Self {
+            open: BTreeMap::new(),
+            tunnels: BTreeMap::new(),
+            last: 0,
+            initial: [INITIAL_WINDOW; 2],
+        }
     }
 
     /// Goes on with a request that was asked before, in HTTP/1.
@@ -84,6 +93,7 @@ impl Streams {
             exchange,
             request: Request::Nameless,
             response: Response::Awaited,
+            tunnel: None,
             windows: self.initial.map(FlowWindow::new),
             overlaps: false,
         }
@@ -124,7 +134,9 @@ impl Streams {
 
     /// Takes END_STREAM.
     pub(super) fn end(&mut self, direction: Direction, id: u32, position: u64, log: &mut Log) {
-        let Some(stream) = self.open.get_mut(&id) else { return };
+        let Some(stream) = self.open.get_mut(&id) else {
+            return self.close_tunnel(direction, id, log);
+        };
         let exchange = stream.exchange;
         match direction {
             Direction::ToServer if stream.request == Request::Ended => {}
@@ -143,6 +155,46 @@ impl Streams {
     pub(super) fn reset(&mut self, stream: u32, log: &mut Log) {
         if let Some(Stream { exchange, .. }) = self.open.remove(&stream) {
             log.push(Event::Abandoned { exchange });
+        }
+        self.close_tunnel(Direction::ToClient, stream, log);
+    }
+
+    /// Takes the head of a CONNECT that ends at `position`: it has no body.
+    pub(super) fn ask_for_tunnel(
+        &mut self,
+        stream: u32,
+        tunnel: Tunnel,
+        position: u64,
+        log: &mut Log,
+    ) {
+        let Some(stream) = self.open.get_mut(&stream) else { return };
+        stream.tunnel = Some(tunnel);
+        if stream.request != Request::Ended {
+            stream.request = Request::Ended;
+            let exchange = stream.exchange;
+            log.push(Event::RequestEnds { exchange, position, exact: true });
+        }
+    }
+
+    /// Takes a 2xx response whose head ends at `position`: to a CONNECT, it has no body.
+    pub(super) fn open_tunnel(&mut self, id: u32, position: u64, log: &mut Log) {
+        let Some(&Stream { exchange, tunnel: Some(tunnel), .. }) = self.open.get(&id) else {
+            return;
+        };
+        log.push(Event::TunnelBegins { exchange, tunnel });
+        log.push(Event::ResponseEnds { exchange, position, exact: true });
+        self.open.remove(&id);
+        if self.tunnels.len() < STREAM_LIMIT {
+            self.tunnels.insert(id, exchange);
+        }
+    }
+
+    /// A tunnel is over when its server has closed it; a client may close its half earlier.
+    fn close_tunnel(&mut self, direction: Direction, id: u32, log: &mut Log) {
+        if direction == Direction::ToClient
+            && let Some(exchange) = self.tunnels.remove(&id)
+        {
+            log.push(Event::TunnelEnds { exchange });
         }
     }
 

@@ -22,6 +22,9 @@ impl ObservedConnection {
         match event {
             Event::Protocol(protocol) => {
                 self.protocol = Some(protocol);
+                if matches!(protocol, Protocol::Http1 | Protocol::Http2) {
+                    self.tunnels.look_into();
+                }
                 if protocol == Protocol::Tls {
                     self.setup.begin_tls();
                 }
@@ -62,7 +65,7 @@ impl ObservedConnection {
             Event::ResponseBegins { exchange, position, exact } => {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
-                let (heard, least_stall) = (self.heard_by_server, self.ends.least_stall());
+                let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -71,7 +74,7 @@ impl ObservedConnection {
                     }
                     if let Some(first) = &last {
                         let asked = it.request[1] <= heard;
-                        it.begin_response(first, asked, least_stall);
+                        it.begin_response(first, asked, Some(round_trip));
                     }
                 });
             }
@@ -93,6 +96,13 @@ impl ObservedConnection {
                     self.exchange_over(open, false, results);
                 }
             }
+            Event::TunnelBegins { exchange, tunnel } => {
+                if let Some(open) = self.open.iter().find(|it| it.id == exchange) {
+                    let opener = (open.stream, open.first_packet);
+                    self.tunnels.begin(exchange, tunnel, opener, now);
+                }
+            }
+            Event::TunnelEnds { exchange } => self.tunnels.end(exchange, now),
             Event::Multiplexed { exchange } => self.with(exchange, |it| it.multiplexed = true),
             Event::Interim { exchange, .. } => self.interim(exchange),
             Event::FlowControlBlocked { direction, .. } => {

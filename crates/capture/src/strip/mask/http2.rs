@@ -22,35 +22,35 @@ pub(super) fn frame_header(length: u32, number: u8, flags: u8, stream: u32) -> V
 pub(super) fn payload(
     length: u32,
     is_promise: bool,
-    KnownFields { method, path, status }: &KnownFields,
+    fields: &KnownFields,
     key: &RandomState,
 ) -> Vec<u8> {
     // A promise begins with the stream that is promised.
     let prefix = if is_promise { length.min(4) } else { 0 };
     let mut payload = vec![0; prefix as usize];
     let length = (length - prefix) as usize;
-    payload.extend(block(length, method.as_deref(), path.as_deref(), *status, key));
+    payload.extend(block(length, fields, key));
     payload
 }
 
-/// A field block of `length` bytes in which method, path and status stand, as far as they fit;
-/// none of them in HPACK's dynamic table, so that each block can be read alone.
-fn block(
-    length: usize,
-    method: Option<&str>,
-    target: Option<&str>,
-    status: Option<u16>,
-    key: &RandomState,
-) -> Vec<u8> {
+/// A field block of `length` bytes in which method, path, status and protocol stand, as far as they
+/// fit; none of them in HPACK's dynamic table, so that each block can be read alone.
+fn block(length: usize, fields: &KnownFields, key: &RandomState) -> Vec<u8> {
+    let KnownFields { method, path, status, protocol } = fields;
     let mut block = Vec::with_capacity(length);
+    let is_websocket = protocol.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("websocket"));
     let room = |block: &Vec<u8>| length - block.len();
-    let fields = [method.map(method_field), status.map(status_field)];
+    let fields = [
+        method.as_deref().map(method_field),
+        status.map(status_field),
+        is_websocket.then(|| WEBSOCKET.to_vec()),
+    ];
     for field in fields.into_iter().flatten().filter(|field| !field.is_empty()) {
         if field.len() <= room(&block) {
             block.extend(field);
         }
     }
-    if let Some(target) = target {
+    if let Some(target) = path {
         block.extend(path_field(target, room(&block), key));
     }
     block.resize(length, FILLER);
@@ -100,6 +100,9 @@ pub(super) fn settings(mut payload: Vec<u8>) -> Vec<u8> {
     payload
 }
 
+/// RFC 8441, section 4, as RFC 7541, section 6.2.2, has it: without indexing, with a name of its own.
+const WEBSOCKET: &[u8] = b"\x00\x09:protocol\x09websocket";
+
 /// Frame types and flags (RFC 9113, section 6).
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -138,6 +141,10 @@ mod tests {
     #[test]
     fn blocks_have_their_length_and_hold_what_fits() {
         let key = RandomState::new();
+        let block = |length, method: Option<&str>, path: Option<&str>, status, key: &_| {
+            let [method, path] = [method, path].map(|it| it.map(Into::into));
+            block(length, &KnownFields { method, path, status, protocol: None }, key)
+        };
         let get = block(3, Some("GET"), Some("/secret"), None, &key);
         assert_eq!(get, [0x82, 0x84, FILLER]);
         let put = block(20, Some("PUT"), Some("/secret"), None, &key);

@@ -1,4 +1,4 @@
-//! A pcapng file (draft-ietf-opsawg-pcapng), little-endian, of packets that begin with IP.
+//! A pcapng file (draft-ietf-opsawg-pcapng), little-endian, of packets with any link headers.
 
 use std::{
     fmt,
@@ -14,32 +14,46 @@ use crate::{
 
 /// What is known of a packet beside its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
-    pub(super) at: Instant,
-    pub(super) interface: u32,
-    pub(super) station: Option<Station>,
-    pub(super) lost_before: u64,
+pub(crate) struct Packet {
+    pub(crate) at: Instant,
+    pub(crate) interface: u32,
+    pub(crate) link_type: LinkType,
+    pub(crate) station: Option<Station>,
+    pub(crate) lost_before: u64,
+}
+
+/// Where packets were captured, and what they begin with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Place {
+    interface: u32,
+    ifindex: Option<u32>,
+    link_type: LinkType,
+}
+
+impl Place {
+    /// For what is said of no packet.
+    const UNKNOWN: Self = Self { interface: 0, ifindex: None, link_type: LinkType::RAW };
 }
 
 /// A packet to be written.
 #[derive(Clone, Debug)]
-pub(super) struct Ready {
-    pub(super) packet: Packet,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Ready {
+    pub(crate) packet: Packet,
+    pub(crate) bytes: Vec<u8>,
     /// Bytes that it had on the wire.
-    pub(super) original_len: u32,
+    pub(crate) original_len: u32,
 }
 
 /// The file, as far as it is written.
-pub(super) struct File<W> {
+pub(crate) struct File<W> {
     output: W,
-    /// Where packets were captured: the place in this list is the number of the interface.
-    interfaces: Vec<(u32, Option<u32>)>,
+    /// The place in this list is the number of the interface.
+    interfaces: Vec<Place>,
     block: Vec<u8>,
 }
 
 impl<W: Write> File<W> {
-    pub(super) fn new(output: W) -> io::Result<Self> {
+    pub(crate) fn new(output: W) -> io::Result<Self> {
         let mut file = Self { output, interfaces: Vec::new(), block: Vec::new() };
         file.block.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         file.block.extend([1, 0, 0, 0]); // Version 1.0.
@@ -48,13 +62,23 @@ impl<W: Write> File<W> {
         Ok(file)
     }
 
-    pub(super) fn write(&mut self, ready: &Ready) -> io::Result<()> {
-        let Ready { packet: Packet { at, interface, station, lost_before }, bytes, .. } = ready;
+    pub(crate) fn write(&mut self, ready: &Ready) -> io::Result<()> {
+        self.write_bytes(&ready.packet, &ready.bytes, ready.original_len)
+    }
+
+    /// Writes a packet of which `bytes` were captured.
+    pub(crate) fn write_bytes(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        original_len: u32,
+    ) -> io::Result<()> {
+        let Packet { at, interface, link_type, station, lost_before } = *packet;
         let ifindex = station.and_then(|station| station.ifindex);
-        let interface = self.interface((*interface, ifindex))?;
+        let interface = self.interface(Place { interface, ifindex, link_type })?;
         let nanos = at.as_nanos();
         let captured = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        for field in [interface, high(nanos), low(nanos), captured, ready.original_len] {
+        for field in [interface, high(nanos), low(nanos), captured, original_len] {
             self.block.extend(field.to_le_bytes());
         }
         self.block.extend(bytes);
@@ -67,17 +91,17 @@ impl<W: Write> File<W> {
             };
             self.option(2, &direction.to_le_bytes());
         }
-        if *lost_before > 0 {
+        if lost_before > 0 {
             self.option(4, &lost_before.to_le_bytes());
         }
         self.put(ENHANCED_PACKET)
     }
 
     /// Writes what the capture has lost, and flushes the output.
-    pub(super) fn finish(mut self, drops: Drops) -> io::Result<W> {
+    pub(crate) fn finish(mut self, drops: Drops) -> io::Result<W> {
         let Drops { by_interface, by_system, between_packets: _ } = drops;
         if by_interface > 0 || by_system > 0 {
-            self.interface(self.interfaces.first().copied().unwrap_or_default())?;
+            self.interface(self.interfaces.first().copied().unwrap_or(Place::UNKNOWN))?;
             self.block.extend([0; 4 + 8]); // The first interface, at an unknown time.
             self.option(5, &by_interface.to_le_bytes());
             self.option(7, &by_system.to_le_bytes());
@@ -88,14 +112,14 @@ impl<W: Write> File<W> {
     }
 
     /// The number of an interface, which is described when it is first heard of.
-    fn interface(&mut self, place: (u32, Option<u32>)) -> io::Result<u32> {
+    fn interface(&mut self, place: Place) -> io::Result<u32> {
         let known = self.interfaces.iter().position(|it| *it == place);
         let number = match known {
             Some(number) => number,
             // More than this nobody has. What is left is taken together.
             None if self.interfaces.len() == MOST_INTERFACES => MOST_INTERFACES - 1,
             None => {
-                self.block.extend(LinkType::RAW.0.to_le_bytes());
+                self.block.extend(place.link_type.0.to_le_bytes());
                 self.block.extend([0; 2 + 4]); // Reserved; no snap length.
                 self.option(9, &[9]); // Nanoseconds.
                 self.put(INTERFACE_DESCRIPTION)?;

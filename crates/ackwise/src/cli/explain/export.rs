@@ -1,0 +1,120 @@
+//! `--export N FILE`: the packets of one exchange, found by reading the files again.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use ackwise_capture::{export::ExchangeWriter, read::Source};
+use ackwise_explain::Explained;
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
+};
+
+use crate::cli::{outcome::Failure, rows};
+
+/// What to export, from which files.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    exchange: usize,
+    path: &'a Path,
+    captures: &'a [PathBuf],
+}
+
+impl<'a> Request<'a> {
+    /// Reads the two values of the option. `captures` must be files, because a pipe has its packets only
+    /// once.
+    pub(super) fn parse(values: &'a [PathBuf], captures: &'a [PathBuf]) -> Result<Self, Failure> {
+        let [number, path] = values else { unreachable!("clap takes two values") };
+        let number = number.to_string_lossy();
+        let exchange = number.parse().map_err(|_| {
+            Failure::Usage(format!(
+                "--export: invalid exchange number {number:?} (expected a number from the report, and \
+                 then a file: --export 17 exchange.pcapng)"
+            ))
+        })?;
+        if let Some(pipe) = captures.iter().find(|it| !can_be_read_again(it)) {
+            let name = match pipe == Path::new("-") {
+                true => "standard input".into(),
+                false => pipe.to_string_lossy(),
+            };
+            return Err(Failure::Usage(format!(
+                "--export: cannot read {name} a second time (expected files: save the capture first)"
+            )));
+        }
+        Ok(Self { exchange, path, captures })
+    }
+
+    /// Writes the file, whole or not at all.
+    pub(super) fn write(&self, explained: &Explained) -> Result<(), Failure> {
+        let analysis = &explained.analysis;
+        let Some(exchange) = analysis.exchanges.get(self.exchange) else {
+            return Err(Failure::Usage(no_such_exchange(self.exchange, analysis.exchanges.len())));
+        };
+        // Connections are numbered from 0 without gaps.
+        let connection = &analysis.connections[exchange.connection as usize];
+        let unfinished = match rows::is_plain(self.path) {
+            true => rows::beside(self.path, ".part"),
+            false => self.path.to_owned(),
+        };
+        let stopped = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register(signal, Arc::clone(&stopped)).map_err(Failure::Signals)?;
+        }
+        let copied = File::create(&unfinished).map(BufWriter::new).and_then(|output| {
+            let mut writer = ExchangeWriter::new(output, connection, exchange)?;
+            copy(&mut Source::open(self.captures), &mut writer, &stopped)?;
+            writer.finish()
+        });
+        let written = copied.and_then(|_| match unfinished == self.path {
+            true => Ok(()),
+            false => fs::rename(&unfinished, self.path),
+        });
+        written.map_err(|error| {
+            if unfinished != self.path {
+                // What is wrong is said already.
+                let _ = fs::remove_file(&unfinished);
+            }
+            Failure::File { path: self.path.to_owned(), error }
+        })
+    }
+}
+
+fn copy(
+    source: &mut Source,
+    writer: &mut ExchangeWriter<BufWriter<File>>,
+    stopped: &AtomicBool,
+) -> io::Result<()> {
+    while !writer.is_done() {
+        if stopped.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        match source.next() {
+            Ok(Some(frame)) => writer.handle(&frame)?,
+            Ok(None) => break,
+            // The first pass has warned of it, and the next call goes on behind it.
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// What is not there is no pipe: the first pass says that it is not there.
+fn can_be_read_again(file: &Path) -> bool {
+    file != Path::new("-") && file.metadata().map_or(true, |it| it.is_file())
+}
+
+fn no_such_exchange(number: usize, count: usize) -> String {
+    let there_are = match count {
+        0 => "the capture has none".to_owned(),
+        1 => "the capture has one, number 0".to_owned(),
+        _ => format!("the capture has {count} exchanges, numbered from 0 to {}", count - 1),
+    };
+    format!("--export: no exchange {number}: {there_are}")
+}

@@ -1,0 +1,225 @@
+//! What takes a connection or a stream over: nobody can tell who waits there.
+
+use crate::wire::{Shown, WHOLE, tells, tells_shown};
+
+#[test]
+fn a_websocket_has_no_exchanges() {
+    for (asks, answers, asked, answered) in [
+        (r"Upgrade: websocket\r\nConnection: upgrade\r\n", r"Upgrade: websocket\r\n", 68, 56),
+        ("", r"Upgrade: WebSocket\r\n", 27, 56),
+        (r"Upgrade: websocket\r\n", "", 47, 36),
+    ] {
+        tells(
+            &format!(
+                r#"
+                c "GET / HTTP/1.1\r\nHost: h\r\n{asks}\r\n"
+                s "HTTP/1.1 101 Switching Protocols\r\n{answers}\r\n" 7
+                c "" 20
+                s "" 30
+                s end
+                "#
+            ),
+            &format!(
+                "
+                HTTP/1
+                0 begins 0
+                0 asks GET / to {asked}
+                0 is asked {asked}
+                0 is being answered 0
+                0 gets 101 to {answered}
+                0 opens a WebSocket
+                0 is answered {answered}
+                WebSocket
+                "
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_websocket_is_found_by_what_was_captured_of_its_heads() {
+    // The segments are cut within the fields that follow.
+    let shown = Shown { snap: 60, ..WHOLE };
+    tells_shown(
+        r#"
+        c "GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        s "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"
+        s "" 30
+        c "" 20
+        s "" 30
+        "#,
+        shown,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET /chat
+        0 is asked ~99
+        0 is being answered 0
+        0 gets 101
+        0 opens a WebSocket
+        0 is answered ~77
+        WebSocket
+        ",
+    );
+}
+
+#[test]
+fn another_upgrade_has_no_exchanges_either() {
+    tells(
+        r#"
+        c "POST /attach HTTP/1.1\r\nHost: h\r\nUpgrade: tcp\r\nConnection: upgrade\r\n\r\n"
+        s "HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\n"
+        s "" 30
+        c "" 20
+        s "" 30
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks POST /attach to 69
+        0 is asked 69
+        0 is being answered 0
+        0 gets 101 to 39
+        0 opens a upgraded connection
+        0 is answered 39
+        opaque
+        ",
+    );
+}
+
+#[test]
+fn a_refused_upgrade_is_answered_as_every_request() {
+    tells(
+        r#"
+        c "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n"
+        s "HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno"
+        c "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"
+        s "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"
+        "#,
+        "
+        HTTP/1
+        0 begins 0
+        0 asks GET / to 47
+        0 is asked 47
+        0 is being answered 0
+        0 gets 400 to 38
+        0 is answered 40
+        1 begins 47
+        1 asks CONNECT a:443 to 82
+        1 is asked 82
+        1 is being answered 40
+        1 gets 403 to 78
+        1 is answered 78
+        ",
+    );
+}
+
+#[test]
+fn what_cannot_be_read_in_a_tunnel_has_no_exchanges() {
+    for (inside, protocol) in [
+        ("c tls 22:512\n s tls 22:122 20:1 23:36\n c tls 23:120\n s tls 23:400", "TLS"),
+        ("s \"SSH-2.0\"\n c \"SSH-2.0\"\n s \"\" 80\n c \"\" 50\n s \"\" 80", "opaque"),
+    ] {
+        tells(
+            &format!(
+                r#"
+                c "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"
+                s "HTTP/1.1 200 OK\r\n\r\n"
+                {inside}
+                s end
+                "#
+            ),
+            &format!(
+                "
+                HTTP/1
+                0 begins 0
+                0 asks CONNECT a:443 to 35
+                0 is asked 35
+                0 is being answered 0
+                0 gets 200 to 19
+                0 opens a CONNECT tunnel
+                0 is answered 19
+                {protocol}
+                "
+            ),
+        );
+    }
+}
+
+/// `:method: CONNECT`, and that with `:protocol: websocket`.
+const CONNECT: &str = "0207434f4e4e454354";
+const WEBSOCKET: &str = "0207434f4e4e45435400093a70726f746f636f6c09776562736f636b6574";
+
+#[test]
+fn a_stream_becomes_a_tunnel_and_the_others_do_not() {
+    for (asks, tunnel, asked) in [(CONNECT, "CONNECT tunnel", 51), (WEBSOCKET, "WebSocket", 72)] {
+        tells(
+            &format!(
+                "
+                c h2 preface, settings, headers 1 4 {asks}
+                s h2 settings, headers 1 4 88
+                s h2 data 1 0 100
+                c h2 data 1 0 20, headers 3 5 828684
+                s h2 data 1 0 50, headers 3 5 88, data 1 0 50
+                c h2 data 1 1 0
+                s h2 data 1 1 10
+                "
+            ),
+            &format!(
+                "
+                HTTP/2
+                0 begins 33 on stream 1
+                0 asks CONNECT ? to {asked}
+                0 is asked {asked}
+                0 is being answered 9
+                0 gets 200 to 19
+                0 opens a {tunnel}
+                0 is answered 19
+                1 begins {} on stream 3
+                1 asks GET / to {}
+                1 is asked {}
+                1 is being answered 187
+                1 gets 200 to 197
+                1 is answered 197
+                what 0 opened is over
+                ",
+                asked + 29,
+                asked + 41,
+                asked + 41,
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_refused_or_reset_stream_is_no_tunnel() {
+    tells(
+        &format!(
+            "
+            c h2 preface, settings, headers 1 4 {WEBSOCKET}
+            s h2 settings, headers 1 5 8d
+            c h2 headers 3 4 {WEBSOCKET}
+            s h2 headers 3 4 88
+            s h2 rst 3
+            s end
+            "
+        ),
+        "
+        HTTP/2
+        0 begins 33 on stream 1
+        0 asks CONNECT ? to 72
+        0 is asked 72
+        0 is being answered 9
+        0 gets 404 to 19
+        0 is answered 19
+        1 begins 72 on stream 3
+        1 asks CONNECT ? to 111
+        1 is asked 111
+        1 is being answered 19
+        1 gets 200 to 29
+        1 opens a WebSocket
+        1 is answered 29
+        what 1 opened is over
+        ",
+    );
+}

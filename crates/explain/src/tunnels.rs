@@ -1,0 +1,57 @@
+//! WebSockets and other tunnels: time that no exchange accounts for, and that nobody is blamed for.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use ackwise_capture::{
+    analysis::{Analysis, ConnectionResult, ExchangeResult, TunnelResult},
+    conversation::Tunnel,
+};
+use ackwise_report::words::{counted, rounded};
+
+/// The tunnels of a capture, by the exchange that opened each.
+pub(super) struct TunnelIndex<'a> {
+    by_opener: BTreeMap<(u32, u32, u64), &'a TunnelResult>,
+}
+
+impl<'a> TunnelIndex<'a> {
+    pub(super) fn of(analysis: &'a Analysis) -> Self {
+        let tunnels = |connection: &'a ConnectionResult| {
+            connection.tunnels.iter().map(|it| ((connection.id, it.stream, it.packet), it))
+        };
+        Self { by_opener: analysis.connections.iter().flat_map(tunnels).collect() }
+    }
+
+    /// `WebSocket from then on: 12.0 s not judged`, if the exchange opened one.
+    pub(super) fn opened_by(&self, exchange: &ExchangeResult) -> Option<String> {
+        let opener = (exchange.connection, exchange.stream, exchange.packet);
+        let tunnel = self.by_opener.get(&opener)?;
+        let (name, time) = (tunnel.kind.name(), rounded(not_judged(tunnel)));
+        Some(format!("{name} from then on: {time} not judged"))
+    }
+}
+
+/// How long it lasted.
+pub(super) fn not_judged(tunnel: &TunnelResult) -> Duration {
+    tunnel.until.saturating_since(tunnel.from)
+}
+
+/// What the report leaves out because of tunnels; `None` if there are none.
+pub(super) fn note(analysis: &Analysis) -> Option<String> {
+    let mut by_kind: BTreeMap<Tunnel, (u64, Duration)> = BTreeMap::new();
+    for tunnel in analysis.connections.iter().flat_map(|it| &it.tunnels) {
+        let (count, time) = by_kind.entry(tunnel.kind).or_default();
+        *count += 1;
+        *time += not_judged(tunnel);
+    }
+    let kinds: Vec<String> = by_kind
+        .into_iter()
+        .map(|(kind, (count, time))| format!("{} ({})", counted(count, kind.name()), rounded(time)))
+        .collect();
+    (!kinds.is_empty()).then(|| {
+        format!(
+            "Not judged: {}. The capture does not show which of the messages there somebody waited \
+             for, so this time is in no exchange and in no total.",
+            kinds.join(", ")
+        )
+    })
+}
