@@ -44,6 +44,9 @@ pub struct ConnectionResult {
     pub vantage: Vantage,
     /// The least round-trip time that was seen.
     pub round_trip: Duration,
+    /// Several round trips took about as little. If not, the path may never have been idle, and what
+    /// it adds to the least round trip is not known.
+    pub round_trip_is_steady: bool,
     pub(crate) measures: Option<Box<ConnectionMeasures>>,
     /// Segments sent again, by direction: to the server, to the client.
     pub repeated: [u32; 2],
@@ -130,6 +133,27 @@ impl ExchangeResult {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
 
+    /// The path may have been busy all the time.
+    fn doubt_path(&mut self, vantage: Vantage) {
+        // At its server, a response is seen to leave.
+        let at_server = matches!(vantage, Vantage::At(Party::Server) | Vantage::OneHost);
+        let is_doubtful = |cause: Cause| match cause {
+            Cause::Propagation => true,
+            Cause::ServerThink => !at_server,
+            _ => false,
+        };
+        let mut shares: Vec<Share> = self.shares.iter().collect();
+        for share in shares.iter_mut().filter(|it| is_doubtful(it.cause)) {
+            share.confidence = share.confidence.min(Confidence::Medium);
+            share.rival = share.rival.or(Some(Cause::Queueing));
+        }
+        self.shares = shares.into_iter().collect();
+        for stretch in self.stretches.iter_mut().filter(|it| is_doubtful(it.cause)) {
+            stretch.confidence = stretch.confidence.min(Confidence::Medium);
+            stretch.rival = stretch.rival.or(Some(Cause::Queueing));
+        }
+    }
+
     /// Limits its causes to what the capture supports.
     fn limit(&mut self, quality: &Quality) {
         if quality.confidence() == Some(Confidence::High) {
@@ -210,7 +234,11 @@ impl Results {
         connections.sort_unstable_by_key(|it: &ConnectionResult| it.id);
         for exchange in &mut exchanges {
             // Connections are numbered from 0 without gaps.
-            exchange.limit(&connections[exchange.connection as usize].quality);
+            let connection = &connections[exchange.connection as usize];
+            exchange.limit(&connection.quality);
+            if !connection.round_trip_is_steady {
+                exchange.doubt_path(connection.vantage);
+            }
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
         (connections, exchanges)

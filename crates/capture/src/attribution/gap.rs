@@ -251,9 +251,7 @@ impl Gap {
     /// What looks as if the program had not written on was flow control of the protocol above.
     pub(crate) fn blame_flow_control(&mut self) {
         // A congestion window is inferred; that the protocol's window was used up is in the capture.
-        let is_inferred = matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow)
-            && self.hold.confidence < Confidence::High;
-        if is_inferred {
+        if matches!(self.hold.wait, Wait::SlowStart | Wait::CongestionWindow) {
             self.hold.wait = Wait::Application;
         }
         if matches!(self.hold.wait, Wait::Application) {
@@ -429,13 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_program_that_does_not_write_is_held_by_flow_control() {
+    fn what_only_the_sender_knows_gives_way_to_flow_control_that_the_capture_shows() {
         use Confidence::{High, Medium};
         for (wait, confidence, writer) in [
             (Wait::Application, High, Writer::FlowControlled),
             (Wait::Nagle, Medium, Writer::Working),
-            (Wait::CongestionWindow, High, Writer::Working),
-            (Wait::CongestionWindow, Medium, Writer::FlowControlled),
+            (Wait::ReceiveWindow { probing: false }, High, Writer::Working),
+            (Wait::CongestionWindow, High, Writer::FlowControlled),
             (Wait::SlowStart, Medium, Writer::FlowControlled),
         ] {
             let mut gap = Gap { hold: Hold { wait, confidence, ..HELD.hold }, ..HELD };

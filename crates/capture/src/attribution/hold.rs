@@ -245,17 +245,27 @@ impl CorkTimer {
     const EARLY: Nanos = Nanos::from_millis(5);
     /// What a delayed ACK adds to the smoothed round trip. Our choice.
     const LATE: Nanos = Nanos::from_millis(40);
-    /// Linux 6.18 released after 227 to 229 ms where the round trip took 6 to 9 ms, and after 307 to
-    /// 317 ms where it took 17 ms: 200 ms and up to seven round trips. One more is our choice.
-    const ROUND_TRIPS: u64 = 8;
+    /// Linux 6.18 released after 227 to 229 ms where the round trip took 6 to 9 ms, after 307 to 317 ms
+    /// where it took 17 ms, and after 250 ms where it took 47 ms: how much its round trips vary counts,
+    /// too. Our choice.
+    const VARIES: Nanos = Nanos::from_millis(80);
     /// On longer paths the range would hold too much else. Our choice.
-    const LONGEST_ROUND_TRIP: Nanos = Nanos::from_millis(45);
+    const LONGEST_ROUND_TRIP: Nanos = Nanos::from_millis(100);
 
     /// Whether it may have run for this time.
     pub(crate) fn may_have_run(span: Nanos, round_trip: Nanos) -> bool {
-        let latest = Self::RELEASE + Self::LATE + round_trip * Self::ROUND_TRIPS;
-        round_trip <= Self::LONGEST_ROUND_TRIP
-            && (Self::RELEASE - Self::EARLY..=latest).contains(&span)
+        let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
+        Self::is_within(span, latest, round_trip)
+    }
+
+    /// Whether it would usually have run for this time.
+    pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
+        Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)
+    }
+
+    fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {
+        let earliest = Self::RELEASE - Self::EARLY;
+        round_trip <= Self::LONGEST_ROUND_TRIP && (earliest..=latest).contains(&span)
     }
 }
 

@@ -13,13 +13,16 @@ use super::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distances {
     round_trips: [Option<Nanos>; 2],
+    /// How many took about as little.
+    near_least: [u8; 2],
     /// The delays that follow from them, by the direction of the data.
     path_delays: [PathDelays; 2],
 }
 
 impl Default for Distances {
     fn default() -> Self {
-        Self { round_trips: [None; 2], path_delays: [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2] }
+        let path_delays = [PathDelays::new(Nanos::ZERO, Nanos::ZERO); 2];
+        Self { round_trips: [None; 2], near_least: [0; 2], path_delays }
     }
 }
 
@@ -27,13 +30,31 @@ impl Distances {
     /// Records how long the receiver of data in `direction` took to answer.
     pub(crate) fn sample(&mut self, direction: Direction, round_trip: Nanos) {
         let least = &mut self.round_trips[direction as usize];
+        let near = &mut self.near_least[direction as usize];
+        let is_near = |least: Nanos| least.abs_diff(round_trip) <= least / 8 + Self::JITTER;
+        *near = if least.is_some_and(is_near) { near.saturating_add(1) } else { (*near).max(1) };
         if least.is_some_and(|it| it <= round_trip) {
             return;
+        }
+        if !least.is_some_and(is_near) {
+            *near = 1;
         }
         *least = Some(round_trip);
         // Half of it: nothing distinguishes the two directions.
         let [server, client] = self.round_trips.map(|it| it.unwrap_or_default() / 2);
         self.path_delays = [PathDelays::new(client, server), PathDelays::new(server, client)];
+    }
+
+    /// By so much round trips differ that nothing delays. Our choice.
+    const JITTER: Nanos = Nanos::from_micros(100);
+
+    /// Whether the least round trips are those of an idle path: several took about as little. Behind a
+    /// queue that never empties they vary.
+    pub(crate) fn are_steady(&self) -> bool {
+        /// One may be an accident. Our choice.
+        const SEVERAL: u8 = 2;
+        let seen = self.round_trips.iter().zip(self.near_least).filter(|(it, _)| it.is_some());
+        seen.max_by_key(|(it, _)| **it).is_some_and(|(_, near)| near >= SEVERAL)
     }
 
     /// The least round-trip time to the end that data in `direction` goes to.
@@ -434,6 +455,25 @@ mod tests {
             assert_eq!(one.or(other).time(1_000), Nanos::from_micros(micros));
         }
         assert_eq!(none.or(none).time(1_000), Nanos::ZERO);
+    }
+
+    #[test]
+    fn round_trips_are_those_of_an_idle_path_if_several_took_about_as_little() {
+        for (millis, steady) in [
+            (&[][..], false),
+            (&[10], false),
+            (&[10, 11], true),
+            (&[10, 12], false),
+            (&[80, 82, 10], false),
+            (&[80, 82, 10, 90, 11], true),
+            (&[11, 10], true),
+        ] {
+            let mut distances = Distances::default();
+            for &it in millis {
+                distances.sample(ToServer, Nanos::from_millis(it));
+            }
+            assert_eq!(distances.are_steady(), steady, "{millis:?}");
+        }
     }
 
     #[test]

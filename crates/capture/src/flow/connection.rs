@@ -492,6 +492,7 @@ impl ObservedConnection {
             delayed_ack: delayed_ack.map(Into::into),
             vantage: self.ends.distances.vantage(),
             round_trip: self.ends.distances.whole().into(),
+            round_trip_is_steady: self.ends.distances.are_steady(),
             measures: self.measures.map(|it| Box::new(it.finish())),
             repeated: [to_server.repeated, to_client.repeated],
             quality,

@@ -176,7 +176,7 @@ impl OpenExchange {
             let asked = asked || since <= LONGEST_ACK_DELAY;
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let corked =
-                first.small && round_trip.is_some_and(|it| CorkTimer::may_have_run(since, it));
+                first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
             // An acknowledgement of its own, behind the request, released it.
             let nagle = first.nagle.filter(|it| it.ack > packet);
             let (cause, rival) = match first.left {

@@ -191,15 +191,15 @@ fn a_small_segment_at_the_latest_time_of_the_cork_timer_was_corked() {
         20.2 > 0:100 psh ack 0
         21 < 0:100 ack 100
         41 > ack 100
-        441.04 < 100:600 psh ack 100
-        461 > ack 600
+        381.04 < 100:600 psh ack 100
+        401 > ack 600
         "#,
         r#"
         handshake to-server 10.120 (1, 10.120) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.005 (1, 10.005) high: 4
         server-think to-client 0.750 (1, 0.750) high: 4 5
-        cork-timer to-client 420.040 (1, 420.040) medium or application-limited: 5 6 7
+        cork-timer to-client 360.040 (1, 360.040) medium or application-limited: 5 6 7
         propagation to-client 0.025 (1, 0.025) high: 7
         "#,
     );
@@ -241,15 +241,15 @@ fn a_small_segment_after_the_cork_timer_was_written_late() {
         20.2 > 0:100 psh ack 0
         21 < 0:100 ack 100
         41 > ack 100
-        442.06 < 100:600 psh ack 100
-        461 > ack 600
+        382.06 < 100:600 psh ack 100
+        402 > ack 600
         "#,
         r#"
-        handshake to-server 10.630 (1, 10.630) high: 1 2 3
+        handshake to-server 10.130 (1, 10.130) high: 1 2 3
         application-limited to-server 0.100 (1, 0.100) high: 4
-        propagation to-server 9.495 (1, 9.495) high: 4
+        propagation to-server 9.995 (1, 9.995) high: 4
         server-think to-client 0.750 (1, 0.750) high: 4 5
-        application-limited to-client 421.060 (1, 421.060) high: 5 6 7
+        application-limited to-client 361.060 (1, 361.060) high: 5 6 7
         propagation to-client 0.025 (1, 0.025) high: 7
         "#,
     );
