@@ -1,6 +1,6 @@
 //! `cargo xtask bench truth`: compares what `explain` says with what connections really waited for.
 //!
-//! Truth is recorded before a capture is analysed, from what the ends know: see `docs/truth.md`.
+//! Truth is recorded before a capture is analysed, from what the ends know: see `docs/decisions/truth-bench.md`.
 //!
 //! | module | its one idea |
 //! | --- | --- |
