@@ -58,7 +58,10 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--timeout", "soon", "localhost"], "expected seconds"),
         (&["check", "--timeout", "-3s", "localhost"], "out of range"),
         (&["explain"], "nothing to read"),
-        (&["explain", "--filter", "tcp", "a.pcap"], "--filter works only with --interface"),
+        (
+            &["explain", "--filter", "hosts 10.0.0.1", "a.pcap"],
+            "unexpected \"hosts\" at character 1",
+        ),
         (&["explain", "--duration", "3", "a.pcap"], "--duration works only with --interface"),
         (
             &["explain", "--interface", "lo", "a.pcap"],

@@ -198,9 +198,14 @@ impl Hold {
             let wait = Wait::ReceiveWindow { probing: false };
             return Self::new(wait, Confidence::Medium).or(Cause::ApplicationLimited);
         }
-        // The timer runs since the data before was sent or since the last of it was acknowledged.
-        let corked = CorkTimer::may_have_run(facts.since_data, facts.round_trip)
-            || CorkTimer::may_have_run(facts.since_event(), facts.round_trip);
+        let corked = if facts.may_miss_losses {
+            // Far from the sender, a retransmission after a loss that was not seen comes later.
+            CorkTimer::runs_shortest(facts.since_event(), facts.round_trip)
+        } else {
+            // The timer runs since the data before was sent or since the last of it was acknowledged.
+            CorkTimer::may_have_run(facts.since_data, facts.round_trip)
+                || CorkTimer::may_have_run(facts.since_event(), facts.round_trip)
+        };
         // The end of a write has PSH; a segment followed by more data of the same write has not.
         if corked && !facts.ended && facts.is_small() && facts.flight[1] == 0 {
             return Self::new(Wait::Cork, Confidence::Medium).or(Cause::ApplicationLimited);
@@ -258,6 +263,13 @@ impl CorkTimer {
         Self::is_within(span, latest, round_trip)
     }
 
+    /// Whether it may have run for this time on a short path where nothing varies.
+    fn runs_shortest(span: Nanos, round_trip: Nanos) -> bool {
+        /// Longer ones show in the timer. Our choice.
+        const SHORT: Nanos = Nanos::from_millis(45);
+        round_trip <= SHORT && Self::is_within(span, Self::RELEASE + Self::LATE, round_trip)
+    }
+
     /// Whether it would usually have run for this time.
     pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
         Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)
@@ -287,10 +299,11 @@ impl Facts {
         })
     }
 
-    /// Whether about as much was in flight as ever: a send buffer keeps its size, and segments of
-    /// different sizes use slightly more or less of it.
+    /// Whether as much was in flight as a send buffer keeps. Linux lets a program write again when a third
+    /// is free (`sk_stream_is_writeable`); by then ACKs may have freed more. Our choice: two fifths of the
+    /// most there ever was.
     const fn is_near_most_flight(&self) -> bool {
-        self.most_flight * 4 <= self.flight[0] * 5
+        self.most_flight * 2 <= self.flight[0] * 5
     }
 
     /// The receive window was closed for most of the time, whatever the sender waited for after that.

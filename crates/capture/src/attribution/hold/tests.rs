@@ -248,6 +248,18 @@ fn a_cork_timer_is_told_from_think_time() {
             Medium,
         ),
         (
+            "far from the sender, a loss before the vantage point looks the same",
+            Facts { may_miss_losses: true, left_late: true, ..since_both(240_001) },
+            Wait::RetransmissionTimeout,
+            Medium,
+        ),
+        (
+            "far from the sender, on a short path",
+            Facts { may_miss_losses: true, ..since_both(240_000) },
+            Wait::Cork,
+            Medium,
+        ),
+        (
             "on a longer one too much else would be in range",
             Facts { round_trip: Nanos::from_micros(100_001), ..CORKED },
             Wait::Application,
@@ -350,8 +362,8 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
 #[test]
 fn a_congestion_window_is_told_from_a_send_buffer_and_from_a_coincidence() {
     let constant = Facts { stays: Plateau::Yes, ..BULK };
-    let held_before = Facts { most_flight: 12 * FULL + FULL / 2, ..constant };
-    let more_before = Facts { most_flight: 12 * FULL + FULL / 2 + 1, ..constant };
+    let held_before = Facts { most_flight: 25 * FULL, ..constant };
+    let more_before = Facts { most_flight: 25 * FULL + 1, ..constant };
     check(&[
         ("slow start", BULK, Wait::SlowStart, High),
         ("past it", Facts { slow_start: false, ..BULK }, Wait::CongestionWindow, High),
@@ -511,7 +523,7 @@ fn what_else_the_packets_admit_is_named() {
         ("a window", BULK, None),
         ("a window, perhaps cut", Facts { after_idle: true, ..BULK }, Some(Cause::IdleRestart)),
         ("a buffer, or a window", constant, Some(SlowStart)),
-        ("a window, or a buffer", Facts { most_flight: 20 * FULL, ..constant }, Some(SendBuffer)),
+        ("a window, or a buffer", Facts { most_flight: 26 * FULL, ..constant }, Some(SendBuffer)),
         ("a cork, or a program", CORKED, Some(ApplicationLimited)),
         ("a program, or the path", Facts { pushed: true, ended: true, ..LATE }, Some(PathStall)),
         (
