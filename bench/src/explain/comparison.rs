@@ -54,7 +54,7 @@ impl Measured {
     }
 
     /// Speed by wall time relative to `other`, by round.
-    pub(super) fn wall_times(&self, other: &Self) -> Spread {
+    pub(super) fn wall_ratio(&self, other: &Self) -> Spread {
         let walls = self.runs.iter().zip(&other.runs);
         let ratio = |(ours, theirs): (&Run, &Run)| theirs.wall.div_duration_f64(ours.wall);
         Spread::of(walls.map(ratio))
@@ -110,7 +110,7 @@ mod tests {
     fn the_ratio_is_taken_round_by_round() {
         let (ours, theirs) = (measured(&[1, 2, 4], 7), measured(&[3, 6, 12], 9));
         assert_eq!(ours.times(&theirs), Spread { lower: 3.0, median: 3.0, upper: 3.0 });
-        assert_eq!(ours.wall_times(&theirs).median, 3.0);
+        assert_eq!(ours.wall_ratio(&theirs).median, 3.0);
         assert_eq!(ours.speed().median, 500.0);
         assert_eq!((ours.cpu().median, ours.wall().median, ours.peak()), (2.0, 4.0, 7));
     }

@@ -30,7 +30,7 @@ pub(super) fn print(capture: &Capture, all: &[Measured]) {
     println!();
     let Some((ours, others)) = all.split_first() else { return };
     for other in others {
-        let (cpu, wall) = (ours.times(other), ours.wall_times(other));
+        let (cpu, wall) = (ours.times(other), ours.wall_ratio(other));
         println!("{} / {}: by CPU time {cpu}, by wall time {wall}", ours.name, other.name);
     }
     if let Some(tcptrace) = others.first() {
@@ -39,7 +39,7 @@ pub(super) fn print(capture: &Capture, all: &[Measured]) {
 }
 
 fn targets(kind: Kind, ours: &Measured, tcptrace: &Measured) {
-    let (cpu, wall) = (ours.times(tcptrace), ours.wall_times(tcptrace));
+    let (cpu, wall) = (ours.times(tcptrace), ours.wall_ratio(tcptrace));
     let (least_cpu, least_wall) = least(kind);
     for (what, times, least) in [("CPU", &cpu, least_cpu), ("wall", &wall, least_wall)] {
         let reached = verdict(times.median >= least);

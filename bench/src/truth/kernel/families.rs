@@ -398,7 +398,7 @@ fn blocks(dice: &mut Dice, body: usize) -> Vec<Step> {
     [whole, vec![Step::Rest]].concat()
 }
 
-/// Up to so many milliseconds, in one of `one_in` cases; else nothing.
+/// A duration of at most `most` milliseconds in one of `one_in` cases, and none in the others.
 fn at_times(dice: &mut Dice, one_in: u32, most: u32) -> Duration {
     let span = dice.between(most / 8, most);
     if dice.between(1, one_in) == 1 { millis(span) } else { Duration::ZERO }

@@ -7,10 +7,10 @@ use ackwise_cause::Direction;
 use super::clock::Nanos;
 use super::plan::Protocol;
 use super::play::Played;
-use super::reason::Reason::{self, *};
 use super::steps::Steps;
 use super::view::{Records, View, of_flow};
 use super::waits::wait;
+use ackwise_cause::Cause::{self, *};
 
 /// A time with its reasons. Empty ones: it is not known.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) struct Span {
     pub(super) from: Nanos,
     pub(super) until: Nanos,
     pub(super) direction: Direction,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<Cause>,
     pub(super) witness: &'static str,
     /// Counted from 0 on its connection.
     pub(super) exchange: usize,
@@ -154,7 +154,7 @@ fn tls(requests: &View, responses: &View, established: Nanos, spans: &mut Vec<Sp
             direction = *towards;
             (reasons, witness) = wait(view, (0, *end), from).unwrap_or_default();
             let belongs =
-                |it: &Reason| matches!(it, Transmission | Propagation | ApplicationLimited);
+                |it: &Cause| matches!(it, Transmission | Propagation | ApplicationLimited);
             reasons.iter_mut().filter(|it| belongs(it)).for_each(|it| *it = TlsHandshake);
             reasons.dedup();
         }
@@ -175,7 +175,7 @@ fn pieces(views: &[&View], (from, until): (Nanos, Nanos)) -> Vec<(Nanos, Nanos)>
 fn span(
     (from, until): (Nanos, Nanos),
     direction: Direction,
-    reason: Reason,
+    reason: Cause,
     witness: &'static str,
     exchange: usize,
 ) -> Span {

@@ -100,5 +100,5 @@ fn ip(arguments: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Our choice: longer than any path of ours.
+/// Our choice: longer than the round trip of any path in the lab.
 const SETTLE: Duration = Duration::from_millis(250);

@@ -19,7 +19,6 @@
 //! | `waits` | why a message waits at a moment |
 //! | `judge` | the time of each exchange |
 //! | `disturbed` | times that the machine disturbed |
-//! | `reason` | names of causes |
 
 use std::fs;
 use std::ops::Range;
@@ -55,7 +54,6 @@ mod line;
 mod paths;
 mod plan;
 mod play;
-mod reason;
 mod steps;
 mod tap;
 #[cfg(test)]
@@ -170,9 +168,9 @@ fn truth(
     (Truth { intervals: intervals.concat() }, share)
 }
 
-/// `None` if `explain` has no name for it.
+/// `None` if nobody knows.
 fn interval(span: Span, connection: Connection, real: RealTime) -> Option<Interval> {
-    let causes: Vec<_> = span.reasons.iter().filter_map(|it| it.cause()).collect();
+    let causes = span.reasons;
     (!causes.is_empty()).then(|| Interval {
         connection,
         exchange: u32::try_from(span.exchange).ok(),

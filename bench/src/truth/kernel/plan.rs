@@ -123,7 +123,7 @@ pub(super) struct Message {
 pub(super) enum Step {
     /// Writes the head alone.
     Head,
-    /// Writes so many of the remaining bytes.
+    /// Writes this number of the remaining bytes.
     Bytes(usize),
     /// Writes all that remains.
     Rest,

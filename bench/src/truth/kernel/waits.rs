@@ -6,18 +6,18 @@
 
 use super::clock::Nanos;
 use super::plan::Congestion;
-use super::reason::Reason::{self, *};
 use super::trace::State;
 use super::view::{Copy, View};
+use ackwise_cause::Cause::{self, *};
 
 /// What is admitted, and which witness says so.
-pub(super) type Verdict = (Vec<Reason>, &'static str);
+pub(super) type Verdict = (Vec<Cause>, &'static str);
 
 /// Why `message` of `view` (first byte, end) waits at `at`. `None` if the records do not tell.
 pub(super) fn wait(view: &View, message: (u64, u64), at: Nanos) -> Option<Verdict> {
     let (mut reasons, witness) = wait_on_path_without_holds(view, message, at)?;
     // What waits for an ACK waits for the path that holds it.
-    if view.path_holds_acks.at(at) > 0 && reasons.iter().all(|it| it.ends_with_an_ack()) {
+    if view.path_holds_acks.at(at) > 0 && reasons.iter().all(|it| ends_with_an_ack(*it)) {
         reasons.insert(0, PathStall);
     }
     Some((reasons, witness))
@@ -40,7 +40,7 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
         // Until its sender learns of a loss, it waits for what it would wait for without.
         Some(Some((reasons, witness))) if !detected => {
             let others = at_sender(view, message, at).map(|it| it.0).unwrap_or_default();
-            let window = others.into_iter().filter(|it| it.ends_with_an_ack());
+            let window = others.into_iter().filter(|it| ends_with_an_ack(*it));
             return Some((reasons.into_iter().chain(window).collect(), witness));
         }
         Some(verdict) => return verdict,
@@ -55,7 +55,7 @@ fn wait_on_path_without_holds(view: &View, message: (u64, u64), at: Nanos) -> Op
 
 /// Why the first missing byte has to be sent again, if the copy on its way will be dropped: without the
 /// loss, this time would not be spent either.
-fn doomed(view: &View, missing: u64, at: Nanos) -> Vec<Reason> {
+fn doomed(view: &View, missing: u64, at: Nanos) -> Vec<Cause> {
     let copies = || view.copies_of(missing);
     let will_arrive = copies().any(|it| it.arrived && it.sent <= at);
     let next = copies().filter(|it| it.sent > at && !will_arrive).min_by_key(|it| it.sent);
@@ -92,7 +92,7 @@ fn repair(view: &View, missing: u64, at: Nanos) -> Option<Option<Verdict>> {
 
 /// What made the sender send again at `sent`: a timer, which may be that of a tail loss probe (RFC 8985,
 /// section 7), or fast recovery, which such a probe may have started.
-fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Reason> {
+fn repaired_by(view: &View, sent: Nanos, at: Nanos) -> Vec<Cause> {
     // It sends the last segment again, or a new one even if the window is full.
     let is_probe = |copy: &&Copy| {
         is_before_recovery(view.state.at(copy.sent)) && (copy.again || view.is_full(copy.sent - 1))
@@ -173,7 +173,7 @@ fn held(
 }
 
 /// The congestion window is full.
-fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
+fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Cause> {
     let window = view.window.at(at);
     // An ACK that is on its way may open the window: only after it, a delayed one is waited for.
     let delayed = view.ack_is_delayed(at) && view.ack_sent.at(at) == view.acked.at(at);
@@ -190,7 +190,7 @@ fn congested(view: &View, message: (u64, u64), at: Nanos) -> Vec<Reason> {
 }
 
 /// Who releases it: the timer, or the program.
-fn corked(view: &View, at: Nanos) -> Vec<Reason> {
+fn corked(view: &View, at: Nanos) -> Vec<Cause> {
     /// Between a call of the program and its packet.
     const PROMPT: Nanos = 2_000_000;
     let released = view.sent.next(at).map_or(Nanos::MAX, |(released, _)| released);
@@ -223,3 +223,19 @@ const LINKS: &str = "emulator";
 const TRACE: &str = "tcp_probe";
 const LINKS_AND_TRACE: &str = "emulator, tcp_cong_state_set";
 const PROGRAM: &str = "program";
+
+/// Whether only an acknowledgement ends the wait.
+const fn ends_with_an_ack(cause: Cause) -> bool {
+    matches!(
+        cause,
+        ShortInitialSegment
+            | NagleDelayedAck
+            | NagleRtt
+            | SlowStart
+            | CongestionWindow
+            | IdleRestart
+            | ReceiveWindow
+            | SendBuffer
+            | H2FlowControl
+    )
+}

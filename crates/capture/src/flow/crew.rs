@@ -55,9 +55,9 @@ enum Task {
 }
 
 impl Round {
-    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch) -> Self {
+    pub(crate) fn new(shards: &Arc<Shards>, batch: Batch) -> Arc<Self> {
         let shards = Arc::clone(shards);
-        Self { shards, batch, task: Task::Handle, next: AtomicUsize::new(0) }
+        Arc::new(Self { shards, batch, task: Task::Handle, next: AtomicUsize::new(0) })
     }
 
     /// The same batch once more, for what was put off. Nobody is at it any more.
@@ -112,16 +112,11 @@ impl Crew {
     }
 
     /// The helpers begin; the caller may do something else meanwhile.
-    pub(crate) fn begin(&self, round: Round) -> Arc<Round> {
-        self.begin_again(Arc::new(round))
-    }
-
-    pub(crate) fn begin_again(&self, round: Arc<Round>) -> Arc<Round> {
+    pub(crate) fn begin(&self, round: &Arc<Round>) {
         for rounds in self.helpers.iter().filter_map(|it| it.rounds.as_ref()) {
             // One that is gone has panicked, which `finish` finds.
-            let _ = rounds.send(Arc::clone(&round));
+            let _ = rounds.send(Arc::clone(round));
         }
-        round
     }
 
     /// Helps, and waits until all is done.

@@ -108,7 +108,9 @@ impl ConnectionTable {
         }
         batch.divide(self.shards.len());
         let empty = self.complete();
-        self.under_way = Some(self.crew.begin(Round::new(&self.shards, batch)));
+        let round = Round::new(&self.shards, batch);
+        self.crew.begin(&round);
+        self.under_way = Some(round);
         empty
     }
 
@@ -132,7 +134,7 @@ impl ConnectionTable {
             }
             round = Round::resume(round);
             if awaiting >= Self::MANY {
-                round = self.crew.begin_again(round);
+                self.crew.begin(&round);
                 self.crew.finish(&round);
             } else {
                 round.work();
