@@ -165,7 +165,10 @@ impl Hold {
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            return Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            let is_buffer = facts.flight[0] >= 2 * facts.full;
+            let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
+            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            return Self { writer, ..hold };
         }
         let stays = facts.stays == Plateau::Yes;
         if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {

@@ -119,10 +119,15 @@ impl CongestionEstimate {
         }
     }
 
-    /// What it is in any case. RFC 2581, section 3.1: one segment, and another after the first
-    /// acknowledgement; every stack with SACK that we know begins with two or more.
+    /// What was outstanding in any case before it kept something back. RFC 2581, section 3.1: one segment,
+    /// and another after the first acknowledgement; every stack with SACK that we know begins with two or
+    /// more. Linux waits until a third of the window is free (`tcp_tso_should_defer`).
     pub(super) const fn sure(&self, full: u64) -> u64 {
-        if self.lossy || self.restarted || self.initial <= full { 0 } else { 2 * full }
+        if self.lossy || self.restarted || self.initial <= full {
+            return 0;
+        }
+        let most_of_it = self.peak / 3 * 2;
+        if most_of_it > 2 * full { most_of_it } else { 2 * full }
     }
 
     /// Whether the data in flight has stopped growing. Without a loss, a congestion window grows in
