@@ -231,9 +231,10 @@ impl Hold {
             // path delayed it; without a retransmission, the capture does not show which.
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
-        if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
+        if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
-            let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
+            let sure = if facts.pushed { Confidence::Medium } else { Confidence::Low };
+            let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
             return Self { paced: true, ..hold };
         }
         if let Some(rival) = facts.behind_vantage() {

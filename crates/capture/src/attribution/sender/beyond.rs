@@ -36,6 +36,10 @@ impl Sender {
                 false => Stall::None,
             };
         }
+        // More was ready, and nothing was acknowledged: a tail loss probe (RFC 8985, section 7.2).
+        if hold.paced && facts.since_event() > long {
+            return Stall::Shown;
+        }
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
         };
