@@ -63,6 +63,8 @@ pub(crate) struct Facts {
     pub may_miss_losses: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
+    /// It answers data that came with the latest acknowledgement.
+    pub answers: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -387,6 +389,7 @@ impl Facts {
     /// As that, if the sender uses the algorithm.
     pub(super) fn nagle_would_hold(&self) -> bool {
         self.is_small()
+            && !self.answers
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

@@ -140,8 +140,9 @@ pub(crate) struct SeenData {
     pub new: bool,
     /// The sender's timestamp (RFC 7323).
     pub timestamp: Option<u32>,
-    /// The other end has sent data since the last: this is not the rest of a message.
-    pub answers: bool,
+    /// The last packet with data of the other end, if that has sent some since: this is not the rest of
+    /// a message.
+    pub answers: Option<u64>,
 }
 
 impl SeenData {
@@ -398,6 +399,8 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
             nagle: self.nagle.habit(),
+            // What the acknowledgement came with is what it answers.
+            answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
         let mut hold = Hold::from_facts(&facts);
@@ -411,7 +414,7 @@ impl Sender {
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
         }
-        if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
+        if let Some(since_ack) = facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && last.pushed
             && facts.nagle_would_hold()
         {
