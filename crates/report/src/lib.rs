@@ -10,6 +10,7 @@
 //! | [`mod@format`] | what a JSON document says of itself, and its schema |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
+//! | [`output_file`] | the files that commands write: whole or not at all, never through a link |
 //! | [`target`] | the server and page that a user names |
 //! | [`words`] | numbers in words |
 //!
@@ -22,6 +23,7 @@ pub mod format;
 pub mod html;
 pub mod layout;
 pub mod name;
+pub mod output_file;
 pub mod target;
 pub mod words;
 
@@ -31,4 +33,5 @@ pub use html::{
     TimelineExchange, Verdict,
 };
 pub use name::Name;
+pub use output_file::OutputFile;
 pub use target::{Target, TargetError, Unresolved};

@@ -198,6 +198,8 @@ pub(crate) const COMPUTES: &[&str] = &[
     "keep_alive",
     "lies",
     "model",
+    "output_file",
+    "planted",
     "port_reuse",
     "reading",
     "recordings",

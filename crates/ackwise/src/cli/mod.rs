@@ -23,7 +23,7 @@ mod schema;
 
 use std::{env, process::ExitCode};
 
-use ackwise_report::printable;
+use ackwise_report::{output_file, printable};
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ErrorKind},
@@ -57,7 +57,10 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return refused(error),
     };
     let json = command.prints_json();
-    match command.run() {
+    let ended = command.run();
+    // An interrupted worker may not have noticed yet.
+    output_file::discard_unfinished();
+    match ended {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
             let message = failure.to_string();
