@@ -7,7 +7,10 @@ mod plan;
 mod reach;
 mod select_stack;
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 pub use error::CheckError;
 pub use options::{Options, StackChoice};
@@ -75,13 +78,17 @@ fn check_each(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
     progress(Progress::Resolving);
-    let addresses = target.resolve()?;
+    let begun = Instant::now();
+    let addresses = target.resolve_within(options.time)?;
     let mut failure = None;
     for server in addresses {
         progress(Progress::Connecting(server));
         let SelectedStack { stack, note } = select_stack(server, progress)?;
         let (name, now) = (stack.name(), stack.now());
+        // The stack's clock may be a test's, but names are resolved and devices set up in real time.
+        let spent = Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
         let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
+        let budget = budget.after(spent);
         match reach::reach(stack, server, target, options, budget) {
             Ok(reached) => {
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
