@@ -6,12 +6,13 @@ use ackwise_capture::{
 };
 use ackwise_cause::Party;
 use ackwise_report::{
-    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
+    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange,
     words::{counted, grouped, millis, span},
 };
 
 use super::{
     connections,
+    exchanges::request,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -154,7 +155,7 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
 }
 
 fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
-    let request = printable(it.request.as_deref().unwrap_or("exchange"));
+    let request = request(it);
     let mut label = format!("{number}: {request}");
     if let Some(status) = it.status {
         label += &format!(" {status}");

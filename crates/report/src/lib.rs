@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`html`] | a self-contained page with plots: what `--html` writes |
 //! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
-//! | [`escape`] | text from outside, made safe for a terminal and for Markdown |
+//! | [`escape`] | text from outside, made safe for each place where it is written |
 //! | [`mod@format`] | what a JSON document says of itself, and its schema |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
@@ -27,7 +27,7 @@ pub mod output_file;
 pub mod target;
 pub mod words;
 
-pub use escape::controls as printable;
+pub use escape::line as printable;
 pub use html::{
     Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,
     TimelineExchange, Verdict,

@@ -6,7 +6,7 @@ use ackwise_lab::run::{
     Row,
     export::{self, MeasureFilter, PageNotes, warnings},
 };
-use ackwise_report::output_file;
+use ackwise_report::{output_file, printable};
 use clap::Args;
 
 use super::{
@@ -76,7 +76,7 @@ impl Formats {
         }
         if !self.json {
             for warning in warnings(rows) {
-                eprintln!("warning: {warning}");
+                eprintln!("warning: {}", printable(&warning));
             }
         }
         let text = if self.json { export::json(rows) } else { export::table(rows, filter) };

@@ -16,7 +16,10 @@ use ackwise_lab::{
         run_all,
     },
 };
-use ackwise_report::output_file::{beside, is_plain};
+use ackwise_report::{
+    output_file::{beside, is_plain},
+    printable,
+};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -229,7 +232,8 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
         Step::Planned(rows) => bar.set_length(PARTS * u64::try_from(rows).unwrap_or(0)),
         Step::Finished(row) => {
             rows += 1;
-            bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
+            let message = format!("{rows} rows, {} seed {}", row.case, row.seed);
+            bar.set_message(printable(&message).into_owned());
             bar.set_position(bar.position().max(parts(rows.into())));
         }
         Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
@@ -267,7 +271,7 @@ fn list(experiment: &Experiment, json: bool) -> String {
         } else {
             case.labels.to_string()
         };
-        text.push_str(&format!("{:>4}  {labels}\n", number + 1));
+        text.push_str(&format!("{:>4}  {}\n", number + 1, printable(&labels)));
     }
     let (cases, seeds) = (experiment.cases().len(), experiment.seeds().len());
     text.push_str(&format!("cases: {cases}, seeds: {seeds}, rows: {}\n", cases * seeds));
