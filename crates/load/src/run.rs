@@ -100,6 +100,10 @@ impl Run<'_> {
         let Self { options, server, load, watch } = self;
         let ends = ends(server, options, &mut transport);
         let is_here = ends.server.is_ok();
+        if options.server_process.is_none() {
+            // A stop request is repeated at the next call.
+            let _ = watch(Progress::Ready);
+        }
         let mut sampler = Sampler::new(ends);
         let loaded =
             run(&mut transport, load, |transport, tally| sampler.sample(transport, tally, watch))?;

@@ -230,7 +230,7 @@ impl Unfinished {
         let prefix = format!(".{name}.");
         builder.prefix(&prefix).suffix(".part").rand_bytes(RANDOM);
         like_any_other(&mut builder);
-        let file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+        let file = builder.tempfile_in(directory.unwrap_or_else(|| Path::new(".")))?;
         let (file, path) = file.into_parts();
         unfinished_files().insert(path.to_path_buf());
         Ok((file, Self { path: Some(path), target: target.to_owned() }))

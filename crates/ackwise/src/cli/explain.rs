@@ -209,11 +209,12 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.check_input()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
+    let live = explain.live.open(explain.filter.as_ref())?;
     let reading = explain.reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
-    let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
-        (Some(interface), _) => explain.live.read(interface, explain.filter.as_ref(), reading)?,
+    let mut explained = match (live, explain.pair.as_deref()) {
+        (Some(live), _) => live.read(reading)?,
         (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
         (None, _) => read(Source::open(&explain.captures), reading, packets)?,
     };

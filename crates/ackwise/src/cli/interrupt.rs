@@ -19,7 +19,7 @@ use signal_hook::{
     low_level,
 };
 
-use super::outcome::Failure;
+use super::{outcome::Failure, privileges};
 
 /// Asks whether the work is still wanted.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,7 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
     let watcher = tell.clone();
     thread::spawn(move || {
+        privileges::give_up();
         for signal in signals.forever() {
             // The command has ended if nobody listens.
             let _ = watcher.send(Event::Signal(signal));
@@ -64,6 +65,8 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
         let end = panic::catch_unwind(AssertUnwindSafe(|| work(&wanted_there)));
         let _ = tell.send(Event::Ended(end));
     });
+    // Both threads have started with what they need; this one only waits, and writes files.
+    privileges::give_up();
     match hear.recv().expect("the watcher holds a sender for as long as the process lives") {
         Event::Ended(Ok(answer)) => Ok(answer),
         Event::Ended(Err(payload)) => panic::resume_unwind(payload),

@@ -14,6 +14,7 @@ mod merge;
 mod number;
 mod outcome;
 mod output;
+mod privileges;
 mod progress;
 mod record;
 mod reproduce;
