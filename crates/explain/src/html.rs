@@ -6,7 +6,7 @@ use ackwise_capture::{
 };
 use ackwise_cause::Party;
 use ackwise_report::{
-    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange,
+    Block, Cell, HtmlTable, Page, Span, Timeline, TimelineConnection, TimelineExchange, printable,
     words::{counted, grouped, millis, span},
 };
 
@@ -34,7 +34,7 @@ use super::{
 /// are no packets to draw.
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
-    let mut page = Page::new(format!("ackwise explain {name}"));
+    let mut page = Page::new(format!("ackwise explain {}", printable(name)));
     page.set_preface(CaptureQuality::of(&explained.analysis).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);

@@ -94,6 +94,7 @@ impl Stop {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
         let listener = stop.clone();
         thread::spawn(move || {
+            privileges::give_up();
             for signal in signals.forever() {
                 listener.handle(signal);
             }
