@@ -215,7 +215,11 @@ fn nft_leaves_no_history() {
 }
 
 /// A process that holds changes until it is ended.
-struct Holder(Child, Lines<BufReader<ChildStdout>>);
+struct Holder {
+    child: Child,
+    /// Held open: what the process prints at its end must not end it earlier.
+    _output: Lines<BufReader<ChildStdout>>,
+}
 
 impl Holder {
     fn start(uplink: &TunDevice) -> Option<Self> {
@@ -235,21 +239,21 @@ impl Holder {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let said = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("says ")));
         if said.unwrap().unwrap() == "says ready" {
-            return Some(Self(child, lines));
+            return Some(Self { child, _output: lines });
         }
         child.wait().unwrap();
         None
     }
 
     fn kill(mut self) {
-        self.0.kill().unwrap(); // SIGKILL
-        self.0.wait().unwrap();
+        self.child.kill().unwrap(); // SIGKILL
+        self.child.wait().unwrap();
     }
 
     /// It drops its changes.
     fn end(mut self) {
-        drop(self.0.stdin.take());
-        self.0.wait().unwrap();
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
     }
 }
 
