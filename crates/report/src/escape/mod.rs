@@ -3,10 +3,10 @@
 //!
 //! | place | function |
 //! | --- | --- |
-//! | a line of text, an error message | [`line`] |
+//! | a line of text, an error message | [`line()`] |
 //! | our own text of several lines, with names in it | [`lines`] |
 //! | the name of a request in a line | [`name`] |
-//! | a sentence or a table cell in Markdown | [`markdown`] |
+//! | a sentence or a table cell in Markdown | [`markdown()`] |
 //! | code in Markdown, and in a Markdown table | [`code`], [`code_cell`] |
 //! | an element or an attribute of an HTML page | [`Html`] |
 //! | a JSON document | [`json`] |
@@ -33,13 +33,13 @@ pub fn line(text: &str) -> Cow<'_, str> {
     replace(text, is_invisible)
 }
 
-/// As [`line`], but line feeds stay.
+/// As [`line()`], but line feeds stay.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     replace(text, |c| is_invisible(c) && c != '\n')
 }
 
-/// As [`line`], and a blank after a blank is shown: no name can push its end to where a terminal's next
+/// As [`line()`], and a blank after a blank is shown: no name can push its end to where a terminal's next
 /// line, or a column of a table, begins.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
