@@ -203,6 +203,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "recordings",
     "report",
     "reproduce",
+    "rules",
     "run",
     "runs",
     "same_trace",

@@ -1,0 +1,117 @@
+//! The four schemes that Okamoto et al. 2001 compare (section 4).
+
+use core::num::NonZeroU64;
+
+use ackwise_tcp::ByteCount;
+
+use crate::{
+    admission::{Limit, WhenFull},
+    demand::{Demand, DemandReason},
+    e2atbt::E2Atbt,
+    eatbt::FIXED_BUFFER,
+    idle::{Halving, IdleBuffers},
+};
+
+/// How a proxy assigns buffers and manages its connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheme {
+    /// The buffers of active connections.
+    pub buffers: Buffers,
+    /// The buffers of idle connections.
+    pub idle: IdleBuffers,
+    /// What happens at the limit of connections.
+    pub when_full: WhenFull,
+}
+
+/// The buffers of active connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffers {
+    /// Each connection has this size.
+    Fixed(ByteCount),
+    /// By E2-ATBT, and divided max-min fairly.
+    E2Atbt(E2Atbt),
+}
+
+impl Scheme {
+    /// Scheme 1: "does not use any enhanced algorithms".
+    pub const OKAMOTO_1: Self = Self {
+        buffers: Buffers::Fixed(FIXED_BUFFER),
+        idle: IdleBuffers::KeepShare,
+        when_full: WhenFull::Refuse,
+    };
+    /// Scheme 2: E2-ATBT.
+    pub const OKAMOTO_2: Self =
+        Self { buffers: Buffers::E2Atbt(E2Atbt::OKAMOTO_2001), ..Self::OKAMOTO_1 };
+    /// Scheme 3: scheme 2 with connection management.
+    pub const OKAMOTO_3: Self = Self { when_full: WhenFull::CloseOldestIdle, ..Self::OKAMOTO_2 };
+    /// Scheme 4: scheme 3, and idle buffers shrink.
+    pub const OKAMOTO_4: Self =
+        Self { idle: IdleBuffers::Halve(Halving::OKAMOTO_2001), ..Self::OKAMOTO_3 };
+
+    /// The limit of connections: N_max, and no more than the pool has buffers of a fixed size.
+    ///
+    /// The paper says both of scheme 1: "the original scheme can establish at most 200 TCP
+    /// connections" by its buffers, and N_max = 200 for all. `None` if the pool has no buffer.
+    #[must_use]
+    pub fn limit(&self, pool: ByteCount, n_max: NonZeroU64) -> Option<Limit> {
+        let connections = match self.buffers {
+            Buffers::Fixed(size) => {
+                let buffers = pool.0.checked_div(size.0).unwrap_or(u64::MAX);
+                n_max.min(NonZeroU64::new(buffers)?)
+            }
+            Buffers::E2Atbt(_) => n_max,
+        };
+        Some(Limit { connections, when_full: self.when_full, idle: self.idle })
+    }
+}
+
+impl Buffers {
+    /// The fixed size as a demand; `None` if there is none.
+    #[must_use]
+    pub const fn fixed(&self) -> Option<Demand> {
+        match self {
+            Self::Fixed(bytes) => Some(Demand { bytes: *bytes, reason: DemandReason::Fixed }),
+            Self::E2Atbt(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: ByteCount = ByteCount(3_200 * 1_024);
+
+    fn connections(scheme: &Scheme, pool: ByteCount, n_max: u64) -> Option<u64> {
+        let limit = scheme.limit(pool, NonZeroU64::new(n_max).unwrap())?;
+        assert_eq!((limit.when_full, limit.idle), (scheme.when_full, scheme.idle));
+        Some(limit.connections.get())
+    }
+
+    #[test]
+    fn the_schemes_differ_as_the_paper_says() {
+        use Scheme as S;
+        let rows = [S::OKAMOTO_1, S::OKAMOTO_2, S::OKAMOTO_3, S::OKAMOTO_4].map(|scheme| {
+            let tuned = scheme.buffers.fixed().is_none();
+            let closes = scheme.when_full == WhenFull::CloseOldestIdle;
+            (tuned, closes, matches!(scheme.idle, IdleBuffers::Halve(_)))
+        });
+        assert_eq!(
+            rows,
+            [(false, false, false), (true, false, false), (true, true, false), (true, true, true)]
+        );
+        let fixed = Demand { bytes: ByteCount(16_384), reason: DemandReason::Fixed };
+        assert_eq!(S::OKAMOTO_1.buffers.fixed(), Some(fixed));
+    }
+
+    #[test]
+    fn fixed_buffers_limit_the_connections_too() {
+        let (fixed, tuned) = (&Scheme::OKAMOTO_1, &Scheme::OKAMOTO_4);
+        assert_eq!(connections(fixed, POOL, 1_000), Some(200));
+        assert_eq!(connections(fixed, POOL, 150), Some(150));
+        assert_eq!(connections(fixed, ByteCount(9), 150), None);
+        assert_eq!(connections(tuned, POOL, 1_000), Some(1_000));
+        let nothing = Scheme { buffers: Buffers::Fixed(ByteCount(0)), ..*fixed };
+        assert_eq!(connections(&nothing, POOL, 150), Some(150));
+    }
+}
