@@ -104,9 +104,8 @@ fn register() {
         },
     );
     let rule = IdleBuffers::Halve(Halving::OKAMOTO_2001);
-    each("halving: size of an idle buffer", || {
-        let sizes = full.iter().map(|idle| rule.size(idle.held, idle.since, NOW).0);
-        let _ = black_box(sizes.sum::<u64>());
+    each("register: memory, with halving", || {
+        let _ = black_box(full.memory(rule, NOW));
     });
 }
 

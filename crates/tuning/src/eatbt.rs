@@ -285,6 +285,20 @@ mod tests {
         assert_eq!(demand(measured(1.0), 100_000), two);
     }
 
+    /// Section 2.1's example, a client behind 64 kb/s and one on a LAN of 100 Mb/s: the equations
+    /// know losses and round trips, not link rates.
+    #[test]
+    fn a_slow_link_is_recognised_by_its_losses_only() {
+        let rule = Eatbt::OKAMOTO_2001;
+        let (slow, near) = (Nanos::from_millis(400), Nanos::from_millis(1));
+        let to = |loss, round_trip| Sender { round_trip, timeout: round_trip * 3, ..sender(loss) };
+        let lossless = rule.demand(&to(measured(0.0), slow)).bytes;
+        assert_eq!(lossless, rule.demand(&to(measured(0.0), near)).bytes);
+        assert_eq!(lossless, ByteCount(1_000 * MSS));
+        let lossy = rule.demand(&to(measured(0.05), slow)).bytes;
+        assert!(lossy < ByteCount(4 * MSS), "{lossy:?}");
+    }
+
     #[test]
     fn a_throughput_is_known_from_the_first_loss_on() {
         let rule = Eatbt::OKAMOTO_2001;

@@ -17,7 +17,10 @@ use core::hash::Hash;
 use ackwise_tcp::{ByteCount, Instant};
 use hashbrown::HashMap;
 
-use crate::order::{Order, Place};
+use crate::{
+    idle::IdleBuffers,
+    order::{Order, Place},
+};
 
 /// Idle connections by key, and by idleness. `K` is what names a connection: an index, a socket's
 /// cookie, addresses and ports.
@@ -80,6 +83,18 @@ impl<K: Copy + Eq + Hash> Register<K> {
         self.order.iter()
     }
 
+    /// The buffer memory of all idle connections, which is not there for active ones. O(n): for
+    /// each division of the pool, which is O(n) itself.
+    ///
+    /// With [`IdleBuffers::Halve`], subtract it from the pool: the paper does not say that memory
+    /// which is still assigned counts, but it cannot be used twice. With
+    /// [`IdleBuffers::KeepShare`], idle connections take part in the division instead.
+    #[must_use]
+    pub fn memory(&self, rule: IdleBuffers, now: Instant) -> ByteCount {
+        let sizes = self.iter().map(|idle| rule.size(idle.held, idle.since, now).0);
+        ByteCount(sizes.fold(0, u64::saturating_add))
+    }
+
     /// Whether this connection is idle.
     #[must_use]
     pub fn contains(&self, key: &K) -> bool {
@@ -110,6 +125,7 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::idle::Halving;
 
     fn idle(key: char, since: u64) -> Idle<char> {
         Idle { key, since: Instant::from_nanos(since), held: ByteCount(since) }
@@ -156,6 +172,17 @@ mod tests {
         let mut register = register(&[('a', 1), ('b', 2)]);
         register.insert(idle('a', 5));
         assert_eq!((keys(&register), register.len()), (['b', 'a'].into(), 2));
+    }
+
+    #[test]
+    fn idle_buffers_take_memory_until_they_are_halved() {
+        let mut register = Register::new();
+        for (key, since) in [('a', 0), ('b', 3_000_000_000)] {
+            register.insert(Idle { held: ByteCount(8_000), ..idle(key, since) });
+        }
+        let memory = |rule| register.memory(rule, Instant::from_nanos(6_000_000_000)).0;
+        assert_eq!(memory(IdleBuffers::KeepShare), 16_000);
+        assert_eq!(memory(IdleBuffers::Halve(Halving::OKAMOTO_2001)), 2_000 + 4_000);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU64;
 
-use ackwise_tcp::ByteCount;
+use ackwise_tcp::{ByteCount, Nanos};
 
 use crate::{
     admission::{Limit, WhenFull},
@@ -33,6 +33,12 @@ pub enum Buffers {
 }
 
 impl Scheme {
+    /// How often a host takes a sample of its connections' losses and use, divides the pool, and
+    /// examines its resources. The paper says "at regular intervals" (section 3.2). Our choice: a
+    /// second is several round trips of any of its paths, and short beside the three seconds of a
+    /// halving.
+    pub const INTERVAL: Nanos = Nanos::from_millis(1_000);
+
     /// Scheme 1: "does not use any enhanced algorithms".
     pub const OKAMOTO_1: Self = Self {
         buffers: Buffers::Fixed(FIXED_BUFFER),

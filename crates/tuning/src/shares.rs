@@ -113,12 +113,13 @@ impl Division {
             }
             Cut::AtLevel(_) | Cut::Nowhere => 0,
             Cut::Proportional { spare, demanded } => {
-                bytes(u128::from(spare) * u128::from(demand.0) / u128::from(demanded)).0
+                let part = u128::from(spare) * u128::from(demand.0) / u128::from(demanded);
+                u64::try_from(part).unwrap_or(u64::MAX)
             }
             Cut::Equal { each } => each,
         };
         let reason = if spare == 0 { ShareReason::Met } else { ShareReason::WithSpare { demand } };
-        Share { bytes: ByteCount(demand.0 + spare), reason }
+        Share { bytes: ByteCount(demand.0.saturating_add(spare)), reason }
     }
 
     /// The largest share, if the pool is short; `None` if all demands are met.
