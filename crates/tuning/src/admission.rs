@@ -2,10 +2,10 @@
 //!
 //! Okamoto et al. 2001, section 4: at most N_max connections. Schemes 1 and 2 reject a new one
 //! beyond that; schemes 3 and 4 "forcibly terminate some of persistent TCP connections that are
-//! unused [...] and establish the new TCP connections". One is enough for one (our reading of
-//! "some"). What becomes of a refused connection is the caller's: it "has to wait" by sections 2.1
-//! and 4.2, and is rejected by section 4. So is what counts as open: connections of both
-//! directions (section 4) or to clients only (4.1).
+//! unused [...] and establish the new TCP connections". Here, one closes for each new one (our
+//! reading of "some"). The caller decides what happens to a refused connection: by sections 2.1 and
+//! 4.2 it waits, by section 4 it is rejected. The caller also decides what counts as open:
+//! connections in both directions (section 4), or those to clients only (4.1).
 
 use core::{fmt, hash::Hash, num::NonZeroU64};
 
@@ -25,45 +25,45 @@ pub struct Limit {
     pub connections: NonZeroU64,
     /// What happens beyond it.
     pub when_full: WhenFull,
-    /// What an idle connection still holds, and so frees.
+    /// How much memory an idle connection still holds, which closing it frees.
     pub idle: IdleBuffers,
 }
 
-/// What happens to a new connection when all places are taken.
+/// What happens to a new connection at the limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WhenFull {
     /// It is refused: schemes 1 and 2.
     Refuse,
-    /// The connection that is idle for the longest time closes for it: schemes 3 and 4.
+    /// The connection that has been idle longest closes: schemes 3 and 4.
     CloseOldestIdle,
 }
 
 /// The decision on a new connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Admission<K> {
-    /// There is a place.
+    /// The limit is not reached.
     Admit,
-    /// This one closes for it. It is no longer in the register.
+    /// An idle connection closes. Its entry has been removed from the register.
     AdmitInsteadOf(Closing<K>),
-    /// There is no place.
+    /// The connection is not accepted.
     Refuse(Refusal),
 }
 
-/// Why there is no place.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Refusal {
-    /// All places are taken, and no idle connection is closed for a new one.
+    /// The limit is reached, and [`WhenFull::Refuse`] applies.
     Full {
-        /// Connections that are open.
+        /// Open connections.
         open: u64,
-        /// Connections that may be.
+        /// The limit.
         limit: u64,
     },
-    /// All places are taken, and none of the connections is idle.
+    /// The limit is reached, and no connection is idle.
     AllBusy {
-        /// Connections that are open.
+        /// Open connections.
         open: u64,
-        /// Connections that may be.
+        /// The limit.
         limit: u64,
     },
     /// The processor is short.
@@ -73,8 +73,8 @@ pub enum Refusal {
 impl Limit {
     /// Decides on one new connection beside `open` ones. O(1).
     ///
-    /// `cpu` is [`Relief::cpu`](crate::Relief::cpu). If more are open than may be, each new
-    /// connection still replaces one, so that their number does not grow.
+    /// `cpu` is [`Relief::cpu`](crate::Relief::cpu). If more connections are open than the limit
+    /// allows, each new one still replaces an idle one, so that their number does not grow.
     pub fn admit<K: Copy + Eq + Hash>(
         &self,
         register: &mut Register<K>,

@@ -16,14 +16,14 @@ pub struct Demand {
     pub reason: DemandReason,
 }
 
-/// What determined a [`Demand`].
+/// The reason for a [`Demand`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DemandReason {
     /// Every connection gets this size.
     Fixed,
     /// Nothing has been sent, so nothing is measured.
     NothingSent,
-    /// The estimate rests on no loss yet, and would be less than the initial size.
+    /// No loss has been seen, and the estimate is below the initial size.
     NoLossYet {
         /// Segments sent without a loss.
         segments: u64,
@@ -33,20 +33,20 @@ pub enum DemandReason {
         /// In segments.
         window: f64,
     },
-    /// Any connection gets two segments.
+    /// The estimate is below the minimum of two segments.
     TwoSegments,
-    /// The peer accepts no more.
+    /// The peer's receive window is the limit.
     PeerWindow,
-    /// No connection gets more.
+    /// The limit for a single connection.
     Most,
     /// The document arrives from the server more slowly than the client could take it.
     SlowUpward {
         /// In segments.
         window: f64,
     },
-    /// The buffer was used up to its end.
+    /// The buffer was full.
     Full {
-        /// The buffer that was full.
+        /// Its size.
         assigned: ByteCount,
     },
     /// Much of the buffer stayed empty.
@@ -67,10 +67,10 @@ pub enum DemandReason {
 }
 
 impl Demand {
-    /// This demand, approached from the size demanded before.
+    /// The next step from the previous size towards this demand.
     ///
-    /// Demands are smoothed, not shares: shares of two moments may add up to more than the pool if
-    /// a connection has come in between.
+    /// Demands are smoothed, and not shares: a mixture of old and new shares may exceed the pool if
+    /// a connection was added in between.
     #[must_use]
     pub fn smoothed(self, previous: ByteCount, gain: Gain) -> Self {
         let bytes = gain.approach(previous, self.bytes);

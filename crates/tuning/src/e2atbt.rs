@@ -19,25 +19,27 @@ use crate::{
 /// The rule and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct E2Atbt {
-    /// The size by measured losses and round trips.
+    /// The size from measured losses and round trips.
     pub eatbt: Eatbt,
     /// How the relation of the two directions is known.
     pub downward: DownwardPolicy,
     /// How the window of the server is known.
     pub upward: UpwardPolicy,
-    /// How use becomes size, where use decides.
+    /// How utilisation becomes a size.
     pub use_rule: UseRule,
 }
 
 /// How a downward connection's send buffer takes its upward connection into account.
 ///
 /// "In the higher abstract model, the above two algorithms have a same effect" (section 3.1). They
-/// differ in time: A shrinks a buffer by half an interval, after it was unused; B knows before.
+/// differ in time: A shrinks a buffer after it was unused for an interval, and by half at most; B
+/// knows before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DownwardPolicy {
-    /// Policy A: buffers that are not fully used shrink. Needs no knowledge of the proxy.
+    /// Policy A: buffers that are not fully used shrink. The kernel can do this alone.
     Utilisation,
-    /// Policy B: the proxy tells which upward connection a document comes from.
+    /// Policy B: the proxy states which upward connection a document comes from (in the paper, in
+    /// the header of a packet).
     RelationKnown,
 }
 
@@ -46,7 +48,7 @@ pub enum DownwardPolicy {
 pub enum UpwardPolicy {
     /// By what arrives in a round trip.
     Utilisation,
-    /// "We suppose that the proxy server can obtain complete information about required sizes"
+    /// "\[W\]e suppose that the proxy server can obtain complete information about required sizes"
     /// (section 3.1): the server's own measurements. A simulator has them, a real proxy does not.
     CompleteInformation,
 }
@@ -56,8 +58,8 @@ pub enum UpwardPolicy {
 pub enum Source {
     /// A cache hit: nothing limits the supply.
     Cache,
-    /// A cache miss: it is relayed from a server that sends at this rate. `None` if the rate is not
-    /// known yet, which limits nothing.
+    /// A cache miss: the proxy relays it from a server that sends at this rate. A rate that is not
+    /// known yet (`None`) limits nothing.
     Upward(Option<Supply>),
 }
 
@@ -83,12 +85,12 @@ pub struct Downward {
 /// A connection to a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Upward {
-    /// What the server's TCP has measured, for complete information. Its peer window is what this
-    /// rule decides, so it should hold the largest that the pool allows.
+    /// What the server's TCP has measured, for complete information. Its peer window is the
+    /// proxy's receive buffer, which is what this rule sizes; so pass [`most`](Self::most) there.
     pub sender: Sender,
     /// For utilisation.
     pub buffer: Use,
-    /// The largest receive buffer (our parameter; the paper has none but the pool).
+    /// The largest receive buffer (our parameter; in the paper, the pool is the only limit).
     pub most: ByteCount,
 }
 
@@ -114,11 +116,9 @@ impl E2Atbt {
             }
             DownwardPolicy::Utilisation => self.use_rule.demand(*buffer, self.eatbt.demand(sender)),
             DownwardPolicy::RelationKnown => {
-                let supply = match source {
-                    Source::Cache | Source::Upward(None) => None,
-                    Source::Upward(Some(supply)) => Some(supply.in_segments_of(sender)),
-                };
-                self.eatbt.demand_below(sender, supply)
+                let demand = self.eatbt.demand(sender);
+                let supplied = source.demand(sender);
+                supplied.filter(|supplied| supplied.bytes < demand.bytes).unwrap_or(demand)
             }
         }
     }
@@ -151,9 +151,20 @@ impl E2Atbt {
     }
 }
 
-impl Supply {
-    fn in_segments_of(self, sender: &Sender) -> Throughput {
-        self.throughput.scaled(f64::from(self.mss) / f64::from(sender.mss.get()))
+impl Source {
+    /// The buffer that holds what arrives in a round trip of the sender; `None` if that is not
+    /// known.
+    fn demand(&self, sender: &Sender) -> Option<Demand> {
+        let supply = match self {
+            Self::Cache | Self::Upward(None) => return None,
+            Self::Upward(Some(supply)) => supply,
+        };
+        if sender.loss == Loss::Unmeasured {
+            return None; // The round trip may not be measured either.
+        }
+        let segments = f64::from(supply.mss) / f64::from(sender.mss.get());
+        let window = supply.throughput.window(sender.round_trip) * segments;
+        Some(sender.demand_for(window, DemandReason::SlowUpward { window }))
     }
 }
 
@@ -222,6 +233,19 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_server_limits_its_client_also_before_the_client_lost_anything() {
+        let at_most = LossRate::new(0.125).unwrap();
+        let mut client = to_client(0.0, miss(0.01));
+        client.sender.loss = Loss::NoneAmong { segments: 7, at_most };
+        let rule = E2Atbt::OKAMOTO_2001;
+        assert_eq!(rule.downward(&client).bytes, ByteCount(4 * u64::from(MSS)));
+        let hit = Downward { source: Source::Cache, ..client };
+        assert_eq!(rule.downward(&hit).reason, DemandReason::NoLossYet { segments: 7 });
+        client.sender.loss = Loss::Unmeasured;
+        assert_eq!(rule.downward(&client).reason, DemandReason::NothingSent);
+    }
+
+    #[test]
     fn segments_of_two_sizes_are_compared_by_their_bytes() {
         let rule = E2Atbt::OKAMOTO_2001;
         let half = Sender { mss: NonZeroU32::new(MSS / 2).unwrap(), ..sender(0.01, 100) };
@@ -242,6 +266,7 @@ mod tests {
         // A buffer into which nothing was written yet keeps its size.
         let mut new = to_client(0.0001, Source::Cache);
         new.sender.loss = Loss::Unmeasured;
+        new.buffer = Use { assigned: ByteCount(16_384), peak: ByteCount(0) };
         assert_eq!(rule.downward(&new).reason, DemandReason::NothingSent);
         // Not more than by losses and round trip, however much is used.
         let buffer = Use { assigned: ByteCount(40_000), peak: ByteCount(40_000) };

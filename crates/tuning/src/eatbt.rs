@@ -4,8 +4,8 @@
 //! Okamoto et al. 2001, section 2.1, in the order of its sentences: the mean window from loss
 //! ratio, RTT and RTO by PFTK; the throughput, retransmission timeouts included; and "the required
 //! [...] socket buffer size as multiplication of the estimated throughput and RTT". That section
-//! says *receive* buffer twice; its introduction and section 3.1 say send buffer, which is what a
-//! sender's measurements can tell. For a Web server alone (SSBT) this is all; a proxy adds
+//! says *receive* buffer twice; the introduction and section 3.1 say send buffer, and a sender can
+//! size no other. For a Web server alone (SSBT), this rule is enough; a proxy needs
 //! [`E2Atbt`](crate::E2Atbt). Buffers that are too large for the pool are cut by
 //! [`Division`](crate::Division).
 
@@ -43,7 +43,7 @@ pub struct Eatbt {
     /// Which form of the model. The paper says "the analysis result in \[10\]", which is the full
     /// model.
     pub model: Model,
-    /// What the throughput is turned into.
+    /// How the throughput becomes a window.
     pub sizing: Sizing,
     /// The size before anything is measured.
     ///
@@ -90,34 +90,24 @@ impl Eatbt {
     /// The send buffer that the connection can use.
     #[must_use]
     pub fn demand(&self, sender: &Sender) -> Demand {
-        self.demand_below(sender, None)
-    }
-
-    /// The same for a sender that gets its data at this rate only.
-    pub(crate) fn demand_below(&self, sender: &Sender, supply: Option<Throughput>) -> Demand {
-        let loss = match sender.loss {
-            Loss::Unmeasured => return self.initial(sender, DemandReason::NothingSent),
-            Loss::NoneAmong { at_most, .. } => at_most,
-            Loss::Measured(loss) => loss,
-        };
-        let (window, reason) = self.window(&sender.path(loss), supply);
-        let estimated = within(sender, sender.bytes(window), reason);
-        match (sender.loss, self.before_loss) {
-            // A slower supply is known, not estimated: the initial size would be in vain.
-            _ if matches!(estimated.reason, DemandReason::SlowUpward { .. }) => estimated,
-            (Loss::NoneAmong { segments, .. }, BeforeLoss::AtLeastInitial)
-                if estimated.bytes < self.initial =>
-            {
-                self.initial(sender, DemandReason::NoLossYet { segments })
+        let (loss, initial) = match (sender.loss, self.before_loss) {
+            (Loss::Unmeasured, _) => {
+                return sender.demand(self.initial, DemandReason::NothingSent);
             }
-            _ => estimated,
-        }
+            (Loss::NoneAmong { segments, at_most }, BeforeLoss::AtLeastInitial) => {
+                (at_most, Some(sender.demand(self.initial, DemandReason::NoLossYet { segments })))
+            }
+            (Loss::NoneAmong { at_most: loss, .. } | Loss::Measured(loss), _) => (loss, None),
+        };
+        let window = self.window(&sender.path(loss));
+        let estimated = sender.demand_for(window, DemandReason::Estimated { window });
+        initial.filter(|initial| initial.bytes > estimated.bytes).unwrap_or(estimated)
     }
 
     /// The throughput that the sender can reach; `None` if it is not known.
     ///
-    /// Before the first loss there is only a lower bound, which is used only where the estimate is:
-    /// it must not slow down another connection.
+    /// Before the first loss there is only a lower bound. It counts with [`BeforeLoss::Estimate`]
+    /// only, because it would slow down the connection that this one supplies.
     #[must_use]
     pub fn throughput(&self, sender: &Sender) -> Option<Throughput> {
         let loss = match (sender.loss, self.before_loss) {
@@ -128,21 +118,11 @@ impl Eatbt {
         Some(self.model.throughput(&sender.path(loss)))
     }
 
-    fn initial(&self, sender: &Sender, reason: DemandReason) -> Demand {
-        within(sender, self.initial, reason)
-    }
-
-    fn window(&self, path: &Path, supply: Option<Throughput>) -> (f64, DemandReason) {
-        let throughput = self.model.throughput(path);
-        if let Some(supply) = supply.filter(|supply| *supply < throughput) {
-            let window = supply.window(path.round_trip);
-            return (window, DemandReason::SlowUpward { window });
-        }
-        let window = match self.sizing {
-            Sizing::Mean => throughput.window(path.round_trip),
+    fn window(&self, path: &Path) -> f64 {
+        match self.sizing {
+            Sizing::Mean => self.model.throughput(path).window(path.round_trip),
             Sizing::Peak => path.peak_window(),
-        };
-        (window, DemandReason::Estimated { window })
+        }
     }
 }
 
@@ -159,31 +139,32 @@ impl Sender {
         }
     }
 
-    /// Whole segments.
-    fn bytes(&self, window: f64) -> ByteCount {
-        ByteCount(whole(libm::ceil(window)).saturating_mul(self.mss.get().into()))
+    /// The buffer for a window, in whole segments.
+    pub(crate) fn demand_for(&self, window: f64, reason: DemandReason) -> Demand {
+        let segments = whole(libm::ceil(window));
+        self.demand(ByteCount(segments.saturating_mul(self.mss.get().into())), reason)
+    }
+
+    /// `bytes`, but at most what the peer accepts, and at least two segments.
+    ///
+    /// The minimum is our choice, because a smaller buffer can make a sender wait for a delayed ACK
+    /// after each segment (RFC 1122, section 4.2.3.2). It also applies if the peer's window is
+    /// smaller, because that may change.
+    fn demand(&self, bytes: ByteCount, reason: DemandReason) -> Demand {
+        let two_segments = ByteCount(2 * u64::from(self.mss.get()));
+        let most = self.peer_window.max(two_segments);
+        if bytes > most && self.peer_window >= two_segments {
+            Demand { bytes: most, reason: DemandReason::PeerWindow }
+        } else if bytes < two_segments || bytes > most {
+            Demand { bytes: two_segments, reason: DemandReason::TwoSegments }
+        } else {
+            Demand { bytes, reason }
+        }
     }
 }
 
-/// `bytes`, but at most what the peer accepts, and at least two segments.
-///
-/// The minimum is our choice, because a smaller buffer can make a sender wait for a delayed ACK
-/// after each segment (RFC 1122, section 4.2.3.3). It applies also where the peer's window is
-/// smaller: a window may be small for a moment.
-fn within(sender: &Sender, bytes: ByteCount, reason: DemandReason) -> Demand {
-    let two_segments = ByteCount(2 * u64::from(sender.mss.get()));
-    let most = sender.peer_window.max(two_segments);
-    if bytes > most && sender.peer_window >= two_segments {
-        Demand { bytes: most, reason: DemandReason::PeerWindow }
-    } else if bytes < two_segments || bytes > most {
-        Demand { bytes: two_segments, reason: DemandReason::TwoSegments }
-    } else {
-        Demand { bytes, reason }
-    }
-}
-
-/// Okamoto et al. 2001, section 4: "it fixedly assigns 16 \[KBytes\] of send/receive socket buffer
-/// to each TCP connection".
+/// Okamoto et al. 2001, section 4: "it fixedly assigns 16 KBytes of send/receive socket buffer to
+/// each TCP connection".
 pub(crate) const FIXED_BUFFER: ByteCount = ByteCount(16 * 1024);
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What an idle connection's buffer keeps.
+//! The buffer size of an idle connection.
 //!
 //! Okamoto et al. 2001, section 3.2: "The socket buffer is not necessary at all when the TCP
 //! connection becomes idle. However, we gradually decrease the [...] size [...] by taking account of
 //! the fact that as the connection idle time continues, the possibility that the TCP connection is
-//! ceased becomes large." When it becomes active again, it takes part in the next division; until
-//! then its buffer is what is left of it (the paper says nothing about that).
+//! ceased becomes large." A connection that becomes active again keeps what is left until the next
+//! division (our choice; the paper does not mention it).
 
 use core::num::NonZeroU64;
 
@@ -24,11 +24,11 @@ pub enum IdleBuffers {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Halving {
     period: NonZeroU64,
-    /// The size below which nothing is halved.
+    /// The smallest size.
     pub least: ByteCount,
 }
 
-/// A size that an idle buffer is due to get.
+/// The next halving.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Step {
     /// When.
@@ -49,7 +49,7 @@ impl IdleBuffers {
 }
 
 impl Halving {
-    /// Section 4: halved "every 3 sec", and "the minimum size of the socket buffer is 1 [KByte]".
+    /// Section 4: halved "every 3 sec", and "the minimum size of the socket buffer is 1 KByte".
     pub const OKAMOTO_2001: Self =
         Self { period: NonZeroU64::new(3_000_000_000).expect("not 0"), least: ByteCount(1_024) };
 

@@ -3,8 +3,8 @@
 //! Okamoto et al. 2001, section 3.2: "if one of utilization level of those resources, calculated by
 //! the kernel system at regular intervals, reaches the threshold, the proxy server starts closing
 //! the persistent TCP connections". The resources there are mbuf, file descriptor and control
-//! blocks. The processor is the paper's future work (section 5). It gives no threshold, and not where
-//! closing stops.
+//! blocks; the processor is future work (section 5). The paper gives neither the thresholds nor the
+//! utilisation at which closing stops.
 
 use core::{fmt, num::NonZeroU64};
 
@@ -29,7 +29,7 @@ pub enum Resource {
 pub struct Usage {
     /// In use now.
     pub used: u64,
-    /// What there is.
+    /// The capacity.
     pub total: NonZeroU64,
 }
 
@@ -73,7 +73,7 @@ pub struct Shortage {
     pub resource: Resource,
     /// How much of it is in use.
     pub usage: Usage,
-    /// The rule that says so.
+    /// The threshold that was reached.
     pub threshold: Threshold,
 }
 

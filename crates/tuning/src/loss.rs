@@ -1,8 +1,8 @@
 //! How often a connection loses a segment: the p of the throughput model.
 //!
-//! Okamoto et al. 2001, section 2.1, calls it the packet loss ratio, which "is easily monitored by
-//! a sender host". PFTK's p counts losses *events*: several segments lost in one window count once.
-//! The caller decides what it counts as lost; retransmissions of one recovery should count once.
+//! Okamoto et al. 2001, section 1, calls it the packet loss ratio, one of three parameters that "are
+//! easily monitored by a sender host". PFTK's p counts loss *events*: segments lost in one window
+//! count once. The caller decides what it counts; the losses of one recovery should count once.
 
 use crate::ratio::Gain;
 
@@ -32,11 +32,11 @@ impl LossRate {
 pub enum Loss {
     /// No segment has been sent.
     Unmeasured,
-    /// Nothing was lost yet; that many segments show no rate below this.
+    /// Nothing has been lost yet.
     NoneAmong {
         /// Segments sent.
         segments: u64,
-        /// 1 / (segments + 1).
+        /// The rate if the next segment were lost: 1 / (segments + 1).
         at_most: LossRate,
     },
     /// Segments were lost, at this smoothed rate.
@@ -86,7 +86,7 @@ impl LossEstimate {
     /// What is known now.
     #[must_use]
     pub fn loss(&self) -> Loss {
-        // Also a connection that has recovered shows no rate below the bound.
+        // After many intervals without loss, the average alone would go to zero.
         let bound = self.bound();
         match self.smoothed {
             _ if self.segments == 0 => Loss::Unmeasured,
@@ -95,8 +95,8 @@ impl LossEstimate {
         }
     }
 
-    /// 1 / (segments + 1): the lowest rate that this number of segments can show (our choice; the
-    /// papers do not say which rate applies before the first loss).
+    /// The rate if the next segment were lost (our choice; the paper does not say which rate
+    /// applies before the first loss).
     fn bound(&self) -> f64 {
         ratio(1, self.segments.saturating_add(1))
     }

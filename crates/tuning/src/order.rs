@@ -36,8 +36,7 @@ impl<T> Order<T> {
         self.nodes.len()
     }
 
-    /// Adds a value. One that is older than the newest passes all that are newer than it: a step
-    /// for each.
+    /// Adds a value. O(1) if no value is newer, else a step for each that is.
     pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
         let mut older = self.newest;
         while let Some(place) = older.filter(|place| self.node(*place).at > at) {

@@ -2,8 +2,8 @@
 //! Throughput: A Simple Model and its Empirical Validation", SIGCOMM 1998.
 //!
 //! Symbols as there: p loss probability, b segments per ACK, RTT, T0 first retransmission timeout,
-//! Wm largest window in segments. The model is of Reno in steady state; it knows no link rate, so
-//! without loss the window alone limits.
+//! Wm largest window in segments. The model describes Reno in steady state. It knows no link rate:
+//! without loss, only the window limits the throughput.
 
 use core::num::{NonZeroU8, NonZeroU32};
 
@@ -43,11 +43,6 @@ impl Throughput {
         self.0
     }
 
-    /// The same number of bytes in segments of another size.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
-        Self(self.0 * factor)
-    }
-
     /// Segments in flight over this round trip: the bandwidth-delay product.
     #[must_use]
     pub fn window(self, round_trip: Nanos) -> f64 {
@@ -55,7 +50,7 @@ impl Throughput {
     }
 }
 
-/// Which of the two forms.
+/// The two forms of the model.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Model {
     /// The full model (sections 2.2 and 2.3).
@@ -76,7 +71,7 @@ impl Model {
 }
 
 impl Path {
-    /// E[Wu] (section 2.2), the mean of the largest window before a loss, and at most Wm.
+    /// E\[Wu\], the mean window at the time of a loss, but at most Wm (section 2.3).
     #[must_use]
     pub fn peak_window(&self) -> f64 {
         unconstrained_window(self.loss.as_f64(), self.b()).min(f64::from(self.max_window.get()))
@@ -87,8 +82,8 @@ impl Path {
     }
 }
 
-/// Both cases of the full model. Above and below the line, the terms are multiplied by p(1-p), so
-/// that no loss and certain loss need no case of their own.
+/// The full model, with and without window limit. Numerator and denominator are multiplied by
+/// p(1-p), so that p = 0 and p = 1 need no special case.
 fn full(path: &Path) -> f64 {
     let (p, b, max) = (path.loss.as_f64(), path.b(), f64::from(path.max_window.get()));
     let (rtt, t0) = (seconds(path.round_trip), seconds(path.timeout));
@@ -110,7 +105,7 @@ fn approximate(path: &Path) -> f64 {
     libm::fmin(max / rtt, 1.0 / (rtt * libm::sqrt(2.0 * b * p / 3.0) + t0 * timeouts))
 }
 
-/// E[Wu]: infinite without loss.
+/// E\[Wu\]: infinite without loss.
 fn unconstrained_window(p: f64, b: f64) -> f64 {
     let constant = (2.0 + b) / (3.0 * b);
     constant + libm::sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + constant * constant)
@@ -128,7 +123,7 @@ fn timeout_probability(p: f64, w: f64) -> f64 {
     libm::fmin(1.0, any_lost(3.0) * (1.0 + all_arrive * any_lost(w - 3.0)) / any_lost(w))
 }
 
-/// f(p): the mean length of a series of timeouts, in first timeouts. The timer doubles six times.
+/// f(p): the mean length of a series of timeouts in units of the first, which doubles six times.
 fn back_off(p: f64) -> f64 {
     1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))))
 }

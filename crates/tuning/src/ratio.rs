@@ -2,7 +2,7 @@
 
 use ackwise_tcp::ByteCount;
 
-/// A share of at most a whole.
+/// A percentage, at most 100.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Percent(u8);
 
@@ -60,7 +60,7 @@ impl Gain {
     }
 }
 
-/// A float as a whole number; the fraction is cut off, and what is too large saturates.
+/// Cuts off the fraction; saturates.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 pub(crate) const fn whole(value: f64) -> u64 {
     value as u64

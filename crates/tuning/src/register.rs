@@ -9,8 +9,8 @@
 //! the time of becoming idle. They are the same if a connection that becomes active loses its
 //! place, which the paper requires; so the order is that of idleness.
 //!
-//! Not here: timeouts of persistent connections. They differ by side, so the caller keeps them, and
-//! removes what it closes. The number of entries is limited by the number of connections.
+//! Timeouts of persistent connections are not here, because they differ for clients and servers: the
+//! caller has them, and removes the connections that it closes. The number of entries is limited by the number of connections.
 
 use core::hash::Hash;
 
@@ -22,7 +22,7 @@ use crate::{
     order::{Order, Place},
 };
 
-/// Idle connections by key, and by idleness. `K` is what names a connection: an index, a socket's
+/// Idle connections by key, and by idleness. `K` identifies a connection: an index, a socket's
 /// cookie, addresses and ports.
 #[derive(Clone, Debug)]
 pub struct Register<K> {
@@ -48,11 +48,10 @@ impl<K: Copy + Eq + Hash> Register<K> {
         Self { places: HashMap::new(), order: Order::new() }
     }
 
-    /// Adds a connection that became idle, or moves it if it is known with another time.
+    /// Adds a connection that became idle. If it has an entry, that entry is replaced.
     ///
-    /// O(1) if `since` is not before the newest entry's, as it is when each connection is added when
-    /// it becomes idle. An earlier one costs a step for each entry that is newer: sort what a scan of
-    /// a socket table has found.
+    /// O(1) if no entry is newer, which is so if each connection is added when it becomes idle.
+    /// Otherwise, a step for each newer entry: sort the results of a scan before adding them.
     pub fn insert(&mut self, idle: Idle<K>) {
         self.remove(&idle.key);
         let place = self.order.insert(idle, idle.since);
@@ -65,13 +64,13 @@ impl<K: Copy + Eq + Hash> Register<K> {
         Some(self.order.remove(place))
     }
 
-    /// The connection that is idle for the longest time. O(1).
+    /// The connection that has been idle longest. O(1).
     #[must_use]
     pub fn oldest(&self) -> Option<&Idle<K>> {
         Some(self.order.value(self.order.oldest()?))
     }
 
-    /// Removes and returns the connection that is idle for the longest time. O(1).
+    /// Removes and returns the connection that has been idle longest. O(1).
     pub fn pop_oldest(&mut self) -> Option<Idle<K>> {
         let idle = self.order.remove(self.order.oldest()?);
         self.places.remove(&idle.key);
@@ -83,11 +82,10 @@ impl<K: Copy + Eq + Hash> Register<K> {
         self.order.iter()
     }
 
-    /// The buffer memory of all idle connections, which is not there for active ones. O(n): for
-    /// each division of the pool, which is O(n) itself.
+    /// The buffer memory of all idle connections. O(n), like the division of the pool.
     ///
-    /// With [`IdleBuffers::Halve`], subtract it from the pool: the paper does not say that memory
-    /// which is still assigned counts, but it cannot be used twice. With
+    /// With [`IdleBuffers::Halve`], subtract it from the pool before a division (our choice; the
+    /// paper does not say whether it counts, but memory cannot be assigned twice). With
     /// [`IdleBuffers::KeepShare`], idle connections take part in the division instead.
     #[must_use]
     pub fn memory(&self, rule: IdleBuffers, now: Instant) -> ByteCount {

@@ -7,7 +7,7 @@ use ackwise_tcp::{ByteCount, Nanos};
 use crate::{
     admission::{Limit, WhenFull},
     demand::{Demand, DemandReason},
-    e2atbt::E2Atbt,
+    e2atbt::{Downward, E2Atbt, Upward},
     eatbt::FIXED_BUFFER,
     idle::{Halving, IdleBuffers},
 };
@@ -72,19 +72,31 @@ impl Scheme {
 }
 
 impl Buffers {
-    /// The fixed size as a demand; `None` if there is none.
+    /// The send buffer of a connection to a client.
     #[must_use]
-    pub const fn fixed(&self) -> Option<Demand> {
+    pub fn downward(&self, connection: &Downward) -> Demand {
         match self {
-            Self::Fixed(bytes) => Some(Demand { bytes: *bytes, reason: DemandReason::Fixed }),
-            Self::E2Atbt(_) => None,
+            Self::Fixed(bytes) => Demand { bytes: *bytes, reason: DemandReason::Fixed },
+            Self::E2Atbt(rule) => rule.downward(connection),
+        }
+    }
+
+    /// The receive buffer of a connection to a server.
+    #[must_use]
+    pub fn upward(&self, connection: &Upward) -> Demand {
+        match self {
+            Self::Fixed(bytes) => Demand { bytes: *bytes, reason: DemandReason::Fixed },
+            Self::E2Atbt(rule) => rule.upward(connection),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use core::num::{NonZeroU8, NonZeroU32};
+
     use super::*;
+    use crate::{e2atbt::Source, eatbt::Sender, loss::Loss, utilisation::Use};
 
     const POOL: ByteCount = ByteCount(3_200 * 1_024);
 
@@ -98,7 +110,7 @@ mod tests {
     fn the_schemes_differ_as_the_paper_says() {
         use Scheme as S;
         let rows = [S::OKAMOTO_1, S::OKAMOTO_2, S::OKAMOTO_3, S::OKAMOTO_4].map(|scheme| {
-            let tuned = scheme.buffers.fixed().is_none();
+            let tuned = matches!(scheme.buffers, Buffers::E2Atbt(_));
             let closes = scheme.when_full == WhenFull::CloseOldestIdle;
             (tuned, closes, matches!(scheme.idle, IdleBuffers::Halve(_)))
         });
@@ -106,8 +118,27 @@ mod tests {
             rows,
             [(false, false, false), (true, false, false), (true, true, false), (true, true, true)]
         );
+    }
+
+    #[test]
+    fn a_fixed_size_is_the_same_for_every_connection() {
+        let sender = Sender {
+            loss: Loss::Unmeasured,
+            round_trip: Nanos::from_millis(100),
+            timeout: Nanos::from_millis(300),
+            mss: NonZeroU32::new(1_460).unwrap(),
+            peer_window: ByteCount(8_192),
+            segments_per_ack: NonZeroU8::MIN,
+        };
+        let buffer = Use { assigned: ByteCount(9), peak: ByteCount(0) };
+        let downward = Downward { sender, source: Source::Cache, buffer };
+        let upward = Upward { sender, buffer, most: ByteCount(9_000) };
+        let both =
+            |scheme: Scheme| [scheme.buffers.downward(&downward), scheme.buffers.upward(&upward)];
         let fixed = Demand { bytes: ByteCount(16_384), reason: DemandReason::Fixed };
-        assert_eq!(S::OKAMOTO_1.buffers.fixed(), Some(fixed));
+        assert_eq!(both(Scheme::OKAMOTO_1), [fixed; 2]);
+        let rule = E2Atbt::OKAMOTO_2001;
+        assert_eq!(both(Scheme::OKAMOTO_2), [rule.downward(&downward), rule.upward(&upward)]);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! Okamoto et al. 2001, section 1: buffers are assigned "with consideration on a max-min fairness".
 //! A division is max-min fair if no share can grow except at the expense of one that is smaller or
-//! equal. That is so if one *level* cuts all demands: each connection gets its demand or the level,
-//! whichever is less, and the level is as high as the pool allows. It is never below an equal part
-//! of the pool, so every connection gets its demand or at least that.
+//! equal. This holds if each connection gets its demand or a common *level*, whichever is less, and
+//! the level is as high as the pool allows. The level is never below an equal part of the pool, so
+//! every connection gets at least that or its whole demand.
 //!
 //! The level is found by bisection: at most 64 passes over the demands, without sorting and without
 //! memory of its own, and independent of their order. From then on, a share is one comparison.
@@ -39,9 +39,9 @@ enum Cut {
     AtLevel(ByteCount),
     /// All demands are met.
     Nowhere,
-    /// All demands are met, and so much is added for each byte of demand: spare / demanded.
+    /// All demands are met, and each byte of demand gets spare / demanded bytes more.
     Proportional { spare: u64, demanded: u64 },
-    /// All demands are met, and so much is added to each.
+    /// All demands are met, and each connection gets this much more.
     Equal { each: u64 },
 }
 
@@ -54,7 +54,7 @@ pub struct Share {
     pub reason: ShareReason,
 }
 
-/// What determined a [`Share`].
+/// The reason for a [`Share`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ShareReason {
     /// The demand is met.
@@ -74,7 +74,7 @@ pub enum ShareReason {
 }
 
 impl Division {
-    /// Divides `pool`. The demands are read at most 65 times.
+    /// Divides `pool`. Reads the demands at most 67 times.
     #[must_use]
     pub fn new<D>(pool: ByteCount, demands: D, spare: Spare) -> Self
     where
@@ -209,6 +209,8 @@ mod tests {
         let (division, shares) = divided(100, &[50, 10, 90, 20], Spare::Keep);
         assert_eq!(shares, [35, 10, 35, 20]);
         assert_eq!((division.level(), division.free()), (Some(ByteCount(35)), ByteCount(0)));
+        // One byte is missing.
+        assert_eq!(divided(10, &[10, 1], Spare::Keep).1, [9, 1]);
         // What cannot be divided evenly stays free.
         let (division, shares) = divided(101, &[50, 10, 90, 20], Spare::Equal);
         assert_eq!((shares, division.free().0), ([35, 10, 35, 20].into(), 1));

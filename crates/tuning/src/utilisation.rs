@@ -4,9 +4,10 @@
 //! sizes receive buffers "by monitoring the utilization of the receive socket buffer". It gives
 //! neither a measure of use nor a step, so all parameters are our choice.
 //!
-//! What counts as used: in a send buffer, the bytes that are not acknowledged. In a receive buffer,
-//! the bytes that arrive within one round trip, not the bytes that wait to be read: a program that
-//! reads at once keeps a buffer empty that is far too small for the sender's window.
+//! In a send buffer, the bytes that are not acknowledged count as used. In a receive buffer, it is
+//! the bytes that arrive within one round trip, and not those that wait to be read: a program that
+//! reads immediately keeps its buffer empty, even if the buffer is too small for the sender's
+//! window.
 
 use ackwise_tcp::ByteCount;
 
@@ -26,8 +27,8 @@ pub struct Use {
 
 /// When a buffer grows or shrinks, once an interval.
 ///
-/// It at most doubles or halves. Between `low` and `full` it stays, and a size that it shrinks to
-/// lies there too, so that a steady use has a steady size.
+/// It at most doubles or halves. It stays while its utilisation is between `low` and `full`. A buffer
+/// that shrinks ends there, so the size is steady if the use is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UseRule {
     full: Percent,
@@ -38,8 +39,8 @@ pub struct UseRule {
 }
 
 impl UseRule {
-    /// Full from 90 %, shrinks below 50 % to what is used 70 %, at least 1 KB (our choices; 1 KB is
-    /// the paper's minimum for idle connections, section 4).
+    /// A buffer grows from 90 % utilisation, and shrinks below 50 % to a size with 70 %, but not
+    /// below 1 KB. Our choices; 1 KB is the paper's minimum for idle connections (section 4).
     pub const DEFAULT: Self = {
         let [full, target, low] = [
             Percent::new(90).expect("at most 100"),
@@ -57,7 +58,7 @@ impl UseRule {
         ordered.then_some(Self { full, target, low, least })
     }
 
-    /// The next size of the buffer, where more than `wanted` is of no use.
+    /// The next size of the buffer, at most `wanted`.
     #[must_use]
     pub fn demand(&self, buffer: Use, wanted: Demand) -> Demand {
         let Use { assigned, peak } = buffer;
@@ -72,7 +73,7 @@ impl UseRule {
         if bytes < wanted.bytes { Demand { bytes, reason } } else { wanted }
     }
 
-    /// The size of which `peak` is the target.
+    /// The size at which `peak` is the target utilisation.
     fn used_well(&self, peak: ByteCount) -> u64 {
         let scaled = u128::from(peak.0) * 100 / u128::from(self.target.of(100).max(1));
         u64::try_from(scaled).unwrap_or(u64::MAX)

@@ -5,5 +5,6 @@
 
 mod estimates;
 mod idle;
+mod proxy;
 mod register;
 mod shares;
