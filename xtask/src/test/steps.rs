@@ -212,6 +212,7 @@ pub(crate) const COMPUTES: &[&str] = &[
     "recordings",
     "report",
     "reproduce",
+    "rules",
     "run",
     "runs",
     "same_trace",
