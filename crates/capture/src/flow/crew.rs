@@ -84,8 +84,8 @@ impl Round {
             }
             let mut shard = self.shards.lock(number);
             match self.task {
-                Task::Handle => shard.handle_batch(&self.batch, self.batch.places(number)),
-                Task::Resume => shard.resume(&self.batch),
+                Task::Handle => shard.handle_batch(&self.batch, number),
+                Task::Resume => shard.resume(&self.batch, number),
             }
         }
     }

@@ -35,7 +35,7 @@ pub(crate) struct Shard {
     results: Results,
     /// Connections that wait for what others have shown.
     awaiting: Vec<Awaiting>,
-    /// Packets of the batch that belong to such connections.
+    /// Packets of the batch that belong to such connections, by their place in its part.
     deferred: Vec<u32>,
     /// The first segment among them that may begin another connection, which has something to tell.
     reopening: Option<u64>,
@@ -115,15 +115,18 @@ impl Shard {
         }
     }
 
-    /// Takes the segments of `batch` at `places` to their connections, as far as these can go on.
-    pub(crate) fn handle_batch(&mut self, batch: &Batch, places: &[u32]) {
-        for &place in places {
-            let (located, seen) = batch.get(place);
-            if !self.try_handle(located, &seen) {
-                self.deferred.push(place);
-                if begins(&seen) {
-                    self.reopening.get_or_insert(located.ordinal);
-                }
+    /// Takes the segments of `batch` that are this shard's to their connections, as far as these can go
+    /// on.
+    pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
+        (0..).take(batch.part(part)).for_each(|index| self.handle_one(batch, part, index));
+    }
+
+    fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {
+        let (located, seen) = batch.get(part, index as usize);
+        if !self.try_handle(located, &seen) {
+            self.deferred.push(index);
+            if begins(&seen) {
+                self.reopening.get_or_insert(located.ordinal);
             }
         }
     }
@@ -140,14 +143,14 @@ impl Shard {
     }
 
     /// Goes on with the connections that were told, and with what was put off for them.
-    pub(crate) fn resume(&mut self, batch: &Batch) {
+    pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
         let (told, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.awaiting).into_iter().partition(|it| it.told);
         self.awaiting = others;
         told.iter().for_each(|it| self.begin(it));
         self.reopening = None;
         let deferred = std::mem::take(&mut self.deferred);
-        self.handle_batch(batch, &deferred);
+        deferred.into_iter().for_each(|index| self.handle_one(batch, part, index));
     }
 
     /// False if the connection first has to be told what others have shown.
