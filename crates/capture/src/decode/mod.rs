@@ -38,6 +38,7 @@ use crate::read::{Direction, Frame};
 mod ip;
 mod link;
 mod not_tcp;
+mod plain;
 mod remaining;
 mod tcp;
 mod tunnel;
@@ -87,7 +88,7 @@ pub struct Station {
 }
 
 /// A TCP segment in a frame, between known ends, its header still as it was captured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RawSegment<'a> {
     pub(crate) number: u64,
     pub(crate) at: Instant,
@@ -114,6 +115,14 @@ impl<'a> RawSegment<'a> {
     /// See [`decode`].
     #[inline(always)]
     pub fn find(frame: &Frame<'a>) -> Result<Self, NotTcp> {
+        match plain::find(frame) {
+            Some(segment) => Ok(segment),
+            None => Self::find_anywhere(frame),
+        }
+    }
+
+    /// The same, whatever it is in.
+    fn find_anywhere(frame: &Frame<'a>) -> Result<Self, NotTcp> {
         let (packet, station) = link::packet(frame)?;
         let datagram = ip::datagram(packet)?;
         if datagram.protocol == ip::protocol::TCP {

@@ -76,7 +76,7 @@ impl Batch {
     const MAX_BYTES: usize = 1 << 20;
     /// The size of a block. Our choice, by measurement: with larger ones, threads wait less for each
     /// other; with smaller ones, packets stay in the processor's cache.
-    const BLOCK: usize = 1 << 20;
+    const BLOCK: usize = 1 << 19;
 
     /// Adds the next segment of the capture.
     pub fn push(&mut self, segment: &RawSegment<'_>) {
