@@ -15,6 +15,7 @@ use super::{
     closed::Closed,
     connection::ObservedConnection,
     endpoint_pair::{EndpointPair, roles},
+    warm_up::WarmUp,
 };
 use crate::{
     attribution::{KnownPaces, Paces},
@@ -37,8 +38,14 @@ pub(crate) struct Shard {
     results: Results,
     /// Connections that wait for what others have shown.
     awaiting: Vec<Awaiting>,
+    /// Room for them while they are told.
+    told: Vec<Awaiting>,
     /// Packets of the batch that belong to such connections, by their place in its part.
     deferred: Vec<u32>,
+    /// Room for those while they are handled.
+    resumed: Vec<u32>,
+    /// Memory for the first segments of connections.
+    spare: Vec<WarmUp>,
     /// The first segment among them that may begin another connection, which has something to tell.
     reopening: Option<u64>,
 }
@@ -89,6 +96,9 @@ impl Shard {
     /// The most closed connections that a shard remembers. Our choice: of all shards together as many as
     /// a server closes in a second, and few enough to stay in the processor's cache.
     const MAX_OVER: usize = 1 << 10;
+
+    /// The most memory that is kept for connections to come. Our choice.
+    const MAX_SPARE: usize = 1 << 6;
 
     pub(crate) fn keep_series(&mut self, budget: Budget) {
         self.results.keep_series(budget);
@@ -147,13 +157,21 @@ impl Shard {
 
     /// Goes on with the connections that were told, and with what was put off for them.
     pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
-        let (told, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.awaiting).into_iter().partition(|it| it.told);
-        self.awaiting = others;
-        told.iter().for_each(|it| self.begin(it));
+        let mut told = std::mem::take(&mut self.told);
+        told.append(&mut self.awaiting);
+        for it in told.drain(..) {
+            if it.told {
+                self.begin(&it);
+            } else {
+                self.awaiting.push(it);
+            }
+        }
+        self.told = told;
         self.reopening = None;
-        let deferred = std::mem::take(&mut self.deferred);
-        deferred.into_iter().for_each(|index| self.handle_one(batch, part, index));
+        let mut resumed = std::mem::take(&mut self.resumed);
+        resumed.append(&mut self.deferred);
+        resumed.drain(..).for_each(|index| self.handle_one(batch, part, index));
+        self.resumed = resumed;
     }
 
     /// False if the connection first has to be told what others have shown.
@@ -186,8 +204,9 @@ impl Shard {
             slot => slot,
         };
         let (client, server) = roles(seen);
+        let warm_up = self.spare.pop().unwrap_or_default();
         let mut connection =
-            Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
+            Box::new(ObservedConnection::new(self.opened, client, server, seen.at, warm_up));
         self.opened += 1;
         self.begun.push(located.ordinal);
         if let Some(budget) = &self.results.budget {
@@ -213,7 +232,8 @@ impl Shard {
     /// The connection goes on, and may be over.
     fn begin(&mut self, awaiting: &Awaiting) {
         let Some(Slot::Alive(connection)) = self.slots.get_mut(&awaiting.pair) else { return };
-        connection.begin(&awaiting.paces, &mut self.results);
+        let warm_up = connection.begin(&awaiting.paces, &mut self.results);
+        self.spare.extend(warm_up.filter(|_| self.spare.len() < Self::MAX_SPARE));
         if connection.is_over() {
             self.end(awaiting.pair, awaiting.at);
         }

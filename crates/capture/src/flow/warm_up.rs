@@ -49,6 +49,15 @@ impl WarmUp {
             || seen.at.saturating_since(first) > Self::SPAN
     }
 
+    /// Forgets what waited. Memory for more than a usual connection's is given back.
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+        self.bytes.clear();
+        self.segments.shrink_to(Self::USUAL_SEGMENTS);
+        self.bytes.shrink_to(Self::USUAL_BYTES);
+        self.first = None;
+    }
+
     /// What waits, oldest first.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (Seen<'_>, Direction)> {
         self.segments.iter().map(|(seen, direction, bytes)| {

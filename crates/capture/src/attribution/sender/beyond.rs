@@ -128,10 +128,12 @@ impl Sender {
         if delays.sender * Self::NEAR <= delays.receiver {
             return Left::AsSeen;
         }
+        if !data.answers {
+            return Left::Unknown;
+        }
         let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
         let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
-        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
-        else {
+        let Some(((earlier, seen), later)) = before.zip(data.timestamp) else {
             return Left::Unknown;
         };
         let span = Nanos::between(seen, data.seen);
