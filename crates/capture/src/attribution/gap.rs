@@ -24,6 +24,8 @@ pub(crate) struct Gap {
     pub same_burst: bool,
     /// By its timestamp, the path held what was sent before.
     pub held: Option<Held>,
+    /// Something of it was acknowledged.
+    pub progress: bool,
     /// What the sender waited for.
     pub hold: Hold,
     /// What shows that the path delivered nothing in the meantime.
@@ -151,6 +153,11 @@ impl Gap {
             (true, _) => return self.owe(self.until, phase, InFlight::Held, account),
             (false, _) => {}
         }
+        if self.progress && self.hold.lost.is_some() {
+            // What came before the loss was on its way first.
+            let ready = Self { hold: Hold::done(), ..*self };
+            ready.owe(self.arrived, phase, InFlight::Propagating, account);
+        }
         let on_its_way = self.lost_or(InFlight::Propagating);
         if let Some(Held { from, stalls }) = self.held {
             self.owe(from, phase, on_its_way, account);
@@ -182,7 +189,7 @@ impl Gap {
             return;
         }
         let (direction, evidence) = (moment.phase.direction(), self.evidence);
-        let (cause, confidence) = (cause(moment), self.hold.confidence);
+        let (cause, confidence) = (cause(moment), self.confidence(moment));
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
         let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
@@ -191,6 +198,16 @@ impl Gap {
             None => verdict,
         };
         account.add(at, verdict);
+    }
+
+    /// How sure it is. What the sender waited for may be in doubt, that a link was busy is not; but a
+    /// link that drops data is done with it earlier.
+    fn confidence(&self, moment: &Moment) -> Confidence {
+        match (moment.in_flight, self.hold.lost) {
+            (InFlight::Transmitting, None) => Confidence::High,
+            (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
+            _ => self.hold.confidence,
+        }
     }
 
     /// What else the packets admit.
@@ -299,6 +316,7 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         free_at,
         arrived: arrives,
         held,
+        progress: true,
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
@@ -333,6 +351,7 @@ mod tests {
             rival: None,
         },
         held: None,
+        progress: false,
         stall: Stall::None,
         kind: None,
         capture_lost_data: false,

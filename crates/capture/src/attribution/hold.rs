@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub peak_before_idle: Option<u64>,
     /// It was idle, and has lost nothing since.
     pub after_idle: bool,
+    /// What the congestion window may have been before that, although less was outstanding.
+    pub reach_before_idle: u64,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
@@ -61,6 +63,8 @@ pub(crate) struct Facts {
     pub may_miss_losses: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
+    /// It answers data that came with the latest acknowledgement.
+    pub answers: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -133,8 +137,7 @@ impl Hold {
 
     /// A segment that was sent before, or that fills a hole.
     fn repair(facts: &Facts, released: bool) -> Self {
-        // RFC 8985, section 6.2: RACK waits up to a quarter of the round trip for reordered data.
-        let soon = facts.since_ack.is_some_and(|late| late <= facts.immediate * 2);
+        let soon = facts.since_ack.is_some_and(|late| late <= facts.reordering_window());
         let (wait, by) = if released || soon || facts.since_event() < Self::LEAST_TIMEOUT {
             (Wait::Recovery, RepairedBy::Recovery)
         } else {
@@ -165,7 +168,10 @@ impl Hold {
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            return Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            let is_buffer = facts.flight[0] >= 2 * facts.full;
+            let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
+            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            return Self { writer, ..hold };
         }
         let stays = facts.stays == Plateau::Yes;
         if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
@@ -182,7 +188,11 @@ impl Hold {
         let hold = match facts.stays {
             // How large the window was before it was idle, what was sent then need not show.
             Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
-                Self::new(wait, Confidence::Medium).or(Cause::IdleRestart)
+                let hold = Self::new(wait, Confidence::Medium);
+                if facts.flight[0] < facts.reach_before_idle {
+                    return Self { cut_by_idle: true, ..hold.or(Cause::SlowStart) };
+                }
+                hold.or(Cause::IdleRestart)
             }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {
@@ -223,9 +233,10 @@ impl Hold {
             // path delayed it; without a retransmission, the capture does not show which.
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
-        if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
+        if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
-            let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
+            let sure = if facts.pushed { Confidence::Medium } else { Confidence::Low };
+            let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
             return Self { paced: true, ..hold };
         }
         if let Some(rival) = facts.behind_vantage() {
@@ -285,6 +296,13 @@ impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
+    }
+
+    /// RFC 8985, section 6.2: RACK waits a quarter of the least round trip for reordered data; a timer of
+    /// Linux adds two ticks of 4 ms.
+    fn reordering_window(&self) -> Nanos {
+        const TICKS: Nanos = Nanos::from_millis(8);
+        self.round_trip / 4 + TICKS + self.immediate * 2
     }
 
     /// Whether the receive window had no room for the segment. A small segment that does not fit, with
@@ -371,6 +389,7 @@ impl Facts {
     /// As that, if the sender uses the algorithm.
     pub(super) fn nagle_would_hold(&self) -> bool {
         self.is_small()
+            && !self.answers
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

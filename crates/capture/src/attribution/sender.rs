@@ -36,6 +36,8 @@ pub(crate) struct Sender {
     spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
+    /// The receive window of the last acknowledgement that was seen.
+    offered: Option<u64>,
     highest: u64,
     /// The most data that was ever in flight.
     most_flight: u64,
@@ -62,12 +64,22 @@ pub(crate) struct Sender {
 }
 
 /// Data that was sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Again {
     packet: u64,
     seen: Instant,
-    end: u64,
+    bytes: Range<u64>,
     by: RepairedBy,
+    timestamp: Option<u32>,
+}
+
+impl Again {
+    /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
+    /// Data before it could have been acknowledged instead if that was not yet (RFC 7323, section 4.3).
+    fn is_of_earlier_copy(&self, ack: &Acknowledgement, acked_before: u64) -> Option<bool> {
+        let (sent, echo) = self.timestamp.zip(ack.echo)?;
+        (acked_before >= self.bytes.start).then(|| sent.wrapping_sub(echo).cast_signed() > 0)
+    }
 }
 
 /// Data that was sent.
@@ -128,8 +140,9 @@ pub(crate) struct SeenData {
     pub new: bool,
     /// The sender's timestamp (RFC 7323).
     pub timestamp: Option<u32>,
-    /// The other end has sent data since the last: this is not the rest of a message.
-    pub answers: bool,
+    /// The last packet with data of the other end, if that has sent some since: this is not the rest of
+    /// a message.
+    pub answers: Option<u64>,
 }
 
 impl SeenData {
@@ -154,13 +167,16 @@ impl Sender {
         direction: Direction,
         distances: &mut Distances,
     ) -> Option<Resolution> {
-        let again = self.again.take_if(|again| ack.acked >= again.end);
+        let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
+        let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let resolution = again.and_then(|again| {
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * Self::NEAR > sender;
+            let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
-            if is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4 {
+            let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
+            if of_earlier_copy == Some(true) || is_too_soon {
                 self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
                 self.recover = None;
                 return Some(Resolution::Spurious);
@@ -170,14 +186,19 @@ impl Sender {
             }
             let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
             let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
-            is_prompt.then_some(Resolution::Confirmed)
+            (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
         });
+        let window = ack.edge.map(|edge| edge.saturating_sub(ack.acked));
+        // Linux delays ACKs while its program does not read and the window shrinks.
+        let may_be_delayed = window < std::mem::replace(&mut self.offered, window);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
-            let prompt = newly >= 2 * self.full;
+            let prompt = newly >= 2 * self.full && !may_be_delayed;
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
-            self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+            if !may_be_delayed {
+                self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+            }
         }
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
@@ -191,7 +212,7 @@ impl Sender {
     fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
         let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
         let Some((bytes, since)) = of_burst else { return };
-        // Linux puts acknowledgements off while its program does not read and the window shrinks.
+        // The same while the window is used up.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
         if full_window && newly > 4 * self.full {
             return;
@@ -366,6 +387,7 @@ impl Sender {
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             after_idle: self.window.after_idle,
+            reach_before_idle: self.window.reach_before_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,
@@ -377,6 +399,8 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
             nagle: self.nagle.habit(),
+            // What the acknowledgement came with is what it answers.
+            answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
         let mut hold = Hold::from_facts(&facts);
@@ -390,7 +414,7 @@ impl Sender {
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
         }
-        if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
+        if let Some(since_ack) = facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && last.pushed
             && facts.nagle_would_hold()
         {
@@ -409,6 +433,12 @@ impl Sender {
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
+            progress: latest.is_some_and(|it| {
+                // Of what was sent then, and not before; only the tail was lost.
+                let trip = Nanos::between(last.sent, it.at) + delays.immediate;
+                let is_tail = data.bytes.end >= self.highest;
+                is_tail && it.flight[1] < it.flight[0] && trip >= delays.round_trip
+            }),
             delayed_until,
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
@@ -470,7 +500,8 @@ impl Sender {
         }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
-            self.again = Some(Again { packet, seen, end: data.bytes.end, by });
+            let bytes = data.bytes.clone();
+            self.again = Some(Again { packet, seen, bytes, by, timestamp });
             self.highest = self.highest.max(data.bytes.end);
             self.round_trips.forget();
             self.recover.get_or_insert(self.highest);
