@@ -2,7 +2,7 @@
 
 use ackwise_tcp::Instant;
 
-use super::{endpoint_pair::EndpointPair, table::ConnectionTable};
+use super::endpoint_pair::EndpointPair;
 use crate::decode::{RawSegment, Seen, Station};
 
 /// Segments in the order of the capture, with what was captured of their data.
@@ -16,7 +16,7 @@ use crate::decode::{RawSegment, Seen, Station};
 #[derive(Debug, Default)]
 pub struct Batch {
     /// By parts of all connections, which different threads judge.
-    parts: [Vec<Packet>; ConnectionTable::SHARDS],
+    parts: [Vec<Packet>; Self::PARTS],
     bytes: Vec<u8>,
     in_place: bool,
     packets: u32,
@@ -70,6 +70,9 @@ pub(crate) struct Located {
 }
 
 impl Batch {
+    /// Parts of all connections: always as many, so that the result is the same for any number of threads.
+    /// Our choice.
+    pub(crate) const PARTS: usize = 16;
     /// The most copied segments of a batch: some milliseconds of work. Our choice.
     const MAX_PACKETS: u32 = 1 << 12;
     /// The most copied data of a batch, with one segment more. Our choice.
@@ -111,7 +114,7 @@ impl Batch {
         #[expect(clippy::cast_possible_truncation, reason = "no more than `LARGEST_PACKET`")]
         let captured = bytes.len() as u32;
         let (pair, in_order) = EndpointPair::in_order(addresses, ports, is_v6);
-        let part = pair.part(ConnectionTable::SHARDS);
+        let part = pair.part(Self::PARTS);
         self.parts[part].push(Packet {
             pair,
             number,

@@ -37,8 +37,8 @@ impl Default for ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// Always the same, so that the result is, for any number of threads. Our choice.
-    pub(crate) const SHARDS: usize = 16;
+    /// One for each part of a batch.
+    pub(crate) const SHARDS: usize = Batch::PARTS;
     /// So many connections are worth waking others for. Our choice.
     const MANY: usize = 16;
     /// The most address translations that are remembered. Our choice.
