@@ -70,8 +70,10 @@ impl Analyser {
     /// one may be judged meanwhile.
     pub fn handle_batch(&mut self, batch: Batch) -> Batch {
         let before = self.segments;
-        for seen in batch.headers() {
-            self.count(seen.at);
+        if let Some([first, latest]) = batch.span() {
+            self.count(first);
+            self.last = self.last.max(latest);
+            self.segments = before + u64::from(batch.len());
         }
         self.table.handle_batch(batch, before)
     }

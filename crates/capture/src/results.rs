@@ -188,6 +188,17 @@ impl ExchangeResult {
     }
 }
 
+/// Puts connections that are numbered from 0, without gaps, each in its place.
+fn sort_by_id(connections: &mut [ConnectionResult]) {
+    for place in 0..connections.len() {
+        // With each exchange, one more is in its place.
+        while connections[place].id as usize != place {
+            let id = connections[place].id as usize;
+            connections.swap(place, id);
+        }
+    }
+}
+
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
@@ -231,7 +242,7 @@ impl Results {
                 it
             }));
         }
-        connections.sort_unstable_by_key(|it: &ConnectionResult| it.id);
+        sort_by_id(&mut connections);
         for exchange in &mut exchanges {
             // Connections are numbered from 0 without gaps.
             let connection = &connections[exchange.connection as usize];

@@ -4,7 +4,9 @@ use std::{net::SocketAddr, num::NonZeroUsize};
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
-    decode::Seen,
+    decode::{RawSegment, decode},
+    frame,
+    read::{Frame, LinkType},
 };
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
 use proptest::{prelude::*, test_runner::RngSeed};
@@ -51,11 +53,34 @@ fn planned() -> impl Strategy<Value = Planned> {
     })
 }
 
-/// A packet with the time in microseconds at which it is seen.
-type Timed = (u64, Seen<'static>);
+/// A packet, and when and where it is seen.
+#[derive(Clone, Debug)]
+struct Packet {
+    number: u64,
+    micros: u64,
+    interface: u32,
+    bytes: Vec<u8>,
+}
+
+impl Packet {
+    /// As a frame with these bytes, which are its own.
+    fn frame<'a>(&self, bytes: &'a [u8]) -> Frame<'a> {
+        Frame {
+            number: self.number,
+            // No two at once: which of them came first would be arbitrary.
+            at: Instant::from_nanos(self.micros * 1_000 + self.number),
+            interface: self.interface,
+            link_type: LinkType::RAW,
+            original_len: u32::try_from(bytes.len()).expect("it is short"),
+            bytes,
+            direction: None,
+            lost_before: 0,
+        }
+    }
+}
 
 impl Planned {
-    fn packets(&self) -> Vec<Timed> {
+    fn packets(&self) -> Vec<Packet> {
         let mut wire =
             Wire { plan: self, packets: Vec::new(), next: [self.initial, !self.initial] };
         let syn = Flags { syn: true, ..Flags::NONE };
@@ -84,7 +109,7 @@ impl Planned {
 /// Writes down what two ends send.
 struct Wire<'a> {
     plan: &'a Planned,
-    packets: Vec<Timed>,
+    packets: Vec<Packet>,
     /// The client's next sequence number, and the server's.
     next: [u32; 2],
 }
@@ -107,52 +132,75 @@ impl Wire<'_> {
         };
         self.next[ours] = self.next[ours].wrapping_add(len + u32::from(flags.syn || flags.fin));
         let micros = start + pace * self.packets.len() as u64;
-        let seen = Seen {
-            number: 0,
-            at: Instant::EPOCH,
-            interface: 0,
-            source,
-            destination,
-            segment,
-            payload,
-            hop_limit: 64,
-            identification: 0,
-            fragment: false,
-            options_cut: false,
-            station: None,
-        };
-        self.packets.push((micros, seen));
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, source, destination, &segment, payload).expect("it is short");
+        self.packets.push(Packet { number: 0, micros, interface: 0, bytes });
     }
 }
 
 /// All packets in order of time.
-fn capture(plans: &[Planned]) -> Vec<Seen<'static>> {
-    let mut packets: Vec<Timed> = plans.iter().flat_map(Planned::packets).collect();
-    packets.sort_by_key(|(micros, _)| *micros);
-    let numbered = (1..).zip(packets).map(|(number, (micros, seen))| {
-        // No two at once: which of them came first would be arbitrary.
-        Seen { number, at: Instant::from_nanos(micros * 1_000 + number), ..seen }
-    });
+fn capture(plans: &[Planned]) -> Vec<Packet> {
+    let mut packets: Vec<Packet> = plans.iter().flat_map(Planned::packets).collect();
+    packets.sort_by_key(|it| it.micros);
+    let numbered = (1..).zip(packets).map(|(number, packet)| Packet { number, ..packet });
     numbered.collect()
 }
 
-fn one_by_one(packets: &[Seen<'static>]) -> Analysis {
+fn one_by_one(packets: &[Packet]) -> Analysis {
     let mut analyser = Analyser::default();
-    packets.iter().for_each(|seen| analyser.handle(seen));
+    for packet in packets {
+        analyser.handle(&decode(&packet.frame(&packet.bytes)).expect("it is TCP"));
+    }
     analyser.finish()
 }
 
+/// How packets get into a batch.
+#[derive(Clone, Copy, Debug)]
+enum Storage {
+    Copied,
+    InPlace,
+}
+
 /// In batches of `size`, on `threads`.
-fn in_batches(packets: &[Seen<'static>], size: usize, threads: usize) -> Analysis {
+fn in_batches(packets: &[Packet], size: usize, threads: usize, storage: Storage) -> Analysis {
     let threads = NonZeroUsize::new(threads).expect("there is one at least");
     let mut analyser = Analyser::default().with_threads(threads);
     let mut batch = Batch::default();
     for part in packets.chunks(size) {
-        part.iter().for_each(|seen| batch.push(seen));
+        match storage {
+            Storage::Copied => copy(part, &mut batch),
+            Storage::InPlace => leave(part, &mut batch),
+        }
         batch = analyser.handle_batch(batch);
         assert!(batch.is_empty());
     }
     analyser.finish()
+}
+
+fn copy(packets: &[Packet], batch: &mut Batch) {
+    for packet in packets {
+        batch.push(&RawSegment::find(&packet.frame(&packet.bytes)).expect("it is TCP"));
+    }
+}
+
+fn leave(packets: &[Packet], batch: &mut Batch) {
+    let mut block = batch.take_block();
+    let all: usize = packets.iter().map(|it| it.bytes.len()).sum();
+    block.resize(all.max(block.len()), 0);
+    let mut end = 0;
+    let places: Vec<_> = packets
+        .iter()
+        .map(|it| {
+            let place = end..end + it.bytes.len();
+            end = place.end;
+            block[place.clone()].copy_from_slice(&it.bytes);
+            place
+        })
+        .collect();
+    for (packet, place) in packets.iter().zip(places) {
+        batch.push_in_place(&RawSegment::find(&packet.frame(&block[place])).expect("it is TCP"));
+    }
+    batch.own(block);
 }
 
 fn config() -> ProptestConfig {
@@ -169,9 +217,9 @@ proptest! {
     ) {
         let packets = capture(&plans);
         let expected = format!("{:#?}", one_by_one(&packets));
-        for threads in [1, 2, 5] {
-            let found = format!("{:#?}", in_batches(&packets, size, threads));
-            prop_assert!(found == expected, "{threads} threads, batches of {size}");
+        for (threads, storage) in [(1, Storage::Copied), (2, Storage::InPlace), (5, Storage::Copied)] {
+            let found = format!("{:#?}", in_batches(&packets, size, threads, storage));
+            prop_assert!(found == expected, "{threads} threads, batches of {size}, {storage:?}");
         }
     }
 }
@@ -189,14 +237,18 @@ fn a_batch_with_copies_is_judged_like_its_packets() {
         closes: true,
     };
     // Each packet is seen on two interfaces of the host; the first of them before any other is known.
-    let packets: Vec<_> = capture(&[plan])
-        .into_iter()
-        .flat_map(|seen| [seen, Seen { interface: 1, number: seen.number + 1_000, ..seen }])
-        .collect();
+    let again = |it: Packet| [Packet { interface: 1, number: it.number + 1_000, ..it.clone() }, it];
+    let packets: Vec<_> =
+        capture(&[plan]).into_iter().flat_map(|it| again(it).into_iter().rev()).collect();
     let expected = one_by_one(&packets);
     assert_eq!((expected.connections.len(), expected.copies), (1, packets.len() as u64 / 2));
-    for size in [1, 2, 7, 1_000] {
-        let found = in_batches(&packets, size, 2);
-        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "batches of {size}");
+    for (size, storage) in [
+        (1, Storage::Copied),
+        (2, Storage::InPlace),
+        (7, Storage::Copied),
+        (1_000, Storage::InPlace),
+    ] {
+        let found = in_batches(&packets, size, 2, storage);
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "batches of {size}, {storage:?}");
     }
 }

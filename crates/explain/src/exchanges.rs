@@ -25,9 +25,14 @@ pub(super) fn chosen<'a>(
     match options.connection {
         Some(connection) => numbered.filter(|(_, it)| it.connection == connection).collect(),
         None => {
+            let slowest =
+                |&(number, it): &(usize, &ExchangeResult)| (std::cmp::Reverse(it.duration), number);
             let mut exchanges: Vec<_> = numbered.collect();
-            exchanges.sort_by_key(|(_, it)| std::cmp::Reverse(it.duration));
-            exchanges.truncate(options.worst);
+            if options.worst < exchanges.len() {
+                exchanges.select_nth_unstable_by_key(options.worst, slowest);
+                exchanges.truncate(options.worst);
+            }
+            exchanges.sort_unstable_by_key(slowest);
             exchanges
         }
     }

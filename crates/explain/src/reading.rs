@@ -12,7 +12,7 @@ use std::{
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
-    decode::{LeftOut, decode},
+    decode::{LeftOut, RawSegment},
     filter::Filter,
     read::{Drops, Frame, ReadError, Source},
     strip::Stripper,
@@ -40,6 +40,16 @@ pub trait Frames {
     fn may_wait(&self) -> bool {
         true
     }
+
+    /// Lets `takes` have many packets at once, which then are in its block of memory: `None` if packets
+    /// are not in blocks, or else whether there may be more.
+    ///
+    /// # Errors
+    ///
+    /// As of [`next`](Self::next).
+    fn next_block(&mut self, _takes: &mut Packets) -> Option<Result<bool, Self::Error>> {
+        None
+    }
 }
 
 impl Frames for Source {
@@ -56,6 +66,17 @@ impl Frames for Source {
     fn may_wait(&self) -> bool {
         self.may_wait()
     }
+
+    fn next_block(&mut self, takes: &mut Packets) -> Option<Result<bool, ReadError>> {
+        if !self.has_blocks() {
+            return None;
+        }
+        // Exchanged for the block in which the packets are.
+        let mut block = takes.batch.take_block();
+        let read = self.next_block(&mut block, |frame| takes.take(frame, Taken::InPlace));
+        takes.batch.own(block);
+        Some(read)
+    }
 }
 
 /// A capture that is being read, by one thread while another may end it.
@@ -70,13 +91,19 @@ pub struct Reading {
 struct State {
     /// `None` once it was ended.
     analyser: Option<Analyser>,
-    filter: Option<Filter>,
-    filtered_out: u64,
-    /// Segments that it does not have yet.
-    batch: Batch,
-    left_out: LeftOut,
+    packets: Packets,
     drops: Drops,
     warnings: Vec<String>,
+}
+
+/// Packets that the analyser does not have yet, and what becomes of the others.
+#[derive(Debug, Default)]
+pub struct Packets {
+    batch: Batch,
+    filter: Option<Filter>,
+    filtered_out: u64,
+    left_out: LeftOut,
+    read: u64,
     /// Where to save what can be passed on.
     stripper: Option<Stripper<Box<dyn Write + Send>>>,
     /// Why that is not there.
@@ -136,7 +163,7 @@ impl Reading {
 
     /// Analyses, and saves, only what matches.
     pub fn set_filter(&self, filter: Filter) {
-        self.lock().filter = Some(filter);
+        self.lock().packets.filter = Some(filter);
     }
 
     /// Reads with this many threads. The result is the same for any number.
@@ -153,7 +180,7 @@ impl Reading {
     ///
     /// If `output` takes nothing.
     pub fn save_stripped(&self, output: Box<dyn Write + Send>) -> io::Result<()> {
-        self.lock().stripper = Some(Stripper::new(output)?);
+        self.lock().packets.stripper = Some(Stripper::new(output)?);
         Ok(())
     }
 
@@ -165,37 +192,54 @@ impl Reading {
     /// Reads one packet, or of a file as many as are judged together: some milliseconds of work, during
     /// which nobody else has the state. Whether there may be more.
     fn read_some(&self, frames: &mut impl Frames) -> bool {
-        /// Packets after which whoever wants to end it gets the state, whatever they were. Our choice.
-        const MOST: u64 = 1 << 14;
-        let waits = frames.may_wait();
-        let mut step = frames.next();
+        let more = match frames.may_wait() {
+            true => self.read_one(frames),
+            false => self.read_many(frames),
+        };
+        // Now and not at the end, which whoever ends the reading does not wait for.
+        self.lock().drops = frames.drops();
+        more
+    }
+
+    fn read_one(&self, frames: &mut impl Frames) -> bool {
+        let step = frames.next();
+        let mut state = self.lock();
+        let State { analyser: Some(analyser), packets, .. } = &mut *state else { return false };
+        let more = match step {
+            Ok(Some(frame)) => {
+                packets.take(&frame, Taken::AtOnce(analyser));
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                state.note(&error);
+                true
+            }
+        };
+        self.count(&mut state);
+        more
+    }
+
+    fn read_many(&self, frames: &mut impl Frames) -> bool {
         let mut state = self.lock();
         if state.analyser.is_none() {
             return false;
         }
-        let mut read = 0;
-        let more = loop {
-            match step {
-                Ok(Some(frame)) => {
-                    state.handle(&frame, waits);
-                    read += 1;
-                }
-                Ok(None) => break false,
-                Err(error) => {
-                    state.note(&error);
-                    break true;
-                }
-            }
-            if waits || read == MOST || state.batch.is_full() {
-                break true;
-            }
-            step = frames.next();
+        let read = match frames.next_block(&mut state.packets) {
+            Some(read) => read,
+            None => copy_some(frames, &mut state.packets),
         };
+        let more = read.unwrap_or_else(|error| {
+            state.note(&error);
+            true
+        });
         state.hand_on();
-        self.packets.fetch_add(read, Ordering::Relaxed);
-        // Now and not at the end, which whoever ends the reading does not wait for.
-        state.drops = frames.drops();
+        self.count(&mut state);
         more
+    }
+
+    fn count(&self, state: &mut State) {
+        self.packets.fetch_add(std::mem::take(&mut state.packets.read), Ordering::Relaxed);
     }
 
     /// How many packets were read so far.
@@ -208,20 +252,20 @@ impl Reading {
     #[must_use]
     pub fn end(&self) -> Option<Explained> {
         let mut state = self.lock();
-        state.hand_on();
         let analysis = state.analyser.take()?.finish();
-        let (stripper, drops) = (state.stripper.take(), state.drops);
-        if let Some(Err(error)) = stripper.map(|it| it.finish(drops)) {
-            state.not_saved = Some(error);
+        let Packets { stripper, mut not_saved, filtered_out, left_out, .. } =
+            std::mem::take(&mut state.packets);
+        if let Some(Err(error)) = stripper.map(|it| it.finish(state.drops)) {
+            not_saved = Some(error);
         }
         Some(Explained {
             analysis,
             packets: self.packets(),
-            left_out: state.left_out,
-            filtered_out: state.filtered_out,
+            left_out,
+            filtered_out,
             drops: state.drops,
             warnings: std::mem::take(&mut state.warnings),
-            not_saved: state.not_saved.take(),
+            not_saved,
             joined: None,
         })
     }
@@ -244,21 +288,28 @@ impl State {
 
     /// Lets the analyser have what was read.
     fn hand_on(&mut self) {
-        if let Some(analyser) = self.analyser.as_mut().filter(|_| !self.batch.is_empty()) {
-            self.batch = analyser.handle_batch(std::mem::take(&mut self.batch));
+        let batch = &mut self.packets.batch;
+        if let Some(analyser) = self.analyser.as_mut().filter(|_| !batch.is_empty()) {
+            *batch = analyser.handle_batch(std::mem::take(batch));
         }
     }
+}
 
-    /// Takes a packet: `immediately` if the next one may be a long time coming.
-    fn handle(&mut self, frame: &Frame<'_>, immediately: bool) {
-        match (&decode(frame), &mut self.analyser) {
-            (Ok(seen), _) if self.filter.as_ref().is_some_and(|it| !it.matches(seen)) => {
+impl Packets {
+    #[inline(always)]
+    fn take(&mut self, frame: &Frame<'_>, how: Taken<'_>) {
+        self.read += 1;
+        match RawSegment::find(frame) {
+            Ok(segment) if self.filter.as_ref().is_some_and(|it| excludes(it, &segment)) => {
                 self.filtered_out += 1;
                 return;
             }
-            (Ok(seen), Some(analyser)) if immediately => analyser.handle(seen),
-            (Ok(seen), _) => self.batch.push(seen),
-            (Err(why), _) => self.left_out.count(*why),
+            Ok(segment) => match how {
+                Taken::AtOnce(analyser) => analyser.handle(&segment.decode()),
+                Taken::InPlace => self.batch.push_in_place(&segment),
+                Taken::Copied => self.batch.push(&segment),
+            },
+            Err(why) => self.left_out.count(why),
         }
         // What is broken is not written on; the report is worth having nevertheless.
         if let Some(Err(error)) = self.stripper.as_mut().map(|it| it.handle(frame)) {
@@ -266,4 +317,31 @@ impl State {
             self.not_saved = Some(error);
         }
     }
+}
+
+/// Reads packets until they are enough to be judged together. Whether there may be more.
+fn copy_some<F: Frames>(frames: &mut F, packets: &mut Packets) -> Result<bool, F::Error> {
+    /// Packets after which whoever wants to end it gets the state, whatever they were. Our choice.
+    const MOST: u64 = 1 << 14;
+    while packets.read < MOST && !packets.batch.is_full() {
+        let Some(frame) = frames.next()? else { return Ok(false) };
+        packets.take(&frame, Taken::Copied);
+    }
+    Ok(true)
+}
+
+fn excludes(filter: &Filter, segment: &RawSegment<'_>) -> bool {
+    let [source, destination] = segment.ends();
+    !filter.matches_ends(source, destination)
+}
+
+/// How a packet reaches the analyser.
+#[derive(Debug)]
+enum Taken<'a> {
+    /// By itself: the next may be a long time coming.
+    AtOnce(&'a mut Analyser),
+    /// In a batch that gets the block of memory in which it is.
+    InPlace,
+    /// In a batch that has a copy of it.
+    Copied,
 }

@@ -15,7 +15,8 @@ pub fn sentence(analysis: &Analysis) -> String {
     of_totals(analysis, &Totals::of(analysis, TotalsScope::All))
 }
 
-fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
+/// The same, with the totals of all exchanges.
+pub(super) fn of_totals(analysis: &Analysis, totals: &Totals) -> String {
     if totals.exchanges == 0 {
         return "The capture has no HTTP exchange.".to_owned();
     }

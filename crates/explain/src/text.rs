@@ -13,7 +13,7 @@ use super::{
     paths,
     quality::CaptureQuality,
     reading::Explained,
-    sentence::sentence,
+    sentence,
     servers::{Ends, Server},
     shown::{
         LEAST_SHOWN, ReportOptions, Shown, at_or_above, is_visible, towards, without_repetition,
@@ -29,12 +29,14 @@ pub fn text(explained: &Explained, options: &ReportOptions) -> String {
     let quality = CaptureQuality::of(&explained.analysis).to_string();
     let _ = writeln!(out, "{}\n", textwrap::fill(&quality, width));
     let bold = Style::new().bold();
-    for (number, line) in sentence(&explained.analysis).lines().enumerate() {
+    let tables = without_repetition(options.totals(explained));
+    let all = &tables[0].totals;
+    for (number, line) in sentence::of_totals(&explained.analysis, all).lines().enumerate() {
         let style = if number == 0 { bold } else { Style::new() };
         let line = textwrap::fill(line, width);
         let _ = writeln!(out, "{style}{line}{style:#}");
     }
-    for table in without_repetition(options.totals(explained)) {
+    for table in tables {
         if table.totals.exchanges > 0 {
             out += &totals_section(&table);
         }

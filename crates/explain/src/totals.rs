@@ -1,6 +1,6 @@
 //! Time by cause, summed over exchanges.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use ackwise_capture::{
     analysis::{Analysis, ExchangeResult},
@@ -125,14 +125,14 @@ impl Totals {
             span: Duration::ZERO,
             causes: Vec::new(),
         };
-        let mut causes: BTreeMap<(Cause, Direction), Sum> = BTreeMap::new();
+        let mut causes = [[Sum::default(); 2]; Cause::ALL.len()];
         for exchange in chosen {
             totals.exchanges += 1;
             totals.span += exchange.duration;
             totals.shortest = totals.shortest.min(exchange.duration);
             add(&mut causes, exchange);
         }
-        let total = |((cause, direction), sum): ((Cause, Direction), Sum)| Total {
+        let total = |cause: Cause, direction: Direction, sum: Sum| Total {
             cause,
             direction,
             span: sum.span,
@@ -141,15 +141,22 @@ impl Totals {
             confidence: sum.confidence(),
             rival: sum.rival.filter(|_| sum.confidence() < Confidence::High).map(|it| it.1),
         };
-        totals.causes = causes.into_iter().map(total).collect();
+        for cause in Cause::ALL {
+            for direction in [Direction::ToServer, Direction::ToClient] {
+                let sum = causes[cause as usize][direction as usize];
+                if sum.exchanges > 0 {
+                    totals.causes.push(total(cause, direction, sum));
+                }
+            }
+        }
         totals.causes.sort_by_key(|it| std::cmp::Reverse(it.span));
         totals
     }
 }
 
-fn add(causes: &mut BTreeMap<(Cause, Direction), Sum>, exchange: &ExchangeResult) {
+fn add(causes: &mut [[Sum; 2]; Cause::ALL.len()], exchange: &ExchangeResult) {
     for share in &exchange.shares {
-        let sum = causes.entry((share.cause, share.direction)).or_default();
+        let sum = &mut causes[share.cause as usize][share.direction as usize];
         sum.span += share.span;
         sum.exchanges += 1;
         sum.times += u64::from(share.times);
@@ -169,16 +176,22 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
         TotalsScope::Slower(limit) => limit,
         TotalsScope::Percentile(percent) => {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
-            durations.sort_unstable();
-            percentile(&durations, percent)
+            match place(durations.len(), percent) {
+                Some(place) => *durations.select_nth_unstable(place).1,
+                None => Duration::ZERO,
+            }
         }
     }
 }
 
+/// Which of so many values in ascending order has `percent` of them before it.
+fn place(values: usize, percent: u8) -> Option<usize> {
+    Some((values * usize::from(percent) / 100).min(values.checked_sub(1)?))
+}
+
 /// The value below which `percent` of all values are, of values in ascending order.
 pub(super) fn percentile(sorted: &[Duration], percent: u8) -> Duration {
-    let place = sorted.len() * usize::from(percent) / 100;
-    sorted.get(place).or_else(|| sorted.last()).copied().unwrap_or_default()
+    place(sorted.len(), percent).map_or(Duration::ZERO, |place| sorted[place])
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ pub struct Account {
 }
 
 impl Account {
+    /// Few exchanges have more. Our choice.
+    const USUAL_SHARES: usize = 8;
+
     /// An exchange begins.
     #[must_use]
     pub const fn new(from: Instant) -> Self {
@@ -89,6 +92,9 @@ impl Account {
         let place =
             self.shares.iter().position(|it| (it.cause, it.direction) == (cause, direction));
         let place = place.unwrap_or_else(|| {
+            if self.shares.is_empty() {
+                self.shares.reserve(Self::USUAL_SHARES);
+            }
             self.shares.push(Share {
                 cause,
                 direction,

@@ -21,11 +21,14 @@ impl Shares {
 
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
-        let mut bytes = Vec::new();
+        /// Enough for a few shares. Our choice.
+        const USUAL: usize = 128;
+        let mut bytes = Vec::with_capacity(USUAL);
         for share in shares {
             write(&share, &mut bytes);
         }
-        Self(bytes.into())
+        // A copy costs less than giving back what is too much.
+        Self(bytes.as_slice().into())
     }
 }
 

@@ -1,14 +1,13 @@
 //! IP headers, with IPv6's extensions.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use super::{NotTcp, remaining::Remaining};
 
 /// An IP packet without its header; extensions may follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Datagram<'a> {
-    pub(super) source: IpAddr,
-    pub(super) destination: IpAddr,
+    /// Of the source and of the destination, as numbers.
+    pub(super) addresses: [u128; 2],
+    pub(super) is_v6: bool,
     pub(super) hop_limit: u8,
     pub(super) identification: u16,
     /// Whether this is the first of several fragments.
@@ -67,8 +66,8 @@ fn version_4(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
     }
     const MORE_FRAGMENTS: u16 = 0x2000;
     Ok(Datagram {
-        source: Ipv4Addr::new(s0, s1, s2, s3).into(),
-        destination: Ipv4Addr::new(d0, d1, d2, d3).into(),
+        addresses: [[s0, s1, s2, s3], [d0, d1, d2, d3]].map(|it| u32::from_be_bytes(it).into()),
+        is_v6: false,
         hop_limit,
         identification: u16::from_be_bytes([i0, i1]),
         fragment: fragmentation & MORE_FRAGMENTS != 0,
@@ -88,8 +87,8 @@ fn version_6(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
         length => rest.of_length(length),
     };
     Ok(Datagram {
-        source: Ipv6Addr::from_octets(*source).into(),
-        destination: Ipv6Addr::from_octets(*destination).into(),
+        addresses: [source, destination].map(|it| u128::from_be_bytes(*it)),
+        is_v6: true,
         hop_limit,
         identification: 0,
         fragment: false,
@@ -103,7 +102,7 @@ fn version_6(packet: Remaining<'_>) -> Result<Datagram<'_>, NotTcp> {
 pub(super) fn pass_extensions(datagram: &mut Datagram<'_>) -> Result<(), NotTcp> {
     for _ in 0..=MAX_EXTENSIONS {
         let length = match datagram.protocol {
-            protocol if datagram.source.is_ipv4() && protocol != protocol::AUTHENTICATION => {
+            protocol if !datagram.is_v6 && protocol != protocol::AUTHENTICATION => {
                 return Ok(());
             }
             protocol::HOP_BY_HOP

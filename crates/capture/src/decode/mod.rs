@@ -29,7 +29,7 @@
 //! assert_eq!(decode::decode(&frame), Err(NotTcp::NotIp));
 //! ```
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ackwise_tcp::{Instant, Segment};
 
@@ -38,6 +38,7 @@ use crate::read::{Direction, Frame};
 mod ip;
 mod link;
 mod not_tcp;
+mod plain;
 mod remaining;
 mod tcp;
 mod tunnel;
@@ -86,18 +87,81 @@ pub struct Station {
     pub ifindex: Option<u32>,
 }
 
+/// A TCP segment in a frame, between known ends, its header still as it was captured.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RawSegment<'a> {
+    pub(crate) number: u64,
+    pub(crate) at: Instant,
+    pub(crate) interface: u32,
+    /// Of its sender and its receiver, as numbers: each segment is looked up by them.
+    pub(crate) addresses: [u128; 2],
+    pub(crate) ports: [u16; 2],
+    pub(crate) is_v6: bool,
+    /// The TCP header, complete but for its options, and what was captured of the data.
+    pub(crate) bytes: &'a [u8],
+    /// Bytes of both on the wire: no fewer than the header says that it has.
+    pub(crate) length: u32,
+    pub(crate) hop_limit: u8,
+    pub(crate) identification: u16,
+    pub(crate) fragment: bool,
+    pub(crate) station: Option<Station>,
+}
+
+impl<'a> RawSegment<'a> {
+    /// Finds the TCP segment in a frame.
+    ///
+    /// # Errors
+    ///
+    /// See [`decode`].
+    #[inline(always)]
+    pub fn find(frame: &Frame<'a>) -> Result<Self, NotTcp> {
+        match plain::find(frame) {
+            Some(segment) => Ok(segment),
+            None => Self::find_anywhere(frame),
+        }
+    }
+
+    /// The same, whatever it is in.
+    fn find_anywhere(frame: &Frame<'a>) -> Result<Self, NotTcp> {
+        let (packet, station) = link::packet(frame)?;
+        let datagram = ip::datagram(packet)?;
+        if datagram.protocol == ip::protocol::TCP {
+            return tcp::find(frame, &datagram, station);
+        }
+        unwrap(frame, datagram, station)
+    }
+
+    /// Who sent it, and whom it is for: of the innermost IP header.
+    #[must_use]
+    #[inline]
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        let ([a, b], [c, d]) = (self.addresses, self.ports);
+        [SocketAddr::new(address(a, self.is_v6), c), SocketAddr::new(address(b, self.is_v6), d)]
+    }
+
+    /// With its header decoded.
+    #[must_use]
+    #[inline(always)]
+    pub fn decode(&self) -> Seen<'a> {
+        tcp::decode(self)
+    }
+}
+
+fn address(number: u128, is_v6: bool) -> IpAddr {
+    #[expect(clippy::cast_possible_truncation, reason = "that of an IPv4 address has 32 bits")]
+    match is_v6 {
+        true => Ipv6Addr::from_bits(number).into(),
+        false => Ipv4Addr::from_bits(number as u32).into(),
+    }
+}
+
 /// Finds the TCP segment in a frame.
 ///
 /// # Errors
 ///
 /// See [`NotTcp`]: mostly packets that are something else, which [`LeftOut`] counts.
 pub fn decode<'a>(frame: &Frame<'a>) -> Result<Seen<'a>, NotTcp> {
-    let (packet, station) = link::packet(frame)?;
-    let datagram = ip::datagram(packet)?;
-    if datagram.protocol == ip::protocol::TCP {
-        return tcp::segment(frame, &datagram, station);
-    }
-    unwrap(frame, datagram, station)
+    Ok(RawSegment::find(frame)?.decode())
 }
 
 /// The same where something is between the IP header and that of TCP.
@@ -106,12 +170,12 @@ fn unwrap<'a>(
     frame: &Frame<'a>,
     mut datagram: ip::Datagram<'a>,
     station: Option<Station>,
-) -> Result<Seen<'a>, NotTcp> {
+) -> Result<RawSegment<'a>, NotTcp> {
     for _ in 0..=MAX_TUNNELS {
         ip::pass_extensions(&mut datagram)?;
         match tunnel::inner(&datagram)? {
             Some(inner) => datagram = ip::datagram(inner)?,
-            None => return tcp::segment(frame, &datagram, station),
+            None => return tcp::find(frame, &datagram, station),
         }
     }
     Err(NotTcp::TooDeep)

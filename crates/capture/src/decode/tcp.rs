@@ -1,39 +1,74 @@
 //! The TCP header, whole or without some of its options.
 
-use std::net::SocketAddr;
-
 use ackwise_tcp::{
     Flags, Options, Segment, SeqNumber, TimeWaitHolder, Timestamps, wire::OptionList,
 };
 
-use super::{NotTcp, Seen, Station, ip::Datagram};
+use super::{NotTcp, RawSegment, Seen, Station, ip::Datagram};
 use crate::read::{Frame, LARGEST_PACKET};
 
 /// The segment in `datagram`.
 #[inline(always)]
-pub(super) fn segment<'a>(
+pub(super) fn find<'a>(
     frame: &Frame<'a>,
     datagram: &Datagram<'a>,
     station: Option<Station>,
-) -> Result<Seen<'a>, NotTcp> {
+) -> Result<RawSegment<'a>, NotTcp> {
     let (header, rest) = datagram.payload.take::<FIXED_HEADER>()?;
-    let &[s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, words, flags, w0, w1, ..] = header;
-    let options_length = (usize::from(words >> 4) * 4).checked_sub(FIXED_HEADER);
-    let options_length = options_length.ok_or(NotTcp::Malformed)?;
+    let &[s0, s1, d0, d1, _, _, _, _, _, _, _, _, words, ..] = header;
+    let options_length = options_length(words).ok_or(NotTcp::Malformed)?;
     let len = rest.length().checked_sub(options_length).ok_or(NotTcp::Malformed)?;
     if len > LARGEST_PACKET {
         return Err(NotTcp::Malformed);
     }
-    let captured = rest.captured();
-    let (options, payload) = captured.split_at(options_length.min(captured.len()));
-    let (understood, time_wait_holder) = understood(options);
-    let ack = SeqNumber(u32::from_be_bytes([a0, a1, a2, a3]));
-    Ok(Seen {
+    Ok(RawSegment {
         number: frame.number,
         at: frame.at,
         interface: frame.interface,
-        source: SocketAddr::new(datagram.source, u16::from_be_bytes([s0, s1])),
-        destination: SocketAddr::new(datagram.destination, u16::from_be_bytes([d0, d1])),
+        addresses: datagram.addresses,
+        ports: [[s0, s1], [d0, d1]].map(u16::from_be_bytes),
+        is_v6: datagram.is_v6,
+        bytes: datagram.payload.captured(),
+        length: u32::try_from(FIXED_HEADER + rest.length()).map_err(|_| NotTcp::Malformed)?,
+        hop_limit: datagram.hop_limit,
+        identification: datagram.identification,
+        fragment: datagram.fragment,
+        station,
+    })
+}
+
+/// The segment with its header's fields.
+#[inline(always)]
+pub(super) fn decode<'a>(raw: &RawSegment<'a>) -> Seen<'a> {
+    let &RawSegment {
+        number,
+        at,
+        interface,
+        addresses: _,
+        ports: _,
+        is_v6: _,
+        bytes,
+        length,
+        hop_limit,
+        identification,
+        fragment,
+        station,
+    } = raw;
+    let [source, destination] = raw.ends();
+    let (header, rest) = bytes.split_first_chunk::<FIXED_HEADER>().expect("it was found whole");
+    let &[_, _, _, _, q0, q1, q2, q3, a0, a1, a2, a3, words, flags, w0, w1, ..] = header;
+    let options_length = options_length(words).expect("it was checked when it was found");
+    let (options, payload) = rest.split_at(options_length.min(rest.len()));
+    let (understood, time_wait_holder) = understood(options);
+    let ack = SeqNumber(u32::from_be_bytes([a0, a1, a2, a3]));
+    #[expect(clippy::cast_possible_truncation, reason = "no header has more than 60 bytes")]
+    let header_length = (FIXED_HEADER + options_length) as u32;
+    Seen {
+        number,
+        at,
+        interface,
+        source,
+        destination,
         segment: Segment {
             seq: SeqNumber(u32::from_be_bytes([q0, q1, q2, q3])),
             ack: (flags & flag::ACK != 0).then_some(ack),
@@ -41,15 +76,20 @@ pub(super) fn segment<'a>(
             window: u16::from_be_bytes([w0, w1]),
             options: understood,
             time_wait_holder,
-            len: u32::try_from(len).map_err(|_| NotTcp::Malformed)?,
+            len: length - header_length,
         },
         payload,
-        hop_limit: datagram.hop_limit,
-        identification: datagram.identification,
-        fragment: datagram.fragment,
+        hop_limit,
+        identification,
+        fragment,
         options_cut: options.len() < options_length,
         station,
-    })
+    }
+}
+
+/// Bytes of options, by the byte with the header's length in words; `None` if it is too short.
+fn options_length(words: u8) -> Option<usize> {
+    (usize::from(words >> 4) * 4).checked_sub(FIXED_HEADER)
 }
 
 /// The options of a list. That of nearly all segments is short-circuited: "NOP, NOP, timestamps",

@@ -87,14 +87,21 @@ pub(crate) struct ObservedConnection {
 }
 
 impl ObservedConnection {
-    pub(crate) fn new(id: u32, client: SocketAddr, server: SocketAddr, now: Instant) -> Self {
+    /// One whose first segments `warm_up` holds, which is empty.
+    pub(crate) fn new(
+        id: u32,
+        client: SocketAddr,
+        server: SocketAddr,
+        now: Instant,
+        warm_up: WarmUp,
+    ) -> Self {
         Self {
             id,
             client,
             server,
             ends: Ends::default(),
             measures: None,
-            beginning: Beginning::WarmsUp(WarmUp::default()),
+            beginning: Beginning::WarmsUp(warm_up),
             reassembly: Default::default(),
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
@@ -194,14 +201,17 @@ impl ObservedConnection {
         matches!(self.beginning, Beginning::WarmsUp(_))
     }
 
-    /// What was put off is judged, now that the path is known as well as it can be.
-    pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) {
+    /// What was put off is judged, now that the path is known as well as it can be. Gives the memory back
+    /// in which it was.
+    pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
         let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
-        let Beginning::Surveyed(warm_up, survey) = beginning else { return };
+        let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
         self.ends.learn(survey.distances, known);
         for (seen, _) in warm_up.segments() {
             self.judge(&seen, results);
         }
+        warm_up.clear();
+        Some(warm_up)
     }
 
     /// The same at once, with what is known by now.

@@ -8,7 +8,8 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use ackwise_tcp::{Flags, Instant, Segment, SeqNumber};
 
-use crate::decode::{Seen, Station};
+use super::batch::{Batch, Place};
+use crate::decode::Seen;
 
 /// What stays the same of a packet on its way through a host, NAT or not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,9 +30,6 @@ impl Print {
         Self { seq, ack, flags, len, window, timestamp, identification: seen.identification }
     }
 }
-
-/// Where a packet was seen.
-type Place = (u32, Option<Station>);
 
 /// A packet that was seen a moment ago.
 #[derive(Clone, Copy, Debug)]
@@ -58,26 +56,13 @@ impl Copies {
     /// Packets that a new one is compared with: those of the last few ms. Our choice.
     const MOST: usize = 128;
 
-    /// Whether there may be copies among `packets`, which come next; if not, they are noted.
-    pub(crate) fn may_be_among<'a>(
-        &mut self,
-        packets: impl Iterator<Item = &'a Seen<'static>>,
-    ) -> bool {
-        if self.several {
+    /// Whether there may be copies among the packets of `batch`, which come next; if not, they are noted.
+    pub(crate) fn may_be_among(&mut self, batch: &Batch) -> bool {
+        let Some((place, last)) = batch.seen_at() else { return true };
+        if self.several || self.alone.is_some_and(|it| it.place != place) {
             return true;
         }
-        let mut place = self.alone.map(|it| it.place);
-        let mut last = None;
-        for seen in packets {
-            let here = (seen.interface, seen.station);
-            if *place.get_or_insert(here) != here {
-                return true;
-            }
-            last = Some(seen);
-        }
-        if let Some((seen, place)) = last.zip(place) {
-            self.alone = Some(Sight::of(seen, place));
-        }
+        self.alone = Some(Sight::of(&last, place));
         false
     }
 

@@ -1,11 +1,12 @@
 //! Threads that judge a batch of packets together.
 
 use std::{
-    panic,
+    cmp::Reverse,
+    hint, panic,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
 };
@@ -45,7 +46,10 @@ pub(crate) struct Round {
     shards: Arc<Shards>,
     batch: Batch,
     task: Task,
-    next: AtomicUsize,
+    /// The shards, those with most to do first: so the threads are done at about the same time.
+    order: Box<[usize]>,
+    /// How many of them somebody has taken.
+    taken: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -56,14 +60,16 @@ enum Task {
 
 impl Round {
     pub(crate) fn new(shards: &Arc<Shards>, batch: Batch) -> Arc<Self> {
-        let shards = Arc::clone(shards);
-        Arc::new(Self { shards, batch, task: Task::Handle, next: AtomicUsize::new(0) })
+        let mut order: Box<[usize]> = (0..shards.len()).collect();
+        order.sort_by_key(|&shard| Reverse(batch.part(shard)));
+        let (shards, taken) = (Arc::clone(shards), AtomicUsize::new(0));
+        Arc::new(Self { shards, batch, task: Task::Handle, order, taken })
     }
 
     /// The same batch once more, for what was put off. Nobody is at it any more.
     pub(crate) fn resume(this: Arc<Self>) -> Arc<Self> {
-        let batch = Self::into_parts(this);
-        Arc::new(Self { task: Task::Resume, next: AtomicUsize::new(0), ..batch })
+        let parts = Self::into_parts(this);
+        Arc::new(Self { task: Task::Resume, taken: AtomicUsize::new(0), ..parts })
     }
 
     /// The batch, at which nobody is any more.
@@ -78,14 +84,12 @@ impl Round {
     /// Does what nobody else does.
     pub(crate) fn work(&self) {
         loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.shards.len() {
-                return;
-            }
+            let taken = self.taken.fetch_add(1, Ordering::Relaxed);
+            let Some(&number) = self.order.get(taken) else { return };
             let mut shard = self.shards.lock(number);
             match self.task {
-                Task::Handle => shard.handle_batch(&self.batch, self.batch.places(number)),
-                Task::Resume => shard.resume(&self.batch),
+                Task::Handle => shard.handle_batch(&self.batch, number),
+                Task::Resume => shard.resume(&self.batch, number),
             }
         }
     }
@@ -127,7 +131,7 @@ impl Crew {
     pub(crate) fn finish(&mut self, round: &Round) {
         round.work();
         for helper in &mut self.helpers {
-            if helper.done.recv().is_err()
+            if receive(&helper.done).is_err()
                 && let Some(thread) = helper.thread.take()
                 && let Err(what) = thread.join()
             {
@@ -137,12 +141,27 @@ impl Crew {
     }
 }
 
+/// Waits for a message. Whoever sends it is about to: to sleep and be woken takes as long as the rest of
+/// a shard.
+fn receive<T>(messages: &Receiver<T>) -> Result<T, RecvError> {
+    /// Looks before sleeping: some 30 us. Our choice.
+    const LOOKS: u32 = 1_000;
+    for _ in 0..LOOKS {
+        match messages.try_recv() {
+            Ok(message) => return Ok(message),
+            Err(TryRecvError::Empty) => hint::spin_loop(),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+        }
+    }
+    messages.recv()
+}
+
 impl Helper {
     fn start() -> Option<Self> {
         let (rounds, to_do) = sync_channel::<Arc<Round>>(1);
         let (say_done, done) = sync_channel(1);
         let work = move || {
-            for round in to_do {
+            while let Ok(round) = receive(&to_do) {
                 round.work();
                 drop(round);
                 if say_done.send(()).is_err() {

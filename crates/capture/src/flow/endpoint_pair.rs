@@ -15,16 +15,35 @@ pub(crate) struct EndpointPair {
 
 impl EndpointPair {
     pub(crate) fn of(one: SocketAddr, other: SocketAddr) -> Self {
-        let [a, b] = [number(one.ip()), number(other.ip())];
-        let [c, d] = [one, other].map(|end| u64::from(end.port()));
-        let family = u64::from(one.is_ipv6());
+        let addresses = [number(one.ip()), number(other.ip())];
+        Self::in_order(addresses, [one.port(), other.port()], one.is_ipv6()).0
+    }
+
+    /// The pair, and whether the first end is the lesser one.
+    #[inline(always)]
+    pub(crate) fn in_order([a, b]: [u128; 2], ports: [u16; 2], is_v6: bool) -> (Self, bool) {
+        let [c, d] = ports.map(u64::from);
+        let in_order = (a, c) <= (b, d);
         // Neither port takes more than 16 bits.
         let ([one, other], ports) =
-            if (a, c) <= (b, d) { ([a, b], c << 16 | d) } else { ([b, a], d << 16 | c) };
-        Self { one, other, ports: ports | family << 32 }
+            if in_order { ([a, b], c << 16 | d) } else { ([b, a], d << 16 | c) };
+        (Self { one, other, ports: ports | u64::from(is_v6) << 32 }, in_order)
+    }
+
+    /// The addresses and ports, the lesser end first or last, and whether they are of IPv6.
+    #[inline(always)]
+    pub(crate) const fn ends(&self, in_order: bool) -> ([u128; 2], [u16; 2], bool) {
+        #[expect(clippy::cast_possible_truncation, reason = "each half has a port")]
+        let [c, d] = [(self.ports >> 16) as u16, self.ports as u16];
+        let is_v6 = self.ports >> 32 != 0;
+        match in_order {
+            true => ([self.one, self.other], [c, d], is_v6),
+            false => ([self.other, self.one], [d, c], is_v6),
+        }
     }
 
     /// One of `parts`: the same for the same pair.
+    #[inline(always)]
     pub(crate) fn part(&self, parts: usize) -> usize {
         /// 2^64 divided by the golden ratio: multiplied by it, neighbouring ports lie far apart (Knuth,
         /// The Art of Computer Programming 3, section 6.4).

@@ -15,6 +15,7 @@ use super::{
     closed::Closed,
     connection::ObservedConnection,
     endpoint_pair::{EndpointPair, roles},
+    warm_up::WarmUp,
 };
 use crate::{
     attribution::{KnownPaces, Paces},
@@ -25,6 +26,8 @@ use crate::{
 
 /// The connections that are alive, and those that are over but may still be heard of.
 #[derive(Debug, Default)]
+// Threads have shards side by side: none shares a line of the cache with another.
+#[repr(align(128))]
 pub(crate) struct Shard {
     // Looked up, never walked but to end it: so the order of a hash table shows nowhere.
     slots: HashMap<EndpointPair, Slot>,
@@ -35,8 +38,14 @@ pub(crate) struct Shard {
     results: Results,
     /// Connections that wait for what others have shown.
     awaiting: Vec<Awaiting>,
-    /// Packets of the batch that belong to such connections.
+    /// Room for them while they are told.
+    told: Vec<Awaiting>,
+    /// Packets of the batch that belong to such connections, by their place in its part.
     deferred: Vec<u32>,
+    /// Room for those while they are handled.
+    resumed: Vec<u32>,
+    /// Memory for the first segments of connections.
+    spare: Vec<WarmUp>,
     /// The first segment among them that may begin another connection, which has something to tell.
     reopening: Option<u64>,
 }
@@ -84,8 +93,12 @@ const fn begins(seen: &Seen<'_>) -> bool {
 impl Shard {
     /// How long segments of a closed connection may still arrive: 2 MSL, as in Linux.
     const LINGER: Duration = Duration::from_secs(60);
-    /// The most closed connections that are remembered. Our choice.
-    const MAX_OVER: usize = 1 << 13;
+    /// The most closed connections that a shard remembers. Our choice: of all shards together as many as
+    /// a server closes in a second, and few enough to stay in the processor's cache.
+    const MAX_OVER: usize = 1 << 10;
+
+    /// The most memory that is kept for connections to come. Our choice.
+    const MAX_SPARE: usize = 1 << 6;
 
     pub(crate) fn keep_series(&mut self, budget: Budget) {
         self.results.keep_series(budget);
@@ -115,15 +128,18 @@ impl Shard {
         }
     }
 
-    /// Takes the segments of `batch` at `places` to their connections, as far as these can go on.
-    pub(crate) fn handle_batch(&mut self, batch: &Batch, places: &[u32]) {
-        for &place in places {
-            let (located, seen) = batch.get(place);
-            if !self.try_handle(located, &seen) {
-                self.deferred.push(place);
-                if begins(&seen) {
-                    self.reopening.get_or_insert(located.ordinal);
-                }
+    /// Takes the segments of `batch` that are this shard's to their connections, as far as these can go
+    /// on.
+    pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
+        (0..).take(batch.part(part)).for_each(|index| self.handle_one(batch, part, index));
+    }
+
+    fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {
+        let (located, seen) = batch.get(part, index as usize);
+        if !self.try_handle(located, &seen) {
+            self.deferred.push(index);
+            if begins(&seen) {
+                self.reopening.get_or_insert(located.ordinal);
             }
         }
     }
@@ -140,14 +156,22 @@ impl Shard {
     }
 
     /// Goes on with the connections that were told, and with what was put off for them.
-    pub(crate) fn resume(&mut self, batch: &Batch) {
-        let (told, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.awaiting).into_iter().partition(|it| it.told);
-        self.awaiting = others;
-        told.iter().for_each(|it| self.begin(it));
+    pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
+        let mut told = std::mem::take(&mut self.told);
+        told.append(&mut self.awaiting);
+        for it in told.drain(..) {
+            if it.told {
+                self.begin(&it);
+            } else {
+                self.awaiting.push(it);
+            }
+        }
+        self.told = told;
         self.reopening = None;
-        let deferred = std::mem::take(&mut self.deferred);
-        self.handle_batch(batch, &deferred);
+        let mut resumed = std::mem::take(&mut self.resumed);
+        resumed.append(&mut self.deferred);
+        resumed.drain(..).for_each(|index| self.handle_one(batch, part, index));
+        self.resumed = resumed;
     }
 
     /// False if the connection first has to be told what others have shown.
@@ -180,8 +204,9 @@ impl Shard {
             slot => slot,
         };
         let (client, server) = roles(seen);
+        let warm_up = self.spare.pop().unwrap_or_default();
         let mut connection =
-            Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
+            Box::new(ObservedConnection::new(self.opened, client, server, seen.at, warm_up));
         self.opened += 1;
         self.begun.push(located.ordinal);
         if let Some(budget) = &self.results.budget {
@@ -207,7 +232,8 @@ impl Shard {
     /// The connection goes on, and may be over.
     fn begin(&mut self, awaiting: &Awaiting) {
         let Some(Slot::Alive(connection)) = self.slots.get_mut(&awaiting.pair) else { return };
-        connection.begin(&awaiting.paces, &mut self.results);
+        let warm_up = connection.begin(&awaiting.paces, &mut self.results);
+        self.spare.extend(warm_up.filter(|_| self.spare.len() < Self::MAX_SPARE));
         if connection.is_over() {
             self.end(awaiting.pair, awaiting.at);
         }

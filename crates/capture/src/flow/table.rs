@@ -37,8 +37,8 @@ impl Default for ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// Always the same, so that the result is, for any number of threads. Our choice.
-    pub(crate) const SHARDS: usize = 16;
+    /// One for each part of a batch.
+    pub(crate) const SHARDS: usize = Batch::PARTS;
     /// So many connections are worth waking others for. Our choice.
     const MANY: usize = 16;
     /// The most address translations that are remembered. Our choice.
@@ -103,10 +103,9 @@ impl ConnectionTable {
     /// while the caller reads on. An empty batch comes back.
     pub(crate) fn handle_batch(&mut self, mut batch: Batch, before: u64) -> Batch {
         batch.follow(before);
-        if self.copies.may_be_among(batch.headers()) {
+        if self.shards.len() != Self::SHARDS || self.copies.may_be_among(&batch) {
             return self.handle_one_by_one(batch);
         }
-        batch.divide(self.shards.len());
         let empty = self.complete();
         let round = Round::new(&self.shards, batch);
         self.crew.begin(&round);
@@ -114,7 +113,8 @@ impl ConnectionTable {
         empty
     }
 
-    /// A copy of a packet is told by the packets before it, and may rename its connection.
+    /// A copy of a packet is told by the packets before it, and may rename its connection. What a report
+    /// draws is bounded over all connections.
     fn handle_one_by_one(&mut self, mut batch: Batch) -> Batch {
         for (located, seen) in batch.segments() {
             self.handle(&seen, located.ordinal);

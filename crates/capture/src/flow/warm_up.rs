@@ -23,11 +23,19 @@ impl WarmUp {
     const SEGMENTS: usize = 40;
     /// The most data that waits: 44 segments of an Ethernet's size. Our choice.
     const BYTES: usize = 64 * 1024;
+    /// Segments and data of a connection with one short exchange. Our choice.
+    const USUAL_SEGMENTS: usize = 12;
+    const USUAL_BYTES: usize = 1 << 10;
     /// The longest wait: a live report must go on. Our choice.
     const SPAN: Duration = Duration::from_secs(2);
 
     /// Puts a segment off; whether all that wait should be judged now.
     pub(crate) fn add(&mut self, seen: &Seen<'_>, direction: Direction) -> bool {
+        if self.segments.is_empty() {
+            // What a short exchange takes: no memory is asked for again.
+            self.segments.reserve(Self::USUAL_SEGMENTS);
+            self.bytes.reserve(Self::USUAL_BYTES);
+        }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(seen.payload);
         let first = *self.first.get_or_insert(seen.at);
@@ -39,6 +47,15 @@ impl WarmUp {
             || flags.fin
             || flags.rst
             || seen.at.saturating_since(first) > Self::SPAN
+    }
+
+    /// Forgets what waited. Memory for more than a usual connection's is given back.
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+        self.bytes.clear();
+        self.segments.shrink_to(Self::USUAL_SEGMENTS);
+        self.bytes.shrink_to(Self::USUAL_BYTES);
+        self.first = None;
     }
 
     /// What waits, oldest first.

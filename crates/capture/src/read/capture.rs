@@ -30,34 +30,88 @@ impl Capture {
     /// Opens a file; `-` is standard input. Reads no more than what tells how it is compressed.
     pub(super) fn open(file: &Path) -> Result<Self, ReadError> {
         let named = |problem| ReadError { file: file.to_owned(), offset: 0, problem };
-        Ok(Self::new(file, input::open(file).map_err(named)?))
+        let input = input::open(file).map_err(named)?;
+        Ok(match input::is_regular(file) {
+            true => Self::new(file, ReadBuffer::that_fills_up(input)),
+            false => Self::new(file, ReadBuffer::new(input)),
+        })
     }
 
     /// The same of any input, which `file` is the name of.
     pub(super) fn of(file: &Path, input: Box<dyn Read + Send>) -> Result<Self, ReadError> {
         let named = |problem| ReadError { file: file.to_owned(), offset: 0, problem };
-        Ok(Self::new(file, input::uncompressed(input).map_err(named)?))
+        let input = input::uncompressed(input).map_err(named)?;
+        Ok(Self::new(file, ReadBuffer::new(input)))
     }
 
-    fn new(file: &Path, input: Box<dyn Read + Send>) -> Self {
-        let window = ReadBuffer::new(input);
+    fn new(file: &Path, window: ReadBuffer) -> Self {
         Self { file: file.to_owned(), window, format: None, current: None }
+    }
+
+    /// Passes all packets behind the current one that are in memory already, and hands over the buffer in
+    /// which they are, with the current one, for another. `on` gets each with the count of what has a
+    /// number of its own before it.
+    #[inline(always)]
+    pub(super) fn pass_block(
+        &mut self,
+        interfaces: &mut Interfaces,
+        next: &mut Vec<u8>,
+        mut on: impl FnMut(Frame<'_>, u64),
+    ) -> Result<(), ReadError> {
+        self.pass();
+        let mut found = Ok(());
+        while let Some(record) = self.next_in_memory(interfaces) {
+            match record {
+                Ok(record) => {
+                    let Some(frame) = record.frame(0, self.window.bytes()) else { break };
+                    on(frame, record.numbered_before);
+                    self.window.consume(record.whole);
+                }
+                Err(problem) => {
+                    found = Err(self.error(problem));
+                    break;
+                }
+            }
+        }
+        self.window.exchange(next);
+        found
+    }
+
+    #[inline(always)]
+    fn next_in_memory(&mut self, interfaces: &mut Interfaces) -> Option<Result<Record, Problem>> {
+        match &mut self.format {
+            Some(Format::Pcap(pcap)) => {
+                let record = pcap.record_in(self.window.bytes())?;
+                self.window.note_record();
+                Some(Ok(record))
+            }
+            Some(Format::PcapNg(pcapng)) if pcapng.is_next_in(self.window.bytes()) => {
+                pcapng.advance(&mut self.window, interfaces).transpose()
+            }
+            Some(Format::PcapNg(_)) | None => None,
+        }
+    }
+
+    fn error(&self, problem: Problem) -> ReadError {
+        ReadError { file: self.file.clone(), offset: self.window.record_offset(), problem }
     }
 
     /// Makes the next packet the current one. Whether there is one.
     pub(super) fn advance(&mut self, interfaces: &mut Interfaces) -> Result<bool, ReadError> {
-        if let Some(last) = self.current.take() {
-            self.window.consume(last.whole);
-        }
+        self.pass();
         match self.next(interfaces) {
             Ok(record) => {
                 self.current = record;
                 Ok(self.current.is_some())
             }
-            Err(problem) => {
-                let offset = self.window.record_offset();
-                Err(ReadError { file: self.file.clone(), offset, problem })
-            }
+            Err(problem) => Err(self.error(problem)),
+        }
+    }
+
+    /// Leaves the current packet.
+    fn pass(&mut self) {
+        if let Some(last) = self.current.take() {
+            self.window.consume(last.whole);
         }
     }
 
@@ -73,19 +127,7 @@ impl Capture {
 
     /// The current packet.
     pub(super) fn frame(&self, number: u64) -> Option<Frame<'_>> {
-        let Record { at, interface, link_type, original_len, direction, lost_before, .. } =
-            *self.current.as_ref()?;
-        let bytes = self.window.bytes().get(self.current.as_ref()?.packet.clone())?;
-        Some(Frame {
-            number,
-            at,
-            interface,
-            link_type,
-            original_len,
-            bytes,
-            direction,
-            lost_before,
-        })
+        self.current.as_ref()?.frame(number, self.window.bytes())
     }
 
     /// Gives the interfaces back.

@@ -43,6 +43,25 @@ pub(super) struct Record {
     pub(super) whole: usize,
 }
 
+impl Record {
+    /// The packet, in the window that begins with this.
+    #[inline(always)]
+    pub(super) fn frame<'a>(&self, number: u64, window: &'a [u8]) -> Option<Frame<'a>> {
+        let &Self { at, interface, link_type, original_len, direction, lost_before, .. } = self;
+        let bytes = window.get(self.packet.clone())?;
+        Some(Frame {
+            number,
+            at,
+            interface,
+            link_type,
+            original_len,
+            bytes,
+            direction,
+            lost_before,
+        })
+    }
+}
+
 /// Which way a packet went, as the capturing host saw it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {

@@ -65,21 +65,38 @@ impl Pcap {
 
     /// Waits for the next record. `None` at the end.
     pub(super) fn advance(&self, window: &mut ReadBuffer) -> Result<Option<Record>, Problem> {
-        let Self { variant: Variant { order, nanos_per_tick, record_header }, .. } = *self;
+        let Variant { order, record_header, .. } = self.variant;
         if window.begin_record()? {
             return Ok(None);
         }
-        let header = window.need(record_header, "a record header")?;
-        let [seconds, ticks, captured, original_len] = order.words(header);
-        let captured = captured as usize;
-        if captured > LARGEST_PACKET {
-            let (claimed, most) = (captured as u64, LARGEST_PACKET as u64);
+        let header = order.words(window.need(record_header, "a record header")?);
+        let [_, _, captured, _] = header;
+        if captured as usize > LARGEST_PACKET {
+            let (claimed, most) = (u64::from(captured), LARGEST_PACKET as u64);
             return Err(Problem::Length { what: "a packet", claimed, least: 0, most });
         }
-        let whole = record_header + captured;
-        window.need(whole, "a record")?;
+        let record = self.record(header);
+        window.need(record.whole, "a record")?;
+        Ok(Some(record))
+    }
+
+    /// The record at the beginning of `bytes`; `None` if it is not whole there, or wrong.
+    #[inline(always)]
+    pub(super) fn record_in(&self, bytes: &[u8]) -> Option<Record> {
+        let Variant { order, record_header, .. } = self.variant;
+        let header = bytes.get(..record_header)?;
+        let header = order.words(header);
+        let record = self.record(header);
+        (record.whole <= bytes.len() && header[2] as usize <= LARGEST_PACKET).then_some(record)
+    }
+
+    /// What a record's header says: seconds, ticks, both lengths.
+    #[inline(always)]
+    fn record(&self, [seconds, ticks, captured, original_len]: [u32; 4]) -> Record {
+        let Variant { nanos_per_tick, record_header, .. } = self.variant;
+        let whole = record_header + captured as usize;
         let nanos = u64::from(seconds) * NANOS_PER_SECOND + u64::from(ticks) * nanos_per_tick;
-        Ok(Some(Record {
+        Record {
             at: Instant::from_nanos(nanos),
             interface: self.interface,
             link_type: self.link_type,
@@ -89,7 +106,7 @@ impl Pcap {
             numbered_before: 0,
             packet: record_header..whole,
             whole,
-        }))
+        }
     }
 
     /// Gives the interface back.

@@ -45,6 +45,7 @@ pub struct Source {
     given: Option<usize>,
     interfaces: Interfaces,
     may_wait: bool,
+    has_blocks: bool,
     packets: u64,
     /// The number of the packet given last.
     number: u64,
@@ -75,7 +76,7 @@ impl Source {
             })
             .collect();
         waiting.sort_by_key(|waiting| waiting.first);
-        Self::new(waiting, may_wait)
+        Self { has_blocks: !several && !may_wait, ..Self::new(waiting, may_wait) }
     }
 
     /// The packets of `input`, which errors call `name`.
@@ -91,6 +92,7 @@ impl Source {
             given: None,
             interfaces: Interfaces::default(),
             may_wait,
+            has_blocks: false,
             packets: 0,
             number: 0,
         }
@@ -115,6 +117,41 @@ impl Source {
         self.packets += 1;
         self.number += 1 + given.numbered_before();
         Ok(given.frame(self.number))
+    }
+
+    /// Whether packets can be read with [`next_block`](Self::next_block): those of a single file can.
+    #[must_use]
+    pub const fn has_blocks(&self) -> bool {
+        self.has_blocks
+    }
+
+    /// Gives many packets to `on`, and then the block of memory in which their bytes are, at the same
+    /// addresses, in exchange for `next`, which the next block is read into. False if there are no more
+    /// packets.
+    ///
+    /// # Errors
+    ///
+    /// As of [`next`](Self::next); what was given to `on` before is right, and its block is in `next`.
+    pub fn next_block(
+        &mut self,
+        next: &mut Vec<u8>,
+        mut on: impl FnMut(&Frame<'_>),
+    ) -> Result<bool, ReadError> {
+        let Some(first) = self.next()? else { return Ok(false) };
+        on(&first);
+        let Some(given) = self.given.filter(|_| self.has_blocks) else { return Ok(true) };
+        let (mut packets, mut number) = (self.packets, self.number);
+        let passed = self.open[given].pass_block(&mut self.interfaces, next, |frame, before| {
+            packets += 1;
+            number += 1 + before;
+            on(&Frame { number, ..frame });
+        });
+        (self.packets, self.number) = (packets, number);
+        if passed.is_err() {
+            self.given = None;
+            self.open.remove(given).end(&mut self.interfaces);
+        }
+        passed.map(|()| true)
     }
 
     /// Whether [`next`](Self::next) may have to wait for somebody who writes: files have it all.
@@ -181,7 +218,7 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { waiting, open, given: _, interfaces, may_wait: _, packets, number: _ } = self;
+        let Self { waiting, open, given: _, interfaces, packets, .. } = self;
         f.debug_struct("Source")
             .field("waiting", &waiting.len())
             .field("open", &open.len())

@@ -1,6 +1,6 @@
 //! A sliding window over the bytes of a capture.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use super::Problem;
 
@@ -16,11 +16,41 @@ pub(super) struct ReadBuffer {
     offset: u64,
     /// Where the record began that is being read.
     record_offset: u64,
+    /// Whether to read until the buffer is full: from a file, that takes no time.
+    fills_up: bool,
+    /// What went wrong behind the bytes that are there.
+    failure: Option<io::Error>,
 }
 
 impl ReadBuffer {
     pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
-        Self { input, buffer: vec![0; USUAL], start: 0, end: 0, offset: 0, record_offset: 0 }
+        Self {
+            input,
+            buffer: vec![0; USUAL],
+            start: 0,
+            end: 0,
+            offset: 0,
+            record_offset: 0,
+            fills_up: false,
+            failure: None,
+        }
+    }
+
+    /// One that reads as much as it has room for, whenever it reads: of a file.
+    pub(super) fn that_fills_up(input: Box<dyn Read + Send>) -> Self {
+        Self { fills_up: true, ..Self::new(input) }
+    }
+
+    /// Hands over the buffer with all that was consumed of it, and goes on with `next`. What was not
+    /// consumed yet is copied.
+    pub(super) fn exchange(&mut self, next: &mut Vec<u8>) {
+        let rest = self.bytes();
+        if next.len() < USUAL.max(rest.len()) {
+            next.resize(USUAL.max(rest.len()), 0);
+        }
+        next[..rest.len()].copy_from_slice(rest);
+        (self.start, self.end) = (0, rest.len());
+        std::mem::swap(&mut self.buffer, next);
     }
 
     /// Bytes from the beginning of the capture to the record that was begun last.
@@ -45,10 +75,16 @@ impl ReadBuffer {
         Ok(self.bytes())
     }
 
+    /// Says that a record begins here.
+    #[inline(always)]
+    pub(super) const fn note_record(&mut self) {
+        self.record_offset = self.offset;
+    }
+
     /// Says that a record begins here. Whether there is none any more; waits for a byte to find
     /// out.
     pub(super) fn begin_record(&mut self) -> Result<bool, Problem> {
-        self.record_offset = self.offset;
+        self.note_record();
         self.is_over()
     }
 
@@ -57,6 +93,7 @@ impl ReadBuffer {
     }
 
     /// Leaves out bytes that [`need`](Self::need) has given.
+    #[inline(always)]
     pub(super) fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start, "consumes what it has not got");
         self.start += bytes;
@@ -85,13 +122,36 @@ impl ReadBuffer {
         Ok(end)
     }
 
-    /// Reads once, into a buffer in which `needed` bytes have a place. Gives how many bytes came:
-    /// none at the end.
+    /// Reads, into a buffer in which `needed` bytes have a place. Gives how many bytes came: none at the
+    /// end.
     fn refill(&mut self, needed: usize) -> Result<usize, Problem> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.buffer.len() < needed {
             self.buffer.resize(needed, 0);
+        }
+        let mut came = 0;
+        while self.end < self.buffer.len() {
+            match self.read() {
+                Ok(0) => break,
+                Ok(bytes) => came += bytes,
+                Err(error) if came == 0 => return Err(Problem::Input(error)),
+                Err(error) => {
+                    self.failure = Some(error);
+                    break;
+                }
+            }
+            if !self.fills_up {
+                break;
+            }
+        }
+        Ok(came)
+    }
+
+    /// Reads once.
+    fn read(&mut self) -> io::Result<usize> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {
@@ -100,7 +160,7 @@ impl ReadBuffer {
                     return Ok(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Problem::Input(error)),
+                Err(error) => return Err(error),
             }
         }
     }

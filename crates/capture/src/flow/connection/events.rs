@@ -41,6 +41,10 @@ impl ObservedConnection {
                 self.exchanges += 1;
                 let mut open = OpenExchange::new(exchange, stream, account, position);
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
+                if self.open.is_empty() {
+                    // Most connections have one exchange at a time.
+                    self.open.reserve_exact(1);
+                }
                 self.open.push_back(open);
             }
             Event::RequestHead { exchange, head } => {

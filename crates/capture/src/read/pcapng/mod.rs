@@ -63,6 +63,13 @@ impl PcapNg {
         Ok(None)
     }
 
+    /// Whether the next block has a packet and is whole in `bytes`, which begin with it.
+    pub(super) fn is_next_in(&self, bytes: &[u8]) -> bool {
+        let [kind, length] = self.order.words(bytes);
+        let has_packet = matches!(kind, kind::ENHANCED_PACKET | kind::SIMPLE_PACKET | kind::PACKET);
+        bytes.len() >= block::HEADER && bytes.len() >= length as usize && has_packet
+    }
+
     /// Gives the interfaces back.
     pub(super) fn end(&self, interfaces: &mut Interfaces) {
         for described in &self.interfaces {
