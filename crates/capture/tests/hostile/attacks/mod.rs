@@ -1,0 +1,24 @@
+//! Captures made to cost much: each of few bytes, or of any number of them.
+//!
+//! They are shared by the tests of this crate, the seeds of the fuzz targets, and `cargo xtask bench
+//! hostile`.
+
+mod http1;
+mod http2;
+mod packets;
+mod tcp;
+mod wrapped;
+
+/// A way to make a capture dear to read.
+#[derive(Clone, Copy)]
+pub struct Attack {
+    /// Its name in tables, and of its file.
+    pub name: &'static str,
+    /// The file, of at most about so many bytes.
+    pub make: fn(usize) -> Vec<u8>,
+}
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = Attack> {
+    [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL].into_iter().flatten().copied()
+}
