@@ -54,6 +54,7 @@ pub mod export;
 pub mod filter;
 mod flow;
 pub mod frame;
+mod limits;
 mod measures;
 mod messages;
 pub mod pcap;

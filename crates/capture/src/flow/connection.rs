@@ -14,7 +14,7 @@ use ackwise_tcp::{Instant, Segment, SeqNumber};
 use super::{
     closed::{Closed, Swap},
     ends::{Ends, Lost, Survey},
-    exchange::OpenExchange,
+    exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
     lingering::Lingering,
     measures::Measures,
@@ -61,6 +61,8 @@ pub(crate) struct ObservedConnection {
     conversation: ExchangeReader,
     setup: Setup,
     open: VecDeque<OpenExchange>,
+    /// What those of `open` that wait have to be told before anything else.
+    earlier_end: EarlierEnd,
     protocol: Option<Protocol>,
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
@@ -98,6 +100,7 @@ impl ObservedConnection {
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
             open: VecDeque::new(),
+            earlier_end: EarlierEnd::default(),
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
@@ -376,18 +379,25 @@ impl ObservedConnection {
 
     /// The response has begun, and the capture does not show when.
     fn doubt_response_begin(&mut self) {
-        if let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response()) {
+        if let Some(exchange) = self.oldest().filter(|it| it.waits_for_response()) {
             exchange.fall_into_hole();
         }
     }
 
+    fn oldest(&mut self) -> Option<&mut OpenExchange> {
+        let oldest = self.open.front_mut()?;
+        oldest.handle_earlier_end(&self.earlier_end);
+        Some(oldest)
+    }
+
     fn divide_unsettled(&mut self, direction: Direction) {
+        let whole = self.ends.distances.whole();
         if direction == Direction::ToClient
             && let Some(first) = self.behind_hole.take()
-            && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
+            && let Some(exchange) = self.oldest().filter(|it| it.waits_for_response())
         {
             // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true, Some(self.ends.distances.whole()));
+            exchange.begin_response(&first, true, Some(whole));
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
@@ -396,6 +406,7 @@ impl ObservedConnection {
 
     fn divide(&mut self, gap: &Gap, direction: Direction) {
         for exchange in &mut self.open {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.handle_gap(gap, direction);
         }
     }
@@ -404,6 +415,7 @@ impl ObservedConnection {
         let sender = &self.ends.half(Direction::ToServer).sender;
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.request_sent(sender.free_at(), last);
         }
     }
@@ -462,6 +474,7 @@ impl ObservedConnection {
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(self.last_seen);
             self.exchange_over(exchange, false, results);
         }

@@ -4,9 +4,11 @@
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
 //! and the table takes less than the 4096 bytes that its peer thinks.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use httlib_huffman::DecoderSpeed;
+
+use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT};
 
 /// Decodes the field blocks of one direction.
 #[derive(Clone, Debug)]
@@ -22,11 +24,19 @@ pub(super) struct Decoder {
 /// What a field block says that matters here.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Block {
-    pub(super) method: Option<Box<str>>,
-    pub(super) path: Option<Box<str>>,
+    pub(super) method: Option<Text>,
+    pub(super) path: Option<Text>,
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
-    pub(super) protocol: Option<Box<str>>,
+    pub(super) protocol: Option<Text>,
+}
+
+/// A value, at most [`KEPT_TEXT`] of it. Those of the tables are shared: a field of one byte may name
+/// any of them.
+#[derive(Clone, Debug)]
+pub(super) enum Text {
+    Static(&'static str),
+    Shared(Arc<str>),
 }
 
 /// That a block is not whole, or not HPACK.
@@ -43,10 +53,10 @@ struct Entry {
 
 #[derive(Clone, Debug)]
 enum Field {
-    Method(Box<str>),
-    Path(Box<str>),
-    Status(Box<str>),
-    Protocol(Box<str>),
+    Method(Text),
+    Path(Text),
+    Status(Text),
+    Protocol(Text),
     Other,
 }
 
@@ -74,7 +84,8 @@ impl Decoder {
     /// Reads a block that is there from its beginning; what it says, as far as it can be read, goes
     /// to `block`.
     pub(super) fn decode(&mut self, mut bytes: &[u8], block: &mut Block) -> Result<(), Broken> {
-        while let Some(&first) = bytes.first() {
+        for _ in 0..FIELDS_PER_BLOCK {
+            let Some(&first) = bytes.first() else { return Ok(()) };
             match first {
                 0x80.. => {
                     let index = integer(&mut bytes, 7)?;
@@ -89,18 +100,18 @@ impl Decoder {
                 _ => block.note(&self.literal(&mut bytes, 4)?.field),
             }
         }
-        Ok(())
+        if bytes.is_empty() { Ok(()) } else { Err(Broken) }
     }
 
     /// RFC 7541, section 6.1.
     fn indexed(&self, index: usize) -> Result<Field, Broken> {
         Ok(match index {
             0 => return Err(Broken),
-            2 => Field::Method("GET".into()),
-            3 => Field::Method("POST".into()),
-            4 => Field::Path("/".into()),
-            5 => Field::Path("/index.html".into()),
-            8..=14 => Field::Status(STATUSES[index - 8].into()),
+            2 => Field::Method(Text::Static("GET")),
+            3 => Field::Method(Text::Static("POST")),
+            4 => Field::Path(Text::Static("/")),
+            5 => Field::Path(Text::Static("/index.html")),
+            8..=14 => Field::Status(Text::Static(STATUSES[index - 8])),
             1..=STATIC_ENTRIES => Field::Other,
             _ => self.dynamic(index)?.field.clone(),
         })
@@ -122,7 +133,7 @@ impl Decoder {
         };
         let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
-        let value = || String::from_utf8_lossy(&value).into();
+        let value = || Text::of(&value);
         let field = match name {
             Name::Method => Field::Method(value()),
             Name::Path => Field::Path(value()),
@@ -167,12 +178,34 @@ impl Block {
         match field {
             Field::Method(value) => self.method = Some(value.clone()),
             Field::Path(value) => self.path = Some(value.clone()),
-            Field::Status(value) => self.status = value.parse().ok(),
+            Field::Status(value) => self.status = value.as_str().parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
             Field::Other => {}
         }
     }
 }
+
+impl Text {
+    fn of(value: &[u8]) -> Self {
+        let kept = &value[..value.len().min(KEPT_TEXT)];
+        Self::Shared(String::from_utf8_lossy(kept).into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Static(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Text {}
 
 impl Field {
     const fn name(&self) -> Name {
@@ -291,8 +324,9 @@ mod tests {
         ] {
             let mut block = Block::default();
             decoder.decode(&hex(bytes), &mut block).unwrap();
+            let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().to_owned());
             assert_eq!(
-                (block.method.as_deref(), block.path.as_deref()),
+                (text(&block.method).as_deref(), text(&block.path).as_deref()),
                 (Some(method), Some(path))
             );
             assert_eq!(decoder.size, size);
@@ -334,10 +368,11 @@ mod tests {
         decoder.miss();
         let mut block = Block::default();
         decoder.decode(&hex("82 44022f61 bf c0 be"), &mut block).unwrap();
-        assert_eq!((block.method.as_deref(), block.path.as_deref()), (Some("GET"), Some("/a")));
+        let (get, path) = (Some(Text::Static("GET")), Some(Text::Static("/a")));
+        assert_eq!((block.method, &block.path), (get, &path));
         let mut block = Block::default();
         decoder.decode(&hex("be bf"), &mut block).unwrap();
-        assert_eq!(block, Block { path: Some("/a".into()), ..Block::default() });
+        assert_eq!(block, Block { path, ..Block::default() });
     }
 
     #[test]
