@@ -182,7 +182,7 @@ impl Gap {
             return;
         }
         let (direction, evidence) = (moment.phase.direction(), self.evidence);
-        let (cause, confidence) = (cause(moment), self.hold.confidence);
+        let (cause, confidence) = (cause(moment), self.confidence(moment));
         let is_loss = matches!(cause, Cause::LossRecovery | Cause::RetransmissionTimeout);
         let kind = self.kind.filter(|_| is_loss);
         let verdict = Verdict { kind, ..Verdict::new(cause, direction, evidence, confidence) };
@@ -191,6 +191,16 @@ impl Gap {
             None => verdict,
         };
         account.add(at, verdict);
+    }
+
+    /// How sure it is. What the sender waited for may be in doubt, that a link was busy is not; but a
+    /// link that drops data is done with it earlier.
+    fn confidence(&self, moment: &Moment) -> Confidence {
+        match (moment.in_flight, self.hold.lost) {
+            (InFlight::Transmitting, None) => Confidence::High,
+            (InFlight::Transmitting, Some(_)) => self.hold.confidence.min(Confidence::Medium),
+            _ => self.hold.confidence,
+        }
     }
 
     /// What else the packets admit.

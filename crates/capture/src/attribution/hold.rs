@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub peak_before_idle: Option<u64>,
     /// It was idle, and has lost nothing since.
     pub after_idle: bool,
+    /// What the congestion window may have been before that, although less was outstanding.
+    pub reach_before_idle: u64,
     /// The congestion window grows with each acknowledgement.
     pub slow_start: bool,
     /// What is outstanding does not grow from round to round, and nothing was lost.
@@ -165,7 +167,10 @@ impl Hold {
             return Self::new(wait, Confidence::Medium).or(facts.window());
         }
         if facts.flight[0] + facts.bytes.min(facts.full) <= facts.sure_window {
-            return Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            let is_buffer = facts.flight[0] >= 2 * facts.full;
+            let writer = if is_buffer { Writer::SendBufferFull } else { Writer::Working };
+            let hold = Self::new(Wait::Application, Confidence::Medium).or(facts.window());
+            return Self { writer, ..hold };
         }
         let stays = facts.stays == Plateau::Yes;
         if facts.flight[0] == 0 || (stays && facts.flight[0] < 2 * facts.full) {
@@ -182,7 +187,11 @@ impl Hold {
         let hold = match facts.stays {
             // How large the window was before it was idle, what was sent then need not show.
             Plateau::No if facts.slow_start && facts.after_idle && !cut_by_idle => {
-                Self::new(wait, Confidence::Medium).or(Cause::IdleRestart)
+                let hold = Self::new(wait, Confidence::Medium);
+                if facts.flight[0] < facts.reach_before_idle {
+                    return Self { cut_by_idle: true, ..hold.or(Cause::SlowStart) };
+                }
+                hold.or(Cause::IdleRestart)
             }
             Plateau::No => Self::new(wait, Confidence::High),
             Plateau::Perhaps | Plateau::Yes => {

@@ -366,6 +366,7 @@ impl Sender {
             sure_window: latest.map_or_else(|| self.window.sure(data.full), |it| it.sure_window),
             peak_before_idle: self.window.peak_before_idle,
             after_idle: self.window.after_idle,
+            reach_before_idle: self.window.reach_before_idle,
             slow_start: self.window.slow_start,
             stays: self.window.stays(data.full),
             most_flight: self.most_flight,

@@ -16,6 +16,8 @@ pub(super) struct CongestionEstimate {
     pub peak_before_idle: Option<u64>,
     /// It was idle, and has lost nothing since: what the window was before, may never have been used.
     pub after_idle: bool,
+    /// What it may have grown to before that, although less was outstanding.
+    pub reach_before_idle: u64,
     pub slow_start: bool,
     round_end: u64,
     round: Round,
@@ -57,6 +59,7 @@ impl Default for CongestionEstimate {
             peak: 0,
             peak_before_idle: None,
             after_idle: false,
+            reach_before_idle: 0,
             slow_start: true,
             round_end: 0,
             round: Round::default(),
@@ -119,10 +122,15 @@ impl CongestionEstimate {
         }
     }
 
-    /// What it is in any case. RFC 2581, section 3.1: one segment, and another after the first
-    /// acknowledgement; every stack with SACK that we know begins with two or more.
+    /// What was outstanding in any case before it kept something back. RFC 2581, section 3.1: one segment,
+    /// and another after the first acknowledgement; every stack with SACK that we know begins with two or
+    /// more. Linux waits until a third of the window is free (`tcp_tso_should_defer`).
     pub(super) const fn sure(&self, full: u64) -> u64 {
-        if self.lossy || self.restarted || self.initial <= full { 0 } else { 2 * full }
+        if self.lossy || self.restarted || self.initial <= full {
+            return 0;
+        }
+        let most_of_it = self.peak / 3 * 2;
+        if most_of_it > 2 * full { most_of_it } else { 2 * full }
     }
 
     /// Whether the data in flight has stopped growing. Without a loss, a congestion window grows in
@@ -152,6 +160,7 @@ impl CongestionEstimate {
         self.least = self.peak;
         self.peak_before_idle = None;
         self.after_idle = false;
+        self.reach_before_idle = 0;
     }
 
     /// In slow start each acknowledgement lets it grow by a segment at least. A round is over when
@@ -170,6 +179,9 @@ impl CongestionEstimate {
 
     /// An idle time is over, after which the window may be cut.
     pub(super) fn idle(&mut self) {
+        // Linux lets slow start grow to twice of what is used (`tcp_is_cwnd_limited`).
+        let reach = if self.slow_start { 2 * self.peak } else { self.peak };
+        self.reach_before_idle = self.reach_before_idle.max(reach);
         self.peak_before_idle = Some(self.peak.max(self.peak_before_idle.unwrap_or(0)));
         self.after_idle = true;
         self.peak = 0;
