@@ -66,6 +66,17 @@ impl Http2 {
         http2
     }
 
+    /// How many field blocks were too long to be read to their end.
+    pub(super) const fn long_blocks(&self) -> u64 {
+        self.client.blocks.long() + self.server.blocks.long()
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let [client, server] = [&self.client, &self.server].map(|it| it.blocks.held());
+        size_of::<Self>() + client + server + self.streams.held()
+    }
+
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
         if direction == Direction::ToServer && self.client.frames.awaits_preface() {
             log.token(direction, span.at(), || TokenKind::Preface(CLIENT_PREFACE));

@@ -32,6 +32,7 @@ use crate::{
     },
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
+    limits::{DIVISIONS_PER_SEGMENT, Limit, SAVED_DIVISIONS},
     results::{ConnectionResult, Results},
     series::{Point, Series},
 };
@@ -85,6 +86,16 @@ pub(crate) struct ObservedConnection {
     clock_steps: u64,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
+    /// Among so many exchanges the time before a segment may still be divided.
+    divisions: usize,
+    /// They were too many: the time of its exchanges is unknown.
+    undivided: bool,
+    /// The segment of the capture that it was seen in last.
+    pub(super) touched: u64,
+    /// What it costs, as its shard counts it.
+    pub(super) charged: usize,
+    /// It was seen to be used when memory was short.
+    pub(super) spared: bool,
 }
 
 impl ObservedConnection {
@@ -116,6 +127,11 @@ impl ObservedConnection {
             last_seen: now,
             clock_steps: 0,
             series: None,
+            divisions: SAVED_DIVISIONS,
+            undivided: false,
+            touched: 0,
+            charged: 0,
+            spared: false,
         }
     }
 
@@ -128,6 +144,31 @@ impl ObservedConnection {
     /// Measures it.
     pub(crate) fn keep_measures(&mut self) {
         self.measures.get_or_insert_default();
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        /// What is behind the pointers of an open exchange, mostly.
+        const BEHIND: usize = 500;
+        let warm_up = match &self.beginning {
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.held(),
+            Beginning::Judged => 0,
+        };
+        let [one, other] = &self.reassembly;
+        size_of::<Self>()
+            + warm_up
+            + one.held()
+            + other.held()
+            + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
+            + self.conversation.cost()
+    }
+
+    /// Whether both ends have sent something.
+    pub(super) fn is_mutual(&self) -> bool {
+        match &self.beginning {
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.is_mutual(),
+            Beginning::Judged => self.ends.halves.iter().all(|it| it.stream.highest() > 0),
+        }
     }
 
     /// Its number in the capture.
@@ -305,6 +346,8 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
+        self.divisions = SAVED_DIVISIONS
+            .min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         if let Some(measures) = &mut self.measures {
@@ -404,7 +447,19 @@ impl ObservedConnection {
         }
     }
 
+    /// Whether there is time to look at all open exchanges: a thousand may be open, and a segment may
+    /// have one byte.
+    fn may_divide(&mut self) -> bool {
+        let left = self.divisions.checked_sub(self.open.len());
+        self.divisions = left.unwrap_or_default();
+        self.undivided |= left.is_none();
+        left.is_some()
+    }
+
     fn divide(&mut self, gap: &Gap, direction: Direction) {
+        if !self.may_divide() {
+            return;
+        }
         for exchange in &mut self.open {
             exchange.handle_earlier_end(&self.earlier_end);
             exchange.handle_gap(gap, direction);
@@ -412,6 +467,9 @@ impl ObservedConnection {
     }
 
     fn request_sent_again(&mut self) {
+        if !self.may_divide() {
+            return;
+        }
         let sender = &self.ends.half(Direction::ToServer).sender;
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
@@ -481,6 +539,8 @@ impl ObservedConnection {
         if let Some(series) = &mut self.series {
             series.finish();
         }
+        results.reached.add(&self.conversation.reached());
+        results.reached.count(Limit::Divisions, self.undivided.into());
         let (swap, swapped) = (self.swap(), self.ends.swapped);
         let mut quality = self.ends.quality();
         for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
@@ -514,7 +574,7 @@ impl ObservedConnection {
             last_seen: self.last_seen,
             series: self.series,
         });
-        if swapped {
+        if let (true, Some(result)) = (swapped, result) {
             results.swap_time_wait(result);
         }
         Closed { result, swap: swap.filter(|_| !swapped) }

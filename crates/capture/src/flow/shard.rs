@@ -19,6 +19,7 @@ use super::{
 use crate::{
     attribution::{KnownPaces, Paces},
     decode::Seen,
+    limits::Limit,
     results::Results,
     series::Budget,
 };
@@ -29,9 +30,19 @@ pub(crate) struct Shard {
     // Looked up, never walked but to end it: so the order of a hash table shows nowhere.
     slots: HashMap<EndpointPair, Slot>,
     over: VecDeque<(Instant, EndpointPair)>,
-    opened: u32,
     /// Which segment of the capture began each connection.
     begun: Vec<u64>,
+    /// Numbers of connections that can be used again.
+    free: Vec<u32>,
+    /// Connections of which only a SYN was seen, oldest first; those that went on are still there.
+    half_open: VecDeque<(u64, EndpointPair)>,
+    half_open_count: usize,
+    /// The other connections that are not over, by when they were seen last, or earlier; those that
+    /// are over may be there.
+    live: VecDeque<(u64, EndpointPair)>,
+    live_count: usize,
+    /// Bytes that these take, about.
+    live_bytes: usize,
     results: Results,
     /// Connections that wait for what others have shown.
     awaiting: Vec<Awaiting>,
@@ -59,13 +70,21 @@ pub(crate) struct Awaiting {
 pub(crate) struct Unfinished {
     /// The segment of the capture that began it.
     pub begun: u64,
-    connection: Box<ObservedConnection>,
+    slot: Slot,
 }
 
 #[derive(Debug)]
 enum Slot {
+    HalfOpen(Box<HalfOpen>),
     Alive(Box<ObservedConnection>),
     Over(Closed),
+}
+
+/// A connection of which only a SYN was seen: a flood of those should cost little.
+#[derive(Debug)]
+struct HalfOpen {
+    id: u32,
+    syn: Seen<'static>,
 }
 
 impl Awaiting {
@@ -75,6 +94,23 @@ impl Awaiting {
         let Located { ordinal, pair } = located;
         Some(Self { ordinal, hosts, paces: *paces, told: false, at, pair })
     }
+}
+
+/// What a shard holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Load {
+    pub half_open: usize,
+    pub live_bytes: usize,
+    pub exchange_bytes: usize,
+    /// Connections that are not listed whose exchanges are.
+    pub gone: usize,
+}
+
+/// Counts what a connection takes.
+fn charge(connection: &mut ObservedConnection, bytes: &mut usize) {
+    let cost = connection.cost();
+    *bytes = *bytes - connection.charged + cost;
+    connection.charged = cost;
 }
 
 const fn begins(seen: &Seen<'_>) -> bool {
@@ -160,9 +196,12 @@ impl Shard {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
+            Some(Slot::HalfOpen(_)) => return self.go_on(located, seen),
             Some(Slot::Alive(connection)) if connection.awaits_paces().is_some() => return false,
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
                 connection.handle(seen, &mut self.results);
+                connection.touched = located.ordinal;
+                charge(connection, &mut self.live_bytes);
                 if connection.is_over() {
                     self.end(pair, seen.at);
                 } else {
@@ -179,35 +218,89 @@ impl Shard {
             None if seen.segment.len == 0 && !seen.segment.flags.syn => return true,
             slot => slot,
         };
-        let (client, server) = roles(seen);
-        let mut connection =
-            Box::new(ObservedConnection::new(self.opened, client, server, seen.at));
-        self.opened += 1;
-        self.begun.push(located.ordinal);
+        let before = slot.map(|it| std::mem::replace(it, Slot::Over(Closed::default())));
+        if let Some(Slot::Alive(before)) = before {
+            self.finish_one(before);
+        }
+        let id = self.number(located.ordinal);
+        let flags = seen.segment.flags;
+        if begins(seen) && seen.segment.len == 0 && !flags.fin && !flags.rst {
+            let syn = Seen { payload: &[], ..*seen };
+            self.slots.insert(pair, Slot::HalfOpen(Box::new(HalfOpen { id, syn })));
+            self.half_open.push_back((located.ordinal, pair));
+            self.half_open_count += 1;
+            return true;
+        }
+        let mut connection = self.open(id, seen);
+        connection.handle(seen, &mut self.results);
+        self.keep(located, connection);
+        true
+    }
+
+    /// A number for a connection that the segment `ordinal` begins.
+    fn number(&mut self, ordinal: u64) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.begun[id as usize] = ordinal;
+            return id;
+        }
+        self.begun.push(ordinal);
+        // Each takes a packet of a capture, and packets are fewer.
+        u32::try_from(self.begun.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn open(&self, id: u32, first: &Seen<'_>) -> Box<ObservedConnection> {
+        let (client, server) = roles(first);
+        let mut connection = Box::new(ObservedConnection::new(id, client, server, first.at));
         if let Some(budget) = &self.results.budget {
             connection.keep_series(budget.stretches_per_exchange());
         }
         if self.results.keeps_measures {
             connection.keep_measures();
         }
-        connection.handle(seen, &mut self.results);
-        match slot {
-            Some(slot) => {
-                if let Slot::Alive(before) = std::mem::replace(slot, Slot::Alive(connection)) {
-                    before.finish(&mut self.results);
-                }
-            }
-            None => {
-                self.slots.insert(pair, Slot::Alive(connection));
-            }
+        connection
+    }
+
+    fn keep(&mut self, located: Located, mut connection: Box<ObservedConnection>) {
+        connection.touched = located.ordinal;
+        charge(&mut connection, &mut self.live_bytes);
+        self.live_count += 1;
+        if self.live.len() > 2 * self.live_count + Self::MAX_OVER {
+            self.live.retain(|(_, pair)| matches!(self.slots.get(pair), Some(Slot::Alive(_))));
         }
-        true
+        self.live.push_back((located.ordinal, located.pair));
+        self.slots.insert(located.pair, Slot::Alive(connection));
+    }
+
+    /// A half-open connection goes on, unless another takes its place.
+    fn go_on(&mut self, located: Located, seen: &Seen<'_>) -> bool {
+        let Some(Slot::HalfOpen(half_open)) = self.slots.remove(&located.pair) else {
+            return true;
+        };
+        self.half_open_count -= 1;
+        let HalfOpen { id, syn } = *half_open;
+        let mut connection = self.open(id, &syn);
+        connection.handle(&syn, &mut self.results);
+        if connection.is_reused_by(&seen.segment) {
+            // One SYN has shown nothing that others could learn from.
+            connection.begin_now(&mut KnownPaces::default(), &mut self.results);
+            connection.finish(&mut self.results);
+        } else {
+            self.keep(located, connection);
+        }
+        self.try_handle(located, seen)
+    }
+
+    fn finish_one(&mut self, connection: Box<ObservedConnection>) -> Closed {
+        self.live_count -= 1;
+        self.live_bytes -= connection.charged;
+        connection.finish(&mut self.results)
     }
 
     /// The connection goes on, and may be over.
     fn begin(&mut self, awaiting: &Awaiting) {
         let Some(Slot::Alive(connection)) = self.slots.get_mut(&awaiting.pair) else { return };
         connection.begin(&awaiting.paces, &mut self.results);
+        charge(connection, &mut self.live_bytes);
         if connection.is_over() {
             self.end(awaiting.pair, awaiting.at);
         }
@@ -215,7 +308,8 @@ impl Shard {
 
     fn end(&mut self, pair: EndpointPair, now: Instant) {
         if let Some(Slot::Alive(connection)) = self.slots.remove(&pair) {
-            self.slots.insert(pair, Slot::Over(connection.finish(&mut self.results)));
+            let closed = self.finish_one(connection);
+            self.slots.insert(pair, Slot::Over(closed));
         }
         self.over.push_back((now, pair));
     }
@@ -235,20 +329,116 @@ impl Shard {
     /// The connections whose end the capture does not show, in any order.
     pub(crate) fn take_unfinished(&mut self) -> Vec<Unfinished> {
         let slots = std::mem::take(&mut self.slots).into_values();
-        let unfinished = slots.filter_map(|slot| match slot {
-            Slot::Alive(connection) => {
-                Some(Unfinished { begun: self.begun[connection.id() as usize], connection })
-            }
+        let id = |slot: &Slot| match slot {
+            Slot::Alive(connection) => Some(connection.id()),
+            Slot::HalfOpen(half_open) => Some(half_open.id),
             Slot::Over(_) => None,
-        });
-        unfinished.collect()
+        };
+        let unfinished = |slot| Some(Unfinished { begun: self.begun[id(&slot)? as usize], slot });
+        slots.filter_map(unfinished).collect()
     }
 
     /// The capture is over.
     pub(crate) fn finish(&mut self, unfinished: Unfinished, known: &mut KnownPaces) {
-        let Unfinished { mut connection, .. } = unfinished;
+        let mut connection = match unfinished.slot {
+            Slot::Alive(connection) => connection,
+            Slot::HalfOpen(half_open) => {
+                let mut connection = self.open(half_open.id, &half_open.syn);
+                connection.handle(&half_open.syn, &mut self.results);
+                connection
+            }
+            Slot::Over(_) => return,
+        };
         connection.begin_now(known, &mut self.results);
         connection.finish(&mut self.results);
+    }
+
+    /// How many connections are half open, and what others that are not over take.
+    pub(crate) const fn load(&self) -> Load {
+        Load {
+            half_open: self.half_open_count,
+            live_bytes: self.live_bytes,
+            exchange_bytes: self.results.held(),
+            gone: self.results.gone(),
+        }
+    }
+
+    /// When the oldest half-open connection began.
+    pub(crate) fn oldest_half_open(&mut self) -> Option<u64> {
+        loop {
+            let (begun, pair) = *self.half_open.front()?;
+            if self.half_open_since(begun, &pair) {
+                return Some(begun);
+            }
+            self.half_open.pop_front();
+        }
+    }
+
+    fn half_open_since(&self, begun: u64, pair: &EndpointPair) -> bool {
+        match self.slots.get(pair) {
+            Some(Slot::HalfOpen(it)) => self.begun[it.id as usize] == begun,
+            _ => false,
+        }
+    }
+
+    /// Forgets the half-open connection that began first.
+    pub(crate) fn fold_half_open(&mut self) {
+        if self.oldest_half_open().is_some()
+            && let Some((_, pair)) = self.half_open.pop_front()
+            && let Some(Slot::HalfOpen(it)) = self.slots.remove(&pair)
+        {
+            self.half_open_count -= 1;
+            self.free.push(it.id);
+            self.results.fold_half_open();
+        }
+    }
+
+    /// When the connection was last seen that has been idle longest. Those with packets from one end
+    /// only go first: whoever invents addresses hears no answer.
+    pub(crate) fn idle_longest(&mut self) -> Option<u64> {
+        loop {
+            let (queued, pair) = *self.live.front()?;
+            let Some(Slot::Alive(connection)) = self.slots.get_mut(&pair) else {
+                self.live.pop_front();
+                continue;
+            };
+            let spares = !connection.spared && connection.is_mutual();
+            if connection.touched <= queued && !spares {
+                return Some(queued);
+            }
+            connection.spared |= spares;
+            let touched = connection.touched;
+            self.live.pop_front();
+            self.live.push_back((touched, pair));
+        }
+    }
+
+    /// Ends the connection that has been idle longest.
+    pub(crate) fn let_go(&mut self, known: &mut KnownPaces) {
+        if self.idle_longest().is_some()
+            && let Some((_, pair)) = self.live.pop_front()
+            && let Some(Slot::Alive(mut connection)) = self.slots.remove(&pair)
+        {
+            connection.begin_now(known, &mut self.results);
+            self.finish_one(connection);
+            self.results.reached.count(Limit::LiveConnections, 1);
+        }
+    }
+
+    /// Lets go of exchanges whose connections are not listed.
+    pub(crate) fn fold_gone(&mut self) {
+        let gone = self.results.fold_gone();
+        self.free.extend(gone);
+    }
+
+    /// Uses numbers again of connections that are not listed.
+    pub(crate) fn free_numbers(&mut self) {
+        let unused = self.results.take_unused();
+        self.free.extend(unused);
+    }
+
+    pub(crate) const fn results(&mut self) -> &mut Results {
+        &mut self.results
     }
 
     /// What it has found, and which segment of the capture began each of its connections.

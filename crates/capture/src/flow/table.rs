@@ -12,9 +12,15 @@ use super::{
     copies::Copies,
     crew::{Crew, Round, Shards},
     endpoint_pair::EndpointPair,
+    relief,
     shard::{Shard, Unfinished},
 };
-use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
+use crate::{
+    attribution::KnownPaces,
+    decode::Seen,
+    results::{Results, Room},
+    series::Budget,
+};
 
 /// All connections of a capture.
 #[derive(Debug)]
@@ -41,6 +47,8 @@ impl ConnectionTable {
     pub(crate) const SHARDS: usize = 16;
     /// So many connections are worth waking others for. Our choice.
     const MANY: usize = 16;
+    /// Segments after which memory is looked at, if they do not come in batches. Our choice.
+    const RELIEVES: u64 = 256;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
@@ -97,6 +105,15 @@ impl ConnectionTable {
         let pair = EndpointPair::of(seen.source, seen.destination);
         let mut shard = self.shards.of(&pair);
         shard.handle(Located { ordinal, pair }, seen, &mut self.known);
+        drop(shard);
+        if ordinal.is_multiple_of(Self::RELIEVES) {
+            self.relieve();
+        }
+    }
+
+    /// Keeps to the limits of memory. Nobody is at the shards.
+    fn relieve(&mut self) {
+        relief::relieve(&self.shards, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -142,6 +159,7 @@ impl ConnectionTable {
         }
         let mut batch = Round::into_batch(round);
         batch.clear();
+        self.relieve();
         batch
     }
 
@@ -187,15 +205,23 @@ impl ConnectionTable {
     /// its connections, and how many segments were copies.
     pub(crate) fn finish(mut self) -> (Vec<(Results, Vec<u64>)>, u64) {
         self.complete();
+        self.relieve();
         let mut shards: Vec<_> = self.shards.lock_all().collect();
         let mut unfinished: Vec<(usize, Unfinished)> = Vec::new();
         for (number, shard) in shards.iter_mut().enumerate() {
             unfinished.extend(shard.take_unfinished().into_iter().map(|it| (number, it)));
         }
         unfinished.sort_unstable_by_key(|(_, it)| it.begun);
+        // One after the other: what one lists, the next has less room for.
+        let mut room = shards.first_mut().map_or_else(Room::default, |it| it.results().room);
         for (number, it) in unfinished {
+            shards[number].results().room = room;
             shards[number].finish(it, &mut self.known);
+            room = shards[number].results().room;
         }
+        drop(shards);
+        self.relieve();
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }

@@ -39,9 +39,14 @@ pub(super) enum Text {
     Shared(Arc<str>),
 }
 
-/// That a block is not whole, or not HPACK.
+/// Why a block is not read to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Broken;
+pub(super) enum Broken {
+    /// It is not whole, or not HPACK.
+    Syntax,
+    /// It has more than [`FIELDS_PER_BLOCK`] fields.
+    TooLong,
+}
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -75,6 +80,11 @@ impl Decoder {
         Self { table: VecDeque::new(), size: 0, limit: TABLE_SIZE, has_missed: false }
     }
 
+    /// Bytes that the table takes, about.
+    pub(super) fn held(&self) -> usize {
+        self.size.min(self.table.len() * KEPT_TEXT) + self.table.len() * size_of::<Entry>()
+    }
+
     /// Says that blocks were missed. Entries are counted from the newest, so those to come will be
     /// known again; older ones have values that nobody knows.
     pub(super) fn miss(&mut self) {
@@ -100,13 +110,13 @@ impl Decoder {
                 _ => block.note(&self.literal(&mut bytes, 4)?.field),
             }
         }
-        if bytes.is_empty() { Ok(()) } else { Err(Broken) }
+        if bytes.is_empty() { Ok(()) } else { Err(Broken::TooLong) }
     }
 
     /// RFC 7541, section 6.1.
     fn indexed(&self, index: usize) -> Result<Field, Broken> {
         Ok(match index {
-            0 => return Err(Broken),
+            0 => return Err(Broken::Syntax),
             2 => Field::Method(Text::Static("GET")),
             3 => Field::Method(Text::Static("POST")),
             4 => Field::Path(Text::Static("/")),
@@ -147,7 +157,7 @@ impl Decoder {
     fn dynamic(&self, index: usize) -> Result<&Entry, Broken> {
         match self.table.get(index - STATIC_ENTRIES - 1) {
             None if self.has_missed => Ok(&MISSED),
-            entry => entry.ok_or(Broken),
+            entry => entry.ok_or(Broken::Syntax),
         }
     }
 
@@ -243,7 +253,7 @@ impl Name {
 /// RFC 7541, section 5.1.
 fn integer(bytes: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
     let mut next = || {
-        let (first, rest) = bytes.split_first().ok_or(Broken)?;
+        let (first, rest) = bytes.split_first().ok_or(Broken::Syntax)?;
         *bytes = rest;
         Ok(usize::from(*first))
     };
@@ -259,20 +269,20 @@ fn integer(bytes: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
             return Ok(value);
         }
     }
-    Err(Broken) // More than two million: no field is so long.
+    Err(Broken::Syntax) // More than two million: no field is so long.
 }
 
 /// RFC 7541, section 5.2.
 fn string(bytes: &mut &[u8]) -> Result<Vec<u8>, Broken> {
     let is_huffman = bytes.first().is_some_and(|first| first & 0x80 != 0);
     let length = integer(bytes, 7)?;
-    let (string, rest) = bytes.split_at_checked(length).ok_or(Broken)?;
+    let (string, rest) = bytes.split_at_checked(length).ok_or(Broken::Syntax)?;
     *bytes = rest;
     if !is_huffman {
         return Ok(string.to_vec());
     }
     let mut decoded = Vec::new();
-    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits).map_err(|_| Broken)?;
+    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits).map_err(|_| Broken::Syntax)?;
     Ok(decoded)
 }
 
@@ -376,12 +386,39 @@ mod tests {
     }
 
     #[test]
+    fn a_block_of_too_many_fields_is_read_no_further() {
+        let mut decoder = Decoder::new();
+        let mut block = vec![0x82; FIELDS_PER_BLOCK];
+        assert_eq!(decoder.decode(&block, &mut Block::default()), Ok(()));
+        block.push(0x84);
+        let mut read = Block::default();
+        assert_eq!(decoder.decode(&block, &mut read), Err(Broken::TooLong));
+        assert_eq!((read.method, read.path), (Some(Text::Static("GET")), None));
+    }
+
+    #[test]
+    fn a_long_path_is_kept_in_part_and_shared() {
+        let mut decoder = Decoder::new();
+        decoder.resize(TABLE_LIMIT);
+        let mut block = vec![0x44, 0x7f, 0x81, 0x1f];
+        block.resize(block.len() + 4096, b'a');
+        let mut read = Block::default();
+        decoder.decode(&block, &mut read).unwrap();
+        let Some(Text::Shared(path)) = read.path else { panic!("a literal") };
+        assert_eq!(path.len(), KEPT_TEXT);
+        let mut again = Block::default();
+        decoder.decode(&[0xbe], &mut again).unwrap();
+        let Some(Text::Shared(indexed)) = again.path else { panic!("of the table") };
+        assert!(Arc::ptr_eq(&path, &indexed));
+    }
+
+    #[test]
     fn what_cannot_be_is_broken_and_not_more() {
         for bytes in
             ["80", "ff", "ffffffff7f", "c0", "40", "4105", "0085ffffffffff", "3fe1ffffff7f"]
         {
             let mut block = Block::default();
-            assert_eq!(Decoder::new().decode(&hex(bytes), &mut block), Err(Broken), "{bytes}");
+            assert_eq!(Decoder::new().decode(&hex(bytes), &mut block), Err(Broken::Syntax), "{bytes}");
         }
     }
 }

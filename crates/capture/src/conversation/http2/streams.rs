@@ -12,8 +12,9 @@ use super::{
     frames::Frame,
     windows::{FlowWindow, INITIAL_WINDOW},
 };
+use crate::limits::OPEN_REQUESTS;
 
-/// Open streams that a client began, at most [`STREAM_LIMIT`]: further ones are not told of.
+/// Open streams that a client began, at most [`OPEN_REQUESTS`]: further ones are not told of.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     open: BTreeMap<u32, Stream>,
@@ -104,6 +105,11 @@ impl Streams {
         self.insert(1, Stream { request: Request::Ended, ..Stream::new(exchange) });
     }
 
+    /// Bytes that the open ones take, about.
+    pub(super) fn held(&self) -> usize {
+        self.open.len() * 2 * size_of::<Stream>() + self.tunnels.len() * 16
+    }
+
     /// Whether HEADERS of the client on `stream` begin a request, and are not its trailers.
     pub(super) const fn is_new(&self, stream: u32) -> bool {
         stream > self.last
@@ -116,7 +122,7 @@ impl Streams {
 
     pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool, log: &mut Log) {
         self.last = stream;
-        if self.open.len() < STREAM_LIMIT {
+        if self.open.len() < OPEN_REQUESTS {
             let exchange = log.begin(stream, position, exact);
             self.insert(stream, Stream::new(exchange));
         } else {
@@ -209,7 +215,7 @@ impl Streams {
         log.push(Event::TunnelBegins { exchange, tunnel });
         log.push(Event::ResponseEnds { exchange, position, exact: true });
         self.remove(id);
-        if self.tunnels.len() < STREAM_LIMIT {
+        if self.tunnels.len() < OPEN_REQUESTS {
             self.tunnels.insert(id, exchange);
         }
     }
@@ -375,6 +381,3 @@ impl Stream {
         log.push(Event::ResponseBegins { exchange, position, exact });
     }
 }
-
-/// Most streams open at once. Servers allow 100 to 250.
-const STREAM_LIMIT: usize = 1024;

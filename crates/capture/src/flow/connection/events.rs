@@ -181,7 +181,7 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        if open.multiplexed {
+        if open.multiplexed || self.undivided {
             open.forget_causes();
         }
         results.add_exchange(open.into_result(self.id, complete));
