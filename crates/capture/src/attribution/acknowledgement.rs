@@ -9,6 +9,8 @@ pub(crate) struct Acknowledgement {
     pub seen: Instant,
     pub acked: u64,
     pub edge: Option<u64>,
+    /// The timestamp that it echoes (RFC 7323).
+    pub echo: Option<u32>,
 }
 
 /// An acknowledgement that has arrived.

@@ -135,8 +135,7 @@ impl Hold {
 
     /// A segment that was sent before, or that fills a hole.
     fn repair(facts: &Facts, released: bool) -> Self {
-        // RFC 8985, section 6.2: RACK waits up to a quarter of the round trip for reordered data.
-        let soon = facts.since_ack.is_some_and(|late| late <= facts.immediate * 2);
+        let soon = facts.since_ack.is_some_and(|late| late <= facts.reordering_window());
         let (wait, by) = if released || soon || facts.since_event() < Self::LEAST_TIMEOUT {
             (Wait::Recovery, RepairedBy::Recovery)
         } else {
@@ -294,6 +293,13 @@ impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
+    }
+
+    /// RFC 8985, section 6.2: RACK waits a quarter of the least round trip for reordered data; a timer of
+    /// Linux adds two ticks of 4 ms.
+    fn reordering_window(&self) -> Nanos {
+        const TICKS: Nanos = Nanos::from_millis(8);
+        self.round_trip / 4 + TICKS + self.immediate * 2
     }
 
     /// Whether the receive window had no room for the segment. A small segment that does not fit, with

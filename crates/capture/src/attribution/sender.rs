@@ -62,12 +62,22 @@ pub(crate) struct Sender {
 }
 
 /// Data that was sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Again {
     packet: u64,
     seen: Instant,
-    end: u64,
+    bytes: Range<u64>,
     by: RepairedBy,
+    timestamp: Option<u32>,
+}
+
+impl Again {
+    /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
+    /// Data before it could have been acknowledged instead if that was not yet (RFC 7323, section 4.3).
+    fn is_of_earlier_copy(&self, ack: &Acknowledgement, acked_before: u64) -> Option<bool> {
+        let (sent, echo) = self.timestamp.zip(ack.echo)?;
+        (acked_before >= self.bytes.start).then(|| sent.wrapping_sub(echo).cast_signed() > 0)
+    }
 }
 
 /// Data that was sent.
@@ -154,13 +164,16 @@ impl Sender {
         direction: Direction,
         distances: &mut Distances,
     ) -> Option<Resolution> {
-        let again = self.again.take_if(|again| ack.acked >= again.end);
+        let acked_before = self.acks_in_flight.back().map_or(self.acked, |it| it.acked);
+        let again = self.again.take_if(|again| ack.acked >= again.bytes.end);
         let resolution = again.and_then(|again| {
             let delays = distances.path_delays(direction);
             let (sender, receiver) = (delays.sender, delays.receiver);
             let is_far = receiver * Self::NEAR > sender;
+            let of_earlier_copy = again.is_of_earlier_copy(&ack, acked_before);
             // It comes too soon to be for what was sent again.
-            if is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4 {
+            let is_too_soon = is_far && Nanos::between(again.seen, ack.seen) < receiver * 2 * 3 / 4;
+            if of_earlier_copy == Some(true) || is_too_soon {
                 self.in_vain = Some(again.packet).filter(|_| again.by == RepairedBy::Timeout);
                 self.recover = None;
                 return Some(Resolution::Spurious);
@@ -170,7 +183,7 @@ impl Sender {
             }
             let prompt = receiver * 2 * 5 / 4 + delays.prompt_ack;
             let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
-            is_prompt.then_some(Resolution::Confirmed)
+            (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
         });
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
@@ -471,7 +484,8 @@ impl Sender {
         }
         if data.loss == Some(Loss::Repairs) {
             let by = gap.and_then(Gap::repairs).unwrap_or(RepairedBy::Recovery);
-            self.again = Some(Again { packet, seen, end: data.bytes.end, by });
+            let bytes = data.bytes.clone();
+            self.again = Some(Again { packet, seen, bytes, by, timestamp });
             self.highest = self.highest.max(data.bytes.end);
             self.round_trips.forget();
             self.recover.get_or_insert(self.highest);

@@ -236,7 +236,8 @@ impl Ends {
         let first = !half.sender.knows_edge();
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
-            let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge };
+            let echo = segment.options.timestamps.map(|it| it.echo);
+            let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge, echo };
             let duplicate = reports_duplicate(segment);
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
             half.again = again.or(half.again);
