@@ -6,7 +6,7 @@ use std::{
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -14,6 +14,7 @@ use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
     decode::{LeftOut, decode},
     filter::Filter,
+    limits::Reached,
     read::{Drops, Frame, ReadError, Source},
     strip::Stripper,
 };
@@ -64,6 +65,8 @@ pub struct Reading {
     // Locked for a packet or a few of them, but not while waiting long: whoever ends it need not.
     state: Arc<Mutex<State>>,
     packets: Arc<AtomicU64>,
+    /// Somebody wants to end it: the reader lets go of the state after the packet that it is at.
+    ending: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -101,8 +104,20 @@ pub struct Explained {
     pub warnings: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
+    /// The limits that the stripped capture has reached.
+    pub stripping: Reached,
     /// What it has in common with a capture at the other end.
     pub joined: Option<Joined>,
+}
+
+impl Explained {
+    /// The limits that were reached, of the analysis and of the stripped copy.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        let mut reached = self.analysis.reached;
+        reached.add(&self.stripping);
+        reached
+    }
 }
 
 impl Reading {
@@ -169,6 +184,9 @@ impl Reading {
         const MOST: u64 = 1 << 14;
         let waits = frames.may_wait();
         let mut step = frames.next();
+        if self.ending.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut state = self.lock();
         if state.analyser.is_none() {
             return false;
@@ -186,7 +204,8 @@ impl Reading {
                     break true;
                 }
             }
-            if waits || read == MOST || state.batch.is_full() {
+            let is_wanted = self.ending.load(Ordering::Relaxed);
+            if waits || is_wanted || read == MOST || state.batch.is_full() {
                 break true;
             }
             step = frames.next();
@@ -207,10 +226,12 @@ impl Reading {
     /// Ends it: what was read until now is all there is. `None` if it was ended before.
     #[must_use]
     pub fn end(&self) -> Option<Explained> {
+        self.ending.store(true, Ordering::Relaxed);
         let mut state = self.lock();
         state.hand_on();
         let analysis = state.analyser.take()?.finish();
         let (stripper, drops) = (state.stripper.take(), state.drops);
+        let stripping = stripper.as_ref().map(Stripper::reached).unwrap_or_default();
         if let Some(Err(error)) = stripper.map(|it| it.finish(drops)) {
             state.not_saved = Some(error);
         }
@@ -222,6 +243,7 @@ impl Reading {
             drops: state.drops,
             warnings: std::mem::take(&mut state.warnings),
             not_saved: state.not_saved.take(),
+            stripping,
             joined: None,
         })
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_capture::{
-    analysis::{Analysis, ExchangeResult},
+    analysis::{Analysis, ExchangeResult, Folded},
     attribution::Confidence,
 };
 use ackwise_cause::{Cause, Direction, Party};
@@ -110,12 +110,18 @@ impl Totals {
             TotalsScope::Percentile(_) => it.duration >= limit,
             TotalsScope::Slower(_) => it.duration > limit,
         });
-        Self::over(chosen, scope)
+        let folded = match scope {
+            TotalsScope::All => Some(&analysis.folded),
+            // They are faster than those that are listed, or of connections that are not.
+            TotalsScope::Percentile(_) | TotalsScope::Slower(_) => None,
+        };
+        Self::over(chosen, folded, scope)
     }
 
-    /// Adds up `chosen`, which are those in `scope`.
+    /// Adds up `chosen`, which are those in `scope`, and what is `folded`.
     pub(super) fn over<'a>(
         chosen: impl IntoIterator<Item = &'a ExchangeResult>,
+        folded: Option<&Folded>,
         scope: TotalsScope,
     ) -> Self {
         let mut totals = Self {
@@ -131,6 +137,11 @@ impl Totals {
             totals.span += exchange.duration;
             totals.shortest = totals.shortest.min(exchange.duration);
             add(&mut causes, exchange);
+        }
+        if let Some(folded) = folded.filter(|it| it.exchanges > 0) {
+            totals.exchanges += usize::try_from(folded.exchanges).unwrap_or(usize::MAX);
+            totals.span += folded.span;
+            add_folded(&mut causes, folded);
         }
         let total = |((cause, direction), sum): ((Cause, Direction), Sum)| Total {
             cause,
@@ -162,6 +173,17 @@ fn add(causes: &mut BTreeMap<(Cause, Direction), Sum>, exchange: &ExchangeResult
     }
 }
 
+fn add_folded(causes: &mut BTreeMap<(Cause, Direction), Sum>, folded: &Folded) {
+    for (key, cause) in &folded.causes {
+        let sum = causes.entry(*key).or_default();
+        sum.span += cause.span;
+        sum.exchanges += usize::try_from(cause.exchanges).unwrap_or(usize::MAX);
+        sum.times += cause.times;
+        sum.high += cause.high;
+        sum.medium += cause.medium;
+    }
+}
+
 /// The duration that divides what is added up from what is not.
 fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
     match scope {
@@ -170,7 +192,11 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
         TotalsScope::Percentile(percent) => {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
             durations.sort_unstable();
-            percentile(&durations, percent)
+            // What is not listed is faster.
+            let folded = usize::try_from(analysis.folded.exchanges).unwrap_or(usize::MAX);
+            let place = (durations.len() + folded) * usize::from(percent) / 100;
+            let place = place.saturating_sub(folded);
+            durations.get(place).or_else(|| durations.last()).copied().unwrap_or_default()
         }
     }
 }

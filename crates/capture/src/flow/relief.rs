@@ -3,10 +3,7 @@
 
 use std::{sync::MutexGuard, time::Duration};
 
-use super::{
-    crew::Shards,
-    shard::{Load, Shard},
-};
+use super::shard::{Load, Shard};
 use crate::{
     attribution::KnownPaces,
     limits::{EXCHANGE_BYTES, HALF_OPEN, LISTED_CONNECTIONS, LIVE_BYTES, QUIET_CONNECTIONS},
@@ -14,29 +11,41 @@ use crate::{
 };
 
 /// Lets go of the oldest and of the least interesting beyond each limit.
-pub(super) fn relieve(shards: &Shards, known: &mut KnownPaces) {
-    let mut shards: Vec<_> = shards.lock_all().collect();
-    let load = shards.iter().map(|it| it.load()).fold(Load::default(), Load::plus);
-    for _ in HALF_OPEN..load.half_open {
-        if let Some(shard) = least(&mut shards, Shard::oldest_half_open) {
-            shard.fold_half_open();
-        }
+pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPaces) {
+    let mut load = load(shards);
+    while load.half_open > HALF_OPEN
+        && let Some(shard) = first_in_line(shards, Shard::oldest_half_open)
+    {
+        load.half_open -= shard.load().half_open;
+        shard.fold_half_open();
+        load.half_open += shard.load().half_open;
     }
-    let mut live_bytes = load.live_bytes;
-    while live_bytes > LIVE_BYTES {
-        let Some(shard) = least(&mut shards, Shard::idle_longest) else { break };
-        live_bytes -= shard.load().live_bytes;
+    // A connection that is used may be looked at once for each time it is used, and once more.
+    while load.live_bytes > LIVE_BYTES
+        && let Some(shard) = first_in_line(shards, Shard::idle_longest)
+    {
+        load.live_bytes -= shard.load().live_bytes;
         shard.let_go(known);
-        live_bytes += shard.load().live_bytes;
+        load.live_bytes += shard.load().live_bytes;
     }
+    relieve_results(shards);
+}
+
+/// The same for what is over.
+pub(super) fn relieve_results(shards: &mut [MutexGuard<'_, Shard>]) {
+    let load = load(shards);
     if load.gone > MOST_GONE {
         shards.iter_mut().for_each(|it| it.fold_gone());
     }
     if load.exchange_bytes > EXCHANGE_BYTES {
-        fold_half(&mut shards);
+        fold_half(shards);
     }
     shards.iter_mut().for_each(|it| it.free_numbers());
-    share_room(&mut shards);
+    share_room(shards);
+}
+
+fn load(shards: &[MutexGuard<'_, Shard>]) -> Load {
+    shards.iter().map(|it| it.load()).fold(Load::default(), Load::plus)
 }
 
 impl Load {
@@ -50,13 +59,13 @@ impl Load {
     }
 }
 
-/// The shard with the least of something.
-fn least<'a, 'b>(
+/// The shard with the first of something.
+fn first_in_line<'a, 'b>(
     shards: &'a mut [MutexGuard<'b, Shard>],
-    mut of: impl FnMut(&mut Shard) -> Option<u64>,
+    of: impl Fn(&Shard) -> Option<u64>,
 ) -> Option<&'a mut MutexGuard<'b, Shard>> {
     let found = shards.iter_mut().filter_map(|it| Some((of(it)?, it)));
-    found.min_by_key(|(least, _)| *least).map(|(_, shard)| shard)
+    found.min_by_key(|(first, _)| *first).map(|(_, shard)| shard)
 }
 
 /// Keeps the slower half of all exchanges: whatever comes, no exchange is dropped that is among that

@@ -8,7 +8,7 @@
 use std::{collections::VecDeque, net::IpAddr, time::Duration};
 
 use ackwise_tcp::Instant;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, hash_map::Entry};
 
 use super::{
     batch::{Batch, Located},
@@ -227,6 +227,10 @@ impl Shard {
         if begins(seen) && seen.segment.len == 0 && !flags.fin && !flags.rst {
             let syn = Seen { payload: &[], ..*seen };
             self.slots.insert(pair, Slot::HalfOpen(Box::new(HalfOpen { id, syn })));
+            if self.half_open.len() > 2 * self.half_open_count + Self::MAX_OVER {
+                self.half_open
+                    .retain(|(_, pair)| matches!(self.slots.get(pair), Some(Slot::HalfOpen(_))));
+            }
             self.half_open.push_back((located.ordinal, pair));
             self.half_open_count += 1;
             return true;
@@ -363,62 +367,43 @@ impl Shard {
         }
     }
 
-    /// When the oldest half-open connection began.
-    pub(crate) fn oldest_half_open(&mut self) -> Option<u64> {
-        loop {
-            let (begun, pair) = *self.half_open.front()?;
-            if self.half_open_since(begun, &pair) {
-                return Some(begun);
-            }
-            self.half_open.pop_front();
-        }
+    /// When the half-open connection began that is first in line.
+    pub(crate) fn oldest_half_open(&self) -> Option<u64> {
+        self.half_open.front().map(|(begun, _)| *begun)
     }
 
-    fn half_open_since(&self, begun: u64, pair: &EndpointPair) -> bool {
-        match self.slots.get(pair) {
-            Some(Slot::HalfOpen(it)) => self.begun[it.id as usize] == begun,
-            _ => false,
-        }
-    }
-
-    /// Forgets the half-open connection that began first.
+    /// Forgets the half-open connection that is first in line, unless it has gone on.
     pub(crate) fn fold_half_open(&mut self) {
-        if self.oldest_half_open().is_some()
-            && let Some((_, pair)) = self.half_open.pop_front()
-            && let Some(Slot::HalfOpen(it)) = self.slots.remove(&pair)
+        let Some((begun, pair)) = self.half_open.pop_front() else { return };
+        if let Entry::Occupied(slot) = self.slots.entry(pair)
+            && let Slot::HalfOpen(it) = slot.get()
+            && self.begun[it.id as usize] == begun
         {
-            self.half_open_count -= 1;
             self.free.push(it.id);
+            slot.remove();
+            self.half_open_count -= 1;
             self.results.fold_half_open();
         }
     }
 
-    /// When the connection was last seen that has been idle longest. Those with packets from one end
-    /// only go first: whoever invents addresses hears no answer.
-    pub(crate) fn idle_longest(&mut self) -> Option<u64> {
-        loop {
-            let (queued, pair) = *self.live.front()?;
-            let Some(Slot::Alive(connection)) = self.slots.get_mut(&pair) else {
-                self.live.pop_front();
-                continue;
-            };
-            let spares = !connection.spared && connection.is_mutual();
-            if connection.touched <= queued && !spares {
-                return Some(queued);
-            }
-            connection.spared |= spares;
-            let touched = connection.touched;
-            self.live.pop_front();
-            self.live.push_back((touched, pair));
-        }
+    /// When the connection was seen, or later, that is first in line.
+    pub(crate) fn idle_longest(&self) -> Option<u64> {
+        self.live.front().map(|(seen, _)| *seen)
     }
 
-    /// Ends the connection that has been idle longest.
+    /// Ends the connection that is first in line, unless it was used since. Those with packets from
+    /// one end only go first: whoever invents addresses hears no answer.
     pub(crate) fn let_go(&mut self, known: &mut KnownPaces) {
-        if self.idle_longest().is_some()
-            && let Some((_, pair)) = self.live.pop_front()
-            && let Some(Slot::Alive(mut connection)) = self.slots.remove(&pair)
-        {
+        let Some((seen, pair)) = self.live.pop_front() else { return };
+        let Entry::Occupied(mut slot) = self.slots.entry(pair) else { return };
+        let Slot::Alive(connection) = slot.get_mut() else { return };
+        let spares = !connection.spared && connection.is_mutual();
+        if connection.touched > seen || spares {
+            connection.spared |= spares;
+            self.live.push_back((connection.touched, pair));
+            return;
+        }
+        if let Slot::Alive(mut connection) = slot.remove() {
             connection.begin_now(known, &mut self.results);
             self.finish_one(connection);
             self.results.reached.count(Limit::LiveConnections, 1);

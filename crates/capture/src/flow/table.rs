@@ -18,7 +18,7 @@ use super::{
 use crate::{
     attribution::KnownPaces,
     decode::Seen,
-    results::{Results, Room},
+    results::Results,
     series::Budget,
 };
 
@@ -49,6 +49,8 @@ impl ConnectionTable {
     const MANY: usize = 16;
     /// Segments after which memory is looked at, if they do not come in batches. Our choice.
     const RELIEVES: u64 = 256;
+    /// Connections that end together before memory is looked at. Our choice.
+    const FINISHES: usize = 32;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
@@ -113,7 +115,8 @@ impl ConnectionTable {
 
     /// Keeps to the limits of memory. Nobody is at the shards.
     fn relieve(&mut self) {
-        relief::relieve(&self.shards, &mut self.known);
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        relief::relieve(&mut shards, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -212,16 +215,13 @@ impl ConnectionTable {
             unfinished.extend(shard.take_unfinished().into_iter().map(|it| (number, it)));
         }
         unfinished.sort_unstable_by_key(|(_, it)| it.begun);
-        // One after the other: what one lists, the next has less room for.
-        let mut room = shards.first_mut().map_or_else(Room::default, |it| it.results().room);
-        for (number, it) in unfinished {
-            shards[number].results().room = room;
+        for (done, (number, it)) in unfinished.into_iter().enumerate() {
             shards[number].finish(it, &mut self.known);
-            room = shards[number].results().room;
+            if done.is_multiple_of(Self::FINISHES) {
+                relief::relieve_results(&mut shards);
+            }
         }
-        drop(shards);
-        self.relieve();
-        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        relief::relieve_results(&mut shards);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }
