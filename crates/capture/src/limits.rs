@@ -6,8 +6,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Limit {
-    /// Connections of which only a SYN was seen.
-    HalfOpenConnections,
+    /// Connections of which one packet was seen.
+    OnePacketConnections,
     /// Memory of connections that are not over.
     LiveConnections,
     /// Connections without an exchange that are listed.
@@ -24,7 +24,7 @@ pub enum Limit {
     RequestText,
     /// Fields of an HTTP/2 field block.
     BlockFields,
-    /// Connections that `--save-stripped` reads at the same time.
+    /// Memory of connections that `--save-stripped` reads at the same time.
     StrippedConnections,
     /// Packets of a connection that `--save-stripped` holds.
     StrippedSegments,
@@ -33,7 +33,7 @@ pub enum Limit {
 impl Limit {
     /// All of them, in the order of the documentation.
     pub const ALL: [Self; 11] = [
-        Self::HalfOpenConnections,
+        Self::OnePacketConnections,
         Self::LiveConnections,
         Self::QuietConnections,
         Self::ListedConnections,
@@ -46,11 +46,11 @@ impl Limit {
         Self::StrippedSegments,
     ];
 
-    /// `half-open-connections`.
+    /// `one-packet-connections`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::HalfOpenConnections => "half-open-connections",
+            Self::OnePacketConnections => "one-packet-connections",
             Self::LiveConnections => "live-connections",
             Self::QuietConnections => "quiet-connections",
             Self::ListedConnections => "listed-connections",
@@ -68,7 +68,7 @@ impl Limit {
     #[must_use]
     pub const fn most(self) -> u64 {
         let most = match self {
-            Self::HalfOpenConnections => HALF_OPEN,
+            Self::OnePacketConnections => ONE_PACKET,
             Self::LiveConnections => LIVE_BYTES,
             Self::QuietConnections => QUIET_CONNECTIONS,
             Self::ListedConnections => LISTED_CONNECTIONS,
@@ -77,7 +77,7 @@ impl Limit {
             Self::Divisions => DIVISIONS_PER_SEGMENT,
             Self::RequestText => KEPT_TEXT,
             Self::BlockFields => FIELDS_PER_BLOCK,
-            Self::StrippedConnections => STRIPPED_CONNECTIONS,
+            Self::StrippedConnections => STRIPPED_BYTES,
             Self::StrippedSegments => STRIPPED_SEGMENTS,
         };
         most as u64
@@ -87,7 +87,7 @@ impl Limit {
     #[must_use]
     pub const fn bounds(self) -> &'static str {
         match self {
-            Self::HalfOpenConnections => "connections of which only a SYN was captured",
+            Self::OnePacketConnections => "connections of which one packet was captured",
             Self::LiveConnections => "bytes of memory for connections that have not ended",
             Self::QuietConnections => "listed connections without an exchange",
             Self::ListedConnections => "listed connections with exchanges",
@@ -99,7 +99,7 @@ impl Limit {
             }
             Self::RequestText => "bytes of a method or path",
             Self::BlockFields => "fields of an HTTP/2 field block",
-            Self::StrippedConnections => "connections that --save-stripped follows at once",
+            Self::StrippedConnections => "bytes of memory for connections that --save-stripped follows",
             Self::StrippedSegments => {
                 "segments of a connection, in each direction, that --save-stripped holds until \
                  earlier data arrives"
@@ -111,9 +111,9 @@ impl Limit {
     #[must_use]
     pub const fn beyond(self) -> &'static str {
         match self {
-            Self::HalfOpenConnections => {
+            Self::OnePacketConnections => {
                 "the oldest are counted but not listed; if one goes on, it is analysed as if the \
-                 capture began after its SYN"
+                 capture began after that packet"
             }
             Self::LiveConnections => {
                 "the connections idle longest, those with packets in one direction first, are \
@@ -146,7 +146,7 @@ impl Limit {
     #[must_use]
     pub const fn counts(self) -> &'static str {
         match self {
-            Self::HalfOpenConnections
+            Self::OnePacketConnections
             | Self::LiveConnections
             | Self::QuietConnections
             | Self::ListedConnections
@@ -189,8 +189,11 @@ impl Reached {
     }
 }
 
-/// The most connections of which only a SYN was seen: some 300 bytes each. Our choice.
-pub(crate) const HALF_OPEN: usize = 1 << 16;
+/// The most connections of which one packet was seen: 300 to 600 bytes each. Our choice.
+pub(crate) const ONE_PACKET: usize = 1 << 16;
+
+/// The most data of such a packet: with more, a connection costs what others do. Our choice.
+pub(crate) const ONE_PACKET_BYTES: usize = 256;
 
 /// The most memory of connections that are not over: some 30,000 of 4 KiB. Our choice.
 pub(crate) const LIVE_BYTES: usize = 128 << 20;
@@ -222,8 +225,8 @@ pub(crate) const KEPT_TEXT: usize = 1024;
 /// and a request has some dozens of fields.
 pub(crate) const FIELDS_PER_BLOCK: usize = 4096;
 
-/// The most connections that are stripped at the same time: some 2.5 KiB each. Our choice.
-pub(crate) const STRIPPED_CONNECTIONS: usize = 1 << 14;
+/// The most memory of connections that are stripped at the same time: some 20,000. Our choice.
+pub(crate) const STRIPPED_BYTES: usize = 64 << 20;
 
 /// The most segments of each direction that wait to be stripped: as many as wait to be put in order.
 pub(crate) const STRIPPED_SEGMENTS: usize = 1024;

@@ -318,8 +318,8 @@ impl Results {
     }
 
     /// Counts a connection that is not even looked at.
-    pub(crate) fn fold_half_open(&mut self) {
-        self.reached.count(Limit::HalfOpenConnections, 1);
+    pub(crate) fn fold_one_packet(&mut self) {
+        self.reached.count(Limit::OnePacketConnections, 1);
         self.folded.connections += 1;
     }
 
@@ -360,11 +360,14 @@ impl Results {
     /// Lists no exchange shorter than `least`, and of those that took as long at most `equal`, which
     /// are taken off.
     pub(crate) fn fold_exchanges(&mut self, least: Duration, equal: &mut usize) {
-        self.fold_unless(Limit::ListedExchanges, |it| match it.duration.cmp(&least) {
+        let before = self.exchanges.len();
+        self.fold_unless(|it| match it.duration.cmp(&least) {
             Ordering::Less => false,
             Ordering::Greater => true,
             Ordering::Equal => equal.checked_sub(1).map(|left| *equal = left).is_some(),
         });
+        let times = before - self.exchanges.len();
+        self.reached.count(Limit::ListedExchanges, times as u64);
     }
 
     /// Connections that are not listed have no exchanges in the list; their numbers can be used again.
@@ -372,9 +375,7 @@ impl Results {
         let mut gone = std::mem::take(&mut self.gone);
         if !gone.is_empty() {
             gone.sort_unstable();
-            self.fold_unless(Limit::ListedExchanges, |it| {
-                gone.binary_search(&it.connection).is_err()
-            });
+            self.fold_unless(|it| gone.binary_search(&it.connection).is_err());
         }
         gone
     }
@@ -389,14 +390,13 @@ impl Results {
         self.gone.len()
     }
 
-    fn fold_unless(&mut self, limit: Limit, mut keeps: impl FnMut(&ExchangeResult) -> bool) {
-        let Self { exchanges, held, folded, reached, .. } = self;
+    fn fold_unless(&mut self, mut keeps: impl FnMut(&ExchangeResult) -> bool) {
+        let Self { exchanges, held, folded, .. } = self;
         exchanges.retain(|it| {
             let stays = keeps(it);
             if !stays {
                 *held -= it.held();
                 folded.add_exchange(it);
-                reached.count(limit, 1);
             }
             stays
         });

@@ -52,7 +52,7 @@ pub(super) fn notes(explained: &Explained) -> Vec<String> {
 /// What was left out because of a limit.
 fn limit((limit, times): (Limit, u64)) -> String {
     format!(
-        "Limit {limit} reached ({} {}): {}, {} (docs/limits.md).",
+        "Limit {limit} reached: at most {} {}. {} beyond it: {} (docs/limits.md).",
         grouped(limit.most()),
         limit.bounds(),
         counted(times, limit.counts()),

@@ -28,7 +28,8 @@ impl Shares {
 
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
-        let mut bytes = Vec::new();
+        // Most exchanges have no more than a few shares.
+        let mut bytes = Vec::with_capacity(64);
         for share in shares {
             write(&share, &mut bytes);
         }

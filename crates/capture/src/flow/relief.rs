@@ -6,28 +6,32 @@ use std::{sync::MutexGuard, time::Duration};
 use super::shard::{Load, Shard};
 use crate::{
     attribution::KnownPaces,
-    limits::{EXCHANGE_BYTES, HALF_OPEN, LISTED_CONNECTIONS, LIVE_BYTES, QUIET_CONNECTIONS},
+    limits::{EXCHANGE_BYTES, ONE_PACKET, LISTED_CONNECTIONS, LIVE_BYTES, QUIET_CONNECTIONS},
     results::Room,
 };
 
 /// Lets go of the oldest and of the least interesting beyond each limit.
 pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPaces) {
-    let mut load = load(shards);
-    while load.half_open > HALF_OPEN
-        && let Some(shard) = first_in_line(shards, Shard::oldest_half_open)
-    {
-        load.half_open -= shard.load().half_open;
-        shard.fold_half_open();
-        load.half_open += shard.load().half_open;
-    }
+    let load = load(shards);
+    let mut beyond = load.one_packet.saturating_sub(ONE_PACKET);
+    in_line(shards, Shard::oldest_one_packet, |shard| {
+        if beyond > 0 {
+            let before = shard.load().one_packet;
+            shard.fold_one_packet();
+            beyond -= before - shard.load().one_packet;
+        }
+        beyond > 0
+    });
     // A connection that is used may be looked at once for each time it is used, and once more.
-    while load.live_bytes > LIVE_BYTES
-        && let Some(shard) = first_in_line(shards, Shard::idle_longest)
-    {
-        load.live_bytes -= shard.load().live_bytes;
-        shard.let_go(known);
-        load.live_bytes += shard.load().live_bytes;
-    }
+    let mut beyond = load.live_bytes.saturating_sub(LIVE_BYTES);
+    in_line(shards, Shard::idle_longest, |shard| {
+        if beyond > 0 {
+            let before = shard.load().live_bytes;
+            shard.let_go(known);
+            beyond = beyond.saturating_sub(before - shard.load().live_bytes);
+        }
+        beyond > 0
+    });
     relieve_results(shards);
 }
 
@@ -51,7 +55,7 @@ fn load(shards: &[MutexGuard<'_, Shard>]) -> Load {
 impl Load {
     const fn plus(self, other: Self) -> Self {
         Self {
-            half_open: self.half_open + other.half_open,
+            one_packet: self.one_packet + other.one_packet,
             live_bytes: self.live_bytes + other.live_bytes,
             exchange_bytes: self.exchange_bytes + other.exchange_bytes,
             gone: self.gone + other.gone,
@@ -59,13 +63,22 @@ impl Load {
     }
 }
 
-/// The shard with the first of something.
-fn first_in_line<'a, 'b>(
-    shards: &'a mut [MutexGuard<'b, Shard>],
-    of: impl Fn(&Shard) -> Option<u64>,
-) -> Option<&'a mut MutexGuard<'b, Shard>> {
-    let found = shards.iter_mut().filter_map(|it| Some((of(it)?, it)));
-    found.min_by_key(|(first, _)| *first).map(|(_, shard)| shard)
+/// Goes to the shard with the first of something, again and again until `act` has enough.
+fn in_line(
+    shards: &mut [MutexGuard<'_, Shard>],
+    first: impl Fn(&Shard) -> Option<u64>,
+    mut act: impl FnMut(&mut Shard) -> bool,
+) {
+    let of = |shard: &Shard| first(shard).unwrap_or(u64::MAX);
+    let mut firsts: Vec<u64> = shards.iter().map(|it| of(it)).collect();
+    loop {
+        let least = firsts.iter().enumerate().min_by_key(|(_, first)| **first);
+        let Some((number, _)) = least.filter(|(_, first)| **first < u64::MAX) else { return };
+        if !act(&mut shards[number]) {
+            return;
+        }
+        firsts[number] = of(&shards[number]);
+    }
 }
 
 /// Keeps the slower half of all exchanges: whatever comes, no exchange is dropped that is among that

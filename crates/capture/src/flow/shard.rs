@@ -19,7 +19,7 @@ use super::{
 use crate::{
     attribution::{KnownPaces, Paces},
     decode::Seen,
-    limits::Limit,
+    limits::{Limit, ONE_PACKET_BYTES},
     results::Results,
     series::Budget,
 };
@@ -34,9 +34,9 @@ pub(crate) struct Shard {
     begun: Vec<u64>,
     /// Numbers of connections that can be used again.
     free: Vec<u32>,
-    /// Connections of which only a SYN was seen, oldest first; those that went on are still there.
-    half_open: VecDeque<(u64, EndpointPair)>,
-    half_open_count: usize,
+    /// Connections of which one packet was seen, oldest first; those that went on are still there.
+    one_packet: VecDeque<(u64, EndpointPair)>,
+    one_packet_count: usize,
     /// The other connections that are not over, by when they were seen last, or earlier; those that
     /// are over may be there.
     live: VecDeque<(u64, EndpointPair)>,
@@ -75,16 +75,24 @@ pub(crate) struct Unfinished {
 
 #[derive(Debug)]
 enum Slot {
-    HalfOpen(Box<HalfOpen>),
+    OnePacket(Box<OnePacket>),
     Alive(Box<ObservedConnection>),
     Over(Closed),
 }
 
-/// A connection of which only a SYN was seen: a flood of those should cost little.
+/// A connection of which one packet was seen: a flood of those should cost little.
 #[derive(Debug)]
-struct HalfOpen {
+struct OnePacket {
     id: u32,
-    syn: Seen<'static>,
+    /// Without its payload.
+    seen: Seen<'static>,
+    payload: Box<[u8]>,
+}
+
+impl OnePacket {
+    fn seen(&self) -> Seen<'_> {
+        Seen { payload: &self.payload, ..self.seen }
+    }
 }
 
 impl Awaiting {
@@ -99,7 +107,7 @@ impl Awaiting {
 /// What a shard holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
-    pub half_open: usize,
+    pub one_packet: usize,
     pub live_bytes: usize,
     pub exchange_bytes: usize,
     /// Connections that are not listed whose exchanges are.
@@ -196,7 +204,7 @@ impl Shard {
                 closed.handle(seen, &mut self.results);
                 return true;
             }
-            Some(Slot::HalfOpen(_)) => return self.go_on(located, seen),
+            Some(Slot::OnePacket(_)) => return self.go_on(located, seen),
             Some(Slot::Alive(connection)) if connection.awaits_paces().is_some() => return false,
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
                 connection.handle(seen, &mut self.results);
@@ -223,21 +231,20 @@ impl Shard {
             self.finish_one(before);
         }
         let id = self.number(located.ordinal);
-        let flags = seen.segment.flags;
-        if begins(seen) && seen.segment.len == 0 && !flags.fin && !flags.rst {
-            let syn = Seen { payload: &[], ..*seen };
-            self.slots.insert(pair, Slot::HalfOpen(Box::new(HalfOpen { id, syn })));
-            if self.half_open.len() > 2 * self.half_open_count + Self::MAX_OVER {
-                self.half_open
-                    .retain(|(_, pair)| matches!(self.slots.get(pair), Some(Slot::HalfOpen(_))));
+        if seen.payload.len() <= ONE_PACKET_BYTES {
+            if self.one_packet.len() > 2 * self.one_packet_count + Self::MAX_OVER {
+                self.one_packet
+                    .retain(|(_, pair)| matches!(self.slots.get(pair), Some(Slot::OnePacket(_))));
             }
-            self.half_open.push_back((located.ordinal, pair));
-            self.half_open_count += 1;
+            let (payload, seen) = (seen.payload.into(), Seen { payload: &[], ..*seen });
+            self.slots.insert(pair, Slot::OnePacket(Box::new(OnePacket { id, seen, payload })));
+            self.one_packet.push_back((located.ordinal, pair));
+            self.one_packet_count += 1;
             return true;
         }
         let mut connection = self.open(id, seen);
         connection.handle(seen, &mut self.results);
-        self.keep(located, connection);
+        self.keep(located, connection, seen.at);
         true
     }
 
@@ -264,7 +271,9 @@ impl Shard {
         connection
     }
 
-    fn keep(&mut self, located: Located, mut connection: Box<ObservedConnection>) {
+    fn keep(&mut self, located: Located, mut connection: Box<ObservedConnection>, at: Instant) {
+        // Its only packet may be the last.
+        self.awaiting.extend(Awaiting::of(&connection, located, at));
         connection.touched = located.ordinal;
         charge(&mut connection, &mut self.live_bytes);
         self.live_count += 1;
@@ -275,21 +284,21 @@ impl Shard {
         self.slots.insert(located.pair, Slot::Alive(connection));
     }
 
-    /// A half-open connection goes on, unless another takes its place.
+    /// A connection of which one packet was seen goes on, unless another takes its place.
     fn go_on(&mut self, located: Located, seen: &Seen<'_>) -> bool {
-        let Some(Slot::HalfOpen(half_open)) = self.slots.remove(&located.pair) else {
+        let Some(Slot::OnePacket(first)) = self.slots.remove(&located.pair) else {
             return true;
         };
-        self.half_open_count -= 1;
-        let HalfOpen { id, syn } = *half_open;
-        let mut connection = self.open(id, &syn);
-        connection.handle(&syn, &mut self.results);
-        if connection.is_reused_by(&seen.segment) {
-            // One SYN has shown nothing that others could learn from.
+        self.one_packet_count -= 1;
+        let begun = Located { ordinal: self.begun[first.id as usize], ..located };
+        let mut connection = self.open(first.id, &first.seen());
+        connection.handle(&first.seen(), &mut self.results);
+        if connection.is_reused_by(&seen.segment) && connection.warms_up() {
+            // One packet has shown nothing that others could learn from.
             connection.begin_now(&mut KnownPaces::default(), &mut self.results);
             connection.finish(&mut self.results);
         } else {
-            self.keep(located, connection);
+            self.keep(begun, connection, first.seen.at);
         }
         self.try_handle(located, seen)
     }
@@ -335,7 +344,7 @@ impl Shard {
         let slots = std::mem::take(&mut self.slots).into_values();
         let id = |slot: &Slot| match slot {
             Slot::Alive(connection) => Some(connection.id()),
-            Slot::HalfOpen(half_open) => Some(half_open.id),
+            Slot::OnePacket(one_packet) => Some(one_packet.id),
             Slot::Over(_) => None,
         };
         let unfinished = |slot| Some(Unfinished { begun: self.begun[id(&slot)? as usize], slot });
@@ -346,9 +355,9 @@ impl Shard {
     pub(crate) fn finish(&mut self, unfinished: Unfinished, known: &mut KnownPaces) {
         let mut connection = match unfinished.slot {
             Slot::Alive(connection) => connection,
-            Slot::HalfOpen(half_open) => {
-                let mut connection = self.open(half_open.id, &half_open.syn);
-                connection.handle(&half_open.syn, &mut self.results);
+            Slot::OnePacket(one_packet) => {
+                let mut connection = self.open(one_packet.id, &one_packet.seen());
+                connection.handle(&one_packet.seen(), &mut self.results);
                 connection
             }
             Slot::Over(_) => return,
@@ -357,32 +366,32 @@ impl Shard {
         connection.finish(&mut self.results);
     }
 
-    /// How many connections are half open, and what others that are not over take.
+    /// What it holds.
     pub(crate) const fn load(&self) -> Load {
         Load {
-            half_open: self.half_open_count,
+            one_packet: self.one_packet_count,
             live_bytes: self.live_bytes,
             exchange_bytes: self.results.held(),
             gone: self.results.gone(),
         }
     }
 
-    /// When the half-open connection began that is first in line.
-    pub(crate) fn oldest_half_open(&self) -> Option<u64> {
-        self.half_open.front().map(|(begun, _)| *begun)
+    /// When the connection of one packet began that is first in line.
+    pub(crate) fn oldest_one_packet(&self) -> Option<u64> {
+        self.one_packet.front().map(|(begun, _)| *begun)
     }
 
-    /// Forgets the half-open connection that is first in line, unless it has gone on.
-    pub(crate) fn fold_half_open(&mut self) {
-        let Some((begun, pair)) = self.half_open.pop_front() else { return };
+    /// Forgets the connection of one packet that is first in line, unless it has gone on.
+    pub(crate) fn fold_one_packet(&mut self) {
+        let Some((begun, pair)) = self.one_packet.pop_front() else { return };
         if let Entry::Occupied(slot) = self.slots.entry(pair)
-            && let Slot::HalfOpen(it) = slot.get()
+            && let Slot::OnePacket(it) = slot.get()
             && self.begun[it.id as usize] == begun
         {
             self.free.push(it.id);
             slot.remove();
-            self.half_open_count -= 1;
-            self.results.fold_half_open();
+            self.one_packet_count -= 1;
+            self.results.fold_one_packet();
         }
     }
 

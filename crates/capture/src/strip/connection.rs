@@ -26,6 +26,8 @@ pub(super) struct FollowedConnection {
     last_seen: Instant,
     /// When it was used last, as the [`Stripper`](super::Stripper) counts.
     pub(super) touched: u64,
+    /// What it costs, as the stripper counts it.
+    pub(super) charged: usize,
 }
 
 /// Packets of one direction.
@@ -50,7 +52,15 @@ impl FollowedConnection {
             waiting: Default::default(),
             last_seen: Instant::EPOCH,
             touched: 0,
+            charged: 0,
         }
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let waiting: usize = self.waiting.iter().map(|it| it.packets.len()).sum();
+        let held: usize = self.reassembly.iter().map(Reassembly::held).sum();
+        size_of::<Self>() + held + waiting * 2 * size_of::<[u64; 3]>() + self.conversation.cost()
     }
 
     /// Whether both ends have closed, and know it of each other.

@@ -50,7 +50,7 @@ use hashbrown::{HashMap, hash_map::Entry};
 use crate::{
     decode::{Seen, decode},
     flow::{EndpointPair, roles},
-    limits::{Limit, Reached, STRIPPED_CONNECTIONS},
+    limits::{Limit, Reached, STRIPPED_BYTES},
     pcapng::{File, Packet},
     read::{Drops, Frame, LinkType},
 };
@@ -100,6 +100,8 @@ pub struct Stripper<W> {
     /// The same by when they were used last, or earlier; some may be over.
     used: VecDeque<(u64, EndpointPair)>,
     packets: u64,
+    /// Bytes that the connections take, about.
+    bytes: usize,
     reached: Reached,
     held: Held,
     hosts: Hosts,
@@ -109,6 +111,9 @@ pub struct Stripper<W> {
 }
 
 impl<W: Write> Stripper<W> {
+    /// Connections that are over may be this many among those by use. Our choice.
+    const MOST_USED: usize = 1 << 13;
+
     /// Begins a file, with a key of its own.
     ///
     /// # Errors
@@ -120,6 +125,7 @@ impl<W: Write> Stripper<W> {
             connections: HashMap::new(),
             used: VecDeque::new(),
             packets: 0,
+            bytes: 0,
             reached: Reached::default(),
             held: Held::default(),
             hosts: Hosts::default(),
@@ -180,36 +186,42 @@ impl<W: Write> Stripper<W> {
                 let connection = Box::new(FollowedConnection::new(client, self.key.clone()));
                 if let Some(mut before) = self.connections.insert(pair, connection) {
                     before.let_go(&mut self.held);
+                    self.bytes -= before.charged;
                 }
                 self.used.push_back((self.packets, pair));
-                self.keep_to_limit();
                 let Some(connection) = self.connections.get_mut(&pair) else { return };
                 connection
             }
         };
         connection.touched = self.packets;
         connection.handle(seen, number, &mut self.held, &mut self.reached);
+        self.bytes -= connection.charged;
         if connection.is_over() {
             self.connections.remove(&pair);
+        } else {
+            connection.charged = connection.cost();
+            self.bytes += connection.charged;
         }
+        self.keep_to_limit();
     }
 
-    /// Lets go of the connections that were idle longest, if there are too many.
+    /// Lets go of the connections that were idle longest, if they take too much.
     fn keep_to_limit(&mut self) {
-        if self.used.len() > 4 * STRIPPED_CONNECTIONS {
+        if self.used.len() > 2 * self.connections.len() + Self::MOST_USED {
             self.used.retain(|(_, pair)| self.connections.contains_key(pair));
         }
         // Each is looked at once, and once more for each time it was used.
-        while self.connections.len() > STRIPPED_CONNECTIONS
+        while self.bytes > STRIPPED_BYTES
             && let Some((used, pair)) = self.used.pop_front()
         {
-            let Entry::Occupied(mut connection) = self.connections.entry(pair) else { continue };
+            let Entry::Occupied(connection) = self.connections.entry(pair) else { continue };
             if connection.get().touched > used {
                 self.used.push_back((connection.get().touched, pair));
                 continue;
             }
-            connection.get_mut().let_go(&mut self.held);
-            connection.remove();
+            let mut connection = connection.remove();
+            connection.let_go(&mut self.held);
+            self.bytes -= connection.charged;
             self.reached.count(Limit::StrippedConnections, 1);
         }
     }

@@ -48,7 +48,7 @@ fn attack(name: &str, most: usize) -> Vec<u8> {
 
 /// Of each attack, so many bytes reach the limit.
 const REACH: [(Limit, &str, usize); 9] = [
-    (Limit::HalfOpenConnections, "syn-flood", 4_500_000),
+    (Limit::OnePacketConnections, "syn-flood", 4_500_000),
     (Limit::LiveConnections, "byte-flood", 3_000_000),
     (Limit::QuietConnections, "syn-reset", 9_000_000),
     (Limit::ListedConnections, "h1-one-exchange-each", 20_000_000),
@@ -78,7 +78,7 @@ fn each_limit_of_the_analysis_is_reached_and_counted() {
 #[test]
 fn each_limit_of_the_stripped_copy_is_reached_and_counted() {
     for (limit, name, bytes) in [
-        (Limit::StrippedConnections, "syn-flood", 1_500_000),
+        (Limit::StrippedConnections, "syn-flood", 3_000_000),
         (Limit::StrippedSegments, "descending-ahead", 300_000),
     ] {
         reaches([limit.name(), name], &strip(attack(name, bytes)));

@@ -5,7 +5,7 @@ use super::{
     packets::{ACK, By, FIN, File, MOST_PAYLOAD, Talk},
 };
 
-pub const ALL: &[Attack] = &[
+pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h1-pipelined", make: |most| repeated(most, REQUEST, b"") },
     Attack { name: "h1-pipelined-answered", make: |most| repeated(most, REQUEST, RESPONSE) },
     Attack { name: "h1-turns", make: turns },

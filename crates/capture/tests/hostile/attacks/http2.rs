@@ -5,7 +5,7 @@ use super::{
     packets::{By, File, MOST_PAYLOAD, Talk},
 };
 
-pub const ALL: &[Attack] = &[
+pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h2-table-path", make: |most| table_path(most, true, false) },
     Attack { name: "h2-table-path-unasked", make: |most| table_path(most, false, false) },
     Attack { name: "h2-table-path-reset", make: |most| table_path(most, true, true) },

@@ -11,14 +11,14 @@ mod wrapped;
 
 /// A way to make a capture dear to read.
 #[derive(Clone, Copy)]
-pub struct Attack {
+pub(crate) struct Attack {
     /// Its name in tables, and of its file.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The file, of at most about so many bytes.
-    pub make: fn(usize) -> Vec<u8>,
+    pub(crate) make: fn(usize) -> Vec<u8>,
 }
 
 /// All of them.
-pub fn all() -> impl Iterator<Item = Attack> {
+pub(crate) fn all() -> impl Iterator<Item = Attack> {
     [tcp::ALL, http1::ALL, http2::ALL, wrapped::ALL].into_iter().flatten().copied()
 }

@@ -1,45 +1,45 @@
 //! A capture file under construction: raw IP packets, one microsecond apart.
 
 /// A pcap file of at most so many bytes.
-pub struct File {
+pub(crate) struct File {
     bytes: Vec<u8>,
     most: usize,
     micros: u64,
     /// Microseconds from one packet to the next.
-    pub step: u64,
+    pub(crate) step: u64,
 }
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct End {
-    pub host: u32,
-    pub port: u16,
+pub(crate) struct End {
+    pub(crate) host: u32,
+    pub(crate) port: u16,
 }
 
 /// Both ends of a connection, and the next sequence number of each.
 #[derive(Clone, Copy, Debug)]
-pub struct Talk {
-    pub ends: [End; 2],
-    pub next: [u32; 2],
+pub(crate) struct Talk {
+    pub(crate) ends: [End; 2],
+    pub(crate) next: [u32; 2],
 }
 
 /// Who sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum By {
+pub(crate) enum By {
     Client,
     Server,
 }
 
-pub const FIN: u8 = 1;
-pub const SYN: u8 = 2;
-pub const RST: u8 = 4;
-pub const ACK: u8 = 16;
+pub(crate) const FIN: u8 = 1;
+pub(crate) const SYN: u8 = 2;
+pub(crate) const RST: u8 = 4;
+pub(crate) const ACK: u8 = 16;
 
 /// The most payload of an IPv4 packet without options.
-pub const MOST_PAYLOAD: usize = 65_495;
+pub(crate) const MOST_PAYLOAD: usize = 65_495;
 
 impl File {
-    pub fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         let mut bytes = Vec::new();
         bytes.extend(0xa1b2_c3d4_u32.to_le_bytes());
         bytes.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -49,16 +49,16 @@ impl File {
     }
 
     /// Whether so many bytes more fit.
-    pub fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes + 4096 <= self.most
     }
 
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
     /// Adds a packet as it is.
-    pub fn packet(&mut self, packet: &[u8]) {
+    pub(crate) fn packet(&mut self, packet: &[u8]) {
         let length = u32::try_from(packet.len()).unwrap();
         self.bytes.extend(u32::try_from(self.micros / 1_000_000).unwrap().to_le_bytes());
         self.bytes.extend(u32::try_from(self.micros % 1_000_000).unwrap().to_le_bytes());
@@ -69,12 +69,12 @@ impl File {
     }
 
     /// Adds an IPv4 packet of this protocol.
-    pub fn ip(&mut self, [from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) {
+    pub(crate) fn ip(&mut self, [from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) {
         self.packet(&ipv4([from, to], protocol, fragment, payload));
     }
 
     /// Adds a TCP segment; `options` is a multiple of four bytes.
-    pub fn segment(
+    pub(crate) fn segment(
         &mut self,
         [from, to]: [End; 2],
         [seq, ack]: [u32; 2],
@@ -87,7 +87,7 @@ impl File {
     }
 
     /// The handshake of a connection.
-    pub fn open(&mut self, talk: &mut Talk) {
+    pub(crate) fn open(&mut self, talk: &mut Talk) {
         let [client, server] = talk.ends;
         let [seq, answer] = talk.next;
         self.segment([client, server], [seq, 0], SYN, MSS, &[]);
@@ -97,14 +97,14 @@ impl File {
     }
 
     /// Sends `payload`, in as few segments as possible.
-    pub fn say(&mut self, talk: &mut Talk, by: By, payload: &[u8]) {
+    pub(crate) fn say(&mut self, talk: &mut Talk, by: By, payload: &[u8]) {
         for part in payload.chunks(MOST_PAYLOAD) {
             self.send(talk, by, ACK, part);
         }
     }
 
     /// Sends one segment, which goes on where the last one ended.
-    pub fn send(&mut self, talk: &mut Talk, by: By, flags: u8, payload: &[u8]) {
+    pub(crate) fn send(&mut self, talk: &mut Talk, by: By, flags: u8, payload: &[u8]) {
         let ([from, to], [seq, ack]) = talk.of(by);
         self.segment([from, to], [seq, ack], flags, &[], payload);
         let length = u32::try_from(payload.len()).unwrap() + u32::from(flags & FIN);
@@ -115,7 +115,7 @@ impl File {
 
 impl Talk {
     /// The connection of this number: all have other ports.
-    pub fn new(number: u32) -> Self {
+    pub(crate) fn new(number: u32) -> Self {
         let port = u16::try_from(1024 + number % 60_000).unwrap();
         let host = (10 << 24) | (number / 60_000);
         let client = End { host: host + (1 << 16), port };
@@ -123,7 +123,7 @@ impl Talk {
     }
 
     /// The ends and numbers of a segment.
-    pub fn of(&self, by: By) -> ([End; 2], [u32; 2]) {
+    pub(crate) fn of(&self, by: By) -> ([End; 2], [u32; 2]) {
         let ([a, b], [c, d]) = (self.ends, self.next);
         match by {
             By::Client => ([a, b], [c, d]),
@@ -133,7 +133,7 @@ impl Talk {
 }
 
 /// An IPv4 packet.
-pub fn ipv4([from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv4([from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(20 + payload.len()).unwrap();
     let mut packet = vec![0x45, 0];
     packet.extend(length.to_be_bytes());
@@ -147,7 +147,7 @@ pub fn ipv4([from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) -
 }
 
 /// A TCP segment.
-pub fn tcp(
+pub(crate) fn tcp(
     [from, to]: [End; 2],
     [seq, ack]: [u32; 2],
     flags: u8,

@@ -5,7 +5,7 @@ use super::{
     packets::{ACK, By, End, FIN, File, RST, SYN, Talk},
 };
 
-pub const ALL: &[Attack] = &[
+pub(crate) const ALL: &[Attack] = &[
     Attack { name: "syn-flood", make: syn_flood },
     Attack { name: "syn-flood-answered", make: syn_flood_answered },
     Attack { name: "syn-flood-servers", make: syn_flood_servers },

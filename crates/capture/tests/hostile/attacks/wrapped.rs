@@ -5,7 +5,7 @@ use super::{
     packets::{ACK, End, File, ipv4, tcp},
 };
 
-pub const ALL: &[Attack] = &[
+pub(crate) const ALL: &[Attack] = &[
     Attack { name: "udp-noise", make: udp },
     Attack { name: "ip-fragments", make: fragments },
     Attack { name: "ip-in-ip", make: tunnels },
