@@ -146,6 +146,25 @@ fn a_small_segment_waits_for_a_round_trip_and_for_the_delay_of_its_ack() {
 }
 
 #[test]
+fn a_delayed_ack_of_what_came_after_the_small_segment_does_not_matter() {
+    let script = Script::new()
+        .write(45, 100)
+        .data(45, (1, 101))
+        .write(46, 1_900)
+        .data(46, (101, 1_561))
+        .ack(56, 101, 60_000)
+        .data(66, (1_561, 1_901))
+        .ack(95, 1_901, 60_000);
+    let expected = [
+        ("server-think", 40, 45),
+        ("application-limited", 45, 46),
+        ("nagle-rtt", 46, 66),
+        ("propagation", 66, 76),
+    ];
+    assert_eq!(script.response(1_900), spans(&expected));
+}
+
+#[test]
 fn without_nagle_the_same_packets_have_another_truth() {
     let mut script = Script::new()
         .write(45, 100)

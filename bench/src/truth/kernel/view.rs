@@ -175,9 +175,18 @@ impl View {
         self.in_flight(at) >= segments
     }
 
-    /// Whether the last segment sent so far is small, and not acknowledged.
+    /// Whether a small segment sent so far is not acknowledged.
     pub(super) fn small_in_flight(&self, at: Nanos) -> bool {
-        let acked = self.acked.at(at);
+        self.small_is_beyond(self.acked.at(at), at)
+    }
+
+    /// Whether the receiver withholds the acknowledgement of such a segment: of one that is on its way, it
+    /// does not matter what else the receiver withholds.
+    pub(super) fn small_is_withheld(&self, at: Nanos) -> bool {
+        self.ack_is_delayed(at) && self.small_is_beyond(self.ack_sent.at(at), at)
+    }
+
+    fn small_is_beyond(&self, acked: u64, at: Nanos) -> bool {
         let sent = self.copies.partition_point(|it| it.sent <= at);
         let outstanding = self.copies[..sent].iter().rev().take_while(|it| it.end > acked);
         outstanding.into_iter().any(|it| it.end - it.start < self.mss)

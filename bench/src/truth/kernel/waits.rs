@@ -163,7 +163,7 @@ fn held(
         return Some((corked(view, at), PROGRAM));
     }
     if small && !view.diary.no_delay && view.small_in_flight(at) {
-        let reason = if view.ack_is_delayed(at) { NagleDelayedAck } else { NagleRtt };
+        let reason = if view.small_is_withheld(at) { NagleDelayedAck } else { NagleRtt };
         return Some((vec![reason], LINKS));
     }
     if view.congestion == Congestion::Bbr {

@@ -63,6 +63,8 @@ pub(crate) struct Facts {
     pub may_miss_losses: bool,
     /// What the sender did with small segments before.
     pub nagle: NagleHabit,
+    /// It answers data that came with the latest acknowledgement.
+    pub answers: bool,
     /// It repairs a loss, or follows a repair that is not yet acknowledged.
     pub loss: Option<Loss>,
 }
@@ -231,9 +233,10 @@ impl Hold {
             // path delayed it; without a retransmission, the capture does not show which.
             return Self { unknown: true, ..Self::new(Wait::Application, Confidence::Low) };
         }
-        if !facts.pushed && !facts.is_small() && facts.flight[1] > 0 {
+        if !facts.ended && !facts.is_small() && facts.flight[1] > 0 {
             // It was ready, and no window held it.
-            let hold = Self::new(Wait::Application, Confidence::Low).or(Cause::ApplicationLimited);
+            let sure = if facts.pushed { Confidence::Medium } else { Confidence::Low };
+            let hold = Self::new(Wait::Application, sure).or(Cause::ApplicationLimited);
             return Self { paced: true, ..hold };
         }
         if let Some(rival) = facts.behind_vantage() {
@@ -386,6 +389,7 @@ impl Facts {
     /// As that, if the sender uses the algorithm.
     pub(super) fn nagle_would_hold(&self) -> bool {
         self.is_small()
+            && !self.answers
             && self.flight[0] > 0
             && (self.flight[1] == 0 || self.small_acknowledged)
             && !self.fills_window()

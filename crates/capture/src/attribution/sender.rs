@@ -36,6 +36,8 @@ pub(crate) struct Sender {
     spacing: Option<Spacing>,
     acked: u64,
     edge: Option<u64>,
+    /// The receive window of the last acknowledgement that was seen.
+    offered: Option<u64>,
     highest: u64,
     /// The most data that was ever in flight.
     most_flight: u64,
@@ -138,8 +140,9 @@ pub(crate) struct SeenData {
     pub new: bool,
     /// The sender's timestamp (RFC 7323).
     pub timestamp: Option<u32>,
-    /// The other end has sent data since the last: this is not the rest of a message.
-    pub answers: bool,
+    /// The last packet with data of the other end, if that has sent some since: this is not the rest of
+    /// a message.
+    pub answers: Option<u64>,
 }
 
 impl SeenData {
@@ -185,12 +188,17 @@ impl Sender {
             let is_prompt = Nanos::between(again.seen, ack.seen) <= prompt;
             (is_prompt || of_earlier_copy.is_some()).then_some(Resolution::Confirmed)
         });
+        let window = ack.edge.map(|edge| edge.saturating_sub(ack.acked));
+        // Linux delays ACKs while its program does not read and the window shrinks.
+        let may_be_delayed = window < std::mem::replace(&mut self.offered, window);
         if let Some(answer) = self.round_trips.acknowledged(ack.acked) {
             distances.sample(direction, Nanos::between(answer.seen, ack.seen));
             let Answer { seen, newly, more } = answer;
-            let prompt = newly >= 2 * self.full;
+            let prompt = newly >= 2 * self.full && !may_be_delayed;
             self.bottleneck.acknowledged(newly, [seen, ack.seen], more, prompt);
-            self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+            if !may_be_delayed {
+                self.time_burst(&ack, newly, distances.round_trip(direction).unwrap_or_default());
+            }
         }
         if self.acks_in_flight.len() == Self::MAX_ACKS_IN_FLIGHT {
             self.acks_in_flight.pop_back();
@@ -204,7 +212,7 @@ impl Sender {
     fn time_burst(&mut self, ack: &Acknowledgement, newly: u64, round_trip: Nanos) {
         let of_burst = self.round_trips.of_burst(ack.acked, self.highest);
         let Some((bytes, since)) = of_burst else { return };
-        // Linux puts acknowledgements off while its program does not read and the window shrinks.
+        // The same while the window is used up.
         let full_window = self.edge.is_some_and(|edge| edge < self.highest + self.full);
         if full_window && newly > 4 * self.full {
             return;
@@ -391,6 +399,8 @@ impl Sender {
             ended: last.ended,
             may_miss_losses: delays.sender * Self::NEAR > delays.receiver,
             nagle: self.nagle.habit(),
+            // What the acknowledgement came with is what it answers.
+            answers: data.answers.is_some_and(|it| latest.is_some_and(|ack| ack.packet <= it)),
             loss: data.loss,
         };
         let mut hold = Hold::from_facts(&facts);
@@ -404,7 +414,7 @@ impl Sender {
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
         }
-        if let Some(since_ack) = facts.since_ack.filter(|_| !data.answers && data.loss.is_none())
+        if let Some(since_ack) = facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && last.pushed
             && facts.nagle_would_hold()
         {

@@ -25,7 +25,7 @@ pub(crate) struct Ends {
     pub halves: [Half; 2],
     pub distances: Distances,
     /// Which way the last data went.
-    last_data: Option<Direction>,
+    last_data: Option<(Direction, u64)>,
     /// An RST was seen that broke it off.
     pub reset: bool,
     /// An RST was seen that only handed TIME-WAIT over.
@@ -287,7 +287,8 @@ impl Ends {
         }
         let full = u64::from(half.stream.segment_size());
         let pushed = segment.flags.psh;
-        let answers = self.last_data.replace(direction) != Some(direction);
+        let other = self.last_data.replace((direction, packet));
+        let answers = other.filter(|it| it.0 != direction).map(|it| it.1);
         let seen_data = SeenData {
             packet,
             seen: now,

@@ -26,6 +26,7 @@ const LATE: Facts = Facts {
     ended: false,
     may_miss_losses: true,
     nagle: NagleHabit::Unknown,
+    answers: false,
     loss: None,
 };
 

@@ -36,6 +36,10 @@ impl Sender {
                 false => Stall::None,
             };
         }
+        // More was ready, and nothing was acknowledged: a tail loss probe (RFC 8985, section 7.2).
+        if hold.paced && facts.since_event() > long {
+            return Stall::Shown;
+        }
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
         };
@@ -130,7 +134,7 @@ impl Sender {
         }
         let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
         let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
-        let Some(((earlier, seen), later)) = before.filter(|_| data.answers).zip(data.timestamp)
+        let Some(((earlier, seen), later)) = before.filter(|_| data.answers.is_some()).zip(data.timestamp)
         else {
             return Left::Unknown;
         };

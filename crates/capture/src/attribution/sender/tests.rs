@@ -33,7 +33,7 @@ impl Wire {
             missing: Missing::Nothing,
             new: true,
             timestamp: None,
-            answers: false,
+            answers: None,
         }
     }
 
@@ -53,7 +53,7 @@ impl Wire {
 
     /// The first data after a request.
     fn answer(&mut self, millis: f64, bytes: Range<u64>) -> Option<Gap> {
-        let data = SeenData { pushed: true, answers: true, ..self.seen(millis, bytes) };
+        let data = SeenData { pushed: true, answers: Some(1), ..self.seen(millis, bytes) };
         self.send(data)
     }
 
