@@ -19,7 +19,7 @@ use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_
 
 use super::{
     Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, Tunnel, log::Log,
-    span::Span, target,
+    span::Span,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -315,10 +315,9 @@ impl Half {
 
 impl Fields {
     fn known(&self) -> KnownFields {
-        let Block { method, path, status, protocol } = &self.block;
+        let Block { method, path, status, protocol, has_query: _ } = &self.block;
         let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().into());
-        let path = path.as_ref().map(|target| target::split(target.as_str()).0.into());
-        KnownFields { method: text(method), path, status: *status, protocol: text(protocol) }
+        KnownFields { method: text(method), path: text(path), status: *status, protocol: text(protocol) }
     }
 }
 
@@ -333,11 +332,10 @@ fn tunnel(block: &Block) -> Option<Tunnel> {
 }
 
 fn request_head(block: &Block, end: u64) -> RequestHead {
-    let path = block.path.as_ref().map(|it| target::split(it.as_str()));
     RequestHead {
         method: block.method.as_ref().map(|it| it.as_str().into()),
-        path: path.map(|(path, _)| path.into()),
-        has_query: path.is_some_and(|(_, has_query)| has_query),
+        path: block.path.as_ref().map(|it| it.as_str().into()),
+        has_query: block.has_query,
         end: Some(end),
         expects_continue: false,
         wants_close: false,

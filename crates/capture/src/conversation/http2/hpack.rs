@@ -8,7 +8,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use httlib_huffman::DecoderSpeed;
 
-use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT};
+use super::super::target;
+use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT, kept};
 
 /// Decodes the field blocks of one direction.
 #[derive(Clone, Debug)]
@@ -25,7 +26,9 @@ pub(super) struct Decoder {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Block {
     pub(super) method: Option<Text>,
+    /// Without its query.
     pub(super) path: Option<Text>,
+    pub(super) has_query: bool,
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
     pub(super) protocol: Option<Text>,
@@ -59,7 +62,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 enum Field {
     Method(Text),
-    Path(Text),
+    Path { path: Text, has_query: bool },
     Status(Text),
     Protocol(Text),
     Other,
@@ -119,8 +122,8 @@ impl Decoder {
             0 => return Err(Broken::Syntax),
             2 => Field::Method(Text::Static("GET")),
             3 => Field::Method(Text::Static("POST")),
-            4 => Field::Path(Text::Static("/")),
-            5 => Field::Path(Text::Static("/index.html")),
+            4 => Field::Path { path: Text::Static("/"), has_query: false },
+            5 => Field::Path { path: Text::Static("/index.html"), has_query: false },
             8..=14 => Field::Status(Text::Static(STATUSES[index - 8])),
             1..=STATIC_ENTRIES => Field::Other,
             _ => self.dynamic(index)?.field.clone(),
@@ -143,10 +146,11 @@ impl Decoder {
         };
         let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
-        let value = || Text::of(&value);
+        let text = || String::from_utf8_lossy(&value);
+        let value = || Text::of(&text());
         let field = match name {
             Name::Method => Field::Method(value()),
-            Name::Path => Field::Path(value()),
+            Name::Path => Field::path(&text()),
             Name::Status => Field::Status(value()),
             Name::Protocol => Field::Protocol(value()),
             Name::Other => Field::Other,
@@ -187,7 +191,9 @@ impl Block {
     fn note(&mut self, field: &Field) {
         match field {
             Field::Method(value) => self.method = Some(value.clone()),
-            Field::Path(value) => self.path = Some(value.clone()),
+            Field::Path { path, has_query } => {
+                (self.path, self.has_query) = (Some(path.clone()), *has_query);
+            }
             Field::Status(value) => self.status = value.as_str().parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
             Field::Other => {}
@@ -196,9 +202,8 @@ impl Block {
 }
 
 impl Text {
-    fn of(value: &[u8]) -> Self {
-        let kept = &value[..value.len().min(KEPT_TEXT)];
-        Self::Shared(String::from_utf8_lossy(kept).into())
+    fn of(value: &str) -> Self {
+        Self::Shared(kept(value).into())
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -218,10 +223,16 @@ impl PartialEq for Text {
 impl Eq for Text {}
 
 impl Field {
+    /// Once, not for each request that the table gives it to.
+    fn path(target: &str) -> Self {
+        let (path, has_query) = target::split(target);
+        Self::Path { path: Text::of(path), has_query }
+    }
+
     const fn name(&self) -> Name {
         match self {
             Self::Method(_) => Name::Method,
-            Self::Path(_) => Name::Path,
+            Self::Path { .. } => Name::Path,
             Self::Status(_) => Name::Status,
             Self::Protocol(_) => Name::Protocol,
             Self::Other => Name::Other,
