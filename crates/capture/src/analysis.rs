@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 
 use ackwise_tcp::Instant;
 
-pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::folded::{Folded, FoldedCause};
+pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
 pub use crate::flow::Batch;

@@ -99,7 +99,9 @@ impl Limit {
             }
             Self::RequestText => "bytes of a method or path",
             Self::BlockFields => "fields of an HTTP/2 field block",
-            Self::StrippedConnections => "bytes of memory for connections that --save-stripped follows",
+            Self::StrippedConnections => {
+                "bytes of memory for connections that --save-stripped follows"
+            }
             Self::StrippedSegments => {
                 "segments of a connection, in each direction, that --save-stripped holds until \
                  earlier data arrives"

@@ -306,8 +306,7 @@ impl Results {
         let Some(left) = room.checked_sub(1) else {
             self.reached.count(limit, 1);
             self.folded.connections += 1;
-            let numbers =
-                if connection.exchanges == 0 { &mut self.unused } else { &mut self.gone };
+            let numbers = if connection.exchanges == 0 { &mut self.unused } else { &mut self.gone };
             numbers.push(connection.id);
             return None;
         };

@@ -17,8 +17,7 @@ use std::{
 use ackwise_capture::{analysis::Analyser, filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
-    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text,
-    write_json,
+    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text, write_json,
 };
 use clap::{Args, ValueEnum};
 use signal_hook::{

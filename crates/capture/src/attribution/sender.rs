@@ -414,7 +414,8 @@ impl Sender {
             Stall::OrTimeout => hold.confidence = Confidence::Low,
             Stall::OrDelayedAck | Stall::Shown => hold.confidence = Confidence::Medium,
         }
-        if let Some(since_ack) = facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
+        if let Some(since_ack) =
+            facts.since_ack.filter(|_| data.answers.is_none() && data.loss.is_none())
             && last.pushed
             && facts.nagle_would_hold()
         {

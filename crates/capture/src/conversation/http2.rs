@@ -317,7 +317,12 @@ impl Fields {
     fn known(&self) -> KnownFields {
         let Block { method, path, status, protocol, has_query: _ } = &self.block;
         let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().into());
-        KnownFields { method: text(method), path: text(path), status: *status, protocol: text(protocol) }
+        KnownFields {
+            method: text(method),
+            path: text(path),
+            status: *status,
+            protocol: text(protocol),
+        }
     }
 }
 

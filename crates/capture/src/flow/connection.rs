@@ -346,8 +346,8 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
-        self.divisions = SAVED_DIVISIONS
-            .min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
+        self.divisions =
+            SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         if let Some(measures) = &mut self.measures {

@@ -6,7 +6,7 @@ use std::{sync::MutexGuard, time::Duration};
 use super::shard::{Load, Shard};
 use crate::{
     attribution::KnownPaces,
-    limits::{EXCHANGE_BYTES, ONE_PACKET, LISTED_CONNECTIONS, LIVE_BYTES, QUIET_CONNECTIONS},
+    limits::{EXCHANGE_BYTES, LISTED_CONNECTIONS, LIVE_BYTES, ONE_PACKET, QUIET_CONNECTIONS},
     results::Room,
 };
 

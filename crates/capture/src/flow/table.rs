@@ -15,12 +15,7 @@ use super::{
     relief,
     shard::{Shard, Unfinished},
 };
-use crate::{
-    attribution::KnownPaces,
-    decode::Seen,
-    results::Results,
-    series::Budget,
-};
+use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
 
 /// All connections of a capture.
 #[derive(Debug)]

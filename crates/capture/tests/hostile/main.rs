@@ -49,7 +49,7 @@ fn attack(name: &str, most: usize) -> Vec<u8> {
 /// Of each attack, so many bytes reach the limit.
 const REACH: [(Limit, &str, usize); 9] = [
     (Limit::OnePacketConnections, "syn-flood", 4_500_000),
-    (Limit::LiveConnections, "byte-flood", 3_000_000),
+    (Limit::LiveConnections, "byte-flood-both", 6_000_000),
     (Limit::QuietConnections, "syn-reset", 9_000_000),
     (Limit::ListedConnections, "h1-one-exchange-each", 20_000_000),
     (Limit::ListedExchanges, "h2-reset", 9_000_000),
@@ -98,7 +98,7 @@ fn what_is_not_listed_is_in_the_sums() {
 
 #[test]
 fn limits_are_the_same_for_any_number_of_threads() {
-    for name in ["byte-flood", "h2-reset", "syn-same-ports"] {
+    for name in ["byte-flood-both", "h2-reset", "syn-same-ports"] {
         let analyses = [1, 2].map(|threads| {
             let threads = std::num::NonZeroUsize::new(threads).unwrap();
             analyse(attack(name, 6_000_000), Analyser::default().with_threads(threads))
@@ -126,15 +126,25 @@ fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     for limit in Limit::ALL {
         let most = limit.most();
-        let [bounds, beyond] = [limit.bounds(), limit.beyond()].map(sentence);
-        writeln!(page, "\n### `{limit}`: {most}\n\n{bounds} Beyond it: {beyond}").unwrap();
+        let (first, rest) = limit.bounds().split_at(1);
+        let (first, beyond) = (first.to_uppercase(), limit.beyond());
+        let text = format!("{first}{rest}. Beyond it, {beyond}.");
+        writeln!(page, "\n### `{limit}`: {most}\n\n{}", wrapped(&text)).unwrap();
     }
     page
 }
 
-fn sentence(text: &str) -> String {
-    let (first, rest) = text.split_at(1);
-    format!("{}{rest}.", first.to_uppercase())
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().unwrap();
+        match last.len() + word.len() {
+            _ if last.is_empty() => *last += word,
+            ..150 => *last += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 const INTRODUCTION: &str = "# What `ackwise explain` may cost

@@ -134,7 +134,8 @@ impl Sender {
         }
         let last = self.last.and_then(|last| last.timestamp.zip(Some(last.seen)));
         let before = self.heard.into_iter().chain(last).max_by_key(|&(_, seen)| seen);
-        let Some(((earlier, seen), later)) = before.filter(|_| data.answers.is_some()).zip(data.timestamp)
+        let Some(((earlier, seen), later)) =
+            before.filter(|_| data.answers.is_some()).zip(data.timestamp)
         else {
             return Left::Unknown;
         };

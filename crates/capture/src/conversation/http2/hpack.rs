@@ -293,7 +293,8 @@ fn string(bytes: &mut &[u8]) -> Result<Vec<u8>, Broken> {
         return Ok(string.to_vec());
     }
     let mut decoded = Vec::new();
-    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits).map_err(|_| Broken::Syntax)?;
+    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits)
+        .map_err(|_| Broken::Syntax)?;
     Ok(decoded)
 }
 
@@ -429,7 +430,11 @@ mod tests {
             ["80", "ff", "ffffffff7f", "c0", "40", "4105", "0085ffffffffff", "3fe1ffffff7f"]
         {
             let mut block = Block::default();
-            assert_eq!(Decoder::new().decode(&hex(bytes), &mut block), Err(Broken::Syntax), "{bytes}");
+            assert_eq!(
+                Decoder::new().decode(&hex(bytes), &mut block),
+                Err(Broken::Syntax),
+                "{bytes}"
+            );
         }
     }
 }

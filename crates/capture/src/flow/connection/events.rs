@@ -7,7 +7,11 @@ use super::ObservedConnection;
 use crate::{
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
-    flow::{exchange::{EarlierEnd, OpenExchange}, flow_control::FlowControl, lingering::Lingering},
+    flow::{
+        exchange::{EarlierEnd, OpenExchange},
+        flow_control::FlowControl,
+        lingering::Lingering,
+    },
     results::Results,
 };
 
