@@ -163,6 +163,8 @@ pub(crate) struct Pace {
     samples: u8,
     /// All samples may be of a receiver's timer.
     doubtful: bool,
+    /// All samples were of so few acknowledgements that some may have come in a bunch.
+    narrow: bool,
 }
 
 impl Pace {
@@ -188,6 +190,18 @@ impl Pace {
         if self.doubtful || span < self.time(bytes + Self::HEADERS) {
             self.learn(bytes, span);
         }
+    }
+
+    /// Whether a sample counts that is of few acknowledgements (`narrow`), or of more: the first of these
+    /// replaces what the others have shown.
+    fn admits(&mut self, narrow: bool) -> bool {
+        match (self.per_byte, self.narrow, narrow) {
+            (None, _, _) => self.narrow = narrow,
+            (Some(_), true, false) => *self = Self::default(),
+            (Some(_), false, true) => return false,
+            (Some(_), _, _) => {}
+        }
+        true
     }
 
     fn learn(&mut self, bytes: u64, span: Nanos) {
@@ -275,6 +289,8 @@ struct Acknowledged {
 impl Bottleneck {
     /// A pace is taken over this many acknowledgements: some arrive in bunches. Our choice.
     const RUN: usize = 8;
+    /// A bunch of acknowledgements has fewer. Our choice.
+    const WIDE: usize = 3;
 
     /// An acknowledgement of `bytes`, the last of which were seen at `sent`, was seen at `at`.
     /// Acknowledgements that lie further apart than their segments did show the pace of what is
@@ -290,7 +306,8 @@ impl Bottleneck {
         if let Some(first) = self.run.front().filter(|_| more) {
             let apart = Nanos::between(first.at, at);
             let bytes = bytes + self.run.iter().skip(1).map(|it| it.bytes).sum::<u64>();
-            if apart > Nanos::between(first.sent, sent) * 2 {
+            let narrow = self.run.len() < Self::WIDE;
+            if apart > Nanos::between(first.sent, sent) * 2 && self.behind.admits(narrow) {
                 if prompt {
                     self.behind.sample(bytes, apart);
                 } else {

@@ -72,8 +72,11 @@ struct Theirs<'a> {
 }
 
 impl<'a> Theirs<'a> {
-    /// Both ends say when an exchange began, but for what they do not know of the path. Ours.
+    /// Both ends say when an exchange began, or when it ended, but for what they do not know of the path:
+    /// what was lost at one of the two is sent again late. Ours.
     const NEAR: Duration = Duration::from_millis(10);
+    /// The most exchanges among which the same one is sought. Ours.
+    const MAX_CANDIDATES: usize = 1 << 10;
 
     fn of(server: &'a Analysis, clocks: &'a Clocks) -> Self {
         let mut connections: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
@@ -107,14 +110,30 @@ impl<'a> Theirs<'a> {
         let near = self.clocks.max_error() + round_trip + Self::NEAR;
         let candidates = &mut self.exchanges[connection];
         let begun = |it: &ExchangeResult| self.clocks.at_client(it.start);
+        let over = |it: &ExchangeResult| begun(it) + it.duration;
         // Both lists are in order: what is too early now stays too early.
-        while candidates.front().is_some_and(|it| begun(it) + near < ours.start) {
+        while candidates.front().is_some_and(|it| over(it) + near < ours.start) {
             candidates.pop_front();
         }
-        let place = candidates
-            .iter()
-            .take_while(|it| begun(it) <= ours.start + near)
-            .position(|it| (it.stream, &it.request) == (ours.stream, &ours.request))?;
+        let end = ours.start + ours.duration;
+        let is_near = |theirs: Instant, ours: Instant| {
+            theirs.saturating_since(ours).max(ours.saturating_since(theirs)) <= near
+        };
+        let nearness = |it: &ExchangeResult| {
+            let ends = [is_near(begun(it), ours.start), is_near(over(it), end)];
+            ends.into_iter().filter(|it| *it).count()
+        };
+        let place_of = |wanted: usize| {
+            candidates
+                .iter()
+                .take(Self::MAX_CANDIDATES)
+                .take_while(|it| begun(it) <= end + near)
+                .position(|it| {
+                    let same = (it.stream, &it.request) == (ours.stream, &ours.request);
+                    same && nearness(it) >= wanted
+                })
+        };
+        let place = place_of(2).or_else(|| place_of(1))?;
         candidates.remove(place)
     }
 }
