@@ -32,17 +32,17 @@ fn analyse(capture: Vec<u8>, mut analyser: Analyser) -> Analysis {
 
 fn strip(capture: Vec<u8>) -> Reached {
     let mut source = source(capture);
-    let mut stripper = Stripper::new(std::io::sink()).unwrap();
+    let mut stripper = Stripper::new(std::io::sink()).expect(SINK);
     while let Ok(Some(frame)) = source.next() {
-        stripper.handle(&frame).unwrap();
+        stripper.handle(&frame).expect(SINK);
     }
     let reached = stripper.reached();
-    stripper.finish(source.drops()).unwrap();
+    stripper.finish(source.drops()).expect(SINK);
     reached
 }
 
 fn attack(name: &str, most: usize) -> Vec<u8> {
-    let attack = attacks::all().find(|it| it.name == name).unwrap();
+    let attack = attacks::all().find(|it| it.name == name).expect("an attack");
     (attack.make)(most)
 }
 
@@ -129,7 +129,8 @@ fn page() -> String {
         let (first, rest) = limit.bounds().split_at(1);
         let (first, beyond) = (first.to_uppercase(), limit.beyond());
         let text = format!("{first}{rest}. Beyond it, {beyond}.");
-        writeln!(page, "\n### `{limit}`: {most}\n\n{}", wrapped(&text)).unwrap();
+        writeln!(page, "\n### `{limit}`: {most}\n\n{}", wrapped(&text))
+            .expect("a string takes everything");
     }
     page
 }
@@ -137,7 +138,7 @@ fn page() -> String {
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
-        let last = lines.last_mut().unwrap();
+        let last = lines.last_mut().expect("it begins with one");
         match last.len() + word.len() {
             _ if last.is_empty() => *last += word,
             ..150 => *last += &format!(" {word}"),
@@ -162,3 +163,5 @@ is about what was read.
 
 ## Limits
 ";
+
+const SINK: &str = "a sink takes everything";

@@ -45,9 +45,11 @@ fn analyse(capture: &[u8], mut analyser: Analyser) {
 
 fn strip(capture: &[u8]) {
     let mut source = Source::of("attack", Cursor::new(capture.to_vec()));
-    let mut stripper = Stripper::new(std::io::sink()).unwrap();
+    let mut stripper = Stripper::new(std::io::sink()).expect(SINK);
     while let Ok(Some(frame)) = source.next() {
-        stripper.handle(&frame).unwrap();
+        stripper.handle(&frame).expect(SINK);
     }
-    stripper.finish(source.drops()).unwrap();
+    stripper.finish(source.drops()).expect(SINK);
 }
+
+const SINK: &str = "a sink takes everything";

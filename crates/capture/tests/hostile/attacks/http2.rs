@@ -47,7 +47,7 @@ const END_HEADERS: u8 = 4;
 const FLUSH: usize = MOST_PAYLOAD - 200;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
-    let length = u32::try_from(payload.len()).unwrap();
+    let length = u32::try_from(payload.len()).expect(FITS);
     out.extend(&length.to_be_bytes()[1..]);
     out.extend([kind, flags]);
     out.extend(stream.to_be_bytes());
@@ -58,16 +58,16 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
 fn integer(first: u8, prefix: u32, mut value: usize, out: &mut Vec<u8>) {
     let mask = (1_usize << prefix) - 1;
     if value < mask {
-        out.push(first | u8::try_from(value).unwrap());
+        out.push(first | u8::try_from(value).expect(FITS));
         return;
     }
-    out.push(first | u8::try_from(mask).unwrap());
+    out.push(first | u8::try_from(mask).expect(FITS));
     value -= mask;
     while value >= 128 {
-        out.push(u8::try_from(value % 128).unwrap() | 128);
+        out.push(u8::try_from(value % 128).expect(FITS) | 128);
         value /= 128;
     }
-    out.push(u8::try_from(value).unwrap());
+    out.push(u8::try_from(value).expect(FITS));
 }
 
 /// Makes the table 64 KiB, and enters a path of so many bytes.
@@ -442,3 +442,5 @@ fn open_many(most: usize) -> Vec<u8> {
     }
     file.into_bytes()
 }
+
+const FITS: &str = "numbers here are small";

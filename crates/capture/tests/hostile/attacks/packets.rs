@@ -59,9 +59,9 @@ impl File {
 
     /// Adds a packet as it is.
     pub(crate) fn packet(&mut self, packet: &[u8]) {
-        let length = u32::try_from(packet.len()).unwrap();
-        self.bytes.extend(u32::try_from(self.micros / 1_000_000).unwrap().to_le_bytes());
-        self.bytes.extend(u32::try_from(self.micros % 1_000_000).unwrap().to_le_bytes());
+        let length = u32::try_from(packet.len()).expect(FITS);
+        self.bytes.extend(u32::try_from(self.micros / 1_000_000).expect(FITS).to_le_bytes());
+        self.bytes.extend(u32::try_from(self.micros % 1_000_000).expect(FITS).to_le_bytes());
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(packet);
@@ -107,7 +107,7 @@ impl File {
     pub(crate) fn send(&mut self, talk: &mut Talk, by: By, flags: u8, payload: &[u8]) {
         let ([from, to], [seq, ack]) = talk.of(by);
         self.segment([from, to], [seq, ack], flags, &[], payload);
-        let length = u32::try_from(payload.len()).unwrap() + u32::from(flags & FIN);
+        let length = u32::try_from(payload.len()).expect(FITS) + u32::from(flags & FIN);
         let next = &mut talk.next[by as usize];
         *next = next.wrapping_add(length);
     }
@@ -116,7 +116,7 @@ impl File {
 impl Talk {
     /// The connection of this number: all have other ports.
     pub(crate) fn new(number: u32) -> Self {
-        let port = u16::try_from(1024 + number % 60_000).unwrap();
+        let port = u16::try_from(1024 + number % 60_000).expect(FITS);
         let host = (10 << 24) | (number / 60_000);
         let client = End { host: host + (1 << 16), port };
         Self { ends: [client, End { host: (10 << 24) | 1, port: 80 }], next: [1000, 5000] }
@@ -134,7 +134,7 @@ impl Talk {
 
 /// An IPv4 packet.
 pub(crate) fn ipv4([from, to]: [u32; 2], protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(20 + payload.len()).unwrap();
+    let length = u16::try_from(20 + payload.len()).expect(FITS);
     let mut packet = vec![0x45, 0];
     packet.extend(length.to_be_bytes());
     packet.extend([0, 0]);
@@ -159,7 +159,7 @@ pub(crate) fn tcp(
     segment.extend(to.port.to_be_bytes());
     segment.extend(seq.to_be_bytes());
     segment.extend(ack.to_be_bytes());
-    let words = u8::try_from((20 + options.len()) / 4).unwrap();
+    let words = u8::try_from((20 + options.len()) / 4).expect(FITS);
     segment.extend([words << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
     segment.extend(options);
     segment.extend(payload);
@@ -170,3 +170,5 @@ pub(crate) fn tcp(
 const MSS: &[u8] = &[2, 4, 5, 180, 1, 3, 3, 14];
 
 const RAW_IP: u32 = 101;
+
+const FITS: &str = "numbers here are small";

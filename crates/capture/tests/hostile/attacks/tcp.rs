@@ -226,7 +226,7 @@ fn long_times(most: usize) -> Vec<u8> {
     let server = End { host: 1, port: 80 };
     let mut number = 0_u32;
     while file.has_room(500) {
-        let client = End { host: 2, port: u16::try_from(number % 50_000).unwrap() + 1024 };
+        let client = End { host: 2, port: u16::try_from(number % 50_000).expect(FITS) + 1024 };
         file.segment([client, server], [number, 0], SYN, &[], &[]);
         file.segment([client, server], [number + 1, 0], ACK, &[], b"a");
         file.segment([server, client], [0, number + 2], RST | ACK, &[], &[]);
@@ -234,3 +234,5 @@ fn long_times(most: usize) -> Vec<u8> {
     }
     file.into_bytes()
 }
+
+const FITS: &str = "numbers here are small";

@@ -31,7 +31,7 @@ fn udp(most: usize) -> Vec<u8> {
 }
 
 fn segment(number: u32, payload: &[u8]) -> Vec<u8> {
-    let client = End { host: 1, port: u16::try_from(number % 60_000).unwrap() };
+    let client = End { host: 1, port: u16::try_from(number % 60_000).expect(FITS) };
     tcp([client, End { host: 2, port: 80 }], [number, 0], ACK, &[], payload)
 }
 
@@ -68,7 +68,7 @@ fn vxlan(most: usize) -> Vec<u8> {
         let mut inner = vec![0; 12];
         inner.extend([8, 0]);
         inner.extend(ipv4([number, 2], 6, 0, &segment(number, b"a")));
-        let length = u16::try_from(16 + inner.len()).unwrap().to_be_bytes();
+        let length = u16::try_from(16 + inner.len()).expect(FITS).to_be_bytes();
         let mut datagram = vec![1, 2, 0x12, 0xb5, length[0], length[1], 0, 0];
         datagram.extend([8, 0, 0, 0, 0, 0, 1, 0]);
         datagram.extend(inner);
@@ -84,7 +84,7 @@ fn copies(most: usize) -> Vec<u8> {
     let mut number = 0_u32;
     while file.has_room(500) {
         let server = End { host: 2, port: 80 };
-        let port = u16::try_from(number % 60_000).unwrap();
+        let port = u16::try_from(number % 60_000).expect(FITS);
         for host in [(10 << 24) + (number / 60_000), (11 << 24) + (number / 60_000)] {
             let client = End { host, port };
             file.segment([client, server], [number, number], ACK, &[], b"abcdefgh");
@@ -120,7 +120,7 @@ fn vlans(most: usize) -> Vec<u8> {
 }
 
 fn block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
-    let length = u32::try_from(12 + body.len()).unwrap();
+    let length = u32::try_from(12 + body.len()).expect(FITS);
     out.extend(kind.to_le_bytes());
     out.extend(length.to_le_bytes());
     out.extend(body);
@@ -182,3 +182,5 @@ fn unknown_blocks(most: usize) -> Vec<u8> {
 }
 
 const ETHERNET: u8 = 1;
+
+const FITS: &str = "numbers here are small";
