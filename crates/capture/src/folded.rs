@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_cause::{Cause, Direction};
 
-use crate::{
-    attribution::{Confidence, Share},
-    results::ExchangeResult,
-};
+use crate::attribution::{Confidence, Share, Shares};
 
 /// Sums over what is not listed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -42,10 +39,11 @@ pub struct FoldedCause {
 }
 
 impl Folded {
-    pub(crate) fn add_exchange(&mut self, exchange: &ExchangeResult) {
+    /// Adds an exchange that took `duration`.
+    pub(crate) fn add_exchange(&mut self, duration: Duration, shares: &Shares) {
         self.exchanges += 1;
-        self.span = self.span.saturating_add(exchange.duration);
-        for share in &exchange.shares {
+        self.span = self.span.saturating_add(duration);
+        for share in shares {
             self.causes.entry((share.cause, share.direction)).or_default().add_share(&share);
         }
     }

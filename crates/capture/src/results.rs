@@ -395,7 +395,7 @@ impl Results {
             let stays = keeps(it);
             if !stays {
                 *held -= it.held();
-                folded.add_exchange(it);
+                folded.add_exchange(it.duration, &it.shares);
             }
             stays
         });

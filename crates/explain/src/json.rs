@@ -1,5 +1,6 @@
 //! The report for programs.
 
+mod limits;
 mod path_row;
 mod rows;
 
@@ -13,11 +14,11 @@ use ackwise_capture::{
     analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
     attribution::{Confidence, LossKind, Share},
     conversation::Tunnel,
-    limits::Limit,
     quality::DirectionQuality,
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
+use limits::{NotListed, ReachedLimit};
 use path_row::PathRow;
 use rows::Rows;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -76,31 +77,6 @@ pub struct Document<'a> {
     limits: Vec<ReachedLimit>,
     /// Connections and exchanges that are too many to be listed; `totals` over `all` include them.
     not_listed: NotListed,
-}
-
-/// A limit that was reached. docs/limits.md has all of them.
-#[derive(Debug, JsonSchema, Serialize)]
-struct ReachedLimit {
-    /// Its name.
-    #[schemars(schema_with = "limits")]
-    name: &'static str,
-    /// Its value.
-    most: u64,
-    /// Number of connections, exchanges, requests, field blocks or packets beyond it.
-    times: u64,
-    /// What it limits, and what happens beyond it.
-    about: String,
-}
-
-/// What is counted but not listed.
-#[derive(Debug, JsonSchema, Serialize)]
-struct NotListed {
-    /// Number of connections.
-    connections: u64,
-    /// Number of exchanges.
-    exchanges: u64,
-    /// Sum of the durations of these exchanges.
-    ms: f64,
 }
 
 impl format::Document for Document<'_> {
@@ -385,10 +361,6 @@ fn causes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ackwise_cause::Cause::ALL.map(|cause| cause.name()) })
 }
 
-fn limits(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Limit::ALL.map(Limit::name) })
-}
-
 fn rivals(_: &mut SchemaGenerator) -> Schema {
     let names = ackwise_cause::Cause::ALL.map(|cause| Some(cause.name()));
     let names: Vec<_> = names.into_iter().chain([None]).collect();
@@ -455,18 +427,9 @@ fn document<'a>(
         exchanges: Rows::new(exchanges),
         paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
-        limits: explained.reached().iter().map(reached).collect(),
-        not_listed: NotListed {
-            connections: analysis.folded.connections,
-            exchanges: analysis.folded.exchanges,
-            ms: millis(analysis.folded.span),
-        },
+        limits: explained.reached().iter().map(ReachedLimit::of).collect(),
+        not_listed: NotListed::of(&analysis.folded),
     }
-}
-
-fn reached((limit, times): (Limit, u64)) -> ReachedLimit {
-    let about = format!("{}; beyond it, {}", limit.bounds(), limit.beyond());
-    ReachedLimit { name: limit.name(), most: limit.most(), times, about }
 }
 
 fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {

@@ -9,7 +9,7 @@ mod packets;
 mod tcp;
 mod wrapped;
 
-/// A way to make a capture dear to read.
+/// A way to make a capture slow to read, or large in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
     /// Its name in tables, and of its file.
