@@ -30,7 +30,8 @@ cargo xtask test [--fast] [--allow-skips] [--only STEP]...
                     mutants
     --allow-skips   exit 0 although a test or step was skipped
     --only STEP     run this step only (repeatable): fmt, tidy, clippy, doc, build, test,
-                    examples, deny, release, fuzz, kernel, truth, mutants
+                    examples, deny, advisories, release, fuzz, kernel, truth,
+                    mutants
     Exit: 0 everything passed, 1 something failed, 2 something was skipped.
 
 cargo xtask fuzz [TARGET]... [--seconds N] [--seed N]

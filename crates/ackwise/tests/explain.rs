@@ -14,6 +14,8 @@ use std::{
     time::Duration,
 };
 
+use ackwise_capture::read::Source;
+use ackwise_explain::{Reading, ReportOptions, html, json, markdown, text as text_of};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -173,6 +175,49 @@ fn what_is_no_capture_is_said_and_what_is_cut_is_explained_up_to_there() {
     // A broken file takes nothing from the others.
     let both = directory.json(&["notes.txt", "stalls.pcap"]);
     assert_eq!(both["exchanges"].as_array().unwrap().len(), 300);
+}
+
+#[test]
+fn what_an_outsider_writes_does_not_look_like_the_report() {
+    let forged =
+        "GET /\n# Forged\r\n\u{2028}| a |\u{61c}\u{9b}2J\u{1b}[31m @all ![x](http://evil) `<b>`";
+    let directory = Directory::new();
+    let whole = directory.capture();
+    // The name of a file, in a warning and in an error.
+    let name = "x\n# Forged\u{2028}\u{9b}\u{1b}[2J @all <b>.pcap";
+    directory.write(name, &whole[..whole.len() / 2 + 7]);
+    let mut reports = Vec::new();
+    for format in [&["explain"][..], &["explain", "--markdown"], &["explain", "--json"]] {
+        reports.push(text(&directory.run(&[format, &[name]].concat()).stdout));
+    }
+    directory.run(&["explain", "--html", "page.html", name]);
+    reports.push(fs::read_to_string(directory.0.join("page.html")).unwrap());
+    let missing = format!("missing {name}");
+    for arguments in [["explain", &missing], ["explain", "--\u{1b}[2J\nx"]] {
+        let output = directory.run(&arguments);
+        assert_eq!(output.status.code(), Some(2));
+        reports.push(text(&output.stderr));
+    }
+    // The path of a request.
+    let reading = Reading::new();
+    reading.read(&mut Source::open([directory.0.join("stalls.pcap")]));
+    let mut explained = reading.end().unwrap();
+    for exchange in &mut explained.analysis.exchanges {
+        exchange.request = Some(forged.into());
+    }
+    let mut options = ReportOptions::default();
+    options.by_path = true;
+    let written = [text_of, markdown, json].map(|report| report(&explained, &options));
+    reports.extend(written);
+    reports.push(html(&explained, &options, forged));
+    for report in reports {
+        let hidden = ['\u{1b}', '\u{9b}', '\u{2028}', '\u{61c}', '\r'];
+        // Our own styles, which a terminal gets.
+        let plain = report.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+        assert!(!plain.contains(hidden), "{plain:?}");
+        assert!(!plain.lines().any(|line| line.trim_start().starts_with("# Forged")), "{plain}");
+        assert!(!plain.starts_with("<!") || !plain.contains("<b>"), "{plain}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | `spacing` | whether it is a link that keeps segments apart |
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
+//! | `cork` | the timer that ends a cork, and what the responses of a connection show of one |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
@@ -28,6 +29,7 @@
 mod account;
 mod acknowledgement;
 mod clock;
+mod cork;
 pub(crate) mod gap;
 mod hold;
 mod loss_kind;
@@ -45,8 +47,9 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
+pub(crate) use cork::{CorkHabit, CorkTimer};
 pub(crate) use gap::LONGEST_ACK_DELAY;
-pub(crate) use hold::{CorkTimer, Loss};
+pub(crate) use hold::Loss;
 pub use loss_kind::LossKind;
 pub use path::Vantage;
 pub(crate) use path::{Distances, KnownPaces, Paces};

@@ -221,16 +221,18 @@ impl HttpConnection {
     }
 
     /// Lets the connection live until `deadline`: whatever happens is noted. Returns early when the
-    /// server closes.
+    /// server closes, or sends more than anybody asked for.
     pub fn observe_until(&mut self, deadline: Instant) {
         while self.closed.is_none() && matches!(self.advance(deadline), Ok(true)) {}
     }
 
     /// Whether an RST comes by `deadline`, after the server has closed its direction.
     pub fn is_reset_by(&mut self, deadline: Instant) -> bool {
-        while let Some(event) = self.connection.next(deadline) {
-            if let StackEvent::Broken { error, .. } = event {
-                return error == TransportError::Reset;
+        while let Some(event) = self.connection.next_in_time(deadline) {
+            match event {
+                StackEvent::Broken { error, .. } => return error == TransportError::Reset,
+                _ if event.at() > deadline => return false,
+                _ => {}
             }
         }
         false
@@ -251,9 +253,11 @@ impl HttpConnection {
         self.connection.half_close();
     }
 
-    /// Takes the next happening; false if there is none by `deadline`.
+    /// Takes the next happening; false if it was not before `deadline`. A server that never stops
+    /// sending is thus read until then, and no longer.
     fn advance(&mut self, deadline: Instant) -> Result<bool, ExchangeError> {
-        let Some(event) = self.connection.next(deadline) else { return Ok(false) };
+        let Some(event) = self.connection.next_in_time(deadline) else { return Ok(false) };
+        let in_time = event.at() <= deadline;
         match event {
             StackEvent::Arrived(arrival) if arrival.bytes.is_empty() => {}
             StackEvent::Arrived(arrival) => {
@@ -270,7 +274,7 @@ impl HttpConnection {
                 self.closed = Some(Closed { at, error: Some(error) });
             }
         }
-        Ok(true)
+        Ok(in_time)
     }
 
     /// Turns what was read into an exchange, and keeps what already belongs to the next response.

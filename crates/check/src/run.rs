@@ -7,7 +7,10 @@ mod plan;
 mod reach;
 mod select_stack;
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 pub use error::CheckError;
 pub use options::{Options, StackChoice};
@@ -75,15 +78,27 @@ fn check_each(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Card, CheckError> {
     progress(Progress::Resolving);
-    let addresses = target.resolve()?;
+    let begun = Instant::now();
+    let addresses = target.resolve_within(options.time)?;
     let mut failure = None;
-    for server in addresses {
+    let last = addresses.len() - 1;
+    for (number, server) in addresses.into_iter().enumerate() {
         progress(Progress::Connecting(server));
         let SelectedStack { stack, note } = select_stack(server, progress)?;
         let (name, now) = (stack.name(), stack.now());
+        // The stack's clock may be a test's, but names are resolved and devices set up in real time.
+        let spent = Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
         let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
+        let budget = budget.after(spent);
+        // Another address would need another device.
+        if number == last {
+            progress(Progress::Ready);
+        }
         match reach::reach(stack, server, target, options, budget) {
             Ok(reached) => {
+                if number < last {
+                    progress(Progress::Ready);
+                }
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
                 let findings = plan::run_probes(reached, options, progress);
                 let target = target.to_string();

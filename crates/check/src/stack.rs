@@ -99,8 +99,16 @@ pub trait Connection {
     /// was withheld.
     fn set_acknowledge(&mut self, acknowledge: Acknowledge);
 
-    /// The next thing that happens, or `None` at `deadline`.
+    /// The next thing that happens, or `None` if nothing has by `deadline`. After the deadline it
+    /// still returns what is there, however long the server goes on:
+    /// [`next_in_time`](Self::next_in_time) does not.
     fn next(&mut self, deadline: Instant) -> Option<StackEvent>;
+
+    /// As [`next`](Self::next), but asks no more [`LATE_READS`] after `deadline`. What came after the
+    /// deadline is returned, once: the caller stops at it.
+    fn next_in_time(&mut self, deadline: Instant) -> Option<StackEvent> {
+        if self.now() > deadline + LATE_READS { None } else { self.next(deadline) }
+    }
 
     /// Closes our sending direction (FIN).
     fn half_close(&mut self);
@@ -116,6 +124,10 @@ pub trait Connection {
     /// Why it cannot be determined.
     fn exact_reset_ends_time_wait(&mut self, limit: Duration) -> Result<bool, NotSeen>;
 }
+
+/// On a busy machine, what came in time is read late. Our choice: a server cannot send enough before a
+/// deadline to keep us busy for longer.
+pub const LATE_READS: Duration = Duration::from_millis(250);
 
 /// Why it could not be seen whether an RST ends the server's TIME_WAIT.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -165,6 +177,19 @@ pub enum StackEvent {
         /// How it ended.
         error: TransportError,
     },
+}
+
+impl StackEvent {
+    /// When it happened.
+    #[must_use]
+    pub fn at(&self) -> Instant {
+        match self {
+            Self::Arrived(arrival) => arrival.at,
+            Self::Acknowledged { at, .. } | Self::PeerClosed { at } | Self::Broken { at, .. } => {
+                *at
+            }
+        }
+    }
 }
 
 /// A segment of our own stack, or a read from a kernel socket.

@@ -1,11 +1,11 @@
 //! Single exchanges in text reports: the slowest, or those of one connection.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use ackwise_capture::{analysis::ExchangeResult, attribution::Share};
 use ackwise_cause::Party;
 use ackwise_report::{
-    printable,
+    escape,
     words::{grouped, millis},
 };
 
@@ -84,9 +84,14 @@ fn one(
     out
 }
 
+/// What the client asked for, in its own words.
+pub(super) fn request(exchange: &ExchangeResult) -> Cow<'_, str> {
+    escape::name(exchange.request.as_deref().unwrap_or("exchange"))
+}
+
 /// `GET /path 200`, and whether that is all.
 fn name(exchange: &ExchangeResult) -> String {
-    let mut name = printable(exchange.request.as_deref().unwrap_or("exchange")).to_string();
+    let mut name = request(exchange).into_owned();
     if let Some(status) = exchange.status {
         let _ = write!(name, " {status}");
     }

@@ -12,6 +12,7 @@ use ackwise_report::{
 
 use super::{
     connections,
+    exchanges::request,
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -33,7 +34,7 @@ use super::{
 /// are no packets to draw.
 #[must_use]
 pub fn html(explained: &Explained, options: &ReportOptions, name: &str) -> String {
-    let mut page = Page::new(format!("ackwise explain {name}"));
+    let mut page = Page::new(format!("ackwise explain {}", printable(name)));
     page.set_preface(CaptureQuality::of(&explained.analysis).to_string());
     for line in sentence(&explained.analysis).lines() {
         page.add_lead(line);
@@ -154,7 +155,7 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
 }
 
 fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
-    let request = printable(it.request.as_deref().unwrap_or("exchange"));
+    let request = request(it);
     let mut label = format!("{number}: {request}");
     if let Some(status) = it.status {
         label += &format!(" {status}");

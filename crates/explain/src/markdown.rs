@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use ackwise_cause::Party;
 use ackwise_report::{
-    printable,
+    escape,
     words::{counted, grouped, millis, span},
 };
 
 use super::{
     connections,
-    exchanges::chosen,
+    exchanges::{chosen, request},
     notes::notes,
     paths,
     quality::CaptureQuality,
@@ -65,7 +65,7 @@ pub fn markdown(explained: &Explained, options: &ReportOptions) -> String {
     out += &slowest(explained, options);
     out += &servers(explained);
     for note in notes(explained) {
-        let _ = writeln!(out, "\n{note}");
+        let _ = writeln!(out, "\n{}", escape::markdown(&note));
     }
     out
 }
@@ -74,9 +74,8 @@ fn slowest(explained: &Explained, options: &ReportOptions) -> String {
     let tunnels = TunnelIndex::of(&explained.analysis);
     let mut out = String::from("\nSlowest exchanges:\n\n");
     for (number, exchange) in chosen(explained, options) {
-        let request = printable(exchange.request.as_deref().unwrap_or("exchange"));
-        let request = request.replace('`', "'");
-        let _ = write!(out, "- {number}: `{request}`, {}:", millis(exchange.duration));
+        let request = escape::code(&request(exchange));
+        let _ = write!(out, "- {number}: {request}, {}:", millis(exchange.duration));
         let mut comma = "";
         for share in exchange.shares.iter().filter(|it| is_visible(it.span)) {
             let (span, cause, doubt) = (millis(share.span), named(&share), doubt(&share));

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use ackwise_capture::analysis::{Analysis, ExchangeResult};
 use ackwise_report::{
-    Cell, HtmlTable, printable,
+    Cell, HtmlTable, escape,
     words::{counted, grouped, rounded, span},
 };
 
@@ -76,7 +76,7 @@ impl<'a> PathGroup<'a> {
     /// `GET, POST /path`.
     fn name(&self) -> String {
         match self.path {
-            Some(path) => printable(&format!("{} {path}", self.methods.join(", "))).to_string(),
+            Some(path) => escape::name(&format!("{} {path}", self.methods.join(", "))).into_owned(),
             None => "not captured, or encrypted".to_owned(),
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn markdown(analysis: &Analysis) -> String {
     );
     for group in groups.iter().take(MOST_PATHS) {
         let cells = cells(group).join(" | ");
-        let _ = writeln!(out, "| {cells} | `{}` |", group.name().replace(['`', '|'], "'"));
+        let _ = writeln!(out, "| {cells} | {} |", escape::code_cell(&group.name()));
     }
     let _ = writeln!(out, "\n{ABOUT}{}", omitted(&groups));
     out

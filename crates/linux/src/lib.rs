@@ -10,6 +10,7 @@
 //! | [`emulator`] | a link of `ackwise-link` in real time, between two namespaces |
 //! | [`packet_socket`] | captures packets of a live interface, with the kernel's timestamps |
 //! | [`host_changes`] | changes to the host, announced and always undone |
+//! | [`privileges`] | gives back what was needed to open sockets |
 //! | [`sockets`] | the kernel's table of TCP sockets, TIME-WAIT included |
 //! | [`wire`] | makes a server reachable from a TUN device |
 //! | [`testing`] | reports tests that could not run |
@@ -28,6 +29,7 @@ pub mod emulator;
 pub mod host_changes;
 pub mod namespace;
 pub mod packet_socket;
+pub mod privileges;
 pub mod sockets;
 pub mod stack;
 pub mod testing;

@@ -8,6 +8,9 @@ use super::Sample;
 pub enum Progress {
     /// The host is about to be changed.
     ChangingHost(String),
+    /// Everything that needs privileges is open. Not reported if the server's process was named: to look
+    /// into its namespace needs them until the end.
+    Ready,
     /// A periodic update.
     Loading {
         /// Connections started.

@@ -47,7 +47,7 @@ pub fn load(
     }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
     let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
-    let server = find(&options.target)?;
+    let server = find(&options.target, options.timeout)?;
     let run = Run {
         options,
         server,
@@ -69,8 +69,8 @@ pub fn load(
 }
 
 /// The first address that accepts a connection, if the name has several.
-fn find(target: &Target) -> Result<SocketAddr, LoadError> {
-    let addresses = target.resolve()?;
+fn find(target: &Target, timeout: Duration) -> Result<SocketAddr, LoadError> {
+    let addresses = target.resolve_within(timeout)?;
     let (first, more) = addresses.split_first().expect("a name that resolves has an address");
     let answers = |server: &&SocketAddr| TcpStream::connect_timeout(server, KNOCK_LIMIT).is_ok();
     let answering = if more.is_empty() { None } else { addresses.iter().find(answers) };
@@ -100,6 +100,10 @@ impl Run<'_> {
         let Self { options, server, load, watch } = self;
         let ends = ends(server, options, &mut transport);
         let is_here = ends.server.is_ok();
+        if options.server_process.is_none() {
+            // A stop request is repeated at the next call.
+            let _ = watch(Progress::Ready);
+        }
         let mut sampler = Sampler::new(ends);
         let loaded =
             run(&mut transport, load, |transport, tally| sampler.sample(transport, tally, watch))?;

@@ -9,6 +9,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::escape;
+
 /// A JSON document that a command prints.
 pub trait Document: Serialize + JsonSchema {
     /// Its format. A version keeps its keys and their meaning; it may get more.
@@ -56,7 +58,8 @@ struct Formatted<'a, D> {
 pub fn to_json<D: Document>(document: &D) -> String {
     let formatted = Formatted { format: D::FORMAT, document };
     let text = serde_json::to_string_pretty(&formatted);
-    text.expect("the maps of a document have strings for keys") + "\n"
+    let text = text.expect("the maps of a document have strings for keys") + "\n";
+    escape::json(&text).into_owned()
 }
 
 /// Writes the same to `output`, piece by piece: for documents that are many times as large as what they

@@ -6,10 +6,11 @@
 //! | --- | --- |
 //! | [`html`] | a self-contained page with plots: what `--html` writes |
 //! | `columns` | columns for data frames, as Parquet (feature `parquet`) |
-//! | [`escape`] | text from outside, made safe for a terminal and for Markdown |
+//! | [`escape`] | text from outside, made safe for each place where it is written |
 //! | [`mod@format`] | what a JSON document says of itself, and its schema |
 //! | [`layout`] | text filled to the width of a terminal |
 //! | [`name`] | one name for a variant in JSON, in text and on the command line |
+//! | [`output_file`] | the files that commands write: whole or not at all, never through a link |
 //! | [`target`] | the server and page that a user names |
 //! | [`words`] | numbers in words |
 //!
@@ -22,13 +23,15 @@ pub mod format;
 pub mod html;
 pub mod layout;
 pub mod name;
+pub mod output_file;
 pub mod target;
 pub mod words;
 
-pub use escape::controls as printable;
+pub use escape::line as printable;
 pub use html::{
     Block, Cell, HtmlTable, Line, Page, Plot, Span, Style, Timeline, TimelineConnection,
     TimelineExchange, Verdict,
 };
 pub use name::Name;
+pub use output_file::OutputFile;
 pub use target::{Target, TargetError, Unresolved};

@@ -4,6 +4,9 @@ use std::{
     fmt,
     net::{SocketAddr, ToSocketAddrs},
     str::FromStr,
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use http::Uri;
@@ -162,12 +165,26 @@ impl Target {
         Self { secure, port, ..self.clone() }
     }
 
-    /// Its addresses, in the order of the resolver: at least one, at most [`ADDRESSES_LIMIT`].
+    /// Its addresses, in the order of the resolver: at least one, at most [`ADDRESSES_LIMIT`]. The
+    /// system's resolver cannot be interrupted; after `limit` it is left to itself.
     ///
     /// # Errors
     ///
-    /// If the name has no address.
-    pub fn resolve(&self) -> Result<Vec<SocketAddr>, Unresolved> {
+    /// If the name has no address, or it is not known in time.
+    pub fn resolve_within(&self, limit: Duration) -> Result<Vec<SocketAddr>, Unresolved> {
+        let (tell, hear) = mpsc::channel();
+        let target = self.clone();
+        thread::spawn(move || {
+            // The command has ended if nobody listens.
+            let _ = tell.send(target.resolve());
+        });
+        hear.recv_timeout(limit).unwrap_or_else(|_| {
+            let reason = format!("no answer from the resolver within {limit:.1?}");
+            Err(Unresolved { host: self.host.clone(), reason })
+        })
+    }
+
+    fn resolve(&self) -> Result<Vec<SocketAddr>, Unresolved> {
         let refuse = |reason| Unresolved { host: self.host.clone(), reason };
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found = found.map_err(|error| refuse(resolver_reason(&error.to_string())))?;

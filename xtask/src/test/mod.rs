@@ -1,5 +1,6 @@
 //! `cargo xtask test`: installs missing dependencies, runs the steps, and prints a summary.
 
+mod advisories;
 mod again;
 mod skips;
 pub(crate) mod steps;
@@ -115,6 +116,9 @@ fn run_step(step: &Step, rows: &Rows, skip_file: &SkipFile, console: Console) ->
     if let Some(missing) = provide(step.needs) {
         return row(Verdict::Skipped(missing), Duration::ZERO, tally);
     }
+    if let (Action::Advisories, Some(why)) = (&step.action, advisories::missing_database()) {
+        return row(Verdict::NotRun(why), Duration::ZERO, tally);
+    }
     let ended = execute(step, skip_file, &printer, &mut tally);
     let cpu = ended.as_ref().map_or(Duration::ZERO, |ended| ended.cpu);
     let verdict = match ended.map(|ended| ended.end) {
@@ -137,6 +141,7 @@ fn execute(
 ) -> anyhow::Result<Ended> {
     let arguments = match step.action {
         Action::Cargo(arguments) => arguments.iter().map(ToString::to_string).collect(),
+        Action::Advisories => advisories::CHECK.iter().map(ToString::to_string).collect(),
         Action::Tests(tests) => targets::arguments(tests)?,
         Action::Fuzz => return fuzz::run(&fuzz::Search::BRIEF, step.limit, printer),
         Action::Mutants => return mutants::in_diff(step.limit, printer),

@@ -43,6 +43,8 @@ pub(crate) enum Action {
     Tests(Tests),
     /// Builds every fuzz target, then runs each for a limited time.
     Fuzz,
+    /// Compares the dependencies with RustSec's advisories, if their database can be fetched.
+    Advisories,
     /// Mutates the lines changed since `$BASE`, if set.
     Mutants,
 }
@@ -118,6 +120,11 @@ pub(crate) const STEPS: &[Step] = &[
             &[Need::DebianPackages, Need::Tool(&CARGO_DENY)],
             minutes(5),
         )
+    },
+    Step {
+        action: Action::Advisories,
+        lane: Lane::Beside,
+        ..cargo("advisories", &[], &[Need::DebianPackages, Need::Tool(&CARGO_DENY)], minutes(5))
     },
     // Debug and release builds must give the same traces; and port reuse runs 100,000 cases instead
     // of a debug build's 2,000.
@@ -200,11 +207,14 @@ pub(crate) const COMPUTES: &[&str] = &[
     "keep_alive",
     "lies",
     "model",
+    "output_file",
+    "planted",
     "port_reuse",
     "reading",
     "recordings",
     "report",
     "reproduce",
+    "rules",
     "run",
     "runs",
     "same_trace",

@@ -22,7 +22,8 @@ const LAYERS: &[(&[&str], &[&[&str]])] = &[
     ),
 ];
 
-const PURE: &[&str] = &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause"];
+const PURE: &[&str] =
+    &["ackwise-tcp", "ackwise-link", "ackwise-http", "ackwise-cause", "ackwise-tuning"];
 
 /// Crates that every command may use.
 const BELOW_COMMANDS: &[&str] =

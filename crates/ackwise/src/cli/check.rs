@@ -18,7 +18,7 @@ use super::{
     interrupt::{Wanted, until_interrupted},
     number::whole,
     outcome::{Failure, Outcome},
-    output,
+    output, privileges,
     progress::ProgressLine,
 };
 
@@ -79,7 +79,7 @@ pub(crate) struct Check {
     /// Allow changes to this host's packet filter and IP forwarding
     ///
     /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
-    /// Prints each change before making it, and undoes all changes at the end.
+    /// Needs root: capabilities are not enough. Prints each change before making it, and undoes all changes at the end.
     #[arg(long, requires = "url")]
     allow_host_changes: bool,
 
@@ -161,7 +161,12 @@ impl Check {
                 show(describe_built_in(step))
             })?);
         };
-        let cards = vec![check(target, &options, &mut |step| show(describe(step)))?];
+        let cards = vec![check(target, &options, &mut |step| {
+            if step == Progress::Ready {
+                privileges::give_up();
+            }
+            show(describe(step));
+        })?];
         Ok(Report { cards, ..Report::default() })
     }
 }

@@ -4,7 +4,6 @@ mod export;
 mod live;
 
 use std::{
-    fs::{self, File},
     io::{self, BufWriter},
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -19,6 +18,7 @@ use ackwise_cause::Cause;
 use ackwise_explain::{
     End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text, write_json,
 };
+use ackwise_report::OutputFile;
 use clap::{Args, ValueEnum};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -212,11 +212,12 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
     explain.check_input()?;
     let export = explain.export.as_deref().map(|it| export::Request::parse(it, &explain.captures));
     let export = export.transpose()?;
+    let live = explain.live.open(explain.filter.as_ref())?;
     let reading = explain.reading();
     let saved = explain.save_stripped.as_deref().map(|it| Saved::begin(it, &reading));
     let saved = saved.transpose()?;
-    let mut explained = match (&explain.live.interface, explain.pair.as_deref()) {
-        (Some(interface), _) => explain.live.read(interface, explain.filter.as_ref(), reading)?,
+    let mut explained = match (live, explain.pair.as_deref()) {
+        (Some(live), _) => live.read(reading)?,
         (None, Some([client, server])) => explain.read_pair([client, server], reading)?,
         (None, _) => read(Source::open(&explain.captures), reading, packets)?,
     };
@@ -352,38 +353,25 @@ fn readable(explained: Explained) -> Result<Explained, Failure> {
     }
 }
 
-/// A stripped capture that is being written: whole or not at all.
-struct Saved {
-    path: PathBuf,
-    unfinished: PathBuf,
+/// A stripped capture that is being written.
+struct Saved<'a> {
+    path: &'a Path,
+    file: OutputFile,
 }
 
-impl Saved {
-    fn begin(path: &Path, reading: &Reading) -> Result<Self, Failure> {
-        let unfinished = match rows::is_plain(path) {
-            true => rows::beside(path, ".part"),
-            false => path.to_owned(),
+impl<'a> Saved<'a> {
+    fn begin(path: &'a Path, reading: &Reading) -> Result<Self, Failure> {
+        let begin = || {
+            let file = OutputFile::create(path)?;
+            reading.save_stripped(Box::new(BufWriter::new(file.handle()?)))?;
+            Ok(Self { path, file })
         };
-        let output = File::create(&unfinished).map(BufWriter::new);
-        let begun = output.and_then(|output| reading.save_stripped(Box::new(output)));
-        let saved = Self { path: path.to_owned(), unfinished };
-        match begun {
-            Ok(()) => Ok(saved),
-            Err(error) => Err(saved.failure(error)),
-        }
+        begin().map_err(|error| Failure::File { path: path.to_owned(), error })
     }
 
     fn finish(self, error: Option<io::Error>) -> Result<(), Failure> {
-        let written = match error {
-            Some(error) => Err(error),
-            None if self.unfinished == self.path => Ok(()),
-            None => fs::rename(&self.unfinished, &self.path),
-        };
-        written.map_err(|error| self.failure(error))
-    }
-
-    fn failure(self, error: io::Error) -> Failure {
-        Failure::File { path: self.path, error }
+        let written = error.map_or_else(|| self.file.finish().map(drop), Err);
+        written.map_err(|error| Failure::File { path: self.path.to_owned(), error })
     }
 }
 

@@ -2,24 +2,24 @@
 
 use std::{
     any::Any,
-    io,
     panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI32, Ordering},
         mpsc,
     },
     thread,
     time::Duration,
 };
 
+use ackwise_report::output_file::discard_unfinished;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
-    flag,
     iterator::Signals,
+    low_level,
 };
 
-use super::outcome::Failure;
+use super::{outcome::Failure, privileges};
 
 /// Asks whether the work is still wanted.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,7 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
     let watcher = tell.clone();
     thread::spawn(move || {
+        privileges::give_up();
         for signal in signals.forever() {
             // The command has ended if nobody listens.
             let _ = watcher.send(Event::Signal(signal));
@@ -64,6 +65,8 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
         let end = panic::catch_unwind(AssertUnwindSafe(|| work(&wanted_there)));
         let _ = tell.send(Event::Ended(end));
     });
+    // Both threads have started with what they need; this one only waits, and writes files.
+    privileges::give_up();
     match hear.recv().expect("the watcher holds a sender for as long as the process lives") {
         Event::Ended(Ok(answer)) => Ok(answer),
         Event::Ended(Err(payload)) => panic::resume_unwind(payload),
@@ -81,25 +84,29 @@ pub(crate) fn until_interrupted<T: Send + 'static>(
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     asked: Arc<AtomicBool>,
-    by: Arc<AtomicUsize>,
+    by: Arc<AtomicI32>,
 }
 
 impl Stop {
     /// From now on SIGINT and SIGTERM ask to stop.
     pub(crate) fn on_signal() -> Result<Self, Failure> {
         let stop = Self { asked: Arc::default(), by: Arc::default() };
-        for signal in [SIGINT, SIGTERM] {
-            stop.listen(signal).map_err(Failure::Signals)?;
-        }
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
+        let listener = stop.clone();
+        thread::spawn(move || {
+            privileges::give_up();
+            for signal in signals.forever() {
+                listener.handle(signal);
+            }
+        });
         Ok(stop)
     }
 
-    fn listen(&self, signal: i32) -> io::Result<()> {
-        let number = usize::try_from(signal).unwrap_or(0);
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&self.asked))?;
-        flag::register(signal, Arc::clone(&self.asked))?;
-        flag::register_usize(signal, Arc::clone(&self.by), number)?;
-        Ok(())
+    fn handle(&self, signal: i32) {
+        self.by.store(signal, Ordering::Relaxed);
+        if self.asked.swap(true, Ordering::Relaxed) {
+            end_at_once(signal);
+        }
     }
 
     /// Whether it was asked to.
@@ -116,6 +123,18 @@ impl Stop {
     pub(crate) fn signal(&self) -> Option<u8> {
         u8::try_from(self.by.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
     }
+}
+
+/// For commands that need no end of their own: a signal ends them, and leaves no unfinished file.
+pub(crate) fn end_on_signal() -> Result<(), Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::Signals)?;
+    thread::spawn(move || signals.forever().next().map(end_at_once));
+    Ok(())
+}
+
+fn end_at_once(signal: i32) {
+    discard_unfinished();
+    low_level::exit(128 + signal);
 }
 
 enum Event<T> {

@@ -18,7 +18,7 @@ use super::{
     interrupt::Stop,
     number::whole,
     outcome::{Failure, Outcome},
-    output,
+    output, privileges,
     progress::ProgressLine,
 };
 
@@ -88,7 +88,7 @@ pub(crate) struct LoadArguments {
     /// Allow changes to this host's packet filter and IP forwarding
     ///
     /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
-    /// Prints each change before making it, and undoes all changes at the end.
+    /// Needs root: capabilities are not enough. Prints each change before making it, and undoes all changes at the end.
     #[arg(long)]
     allow_host_changes: bool,
 
@@ -166,6 +166,7 @@ impl Line {
             Progress::ChangingHost(change) => {
                 self.line.say(&format!("changing this host until the end: {change}"));
             }
+            Progress::Ready => privileges::give_up(),
             Progress::Loading { connections, answered, failed, held } => {
                 if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_INTERVAL) {
                     return;

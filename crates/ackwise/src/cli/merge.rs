@@ -12,6 +12,7 @@ use ackwise_lab::{
 use clap::Args;
 
 use super::{
+    interrupt::end_on_signal,
     outcome::{Failure, Outcome},
     rows::Formats,
 };
@@ -49,6 +50,7 @@ impl Merge {
 
 /// Reads, sorts, prints.
 pub(crate) fn run(arguments: &Merge) -> Result<Outcome, Failure> {
+    end_on_signal()?;
     let rows = merge(&arguments.files, arguments.partial)?;
     let measures = || rows.iter().flat_map(|row| row.measures.keys());
     for pattern in &arguments.show {

@@ -14,6 +14,7 @@ mod merge;
 mod number;
 mod outcome;
 mod output;
+mod privileges;
 mod progress;
 mod record;
 mod reproduce;
@@ -23,7 +24,7 @@ mod schema;
 
 use std::{env, process::ExitCode};
 
-use ackwise_report::printable;
+use ackwise_report::{escape, output_file, printable};
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ErrorKind},
@@ -57,7 +58,10 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return refused(error),
     };
     let json = command.prints_json();
-    match command.run() {
+    let ended = command.run();
+    // An interrupted worker may not have noticed yet.
+    output_file::discard_unfinished();
+    match ended {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
             let message = failure.to_string();
@@ -93,14 +97,29 @@ fn refused(mut error: clap::Error) -> ExitCode {
         // clap would advise `-- ARGUMENT`, which makes a file or a URL of a mistyped option.
         error.remove(ContextKind::Suggested);
     }
-    // clap says where: help is a result, the rest is not.
-    let _ = error.print();
+    print(&error);
     if error.use_stderr() && is_json_wanted() {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default();
         error::print(message.strip_prefix("error: ").unwrap_or(message));
     }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// clap says where: help is a result, the rest is not. It quotes the arguments, of which a pattern of the
+/// shell may have made some from the names of files.
+fn print(error: &clap::Error) {
+    let arguments = env::args_os().map(|it| it.to_string_lossy().into_owned());
+    let hostile: Vec<_> = arguments.filter(|it| *it != *printable(it)).collect();
+    if hostile.is_empty() {
+        let _ = error.print();
+        return;
+    }
+    let mut text = error.to_string();
+    for argument in hostile {
+        text = text.replace(&argument, &printable(&argument));
+    }
+    anstream::eprint!("{}", escape::lines(&text));
 }
 
 /// Whether `--json` is among the arguments, as far as that can be told of wrong ones.

@@ -64,8 +64,7 @@ impl Record {
         self.pcap.as_deref().into_iter().chain(self.time_sequence.as_deref())
     }
 
-    /// Runs one row and writes its files; explains it if asked to. After a stop the files hold what
-    /// there was until then.
+    /// Runs one row and writes its files; explains it if asked to. After a stop nothing is written.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,
@@ -76,10 +75,14 @@ impl Record {
         let scenario = &experiment.cases()[case].scenario;
         let mut recorder = Recorder::begin(&self.recording(explain, stop), scenario)?;
         let row = run_one(experiment, case, seed, &mut recorder);
-        // It knows why the run was stopped, if nobody wanted that.
-        let explained = recorder.finish()?;
-        let (row, _) = row?;
-        Ok((row, explained))
+        match row {
+            Ok((row, _)) => Ok((row, recorder.finish()?)),
+            Err(error) => {
+                // It knows why the run was stopped, if nobody wanted that.
+                recorder.give_up()?;
+                Err(error.into())
+            }
+        }
     }
 
     fn recording(&self, explain: bool, stop: &Arc<AtomicBool>) -> Recording {

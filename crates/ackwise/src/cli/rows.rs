@@ -1,15 +1,12 @@
 //! How rows leave: what `run` and `merge` have in common.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use ackwise_lab::run::{
     Row,
     export::{self, MeasureFilter, PageNotes, warnings},
 };
+use ackwise_report::{output_file, printable};
 use clap::Args;
 
 use super::{
@@ -79,7 +76,7 @@ impl Formats {
         }
         if !self.json {
             for warning in warnings(rows) {
-                eprintln!("warning: {warning}");
+                eprintln!("warning: {}", printable(&warning));
             }
         }
         let text = if self.json { export::json(rows) } else { export::table(rows, filter) };
@@ -87,42 +84,7 @@ impl Formats {
     }
 }
 
-/// Whole or not at all: what is there is replaced when the new file is complete.
+/// Writes one file, see [`output_file`].
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failure = |error| Failure::File { path: path.to_owned(), error };
-    if path == Path::new(STANDARD_OUTPUT) {
-        // Opened by this name, a file would be written from its beginning twice.
-        let mut stdout = io::stdout().lock();
-        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            // A reader that has seen enough is a success.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(failure),
-        };
-    }
-    if !is_plain(path) {
-        return fs::write(path, bytes).map_err(failure);
-    }
-    // What a symbolic link leads to is replaced, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let unfinished = beside(&path, ".part");
-    let written = fs::write(&unfinished, bytes).and_then(|()| fs::rename(&unfinished, &path));
-    written.map_err(failure)
-}
-
-const STANDARD_OUTPUT: &str = "/dev/stdout";
-
-/// Whether this is a file, or will be one: something that has a place beside it, and that a better one
-/// can be put in the place of. Pipes and terminals are not, nor what the system keeps links to them in.
-pub(crate) fn is_plain(path: &Path) -> bool {
-    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
-    let of_the_system = directory
-        .is_some_and(|directory| directory == Path::new("/dev") || directory.starts_with("/proc"));
-    !of_the_system && (path.is_file() || !path.exists())
-}
-
-/// A file whose name goes on after that of `path`.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+    output_file::write(path, bytes).map_err(|error| Failure::File { path: path.to_owned(), error })
 }

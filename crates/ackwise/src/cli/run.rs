@@ -16,6 +16,10 @@ use ackwise_lab::{
         run_all,
     },
 };
+use ackwise_report::{
+    output_file::{beside, is_plain},
+    printable,
+};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -25,7 +29,7 @@ use super::{
     outcome::{Failure, Outcome},
     output,
     record::Record,
-    rows::{Formats, beside, is_plain},
+    rows::Formats,
 };
 
 /// Run a simulated experiment: every combination of its variables, with several seeds
@@ -168,12 +172,15 @@ impl Run {
         let outputs = self.formats.files().chain(self.rows.as_deref()).chain(self.record.files());
         let mut taken: Vec<(&Path, PathBuf)> = Vec::new();
         if self.experiment.is_file() {
+            // It may be read through a link, and a link may be replaced.
+            let file = self.experiment.canonicalize();
+            let file = file.map_err(|error| unwritable(&self.experiment, error))?;
+            taken.push((&self.experiment, file));
             taken.push((&self.experiment, place_of(&self.experiment)?));
         }
         for path in outputs {
             if path.is_dir() {
-                let error = io::ErrorKind::IsADirectory.into();
-                return Err(Failure::File { path: path.to_owned(), error });
+                return Err(unwritable(path, io::ErrorKind::IsADirectory.into()));
             }
             if !is_plain(path) {
                 // What is no file can be written to by several.
@@ -192,16 +199,17 @@ impl Run {
     }
 }
 
-/// Where a file is or will be, by whatever name.
+/// Where a file is or will be, by whatever directories. What a link at its name leads to is not
+/// written.
 fn place_of(path: &Path) -> Result<PathBuf, Failure> {
-    let failure = |error| Failure::File { path: path.to_owned(), error };
-    if path.exists() {
-        return path.canonicalize().map_err(failure);
-    }
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let directory = directory.unwrap_or_else(|| Path::new("."));
-    let place = directory.canonicalize().map_err(failure)?;
+    let place = directory.canonicalize().map_err(|error| unwritable(path, error))?;
     Ok(place.join(path.file_name().unwrap_or_default()))
+}
+
+fn unwritable(path: &Path, error: io::Error) -> Failure {
+    Failure::File { path: path.to_owned(), error }
 }
 
 const MOST_THREADS: NonZeroUsize =
@@ -224,7 +232,8 @@ fn with_progress(experiment: &Experiment, options: &Options) -> Result<Vec<Row>,
         Step::Planned(rows) => bar.set_length(PARTS * u64::try_from(rows).unwrap_or(0)),
         Step::Finished(row) => {
             rows += 1;
-            bar.set_message(format!("{rows} rows, {} seed {}", row.case, row.seed));
+            let message = format!("{rows} rows, {} seed {}", row.case, row.seed);
+            bar.set_message(printable(&message).into_owned());
             bar.set_position(bar.position().max(parts(rows.into())));
         }
         Step::Running(share) => bar.set_position(parts(f64::from(rows) + share)),
@@ -262,7 +271,7 @@ fn list(experiment: &Experiment, json: bool) -> String {
         } else {
             case.labels.to_string()
         };
-        text.push_str(&format!("{:>4}  {labels}\n", number + 1));
+        text.push_str(&format!("{:>4}  {}\n", number + 1, printable(&labels)));
     }
     let (cases, seeds) = (experiment.cases().len(), experiment.seeds().len());
     text.push_str(&format!("cases: {cases}, seeds: {seeds}, rows: {}\n", cases * seeds));

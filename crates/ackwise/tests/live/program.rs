@@ -1,6 +1,7 @@
 //! Programs that run on one of the hosts: nginx, curl, and `ackwise` itself.
 
 use std::{
+    collections::BTreeSet,
     fs,
     net::TcpStream,
     path::PathBuf,
@@ -39,6 +40,20 @@ impl Running {
 
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("it is waited for only once")
+    }
+
+    /// The effective and permitted capabilities of its threads, without repetition.
+    pub(crate) fn capabilities(&mut self) -> BTreeSet<u64> {
+        let tasks = format!("/proc/{}/task", self.child().id());
+        let threads = fs::read_dir(tasks).unwrap().flatten();
+        let status = threads.filter_map(|it| fs::read_to_string(it.path().join("status")).ok());
+        let held = |status: String| {
+            let sets = status.lines().filter_map(|line| {
+                line.strip_prefix("CapEff:\t").or_else(|| line.strip_prefix("CapPrm:\t"))
+            });
+            sets.map(|bits| u64::from_str_radix(bits, 16).unwrap()).collect::<Vec<_>>()
+        };
+        status.flat_map(held).collect()
     }
 
     /// What Ctrl-C does.

@@ -11,6 +11,8 @@ pub(crate) struct Acknowledgement {
     pub edge: Option<u64>,
     /// The timestamp that it echoes (RFC 7323).
     pub echo: Option<u32>,
+    /// It has SACK blocks.
+    pub sacks: bool,
 }
 
 /// An acknowledgement that has arrived.
@@ -28,6 +30,8 @@ pub(super) struct Arrived {
     /// No congestion window was smaller, in bytes; 0 if nothing was known.
     pub sure_window: u64,
     pub small_acknowledged: bool,
+    /// It has SACK blocks.
+    pub sacks: bool,
     /// Others arrived together with it.
     pub in_bunch: bool,
 }
@@ -66,6 +70,7 @@ mod tests {
             least_window,
             sure_window: least_window + 1,
             small_acknowledged,
+            sacks: false,
             in_bunch: false,
         };
         for (one, other, either) in

@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn the_time_between_two_departures_is_divided_by_what_happened_in_it() {
         use Cause::{NagleDelayedAck, NagleRtt, Transmission, Unknown};
-        use Confidence::{Low, Medium};
+        use Confidence::{High, Low, Medium};
         let lost = Hold { lost: Some(RepairedBy::Recovery), ..HELD.hold };
         let late = |left| Gap { delayed_until: Some(at(left)), until: at(600), ..HELD };
         let unknown = Hold { unknown: true, ..HELD.hold };
@@ -381,34 +381,27 @@ mod tests {
             (
                 HELD,
                 0,
-                &[
-                    (Transmission, 10, Medium),
-                    (NagleRtt, 20, Medium),
-                    (NagleDelayedAck, 40, Medium),
-                ][..],
+                &[(Transmission, 10, High), (NagleRtt, 20, Medium), (NagleDelayedAck, 40, Medium)]
+                    [..],
             ),
             (HELD, 30, &[(NagleDelayedAck, 30, Medium), (NagleRtt, 10, Medium)]),
             (HELD, 70, &[]),
             (late(520), 30, &[(NagleDelayedAck, 490, Medium), (NagleRtt, 80, Medium)]),
             (late(521), 10, &[(NagleRtt, 10, Medium), (Unknown, 580, Low)]),
-            (Gap { hold: unknown, ..HELD }, 0, &[(Transmission, 10, Medium), (Unknown, 60, Low)]),
+            (Gap { hold: unknown, ..HELD }, 0, &[(Transmission, 10, High), (Unknown, 60, Low)]),
             (
                 Gap { delayed_until: None, ..HELD },
                 0,
-                &[(Transmission, 10, Medium), (NagleRtt, 60, Medium)],
+                &[(Transmission, 10, High), (NagleRtt, 60, Medium)],
             ),
-            (Gap { same_burst: true, ..HELD }, 0, &[(Transmission, 70, Medium)]),
+            (Gap { same_burst: true, ..HELD }, 0, &[(Transmission, 70, High)]),
             (Gap { capture_lost_data: true, ..HELD }, 5, &[(Unknown, 65, Low)]),
             (
                 Gap { hold: lost, ..HELD },
                 0,
                 &[(Transmission, 10, Medium), (Cause::LossRecovery, 60, Medium)],
             ),
-            (
-                Gap { until: at(15), ..HELD },
-                0,
-                &[(Transmission, 10, Medium), (NagleRtt, 5, Medium)],
-            ),
+            (Gap { until: at(15), ..HELD }, 0, &[(Transmission, 10, High), (NagleRtt, 5, Medium)]),
         ] {
             assert_eq!(divided(&gap, from), expected, "{gap:?}");
         }

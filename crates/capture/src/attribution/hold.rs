@@ -5,10 +5,10 @@
 //! follows nothing was released by a timer or by its program.
 
 use ackwise_cause::{Cause, RepairedBy, Writer};
-use ackwise_tcp::{Wait, policy::HoldPolicy};
+use ackwise_tcp::Wait;
 
 use super::{
-    Confidence, Nanos,
+    Confidence, CorkTimer, Nanos,
     nagle::{NagleHabit, NagleRecord},
     stall::Stall,
     window::Plateau,
@@ -55,6 +55,8 @@ pub(crate) struct Facts {
     pub left_late: bool,
     /// A small segment was outstanding, and the latest acknowledgement covers it.
     pub small_acknowledged: bool,
+    /// The latest acknowledgement reports data that came behind a hole.
+    pub sacked: bool,
     /// The segment before it had PSH: the send buffer was empty after it.
     pub pushed: bool,
     /// It had PSH at the end of a write, not because segmentation offload put it there.
@@ -250,59 +252,18 @@ impl Hold {
     const LEAST_TIMEOUT: Nanos = Nanos::from_millis(5);
 }
 
-/// The timer that releases what MSG_MORE or TCP_CORK hold.
-pub(crate) struct CorkTimer;
-
-impl CorkTimer {
-    /// Linux's is its retransmission timeout: 200 ms and the smoothed round trip, delayed ACKs included.
-    const RELEASE: Nanos =
-        Nanos::from_millis(HoldPolicy::LINUX_CORK_RELEASE.subsec_millis() as u64);
-    /// A tick of 4 ms and what a capture is inaccurate by. Our choice.
-    const EARLY: Nanos = Nanos::from_millis(5);
-    /// What a delayed ACK adds to the smoothed round trip. Our choice.
-    const LATE: Nanos = Nanos::from_millis(40);
-    /// Linux 6.18 released after 227 to 229 ms where the round trip took 6 to 9 ms, after 307 to 317 ms
-    /// where it took 17 ms, and after 250 ms where it took 47 ms: how much its round trips vary counts,
-    /// too. Our choice.
-    const VARIES: Nanos = Nanos::from_millis(80);
-    /// On longer paths the range would hold too much else. Our choice.
-    const LONGEST_ROUND_TRIP: Nanos = Nanos::from_millis(100);
-
-    /// Whether it may have run for this time.
-    pub(crate) fn may_have_run(span: Nanos, round_trip: Nanos) -> bool {
-        let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
-        Self::is_within(span, latest, round_trip)
-    }
-
-    /// Whether it may have run for this time on a short path where nothing varies.
-    fn runs_shortest(span: Nanos, round_trip: Nanos) -> bool {
-        /// Longer ones show in the timer. Our choice.
-        const SHORT: Nanos = Nanos::from_millis(45);
-        round_trip <= SHORT && Self::is_within(span, Self::RELEASE + Self::LATE, round_trip)
-    }
-
-    /// Whether it would usually have run for this time.
-    pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
-        Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)
-    }
-
-    fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {
-        let earliest = Self::RELEASE - Self::EARLY;
-        round_trip <= Self::LONGEST_ROUND_TRIP && (earliest..=latest).contains(&span)
-    }
-}
-
 impl Facts {
     /// Time since anything happened at the sender: data sent or an acknowledgement received.
     pub(super) fn since_event(&self) -> Nanos {
         self.since_ack.map_or(self.since_data, |since| since.min(self.since_data))
     }
 
-    /// RFC 8985, section 6.2: RACK waits a quarter of the least round trip for reordered data; a timer of
-    /// Linux adds two ticks of 4 ms.
+    /// RFC 8985, section 6.2: after a SACK, RACK waits a quarter of the least round trip for reordered data;
+    /// a timer of Linux adds two ticks of 4 ms.
     fn reordering_window(&self) -> Nanos {
         const TICKS: Nanos = Nanos::from_millis(8);
-        self.round_trip / 4 + TICKS + self.immediate * 2
+        let rack = if self.sacked { self.round_trip / 4 + TICKS } else { Nanos::ZERO };
+        rack + self.immediate * 2
     }
 
     /// Whether the receive window had no room for the segment. A small segment that does not fit, with

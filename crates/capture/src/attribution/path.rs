@@ -364,6 +364,17 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_a_bunch_count_until_there_are_wider_ones() {
+        let mut pace = Pace::default();
+        assert!(pace.admits(true));
+        pace.sample(960, Nanos::from_micros(40));
+        assert!(pace.admits(true) && pace.admits(false));
+        pace.sample(960, Nanos::from_micros(480));
+        assert!(!pace.admits(true));
+        assert_eq!(pace.time(1_000), Nanos::from_micros(480), "what the bunch showed is forgotten");
+    }
+
+    #[test]
     fn delays_are_halves_of_the_shortest_round_trips_and_tolerances_follow() {
         let mut distances = distances(20_000, 90);
         distances.sample(ToServer, Nanos::from_micros(30_000));

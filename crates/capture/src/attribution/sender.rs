@@ -1,5 +1,6 @@
 //! One end as a sender of data: when its segments left, and which acknowledgements it had then.
 
+mod again;
 mod beyond;
 
 use std::{collections::VecDeque, ops::Range};
@@ -7,6 +8,7 @@ use std::{collections::VecDeque, ops::Range};
 use ackwise_cause::{Cause, Direction, RepairedBy};
 use ackwise_tcp::{Instant, Wait};
 
+use self::again::Again;
 use super::{
     Acknowledgement, Confidence, Evidence, Nanos,
     acknowledgement::Arrived,
@@ -61,25 +63,6 @@ pub(crate) struct Sender {
     heard: Option<(u32, Instant)>,
     /// By how much acknowledgements were delayed.
     delays: VecDeque<Nanos>,
-}
-
-/// Data that was sent again.
-#[derive(Clone, Debug)]
-struct Again {
-    packet: u64,
-    seen: Instant,
-    bytes: Range<u64>,
-    by: RepairedBy,
-    timestamp: Option<u32>,
-}
-
-impl Again {
-    /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
-    /// Data before it could have been acknowledged instead if that was not yet (RFC 7323, section 4.3).
-    fn is_of_earlier_copy(&self, ack: &Acknowledgement, acked_before: u64) -> Option<bool> {
-        let (sent, echo) = self.timestamp.zip(ack.echo)?;
-        (acked_before >= self.bytes.start).then(|| sent.wrapping_sub(echo).cast_signed() > 0)
-    }
 }
 
 /// Data that was sent.
@@ -271,6 +254,7 @@ impl Sender {
             least_window,
             sure_window,
             small_acknowledged,
+            sacks: ack.sacks,
             in_bunch: false,
         }
     }
@@ -395,6 +379,7 @@ impl Sender {
             round_trip: delays.round_trip,
             left_late: self.left_as_seen(last, data),
             small_acknowledged: latest.is_some_and(|it| it.small_acknowledged),
+            sacked: latest.is_some_and(|it| it.sacks),
             pushed: last.pushed,
             ended: last.ended,
             may_miss_losses: delays.sender * Self::NEAR > delays.receiver,

@@ -355,6 +355,38 @@ mod tests {
     }
 
     #[test]
+    fn two_thirds_of_what_was_outstanding_are_sure_until_a_loss_or_an_idle_time() {
+        let grown = || {
+            let mut window = CongestionEstimate { initial: 10_000, ..Default::default() };
+            window.send(30_000, 1_000, 30_000, None);
+            window
+        };
+        assert_eq!(grown().sure(1_000), 20_000);
+        let mut lossy = grown();
+        lossy.lose(RepairedBy::Recovery, 30_000);
+        assert_eq!(lossy.sure(1_000), 0);
+        let mut idle = grown();
+        idle.idle();
+        assert_eq!(idle.sure(1_000), 0);
+        idle.acknowledged(1_000, 1_000, [1_000, 1_000]);
+        assert_eq!(idle.sure(1_000), 2_000, "what it has shown since");
+        let one = CongestionEstimate { initial: 1_000, ..grown() };
+        assert_eq!(one.sure(1_000), 0, "it may be one segment");
+    }
+
+    #[test]
+    fn before_an_idle_time_slow_start_may_have_reached_twice_what_was_outstanding() {
+        for (slow_start, reach) in [(true, 40_000), (false, 20_000)] {
+            let mut window = CongestionEstimate { slow_start, ..Default::default() };
+            window.send(20_000, 1_000, 20_000, None);
+            window.idle();
+            assert_eq!(window.reach_before_idle, reach);
+            window.lose(RepairedBy::Recovery, 20_000);
+            assert_eq!(window.reach_before_idle, 0);
+        }
+    }
+
+    #[test]
     fn the_first_flight_is_counted_until_something_is_acknowledged() {
         for (wait, limited) in [
             (Some(Wait::SlowStart), true),

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        KnownPaces, Nanos, Paces, Stall,
+        CorkHabit, KnownPaces, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
@@ -79,6 +79,7 @@ pub(crate) struct ObservedConnection {
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
+    corks: CorkHabit,
     exchanges: u32,
     closed_first: Option<Party>,
     first_seen: Instant,
@@ -121,6 +122,7 @@ impl ObservedConnection {
             cut: [0; 2],
             initial: None,
             lingering: None,
+            corks: CorkHabit::default(),
             exchanges: 0,
             closed_first: None,
             first_seen: now,
@@ -434,13 +436,16 @@ impl ObservedConnection {
     }
 
     fn divide_unsettled(&mut self, direction: Direction) {
-        let whole = self.ends.distances.whole();
         if direction == Direction::ToClient
             && let Some(first) = self.behind_hole.take()
-            && let Some(exchange) = self.oldest().filter(|it| it.waits_for_response())
+            && let Some(exchange) = self.open.front_mut()
         {
-            // The missing data before it was sent even earlier.
-            exchange.begin_response(&first, true, Some(whole));
+            exchange.handle_earlier_end(&self.earlier_end);
+            if exchange.waits_for_response() {
+                // The missing data before it was sent even earlier.
+                let round_trip = Some(self.ends.distances.whole());
+                exchange.begin_response(&first, true, round_trip, &mut self.corks);
+            }
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);

@@ -237,7 +237,9 @@ impl Ends {
         if progress.newly > 0 || progress.opened > 0 || (segment.len == 0 && flying) || first {
             let edge = half.stream.edge();
             let echo = segment.options.timestamps.map(|it| it.echo);
-            let ack = Acknowledgement { packet, seen: now, acked: progress.acked, edge, echo };
+            let sacks = segment.options.sack.iter().next().is_some();
+            let ack =
+                Acknowledgement { packet, seen: now, acked: progress.acked, edge, echo, sacks };
             let duplicate = reports_duplicate(segment);
             let again = half.sender.handle_ack(ack, duplicate, acked, &mut self.distances);
             half.again = again.or(half.again);

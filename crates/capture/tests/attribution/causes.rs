@@ -24,7 +24,7 @@ fn slow_start_seen_at_the_server() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) low: 35 36 37
+        transmission to-client 0.895 (3, 0.500) high: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         "#,
     );
@@ -53,7 +53,7 @@ fn slow_start_seen_at_the_client() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.030 (1, 10.030) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.420 (3, 0.200) medium: 36 37 38
+        transmission to-client 0.420 (3, 0.200) high: 36 37 38
         slow-start to-client 40.400 (2, 20.200) high: 14 16 17
         propagation to-client 10.000 (1, 10.000) high: 49
         "#,
@@ -88,7 +88,7 @@ fn congestion_avoidance_where_a_window_grows_by_a_segment_a_round() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 4.365 (6, 1.035) low: 104 105 106
+        transmission to-client 4.365 (6, 1.035) high: 104 105 106
         slow-start to-client 78.915 (4, 20.100) high: 14 15 16
         congestion-window to-client 19.515 (1, 19.515) high: 104 105 106
         "#,
@@ -123,7 +123,7 @@ fn a_send_buffer_where_what_is_outstanding_does_not_grow() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 2.295 (6, 0.450) low: 14 15 16
+        transmission to-client 2.295 (6, 0.450) high: 14 15 16
         slow-start to-client 60.300 (3, 20.100) high: 14 15 16
         send-buffer to-client 40.200 (2, 20.100) medium or congestion-window: 47 48 49
         "#,
@@ -147,13 +147,13 @@ fn a_receive_window_that_opens_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.100 (1, 0.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
+        application-limited to-server 0.099 (1, 0.099) high: 4
+        request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.060 (2, 0.040) low: 12
-        receive-window to-client 120.030 (1, 120.030) high: 6 8 9
-        propagation to-client 0.025 (1, 0.025) high: 12
+        transmission to-client 0.094 (2, 0.060) high: 12
+        receive-window to-client 120.016 (1, 120.016) high: 6 8 9
+        propagation to-client 0.004 (1, 0.004) high: 12
         "#,
     );
 }
@@ -175,13 +175,12 @@ fn a_receive_window_that_was_closed_is_blamed_for_a_sender_that_wakes_late() {
         "#,
         r#"
         handshake to-server 10.105 (1, 10.105) high: 1 2 3
-        application-limited to-server 0.100 (1, 0.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.020 (1, 10.020) high: 4
+        application-limited to-server 0.098 (1, 0.098) high: 4
+        request-upload to-server 0.003 (1, 0.003) high: 4
+        propagation to-server 10.019 (1, 10.019) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.060 (2, 0.040) low: 12
-        receive-window to-client 139.980 (1, 139.980) high: 6 8 9
-        propagation to-client 0.025 (1, 0.025) high: 12
+        transmission to-client 0.127 (2, 0.065) high: 12
+        receive-window to-client 139.938 (1, 139.938) high: 6 8 9
         "#,
     );
 }
@@ -215,13 +214,12 @@ fn an_idle_time_that_cut_the_window() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) low: 35 36 37
+        transmission to-client 0.895 (3, 0.500) high: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 0.940 (1, 0.940) high: 50 51
-        transmission to-client 0.682 (3, 0.358) low: 81 82 83
-        idle-restart to-client 20.171 (1, 20.171) high: 60 61 62
-        slow-start to-client 20.142 (1, 20.142) medium or idle-restart: 81 82 83
+        transmission to-client 0.682 (3, 0.358) high: 81 82 83
+        idle-restart to-client 40.312 (2, 20.171) medium or slow-start: 60 61 62
         "#,
     );
 }
@@ -253,12 +251,12 @@ fn a_short_pause_that_did_not_cut_the_window() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) low: 35 36 37
+        transmission to-client 0.895 (3, 0.500) high: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 61.840 (1, 61.840) high: 50 51
-        transmission to-client 0.304 (2, 0.179) low: 60 61 62
-        slow-start to-client 20.071 (1, 20.071) high: 60 61 62
+        transmission to-client 0.304 (2, 0.179) high: 60 61 62
+        send-buffer to-client 20.071 (1, 20.071) medium or slow-start: 60 61 62
         "#,
     );
 }
@@ -290,11 +288,11 @@ fn the_shortest_pause_that_may_have_cut_it() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.895 (3, 0.500) low: 35 36 37
+        transmission to-client 0.895 (3, 0.500) high: 35 36 37
         slow-start to-client 40.100 (2, 20.100) high: 14 15 16
         propagation to-server 0.025 (1, 0.025) high: 50
         server-think to-client 62.040 (1, 62.040) high: 50 51
-        transmission to-client 0.304 (2, 0.179) low: 60 61 62
+        transmission to-client 0.304 (2, 0.179) high: 60 61 62
         idle-restart to-client 20.071 (1, 20.071) high: 60 61 62
         "#,
     );
@@ -328,7 +326,7 @@ fn pacing_where_full_segments_wait_for_nothing() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.739 (1, 0.739) high: 4 5
-        transmission to-client 0.486 (7, 0.150) low: 7 8
+        transmission to-client 0.486 (7, 0.150) high: 7 8
         pacing to-client 19.500 (6, 4.952) low: 7 8
         "#,
     );
@@ -411,7 +409,7 @@ fn a_fast_retransmit_seen_at_the_server() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.080 (3, 0.050) low: 9 11 12
+        transmission to-client 0.080 (3, 0.050) medium: 9 11 12
         loss-recovery to-client 20.200 (1, 20.200) high: 9 11 12
         congestion-window to-client 20.190 (1, 20.190) high: 12 13 14
         propagation to-client 0.025 (1, 0.025) high: 15
@@ -439,7 +437,7 @@ fn a_retransmission_timeout_seen_at_the_server() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.050 (2, 0.040) low: 8 9 10
+        transmission to-client 0.050 (2, 0.040) medium: 8 9 10
         retransmission-timeout (tail) to-client 238.960 (1, 238.960) high: 8 9 10
         propagation to-client 0.025 (1, 0.025) high: 10
         "#,
@@ -466,7 +464,7 @@ fn a_repair_after_the_shortest_timeout() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
-        transmission to-client 0.050 (2, 0.040) low: 8 9 10
+        transmission to-client 0.050 (2, 0.040) medium: 8 9 10
         retransmission-timeout (tail) to-client 5.970 (1, 5.970) high: 8 9 10
         propagation to-client 0.250 (1, 0.250) high: 10
         "#,
@@ -493,7 +491,7 @@ fn a_repair_before_the_shortest_timeout() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 0.300 (1, 0.300) high: 4
         server-think to-client 0.290 (1, 0.290) high: 4 5
-        transmission to-client 0.050 (2, 0.040) low: 8 9 10
+        transmission to-client 0.050 (2, 0.040) medium: 8 9 10
         loss-recovery (behind-capture) to-client 5.950 (1, 5.950) high: 8 9 10
         propagation to-client 0.250 (1, 0.250) high: 10
         "#,
@@ -543,7 +541,7 @@ fn an_upload_that_waits_for_the_window() {
         r#"
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.090 (1, 0.090) high: 4
-        request-upload to-server 0.681 (2, 0.351) medium: 25
+        request-upload to-server 0.681 (2, 0.351) high: 25
         slow-start to-server 20.120 (1, 20.120) high: 13 14 15
         propagation to-server 10.049 (1, 10.049) high: 25
         server-think to-client 0.008 (1, 0.008) high: 25 26
@@ -594,11 +592,11 @@ fn a_link_that_is_slow_behind_the_vantage_point() {
         "#,
         r#"
         handshake to-server 10.075 (1, 10.075) high: 1 2 3
-        application-limited to-server 0.064 (1, 0.064) high: 4
-        request-upload to-server 0.050 (1, 0.050) high: 4
-        propagation to-server 10.036 (1, 10.036) high: 4
+        application-limited to-server 0.066 (1, 0.066) high: 4
+        request-upload to-server 0.047 (1, 0.047) high: 4
+        propagation to-server 10.037 (1, 10.037) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.125 (1, 0.125) low: 14
+        transmission to-client 0.125 (1, 0.125) high: 14
         "#,
     );
 }
@@ -681,12 +679,12 @@ fn an_idle_time_that_cut_the_window_seen_at_the_client() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.420 (3, 0.200) low: 35 36 37
+        transmission to-client 0.420 (3, 0.200) high: 35 36 37
         slow-start to-client 40.550 (2, 20.300) high: 35 36 37
         propagation to-client 10.000 (1, 10.000) high: 48
         propagation to-server 10.000 (1, 10.000) high: 50
         server-think to-client 0.990 (1, 0.990) high: 50 51
-        transmission to-client 0.200 (2, 0.100) low: 60 61 62
+        transmission to-client 0.200 (2, 0.100) high: 60 61 62
         idle-restart to-client 20.300 (1, 20.300) high: 60 61 62
         propagation to-client 10.000 (1, 10.000) high: 71
         "#,
@@ -710,13 +708,13 @@ fn a_receive_window_that_opens_late_seen_at_the_client() {
         "#,
         r#"
         handshake to-server 20.055 (1, 20.055) high: 1 2 3
-        application-limited to-server 40.100 (1, 40.100) high: 4
-        request-upload to-server 0.001 (1, 0.001) high: 4
-        propagation to-server 10.045 (1, 10.045) high: 4
+        application-limited to-server 40.098 (1, 40.098) high: 4
+        request-upload to-server 0.003 (1, 0.003) high: 4
+        propagation to-server 10.044 (1, 10.044) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.060 (2, 0.040) low: 12
-        receive-window to-client 80.180 (1, 80.180) high: 6 8 9
-        propagation to-client 10.000 (1, 10.000) high: 12
+        transmission to-client 0.173 (2, 0.111) high: 12
+        receive-window to-client 80.138 (1, 80.138) high: 6 8 9
+        propagation to-client 9.929 (1, 9.929) high: 12
         "#,
     );
 }
@@ -816,7 +814,7 @@ fn a_repair_that_waits_for_rack() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.045 (1, 10.045) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.080 (3, 0.050) low: 9 10 11
+        transmission to-client 0.080 (3, 0.050) medium: 9 10 11
         loss-recovery to-client 20.650 (1, 20.650) high: 9 10 11
         congestion-window to-client 20.140 (1, 20.140) high: 11 12 13
         propagation to-client 0.025 (1, 0.025) high: 14
@@ -848,7 +846,7 @@ fn what_waits_for_a_repair() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.090 (4, 0.050) low: 9 10 11
+        transmission to-client 0.090 (4, 0.050) medium: 9 10 11
         loss-recovery to-client 24.290 (2, 20.100) medium: 9 10 11
         congestion-window to-client 16.090 (1, 16.090) high: 13 14 15
         propagation to-client 0.025 (1, 0.025) high: 16

@@ -300,7 +300,7 @@ fn what_follows_psh_on_a_full_segment_that_a_network_card_cut_may_have_been_cork
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.020 (1, 10.020) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.024 (2, 0.020) low: 6 7 8
+        transmission to-client 0.024 (2, 0.020) high: 6 7 8
         cork-timer to-client 219.986 (1, 219.986) medium or application-limited: 6 7 8
         propagation to-client 0.025 (1, 0.025) high: 8
         "#,
@@ -346,7 +346,7 @@ fn segments_equally_far_apart_whatever_the_acks_do_were_spaced_by_a_link() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         request-upload to-server 0.467 (1, 0.467) high: 4
         propagation to-server 5.492 (1, 5.492) high: 4
-        transmission to-client 60.000 (1, 60.000) low: 27
+        transmission to-client 60.000 (1, 60.000) high: 27
         propagation to-client 9.867 (1, 9.867) high: 27
         "#,
     );
@@ -403,7 +403,7 @@ fn what_fills_a_hole_within_three_quarters_of_a_round_trip_was_overtaken() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
-        transmission to-client 0.200 (2, 0.100) low: 9
+        transmission to-client 0.200 (2, 0.100) high: 9
         pacing to-client 14.950 (1, 14.950) low or application-limited: 6 8
         propagation to-client 9.999 (1, 9.999) high: 9
         "#,
@@ -432,7 +432,7 @@ fn what_fills_a_hole_later_was_sent_again() {
         request-upload to-server 0.005 (1, 0.005) high: 4
         propagation to-server 10.024 (1, 10.024) high: 4
         server-think to-client 0.748 (1, 0.748) high: 4 5
-        transmission to-client 0.175 (3, 0.100) low: 6 8
+        transmission to-client 0.175 (3, 0.100) medium: 6 8
         retransmission-timeout (tail) to-client 15.100 (1, 15.100) high: 6 8
         application-limited to-client 0.025 (1, 0.025) high: 8 9
         propagation to-client 9.999 (1, 9.999) high: 9

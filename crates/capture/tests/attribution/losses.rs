@@ -23,7 +23,7 @@ fn an_ack_that_was_lost_is_told_by_a_duplicate_that_the_receiver_reports() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.320 (3, 0.250) low: 14 15
+        transmission to-client 0.320 (3, 0.250) medium: 14 15
         retransmission-timeout (ack-lost) to-client 239.750 (1, 239.750) high: 14 15
         slow-start to-client 20.075 (1, 20.075) high: 15 16 17
         "#,
@@ -49,7 +49,7 @@ fn what_is_sent_again_after_the_client_had_it_costs_the_exchange_nothing() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.020 (1, 0.020) low: 6
+        transmission to-client 0.020 (1, 0.020) high: 6
         propagation to-client 0.025 (1, 0.025) high: 6
         "#,
     );
@@ -106,7 +106,7 @@ fn a_segment_that_was_overtaken_and_sent_again_was_not_lost() {
         request-upload to-server 0.002 (1, 0.002) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.270 (3, 0.200) low: 12 13 14
+        transmission to-client 0.270 (3, 0.200) medium: 12 13 14
         loss-recovery (spurious) to-client 20.000 (1, 20.000) high: 12 13 14
         congestion-window to-client 1.875 (1, 1.875) high: 14 15 16
         "#,

@@ -22,7 +22,7 @@ fn segments_that_were_ready_and_came_late_in_one_go_were_held_by_the_path() {
         request-upload to-server 0.004 (1, 0.004) high: 4
         propagation to-server 10.049 (1, 10.049) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.141 (2, 0.101) low: 9
+        transmission to-client 0.141 (2, 0.101) high: 9
         path-stall to-client 258.960 (1, 258.960) medium: 5 6 7
         propagation to-client 9.929 (1, 9.929) high: 9
         "#,
@@ -51,7 +51,7 @@ fn one_segment_that_came_late_was_held_by_the_path_or_sent_again_by_a_timer() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.045 (1, 10.045) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.035 (3, 0.020) low: 6 7 8
+        transmission to-client 0.035 (3, 0.020) high: 6 7 8
         path-stall to-client 258.980 (1, 258.980) low or retransmission-timeout: 6 7 8
         nagle-rtt to-client 20.195 (1, 20.195) high: 8 9 10
         propagation to-client 10.000 (1, 10.000) high: 10
@@ -81,7 +81,7 @@ fn an_ack_of_many_segments_that_came_late_was_held_by_the_path() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.155 (2, 0.100) low: 14 17 18
+        transmission to-client 0.155 (2, 0.100) high: 14 17 18
         slow-start to-client 10.050 (1, 10.050) medium: 14 17 18
         path-stall to-client 168.950 (1, 168.950) medium: 14 17 18
         propagation to-client 0.020 (1, 0.020) high: 22
@@ -111,7 +111,7 @@ fn what_a_timer_sent_again_in_vain_was_held_by_the_path() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.740 (1, 0.740) high: 4 5
-        transmission to-client 0.160 (3, 0.100) low: 14 15
+        transmission to-client 0.160 (3, 0.100) high: 14 15
         propagation to-client 10.074 (2, 10.050) medium: 14 15
         path-stall to-client 233.940 (2, 229.850) medium: 14 15
         "#,
@@ -189,7 +189,7 @@ fn a_segment_whose_timestamp_is_old_was_held_by_the_path() {
         request-upload to-server 0.001 (1, 0.001) high: 4
         propagation to-server 10.035 (1, 10.035) high: 4
         server-think to-client 0.790 (1, 0.790) high: 4 5
-        transmission to-client 0.040 (1, 0.040) medium: 8
+        transmission to-client 0.040 (1, 0.040) high: 8
         propagation to-client 10.000 (1, 10.000) high: 8
         propagation to-server 10.000 (1, 10.000) high: 10
         server-think to-client 0.990 (1, 0.990) high: 10 11

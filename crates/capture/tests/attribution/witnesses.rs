@@ -64,11 +64,11 @@ fn what_a_receive_window_of_168_bytes_lets_go_was_not_corked() {
         r#"
         handshake to-server 20.050 (1, 20.050) high: 1 2 3
         application-limited to-server 0.090 (1, 0.090) high: 4
-        request-upload to-server 0.117 (3, 0.100) medium: 5 6 7
-        receive-window to-server 258.201 (2, 238.009) medium or application-limited: 5 6 7
-        propagation to-server 10.049 (1, 10.049) high: 9
-        server-think to-client 0.090 (1, 0.090) high: 9 10
-        transmission to-client 0.005 (1, 0.005) high: 10
+        request-upload to-server 0.023 (3, 0.020) high: 5 6 7
+        receive-window to-server 258.287 (2, 238.089) medium or application-limited: 5 6 7
+        propagation to-server 10.050 (1, 10.050) high: 9
+        server-think to-client 0.100 (1, 0.100) high: 9 10
+        transmission to-client 0.001 (1, 0.001) high: 10
         propagation to-client 9.999 (1, 9.999) high: 10
         "#,
     );
@@ -98,11 +98,11 @@ fn a_small_segment_that_left_when_the_ack_came_and_was_held_by_the_path_was_not_
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 15.045 (1, 15.045) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        transmission to-client 0.010 (1, 0.010) medium: 5 3 6
+        transmission to-client 0.010 (1, 0.010) high: 5 3 6
         propagation to-client 15.000 (1, 15.000) high: 6
         propagation to-server 15.000 (1, 15.000) high: 8
         server-think to-client 1.000 (1, 1.000) high: 8 9
-        transmission to-client 0.216 (2, 0.120) low: 11 13 14
+        transmission to-client 0.216 (2, 0.120) high: 11 13 14
         nagle-rtt to-client 31.990 (1, 31.990) high: 11 13 14
         propagation to-client 14.958 (1, 14.958) high: 14
         path-stall to-client 172.836 (1, 172.836) high: 14
@@ -276,9 +276,9 @@ fn a_loss_behind_a_capture_point_in_the_middle_is_not_hidden() {
         application-limited to-server 0.100 (1, 0.100) high: 4
         propagation to-server 10.050 (1, 10.050) high: 4
         server-think to-client 0.800 (1, 0.800) high: 4 5
-        transmission to-client 0.010 (1, 0.010) medium: 5 3 6
-        retransmission-timeout (tail) to-client 161.990 (1, 161.990) high: 6 7 8
-        propagation to-client 5.000 (1, 5.000) high: 8
+        transmission to-client 0.010 (1, 0.010) high: 5 3 6
+        propagation to-client 15.050 (2, 10.050) high: 6 7 8
+        retransmission-timeout (tail) to-client 151.940 (1, 151.940) high: 6 7 8
         propagation to-server 5.000 (1, 5.000) high: 10
         server-think to-client 0.100 (1, 0.100) high: 10 11
         propagation to-client 5.000 (1, 5.000) high: 11

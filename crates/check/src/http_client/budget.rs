@@ -70,6 +70,12 @@ impl Budget {
         }
     }
 
+    /// The same budget with less time left, because `spent` of it is gone.
+    #[must_use]
+    pub fn after(self, spent: Duration) -> Self {
+        Self { deadline: self.deadline.checked_sub(spent).unwrap_or(self.deadline), ..self }
+    }
+
     /// Takes one request out of the budget.
     ///
     /// # Errors

@@ -155,8 +155,15 @@ impl Exchange {
             before: after.offset - self.start,
             from: before.at,
             to: after.at,
-            acked: self.acks.iter().find(|acked| acked.up_to >= after.offset).map(|acked| acked.at),
+            acked: self.first_ack_of(after.offset),
         })
+    }
+
+    /// When everything before `offset` was acknowledged. A server may cause tens of thousands of ACKs,
+    /// so they are not searched one by one.
+    fn first_ack_of(&self, offset: u64) -> Option<Instant> {
+        let place = self.acks.partition_point(|acked| acked.up_to < offset);
+        self.acks.get(place).map(|acked| acked.at)
     }
 
     /// The longest pause inside the response.

@@ -46,7 +46,8 @@ impl Tls {
             if !tls.session.is_handshaking() {
                 return Ok(tls);
             }
-            let Some(event) = connection.next(deadline) else {
+            let event = connection.next_in_time(deadline).filter(|event| event.at() <= deadline);
+            let Some(event) = event else {
                 let waited = connection.now().saturating_duration_since(began);
                 return Err(ExchangeError::EndlessHandshake(waited));
             };

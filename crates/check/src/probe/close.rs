@@ -84,7 +84,8 @@ fn try_swap(client: &mut Client, facts: &mut Facts) -> Result<Swap, ExchangeErro
     for _ in 0..SWAP_ATTEMPTS {
         let (mut connection, _) = request_close(client, facts)?;
         connection.half_close();
-        swap = match connection.exact_reset_ends_time_wait(TIME_WAIT_LIMIT) {
+        let limit = TIME_WAIT_LIMIT.min(client.budget.time_left(client.now()));
+        swap = match connection.exact_reset_ends_time_wait(limit) {
             Ok(true) => Swap::Works,
             Ok(false) => Swap::Refused,
             Err(reason) => Swap::NotSeen(reason),

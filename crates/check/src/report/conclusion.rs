@@ -108,7 +108,7 @@ fn change(finding: &Finding) -> String {
     let first_line = remedy.lines().next().unwrap_or_default();
     let sentence = first_line.split_inclusive(". ").next().unwrap_or_default();
     let sentence = sentence.trim_end().trim_end_matches('.');
-    format!(". Fix: {}.", escape::controls(sentence))
+    format!(". Fix: {}.", escape::line(sentence))
 }
 
 #[cfg(test)]

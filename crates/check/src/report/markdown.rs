@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use ackwise_report::{
     Name,
-    escape::{self, cell, fence},
+    escape::{self, fence, markdown},
     layout::milliseconds,
 };
 
@@ -24,9 +24,9 @@ impl Exporter for Markdown {
 }
 
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
-    writeln!(out, "### `ackwise check`\n\n{}", cell(&report.conclusion()))?;
+    writeln!(out, "### `ackwise check`\n\n{}", markdown(&report.conclusion()))?;
     for surprise in &report.surprises {
-        writeln!(out, "\n**Unexpected:** {}", cell(surprise))?;
+        writeln!(out, "\n**Unexpected:** {}", markdown(surprise))?;
     }
     page_times(out, report)?;
     report.cards.iter().try_for_each(|card| write_card(out, card))?;
@@ -35,16 +35,16 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 
 fn write_card(out: &mut String, card: &Card) -> fmt::Result {
     let stack = Name(card.stack);
-    writeln!(out, "\n#### {} (`--stack {stack}`)\n", cell(&title(card)))?;
+    writeln!(out, "\n#### {} (`--stack {stack}`)\n", markdown(&title(card)))?;
     for note in &card.notes {
-        writeln!(out, "> {}\n", cell(note))?;
+        writeln!(out, "> {}\n", markdown(note))?;
     }
     writeln!(out, "| verdict | check | cost | finding |")?;
     writeln!(out, "| --- | --- | ---: | --- |")?;
     for Finding { id, verdict, cost_ms, summary, .. } in &card.findings {
         let cost = cost_ms.map(milliseconds).unwrap_or_default();
         let (id, verdict) = (id, Name(*verdict));
-        writeln!(out, "| **{verdict}** | `{id}` | {cost} | {} |", cell(summary))?;
+        writeln!(out, "| **{verdict}** | `{id}` | {cost} | {} |", markdown(summary))?;
     }
     actionable(card).into_iter().try_for_each(|finding| details(out, finding))
 }
@@ -57,12 +57,12 @@ fn details(out: &mut String, finding: &Finding) -> fmt::Result {
     writeln!(out, "\n<details><summary><code>{id}</code>: evidence and fix</summary>\n")?;
     if !finding.evidence.is_empty() {
         let evidence = finding.evidence.join("\n");
-        let evidence = escape::controls(&evidence);
+        let evidence = escape::lines(&evidence);
         let fence = fence(&evidence);
         writeln!(out, "{fence}text\n{evidence}\n{fence}\n")?;
     }
     if let Some(remedy) = &finding.remedy {
-        writeln!(out, "**Fix:** {}\n", cell(remedy))?;
+        writeln!(out, "**Fix:** {}\n", markdown(remedy))?;
     }
     writeln!(out, "</details>")
 }

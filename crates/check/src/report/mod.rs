@@ -74,6 +74,6 @@ fn title(card: &Card) -> String {
     match card.server {
         Some(BuiltIn::Paper1996) => "1996 server".to_owned(),
         Some(BuiltIn::Fixed) => "fixed server".to_owned(),
-        None => escape::controls(&card.target).into_owned(),
+        None => escape::line(&card.target).into_owned(),
     }
 }

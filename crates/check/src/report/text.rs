@@ -37,7 +37,7 @@ impl Text {
     fn write(self, out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{}", hanging_indent(&report.conclusion(), 0, self.width))?;
         for surprise in &report.surprises {
-            let line = format!("Unexpected: {}", escape::controls(surprise));
+            let line = format!("Unexpected: {}", escape::line(surprise));
             writeln!(out, "{FAIL}{}{FAIL:#}", hanging_indent(&line, 2, self.width))?;
         }
         match &report.cards[..] {
@@ -60,7 +60,7 @@ impl Text {
         notes: impl IntoIterator<Item = &'a String>,
     ) -> fmt::Result {
         notes.into_iter().try_for_each(|note| {
-            writeln!(out, "{}", block(&format!("Note: {}", escape::controls(note)), 2, self.width))
+            writeln!(out, "{}", block(&format!("Note: {}", escape::line(note)), 2, self.width))
         })
     }
 
@@ -68,7 +68,7 @@ impl Text {
         let Finding { id, verdict, cost_ms, summary, .. } = finding;
         let verdict = column(*verdict);
         let cost = cost_ms.map_or_else(|| "-".to_owned(), milliseconds);
-        let summary = escape::controls(summary);
+        let summary = escape::line(summary);
         let summary = hanging_indent(&summary, 0, self.width - SUMMARY_AT);
         let mut summary = summary.lines();
         let first = summary.next().unwrap_or_default();
@@ -108,7 +108,7 @@ impl Text {
                 }
             };
             for (who, reason) in reasons {
-                let line = format!("unknown {id} ({who}): {}", escape::controls(reason));
+                let line = format!("unknown {id} ({who}): {}", escape::line(reason));
                 writeln!(out, "{}", block(&line, 2, self.width))?;
             }
         }
@@ -131,7 +131,7 @@ impl Text {
         }
         let doubts = report.pages.iter().filter_map(|page| page.doubt.as_deref());
         for doubt in doubts {
-            writeln!(out, "  {WARN}doubtful{WARN:#}: {}", escape::controls(doubt))?;
+            writeln!(out, "  {WARN}doubtful{WARN:#}: {}", escape::line(doubt))?;
         }
         Ok(())
     }
@@ -142,13 +142,13 @@ impl Text {
             let verdict = Name(finding.verdict);
             let id = finding.id;
             writeln!(out, "\n{style}{verdict}{style:#} {BOLD}{id}{BOLD:#} ({})", title(card))?;
-            writeln!(out, "{}", block(&escape::controls(&finding.summary), 2, self.width))?;
+            writeln!(out, "{}", block(&escape::line(&finding.summary), 2, self.width))?;
             for line in &finding.evidence {
-                let line = escape::controls(line);
+                let line = escape::line(line);
                 writeln!(out, "{DIM}{}{DIM:#}", block(&line, 4, self.width))?;
             }
             if let Some(remedy) = &finding.remedy {
-                let remedy = format!("Fix: {}", escape::controls(remedy));
+                let remedy = format!("Fix: {}", escape::lines(remedy));
                 writeln!(out, "{}", block(&remedy, 2, self.width))?;
             }
         }

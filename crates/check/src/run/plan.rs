@@ -14,6 +14,8 @@ use crate::{
 pub enum Progress {
     /// About to make a change to the host that was allowed: the command that would do the same.
     ChangingHost(String),
+    /// Everything that needs privileges is open: from now on, only the server's bytes are handled.
+    Ready,
     /// Asking for the addresses of the name.
     Resolving,
     /// Connecting to an address.

@@ -300,8 +300,8 @@ impl Drop for AckwiseConnection {
 const TWO: NonZeroU8 = NonZeroU8::new(2).expect("2 is not 0");
 /// Segments that are kept per connection; the trace is read at every wake-up.
 const TAP: Tap = Tap::Last(4096);
-/// How long `send` waits for room in the send buffer.
-const SEND_LIMIT: Duration = Duration::from_secs(5);
+/// How long `send` waits for room in the send buffer: as long as with the kernel's sockets.
+const SEND_LIMIT: Duration = Duration::from_secs(1);
 /// Bytes that are taken from a connection at once.
 const READ_SIZE: usize = 64 * 1024;
 /// A larger window needs window scaling (RFC 7323, section 2).

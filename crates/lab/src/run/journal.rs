@@ -5,10 +5,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
+
+use ackwise_report::{OutputFile, output_file};
 
 use super::row::{Place, Row, VERSION};
 use crate::{experiment::Experiment, measures::rename_notice};
@@ -92,8 +94,8 @@ pub(super) struct Journal {
 impl Journal {
     /// Opens the file, or makes it. It stays locked for as long as it is open.
     pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
-        let options = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let file = options.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
+        let file = output_file::append(path);
+        let file = file.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
         let metadata = file.metadata();
         let metadata =
             metadata.map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
@@ -181,21 +183,10 @@ impl Journal {
 
 /// Puts a file with `text` in the place of `path`, and locks it before anybody can see it.
 fn replace(path: &Path, text: &str) -> io::Result<File> {
-    // What a symbolic link leads to is replaced, not the link.
-    let path = path.canonicalize()?;
-    let mut unfinished = path.clone().into_os_string();
-    unfinished.push(".part");
-    let mut file = File::create(&unfinished)?;
-    let replaced = file
-        .try_lock()
-        .map_err(io::Error::from)
-        .and_then(|()| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&unfinished, &path));
-    if replaced.is_err() {
-        // It is of no use to anybody; the error that matters is the first.
-        let _ = fs::remove_file(&unfinished);
-    }
-    replaced.map(|()| file)
+    let mut file = OutputFile::create(path)?;
+    file.handle()?.try_lock().map_err(io::Error::from)?;
+    file.write_all(text.as_bytes())?;
+    file.finish()
 }
 
 /// All whole lines of a text as rows. A last line without an end is torn if it cannot be read.

@@ -12,6 +12,7 @@ use std::{
 
 use ackwise_capture::WHOLE_FRAMES;
 use ackwise_explain::Explained;
+use ackwise_report::OutputFile;
 use ackwise_sim::{
     Observer, Scenario,
     observe::{ConnectionId, Message, Sighting},
@@ -39,7 +40,7 @@ pub struct Recording {
     pub time_sequence: Option<PathBuf>,
     /// Whether the run is explained.
     pub explain: bool,
-    /// When this becomes true, the run is given up; what the files have by then stays.
+    /// When this becomes true, the run is given up, and its files are not written.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -60,7 +61,7 @@ impl Default for Recording {
 /// Watches one run and writes the files of a [`Recording`].
 ///
 /// The first error ends the run early, with
-/// [`RunError::Stopped`](ackwise_sim::RunError::Stopped): ask [`Recorder::finish`] first, which knows
+/// [`RunError::Stopped`](ackwise_sim::RunError::Stopped): ask [`Recorder::give_up`] first, which knows
 /// why.
 #[derive(Debug)]
 pub struct Recorder {
@@ -73,6 +74,7 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Recorded<T> {
     path: PathBuf,
+    file: OutputFile,
     observer: T,
 }
 
@@ -89,14 +91,16 @@ impl Recorder {
             None => scenario.applications.first().map_or(NodeId(0), |first| first.client),
         };
         let pcap = pcap.as_deref().map(|path| {
-            let observer = Capture::new(create(path)?, *snap_length, vantage);
+            let (file, output) = create(path)?;
+            let observer = Capture::new(output, *snap_length, vantage);
             let observer = observer.map_err(|source| RecordError::capture(path, source))?;
-            Ok(Recorded { path: path.to_owned(), observer })
+            Ok(Recorded { path: path.to_owned(), file, observer })
         });
         let time_sequence = time_sequence.as_deref().map(|path| {
-            let observer = TimeSequence::new(create(path)?);
+            let (file, output) = create(path)?;
+            let observer = TimeSequence::new(output);
             let observer = observer.map_err(|source| RecordError::write(path, source))?;
-            Ok(Recorded { path: path.to_owned(), observer })
+            Ok(Recorded { path: path.to_owned(), file, observer })
         });
         let (pcap, time_sequence) = (pcap.transpose()?, time_sequence.transpose()?);
         let explainer = explain.then(|| Explainer::begin(vantage)).transpose();
@@ -104,19 +108,38 @@ impl Recorder {
         Ok(Self { pcap, time_sequence, explainer, stop: Arc::clone(stop) })
     }
 
-    /// Ends the files; what there is to say of the run if it was to be explained.
+    /// Puts the files of a complete run in their places; what there is to say of the run if it was to
+    /// be explained.
     ///
     /// # Errors
     ///
     /// The first one that is not complete, and why.
     pub fn finish(self) -> Result<Option<Explained>, RecordError> {
-        if let Some(Recorded { path, observer }) = self.pcap {
+        if let Some(Recorded { path, file, observer }) = self.pcap {
             observer.finish().map_err(|source| RecordError::capture(&path, source))?;
+            file.finish().map_err(|source| RecordError::write(&path, source))?;
         }
-        if let Some(Recorded { path, observer }) = self.time_sequence {
+        if let Some(Recorded { path, file, observer }) = self.time_sequence {
             observer.finish().map_err(|source| RecordError::write(&path, source))?;
+            file.finish().map_err(|source| RecordError::write(&path, source))?;
         }
         self.explainer.map(Explainer::finish).transpose().map_err(RecordError::Explain)
+    }
+
+    /// Removes the files of a run that did not end.
+    ///
+    /// # Errors
+    ///
+    /// Why this recorder ended it, if it did.
+    pub fn give_up(self) -> Result<(), RecordError> {
+        if let Some(Recorded { path, observer, .. }) = self.pcap {
+            observer.finish().map_err(|source| RecordError::capture(&path, source))?;
+        }
+        if let Some(Recorded { path, observer, .. }) = self.time_sequence {
+            observer.finish().map_err(|source| RecordError::write(&path, source))?;
+        }
+        let explained = self.explainer.map(Explainer::finish).transpose();
+        explained.map(drop).map_err(RecordError::Explain)
     }
 
     fn each(&mut self, mut tell: impl FnMut(&mut dyn Observer)) {
@@ -174,8 +197,10 @@ fn host(scenario: &Scenario, name: &str) -> Result<NodeId, RecordError> {
     })
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, RecordError> {
-    File::create(path).map(BufWriter::new).map_err(|source| RecordError::write(path, source))
+fn create(path: &Path) -> Result<(OutputFile, BufWriter<File>), RecordError> {
+    let file = OutputFile::create(path);
+    let both = file.and_then(|file| file.handle().map(|handle| (file, BufWriter::new(handle))));
+    both.map_err(|source| RecordError::write(path, source))
 }
 
 /// Why a file of a recording is not there, or not complete.

@@ -4,10 +4,14 @@
 //! 127.0.0.1 only, and one on another host. Each needs a packet-filter rule and a sysctl. Every
 //! change is announced before it is made, and undone however the process ends:
 //!
+//! - only root may make them. The capabilities of a file (`setcap`) are not enough: they do not reach the
+//!   processes that undo changes, and they would let any user change the host;
 //! - rules are in a separate table with `flags owner`: the kernel removes it with the `nft` process
 //!   that created it, which exits when its input, a pipe from this process, closes;
 //! - sysctls of the device are removed with the device;
-//! - a sysctl of another interface is restored by a shell that waits for the end of such a pipe.
+//! - a sysctl of another interface is restored by a shell that waits for the end of such a pipe. The
+//!   shells of several processes hold a shared lock on one file in [`RUN_DIRECTORY`]; the last one, who
+//!   can lock it alone, restores the value in it.
 //!
 //! Drop, Ctrl-C, a panic and `SIGKILL` therefore have the same effect. If the *shell* itself is
 //! killed, its sysctl is not restored. A host firewall that drops forwarded packets is not changed;
@@ -19,13 +23,18 @@ use std::{
     path::PathBuf,
 };
 
-use nix::ifaddrs::getifaddrs;
+use nix::{ifaddrs::getifaddrs, unistd::geteuid};
 
 use crate::TunDevice;
 use keeper::Keeper;
+use shared::SharedSwitch;
 
 mod keeper;
+mod programs;
 mod rules;
+mod shared;
+
+pub use shared::RUN_DIRECTORY;
 
 /// Changes that last until this is dropped, or the process ends.
 #[derive(Debug)]
@@ -47,7 +56,7 @@ impl HostChanges {
         port: u16,
         announce: impl FnMut(&Change),
     ) -> Result<Self, HostChangeError> {
-        let mut making = Making { announce, keepers: Vec::new() };
+        let mut making = Making::begin(announce)?;
         making.switch_of_device(device, "route_localnet")?;
         making.rules(&rules::to_loopback(device, port), device)?;
         Ok(Self { _keepers: making.keepers })
@@ -67,8 +76,8 @@ impl HostChanges {
         let SocketAddr::V4(target) = target else {
             return Err(HostChangeError::Version6(target));
         };
+        let mut making = Making::begin(announce)?;
         let uplink = interface_towards(target)?;
-        let mut making = Making { announce, keepers: Vec::new() };
         making.switch_of_device(device, "forwarding")?;
         making.switch_elsewhere(&uplink, "forwarding")?;
         making.rules(&rules::to_remote(device, target), device)?;
@@ -106,6 +115,12 @@ impl fmt::Display for Change {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostChangeError {
+    /// The user is not root.
+    #[error(
+        "cannot change this host: not root (expected sudo; capabilities of the program's file are \
+         not enough)"
+    )]
+    NotRoot,
     /// IPv6 addresses cannot be translated.
     #[error("cannot reach {0} from the TUN device: only IPv4 addresses are translated")]
     Version6(SocketAddr),
@@ -118,7 +133,7 @@ pub enum HostChangeError {
         source: io::Error,
     },
     /// A sysctl could not be read or set.
-    #[error("cannot set {path}: {source} (run as root, or grant CAP_NET_ADMIN)")]
+    #[error("cannot set {path}: {source}")]
     Switch {
         /// Its path.
         path: PathBuf,
@@ -126,10 +141,21 @@ pub enum HostChangeError {
         source: io::Error,
     },
     /// A process that undoes changes could not be started.
-    #[error("cannot start `{program}`: {source} (install it; Debian packages: nftables, dash)")]
+    #[error(
+        "cannot start `{program}`: {source} (expected in {}; Debian packages: nftables, dash, util-linux)",
+        programs::DIRECTORIES.join(", ")
+    )]
     Keeper {
         /// The program.
         program: &'static str,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// The file that runs share could not be used.
+    #[error("cannot share changes with other runs: {path}: {source}")]
+    Shared {
+        /// Its path.
+        path: PathBuf,
         /// The kernel's error.
         source: io::Error,
     },
@@ -147,6 +173,13 @@ struct Making<A> {
 }
 
 impl<A: FnMut(&Change)> Making<A> {
+    fn begin(announce: A) -> Result<Self, HostChangeError> {
+        match geteuid().is_root() {
+            true => Ok(Self { announce, keepers: Vec::new() }),
+            false => Err(HostChangeError::NotRoot),
+        }
+    }
+
     fn switch_of_device(
         &mut self,
         device: &TunDevice,
@@ -157,21 +190,27 @@ impl<A: FnMut(&Change)> Making<A> {
         switch.set()
     }
 
-    /// Sets a sysctl of an existing interface, if it is not set.
+    /// Sets a sysctl of an existing interface. If another run has set it, this one only keeps it set.
     fn switch_elsewhere(
         &mut self,
         interface: &str,
         name: &'static str,
     ) -> Result<(), HostChangeError> {
         let switch = Switch { interface: interface.to_owned(), name };
-        let before = switch.read()?;
-        if before == "1" {
+        let shared = SharedSwitch::lock(interface, name)?;
+        let value = switch.read()?;
+        if value == "1" && !shared.is_in_use() {
+            // So the administrator wants it.
             return Ok(());
         }
-        (self.announce)(&switch.change());
         // The keeper must run before there is something to restore.
-        self.keepers.push(Keeper::of_switch(&switch.path(), &before)?);
-        switch.set()
+        self.keepers.push(Keeper::of_switch(&shared, &switch.path())?);
+        if value != "1" {
+            (self.announce)(&switch.change());
+            shared.record(&value)?;
+            switch.set()?;
+        }
+        Ok(())
     }
 
     fn rules(

@@ -10,8 +10,9 @@ use nix::{errno::Errno, net::if_::if_nameindex};
 pub enum PacketSocketError {
     /// CAP_NET_RAW is missing.
     #[error(
-        "cannot capture: CAP_NET_RAW is missing (use sudo, or once: \
-         sudo setcap cap_net_raw,cap_net_admin+ep {program})"
+        "cannot capture: CAP_NET_RAW is missing (use sudo, or let a group capture: sudo chgrp GROUP \
+         {program} && sudo chmod 750 {program} && sudo setcap cap_net_raw=ep {program}; its members can \
+         then read and forge all traffic of this host)"
     )]
     NotAllowed {
         /// Path of this program, for `setcap`.

@@ -34,7 +34,9 @@ pub enum RouteError {
     #[error("cannot use the TUN device: {0}")]
     System(io::Error),
     /// The route needs a change that is not allowed.
-    #[error("cannot reach {server} from the TUN device: {why} (--allow-host-changes permits this)")]
+    #[error(
+        "cannot reach {server} from the TUN device: {why} (--allow-host-changes permits this, as root)"
+    )]
     Forbidden {
         /// The server.
         server: SocketAddr,

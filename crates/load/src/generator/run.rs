@@ -253,7 +253,11 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
-        for _ in 0..READS_PER_EVENT {
+        for count in 0..READS_PER_EVENT {
+            // A response that is there is read, however late; an endless one ends with its time.
+            if count > 0 && self.is_late(active) {
+                return Err(Failure::TimedOut);
+            }
             match active.connection.step(&self.load.plan) {
                 Step::Write(bytes, follows) => match self.transport.write(slot, bytes, follows)? {
                     0 => return Ok(Turn::Waits),
@@ -281,6 +285,10 @@ impl<'t, T: Transport> Run<'t, T> {
             }
         }
         Ok(Turn::Again)
+    }
+
+    fn is_late(&self, active: &Active) -> bool {
+        self.now() >= active.since + self.load.timeout
     }
 
     fn count(&mut self, Answer { status }: Answer, active: &mut Active) {
@@ -336,8 +344,8 @@ impl<'t, T: Transport> Run<'t, T> {
             return;
         }
         self.swept = now;
+        let timeout = self.load.timeout;
         for at in 0..self.active.len() {
-            let timeout = self.load.timeout;
             let late = self.active[at].take_if(|active| now >= active.since + timeout);
             if let Some(active) = late {
                 self.fail(Slot(at), &active, Failure::TimedOut);

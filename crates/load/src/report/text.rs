@@ -2,7 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use ackwise_report::words::{counted, grouped};
+use ackwise_report::{
+    escape,
+    words::{counted, grouped},
+};
 
 use super::LoadReport;
 
@@ -12,7 +15,7 @@ pub fn text(report: &LoadReport, columns: usize) -> String {
     let mut text = String::new();
     let mut paragraph = |words: &str, indent: &'static str| {
         let options = textwrap::Options::new(columns).subsequent_indent(indent);
-        for line in textwrap::wrap(words, options) {
+        for line in textwrap::wrap(&escape::line(words), options) {
             text.push_str(&line);
             text.push('\n');
         }

@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    HtmlTable, Plot, Timeline, bundle,
-    markup::{Escaped, data_element},
-};
+use super::{HtmlTable, Plot, Timeline, bundle, markup::data_element};
+use crate::escape::Html;
 
 /// A report as a page.
 #[derive(Clone, Debug)]
@@ -97,8 +95,8 @@ impl Page {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n",
-            Escaped(&bundle::policy(scripts)),
-            Escaped(&self.title),
+            Html(&bundle::policy(scripts)),
+            Html(&self.title),
         );
         for style in bundle::STYLES {
             let _ = writeln!(out, "<style>{style}</style>");
@@ -107,12 +105,12 @@ impl Page {
     }
 
     fn body(&self) -> String {
-        let mut out = format!("<body>\n<header>\n<h1>{}</h1>\n", Escaped(&self.title));
+        let mut out = format!("<body>\n<header>\n<h1>{}</h1>\n", Html(&self.title));
         if let Some(preface) = &self.preface {
-            let _ = writeln!(out, "<p>{}</p>", Escaped(preface));
+            let _ = writeln!(out, "<p>{}</p>", Html(preface));
         }
         for sentence in &self.lead {
-            let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(sentence));
+            let _ = writeln!(out, "<p class=\"lead\">{}</p>", Html(sentence));
         }
         out += NO_SCRIPT;
         if self.contents {
@@ -121,7 +119,7 @@ impl Page {
         out += "</header>\n<main>\n";
         let mut number = 0;
         for (place, Section { title, blocks }) in self.sections.iter().enumerate() {
-            let _ = writeln!(out, "<section id=\"section-{place}\">\n<h2>{}</h2>", Escaped(title));
+            let _ = writeln!(out, "<section id=\"section-{place}\">\n<h2>{}</h2>", Html(title));
             for block in blocks {
                 number += 1;
                 out += &block.render(&format!("block-{number}"));
@@ -134,7 +132,7 @@ impl Page {
     fn contents(&self) -> String {
         let mut out = "<nav aria-label=\"Contents\">\n<ul>\n".to_owned();
         for (place, Section { title, .. }) in self.sections.iter().enumerate() {
-            let _ = writeln!(out, "<li><a href=\"#section-{place}\">{}</a></li>", Escaped(title));
+            let _ = writeln!(out, "<li><a href=\"#section-{place}\">{}</a></li>", Html(title));
         }
         out + "</ul>\n</nav>\n"
     }
@@ -143,8 +141,8 @@ impl Page {
 impl Block {
     fn render(&self, id: &str) -> String {
         match self {
-            Self::Heading(text) => format!("<h3>{}</h3>\n", Escaped(text)),
-            Self::Text(text) => format!("<p>{}</p>\n", Escaped(text)),
+            Self::Heading(text) => format!("<h3>{}</h3>\n", Html(text)),
+            Self::Text(text) => format!("<p>{}</p>\n", Html(text)),
             Self::Notes(notes) => list(notes),
             Self::Table(table) => table.render(),
             Self::Plot(plot) => drawn("plot", id, &plot.title) + &data_element(id, &plot.drawn()),
@@ -160,13 +158,13 @@ const NO_SCRIPT: &str =
     "<noscript><p>Only the plots on this page need JavaScript.</p></noscript>\n";
 
 fn list(notes: &[String]) -> String {
-    let items = notes.iter().map(|note| format!("<li>{}</li>\n", Escaped(note)));
+    let items = notes.iter().map(|note| format!("<li>{}</li>\n", Html(note)));
     format!("<ul class=\"notes\">\n{}</ul>\n", items.collect::<String>())
 }
 
 /// Where a script draws the data of the element `id`.
 fn drawn(kind: &str, id: &str, title: &str) -> String {
-    let title = Escaped(title);
+    let title = Html(title);
     format!(
         "<div class=\"{kind}\" data-draw=\"{kind}\" data-from=\"{id}\" role=\"group\" \
          aria-label=\"{title}\"></div>\n"

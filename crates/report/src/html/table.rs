@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ackwise_cause::Cause;
 
-use super::markup::Escaped;
+use crate::escape::Html;
 
 /// A table; the first row says what the columns are.
 #[derive(Clone, Debug)]
@@ -78,13 +78,13 @@ impl Cell {
 
     fn render(&self) -> String {
         match self {
-            Self::Text(text) => format!("<td>{}</td>", Escaped(text)),
-            Self::Prose(text) => format!("<td class=\"prose\">{}</td>", Escaped(text)),
-            Self::Code(text) => format!("<td class=\"code\">{}</td>", Escaped(text)),
+            Self::Text(text) => format!("<td>{}</td>", Html(text)),
+            Self::Prose(text) => format!("<td class=\"prose\">{}</td>", Html(text)),
+            Self::Code(text) => format!("<td class=\"code\">{}</td>", Html(text)),
             Self::Judged(text, verdict) => {
-                format!("<td class=\"{}\">{}</td>", verdict.name(), Escaped(text))
+                format!("<td class=\"{}\">{}</td>", verdict.name(), Html(text))
             }
-            Self::Number(figure) => format!("<td class=\"number\">{}</td>", Escaped(figure)),
+            Self::Number(figure) => format!("<td class=\"number\">{}</td>", Html(figure)),
             Self::Cause(cause) => format!("<th scope=\"row\">{} {cause}</th>", bar(1.0, *cause, 1)),
             Self::Share(share, cause) => {
                 let percent = share.clamp(0.0, 1.0) * 100.0;
@@ -122,14 +122,14 @@ impl HtmlTable {
     }
 
     pub(super) fn render(&self) -> String {
-        let caption = Escaped(&self.caption);
+        let caption = Html(&self.caption);
         // A wide table scrolls by itself, also by keyboard; the page does not.
         let mut out = format!(
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n\
              <table>\n<caption>{caption}</caption>\n<thead><tr>"
         );
         for column in &self.columns {
-            let _ = write!(out, "<th scope=\"col\">{}</th>", Escaped(column));
+            let _ = write!(out, "<th scope=\"col\">{}</th>", Html(column));
         }
         out += "</tr></thead>\n<tbody>\n";
         for row in &self.rows {

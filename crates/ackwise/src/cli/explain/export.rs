@@ -1,7 +1,7 @@
 //! `--export N FILE`: the packets of one exchange, found by reading the files again.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, BufWriter},
     path::{Path, PathBuf},
     sync::{
@@ -12,12 +12,13 @@ use std::{
 
 use ackwise_capture::{export::ExchangeWriter, read::Source};
 use ackwise_explain::Explained;
+use ackwise_report::OutputFile;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
 };
 
-use crate::cli::{outcome::Failure, rows};
+use crate::cli::outcome::Failure;
 
 /// What to export, from which files.
 #[derive(Debug)]
@@ -59,30 +60,22 @@ impl<'a> Request<'a> {
         };
         // Connections are numbered from 0 without gaps.
         let connection = &analysis.connections[exchange.connection as usize];
-        let unfinished = match rows::is_plain(self.path) {
-            true => rows::beside(self.path, ".part"),
-            false => self.path.to_owned(),
-        };
         let stopped = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             flag::register(signal, Arc::clone(&stopped)).map_err(Failure::Signals)?;
         }
-        let copied = File::create(&unfinished).map(BufWriter::new).and_then(|output| {
+        let copy = || {
+            let file = OutputFile::create(self.path)?;
+            let output = BufWriter::new(file.handle()?);
             let mut writer = ExchangeWriter::new(output, connection, exchange)?;
             copy(&mut Source::open(self.captures), &mut writer, &stopped)?;
-            writer.finish()
-        });
-        let written = copied.and_then(|_| match unfinished == self.path {
-            true => Ok(()),
-            false => fs::rename(&unfinished, self.path),
-        });
-        written.map_err(|error| {
-            if unfinished != self.path {
-                // What is wrong is said already.
-                let _ = fs::remove_file(&unfinished);
-            }
-            Failure::File { path: self.path.to_owned(), error }
-        })
+            writer.finish()?;
+            file.finish()
+        };
+        match copy() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::File { path: self.path.to_owned(), error }),
+        }
     }
 }
 

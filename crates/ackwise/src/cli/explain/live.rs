@@ -1,11 +1,17 @@
 //! `ackwise explain --interface NAME`: a live interface instead of a file.
 
 use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use ackwise_capture::filter::Filter;
+#[cfg(target_os = "linux")]
+use ackwise_explain::Live;
 use ackwise_explain::{Explained, Reading};
 use clap::Args;
 
+#[cfg(target_os = "linux")]
+use crate::cli::privileges;
 use crate::cli::{duration, outcome::Failure};
 
 #[derive(Args, Debug)]
@@ -13,7 +19,8 @@ pub(super) struct Arguments {
     /// Capture on this interface (`any` for all) instead of reading files
     ///
     /// Captures until Ctrl-C, until --duration is over, or until it has 50 million packets. Needs Linux
-    /// and CAP_NET_RAW; CAP_NET_ADMIN allows a larger buffer. Promiscuous mode is not supported.
+    /// and root or CAP_NET_RAW, which is given up once the interface is open. Promiscuous mode is not
+    /// supported.
     #[arg(long, value_name = "NAME")]
     pub(super) interface: Option<String>,
 
@@ -28,25 +35,48 @@ impl Arguments {
         self.duration.map(|_| "--duration")
     }
 
-    /// Captures until the time is over or the user has seen enough.
+    /// Begins the capture, if an interface was given. Gives up the capabilities for it: threads that are
+    /// started later have none.
     #[cfg(target_os = "linux")]
-    pub(super) fn read(
-        &self,
-        interface: &str,
-        filter: Option<&Filter>,
-        reading: Reading,
-    ) -> Result<Explained, Failure> {
-        use std::time::Instant;
-
-        use ackwise_explain::Live;
-
-        let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
+    pub(super) fn open(&self, filter: Option<&Filter>) -> Result<Option<Capture>, Failure> {
+        let Some(interface) = &self.interface else { return Ok(None) };
         // The kernel's filter is the same language.
         let filter = filter.map(|it| it.to_string().parse()).transpose();
         let filter = filter.map_err(|error| Failure::Usage(format!("--filter: {error}")))?;
-        let name = Some(interface).filter(|&name| name != ANY);
+        let name = Some(interface.as_str()).filter(|&name| name != ANY);
         let duration = self.duration.unwrap_or(Live::LONGEST);
-        let live = Live::open(name, filter.as_ref(), duration).map_err(|error| usage(&error))?;
+        let live = Live::open(name, filter.as_ref(), duration);
+        let live = live.map_err(|error| Failure::Usage(error.to_string()))?;
+        privileges::give_up();
+        Ok(Some(Capture { live, duration }))
+    }
+
+    /// There is no way to see packets that is the same everywhere.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open(&self, _: Option<&Filter>) -> Result<Option<Capture>, Failure> {
+        match self.interface {
+            None => Ok(None),
+            Some(_) => Err(Failure::Usage(
+                "cannot capture on an interface: --interface needs Linux (expected a file, or \
+                 `tcpdump -w - | ackwise explain -`)"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+/// A capture that has begun.
+#[cfg(target_os = "linux")]
+pub(super) struct Capture {
+    live: Live,
+    duration: Duration,
+}
+
+#[cfg(target_os = "linux")]
+impl Capture {
+    /// Captures until the time is over or the user has seen enough.
+    pub(super) fn read(self, reading: Reading) -> Result<Explained, Failure> {
+        let Self { live, duration } = self;
         let begun = Instant::now();
         let mut explained = super::read(live, reading, |packets| {
             let (past, all) = (begun.elapsed().as_secs(), duration.as_secs_f64());
@@ -57,20 +87,16 @@ impl Arguments {
         }
         Ok(explained)
     }
+}
 
-    /// There is no way to see packets that is the same everywhere.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn read(
-        &self,
-        _: &str,
-        _: Option<&Filter>,
-        _: Reading,
-    ) -> Result<Explained, Failure> {
-        Err(Failure::Usage(
-            "cannot capture on an interface: --interface needs Linux (expected a file, or \
-             `tcpdump -w - | ackwise explain -`)"
-                .to_owned(),
-        ))
+/// Never constructed.
+#[cfg(not(target_os = "linux"))]
+pub(super) enum Capture {}
+
+#[cfg(not(target_os = "linux"))]
+impl Capture {
+    pub(super) fn read(self, _: Reading) -> Result<Explained, Failure> {
+        match self {}
     }
 }
 
@@ -80,4 +106,4 @@ const ANY: &str = "any";
 
 #[cfg(target_os = "linux")]
 const MISSED: &str = "the kernel dropped packets because the capture buffer was full, so some causes are \
-     unknown: narrow --filter, or grant CAP_NET_ADMIN for a larger buffer";
+     unknown: narrow --filter, or run as root for a larger buffer";

@@ -15,6 +15,7 @@ const LATE: Facts = Facts {
     sure_window: 0,
     peak_before_idle: None,
     after_idle: false,
+    reach_before_idle: 0,
     slow_start: true,
     stays: Plateau::No,
     most_flight: 10 * FULL,
@@ -22,6 +23,7 @@ const LATE: Facts = Facts {
     round_trip: Nanos::from_millis(20),
     left_late: false,
     small_acknowledged: false,
+    sacked: false,
     pushed: false,
     ended: false,
     may_miss_losses: true,
@@ -341,19 +343,19 @@ fn a_receive_window_is_told_from_what_else_an_acknowledgement_opens() {
         ("the sender took a quarter of the time", late, RECEIVE_WINDOW, High),
         (
             "it took longer",
-            Facts { since_ack: micros(20_001), pushed: true, ..late },
+            Facts { since_ack: micros(20_001), pushed: true, ended: true, ..late },
             Wait::Application,
             High,
         ),
         (
             "it was never told",
-            Facts { usable_window: None, pushed: true, ..late },
+            Facts { usable_window: None, pushed: true, ended: true, ..late },
             Wait::Application,
             High,
         ),
         (
             "it had room",
-            Facts { usable_window: Some(FULL), pushed: true, ..late },
+            Facts { usable_window: Some(FULL), pushed: true, ended: true, ..late },
             Wait::Application,
             High,
         ),
@@ -408,6 +410,13 @@ fn a_timeout_is_told_from_a_recovery() {
         ("by nothing but a timer", REPAIR, Wait::RetransmissionTimeout, High),
         ("the shortest timeout", after(5_000), Wait::RetransmissionTimeout, High),
         ("too soon for a timeout", after(4_999), Wait::Recovery, High),
+        ("RACK waits after a SACK", Facts { sacked: true, ..after(13_000) }, Wait::Recovery, High),
+        (
+            "longer than RACK waits",
+            Facts { sacked: true, since_data: Nanos::from_millis(60), ..after(30_000) },
+            Wait::RetransmissionTimeout,
+            High,
+        ),
         ("right after an ACK", after(1_000), Wait::Recovery, High),
         (
             "as late as RACK",
@@ -453,7 +462,11 @@ fn what_may_have_been_lost_before_it_could_be_seen_is_told_from_what_was_written
         ("a last piece behind a card's PSH", Facts { pushed: true, bytes: 500, ..LATE }, true),
         ("the program had written no more", Facts { pushed: true, ended: true, ..LATE }, false),
         ("nor this", Facts { pushed: true, ended: true, bytes: 500, ..LATE }, false),
-        ("more is under way", Facts { flight: [2 * FULL, FULL], pushed: true, ..LATE }, false),
+        (
+            "more is under way",
+            Facts { flight: [2 * FULL, FULL], pushed: true, ended: true, ..LATE },
+            false,
+        ),
     ] {
         let hold = Hold::from_facts(&facts);
         assert_eq!(hold.unknown, unknown, "{why}");
@@ -481,7 +494,8 @@ fn pacing_is_told_from_what_is_written_late() {
     let paced = Facts { flight: [2 * FULL, FULL], may_miss_losses: false, ..LATE };
     for (why, facts, is_paced) in [
         ("it was ready, and no window held it", paced, true),
-        ("PSH", Facts { pushed: true, ..paced }, false),
+        ("behind PSH of a network card", Facts { pushed: true, ..paced }, true),
+        ("the write had ended", Facts { pushed: true, ended: true, ..paced }, false),
         ("a small one", Facts { bytes: 500, ..paced }, false),
         (
             "nothing is outstanding",
@@ -491,7 +505,12 @@ fn pacing_is_told_from_what_is_written_late() {
     ] {
         let hold = Hold::from_facts(&facts);
         assert_eq!((hold.wait, hold.paced), (Wait::Application, is_paced), "{why}");
-        assert_eq!(hold.confidence, if is_paced { Low } else { High }, "{why}");
+        let confidence = match (is_paced, facts.pushed) {
+            (false, _) => High,
+            (true, true) => Medium,
+            (true, false) => Low,
+        };
+        assert_eq!(hold.confidence, confidence, "{why}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ackwise_report::escape;
+
 use super::{super::row::Row, labels, measures, origin};
 
 /// All rows with all measures (RFC 4180). A measure that a row does not have is empty.
@@ -11,7 +13,9 @@ pub fn csv(rows: &[Row]) -> String {
     let names = measures(rows);
     let lines = std::iter::once(head(rows, &names)).chain(rows.iter().map(|row| line(row, &names)));
     for line in lines.filter(|_| !rows.is_empty()) {
-        writer.write_record(line).expect("a vector takes everything, and lines are equally long");
+        // A row may come from another machine, and a spreadsheet computes formulas.
+        let fields = line.iter().map(|field| escape::csv(field).into_owned());
+        writer.write_record(fields).expect("a vector takes everything, and lines are equally long");
     }
     let bytes = writer.into_inner().expect("a vector takes everything");
     String::from_utf8(bytes).expect("strings are UTF-8")

@@ -1,5 +1,7 @@
 //! A table for people: a line for each case, or for each measure if there is one case only.
 
+use ackwise_report::escape;
+
 use super::{
     super::{
         row::Row,
@@ -37,18 +39,23 @@ fn labels_to_the_left(summaries: &[Summary], labels: &[&str]) -> usize {
 fn upright(summary: &Summary, labels: &[&str], measures: &[String]) -> Vec<Vec<String>> {
     let values = labels.iter().map(|name| {
         let value = summary.case.get(name).map_or_else(String::new, ToString::to_string);
-        vec![(*name).to_owned(), value]
+        vec![escape::line(name).into_owned(), escape::line(&value).into_owned()]
     });
-    let measures = measures.iter().map(|name| vec![name.clone(), cell(summary, name)]);
+    let measures =
+        measures.iter().map(|name| vec![escape::line(name).into_owned(), cell(summary, name)]);
     values.chain(measures).collect()
 }
 
 /// A line for each case.
 fn across(summaries: &[Summary], labels: &[&str], measures: &[String]) -> Vec<Vec<String>> {
-    let head = labels.iter().map(|name| (*name).to_owned()).chain(measures.iter().cloned());
+    let head = labels
+        .iter()
+        .map(|name| escape::line(name).into_owned())
+        .chain(measures.iter().map(|name| escape::line(name).into_owned()));
     let mut lines = vec![head.collect::<Vec<_>>()];
     for summary in summaries {
-        let labels = summary.case.iter().map(|(_, value)| value.to_string());
+        let labels =
+            summary.case.iter().map(|(_, value)| escape::line(&value.to_string()).into_owned());
         let cells = measures.iter().map(|name| cell(summary, name));
         lines.push(labels.chain(cells).collect());
     }

@@ -1,0 +1,13 @@
+//! What a command needed to open its sockets is given back before it reads what others sent.
+
+/// Gives up this thread's capabilities, and says so if that fails: the command goes on.
+#[cfg(target_os = "linux")]
+pub(crate) fn give_up() {
+    if let Err(error) = ackwise_linux::privileges::give_up() {
+        eprintln!("warning: cannot give up capabilities: {error}");
+    }
+}
+
+/// There are no capabilities.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn give_up() {}

@@ -1,0 +1,93 @@
+//! The timer that ends a cork, and what the responses of a connection show of one.
+
+use ackwise_tcp::policy::HoldPolicy;
+
+use super::Nanos;
+
+/// The timer that releases what MSG_MORE or TCP_CORK hold.
+pub(crate) struct CorkTimer;
+
+impl CorkTimer {
+    /// Linux's is its retransmission timeout: 200 ms and the smoothed round trip, delayed ACKs included.
+    const RELEASE: Nanos =
+        Nanos::from_millis(HoldPolicy::LINUX_CORK_RELEASE.subsec_millis() as u64);
+    /// A tick of 4 ms and what a capture is inaccurate by. Our choice.
+    const EARLY: Nanos = Nanos::from_millis(5);
+    /// What a delayed ACK adds to the smoothed round trip. Our choice.
+    const LATE: Nanos = Nanos::from_millis(40);
+    /// Linux 6.18 released after 227 to 229 ms where the round trip took 6 to 9 ms, after 307 to 317 ms
+    /// where it took 17 ms, and after 250 ms where it took 47 ms: how much its round trips vary counts,
+    /// too. Our choice.
+    const VARIES: Nanos = Nanos::from_millis(80);
+    /// On longer paths the range would hold too much else. Our choice.
+    const LONGEST_ROUND_TRIP: Nanos = Nanos::from_millis(100);
+
+    /// Whether it may have run for this time.
+    pub(crate) fn may_have_run(span: Nanos, round_trip: Nanos) -> bool {
+        let latest = Self::RELEASE + Self::LATE + round_trip + Self::VARIES;
+        Self::is_within(span, latest, round_trip)
+    }
+
+    /// Whether it may have run for this time on a short path where nothing varies.
+    pub(super) fn runs_shortest(span: Nanos, round_trip: Nanos) -> bool {
+        /// Longer ones show in the timer. Our choice.
+        const SHORT: Nanos = Nanos::from_millis(45);
+        round_trip <= SHORT && Self::is_within(span, Self::RELEASE + Self::LATE, round_trip)
+    }
+
+    /// Whether it would usually have run for this time.
+    pub(crate) fn usually_runs(span: Nanos, round_trip: Nanos) -> bool {
+        Self::is_within(span, Self::RELEASE + Self::LATE + round_trip, round_trip)
+    }
+
+    fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {
+        let earliest = Self::RELEASE - Self::EARLY;
+        round_trip <= Self::LONGEST_ROUND_TRIP && (earliest..=latest).contains(&span)
+    }
+}
+
+/// Small beginnings of one connection's responses, counted by when they left. One that leaves when a cork's
+/// timer would have released it may be a coincidence; a program that takes as long for each is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CorkHabit {
+    timed: u8,
+    otherwise: u8,
+}
+
+impl CorkHabit {
+    /// Records another one, which left after `span`; whether the timer has released it, as those before.
+    pub(crate) fn expects(&mut self, span: Nanos, round_trip: Nanos) -> bool {
+        let expected = self.timed > self.otherwise && CorkTimer::may_have_run(span, round_trip);
+        let timed = expected || CorkTimer::usually_runs(span, round_trip);
+        let count = if timed { &mut self.timed } else { &mut self.otherwise };
+        *count = count.saturating_add(1);
+        expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_took_the_timers_time_before_is_expected_to_do_so_again() {
+        let round_trip = Nanos::from_millis(20);
+        for (before, millis, expected) in [
+            (&[][..], 220, false),
+            (&[220], 220, true),
+            (&[220], 300, true),
+            (&[300], 220, false),
+            (&[220], 100, false),
+            (&[100], 220, false),
+            (&[220, 100], 220, false),
+            (&[100, 220, 220], 220, true),
+        ] {
+            let mut habit = CorkHabit::default();
+            for &earlier in before {
+                habit.expects(Nanos::from_millis(earlier), round_trip);
+            }
+            let found = habit.expects(Nanos::from_millis(millis), round_trip);
+            assert_eq!(found, expected, "{before:?}, then {millis}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Data that was sent again, and what an acknowledgement shows of the copies.
+
+use std::ops::Range;
+
+use ackwise_cause::RepairedBy;
+use ackwise_tcp::Instant;
+
+use crate::attribution::Acknowledgement;
+
+/// Data that was sent again.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    pub packet: u64,
+    pub seen: Instant,
+    pub bytes: Range<u64>,
+    pub by: RepairedBy,
+    pub timestamp: Option<u32>,
+}
+
+impl Again {
+    /// RFC 3522 (Eifel): whether what is acknowledged is an earlier copy, by the timestamp that is echoed.
+    /// Data before it could have been acknowledged instead if that was not yet (RFC 7323, section 4.3).
+    pub(super) fn is_of_earlier_copy(
+        &self,
+        ack: &Acknowledgement,
+        acked_before: u64,
+    ) -> Option<bool> {
+        let (sent, echo) = self.timestamp.zip(ack.echo)?;
+        (acked_before >= self.bytes.start).then(|| sent.wrapping_sub(echo).cast_signed() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_echoed_timestamp_tells_which_copy_was_acknowledged() {
+        // The first copy left at 100, the second at 300.
+        for (sent, echo, acked_before, earlier) in [
+            (Some(300), Some(100), 1_000, Some(true)),
+            (Some(300), Some(300), 1_000, Some(false)),
+            (Some(300), Some(310), 1_000, Some(false)),
+            (Some(5), Some(u32::MAX), 1_000, Some(true)),
+            // Data before it was not acknowledged yet: its timestamp may be the one echoed.
+            (Some(300), Some(100), 999, None),
+            (None, Some(100), 1_000, None),
+            (Some(300), None, 1_000, None),
+        ] {
+            let (packet, seen, bytes, by) = (1, Instant::EPOCH, 1_000..2_000, RepairedBy::Timeout);
+            let again = Again { packet, seen, bytes, by, timestamp: sent };
+            let (acked, edge, sacks) = (2_000, None, false);
+            let ack = Acknowledgement { packet: 2, seen, acked, edge, echo, sacks };
+            let found = again.is_of_earlier_copy(&ack, acked_before);
+            assert_eq!(found, earlier, "{sent:?} {echo:?} {acked_before}");
+        }
+    }
+}

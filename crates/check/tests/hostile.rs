@@ -1,0 +1,180 @@
+//! Servers that try to keep a check busy: each check ends with its time, `Options::time`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ackwise_check::{Options, StackChoice, check};
+use ackwise_report::Target;
+
+/// What a server does on a connection after the first bytes of the client.
+type Attack = fn(&mut TcpStream) -> io::Result<()>;
+
+const ATTACKS: &[(&str, Attack)] = &[
+    ("silence", |_| pause(LIFETIME)),
+    ("a head, one byte at a time", |out| trickle(out, b"HTTP/1.1 200 OK\r\nX: ", b"a")),
+    ("a head that never ends", |out| flood(out, b"HTTP/1.1 200 OK\r\nX: ", b"a")),
+    ("fields that never end", |out| flood(out, b"HTTP/1.1 200 OK\r\n", b"X: y\r\n")),
+    ("interim responses", |out| flood(out, b"", b"HTTP/1.1 103 Early Hints\r\n\r\n")),
+    ("interim responses, slowly", |out| trickle(out, b"", b"HTTP/1.1 102 Processing\r\n\r\n")),
+    ("large interim responses", |out| {
+        let interim = format!("HTTP/1.1 103 Early Hints\r\nLink: {}\r\n\r\n", "l".repeat(7_000));
+        flood(out, b"", interim.as_bytes())
+    }),
+    ("a body, one byte at a time", |out| {
+        trickle(out, b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", b"x")
+    }),
+    ("a body that never ends", |out| flood(out, b"HTTP/1.1 200 OK\r\n\r\n", b"xxxxxxxx")),
+    ("chunk extensions", |out| {
+        let chunk = format!("1;{}\r\nx\r\n", "e".repeat(8_000));
+        flood(out, CHUNKED, chunk.as_bytes())
+    }),
+    ("chunk extensions, slowly", |out| trickle(out, CHUNKED, b"1;e=e\r\nx\r\n")),
+    ("leading zeros of a chunk's size", |out| flood(out, CHUNKED, b"0000000001\r\nx\r\n")),
+    ("trailer fields", |out| flood(out, &[CHUNKED, b"0\r\n"].concat(), b"X: y\r\n")),
+    ("trailer fields, slowly", |out| trickle(out, &[CHUNKED, b"0\r\n"].concat(), b"X: y\r\n")),
+    ("slow redirects", |out| {
+        pause(Duration::from_millis(300))?;
+        out.write_all(b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")?;
+        pause(LIFETIME)
+    }),
+    ("bytes after the response that nobody asked for", |out| {
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+        out.write_all(head)?;
+        pause(Duration::from_millis(100))?;
+        flood(out, b"", b"garbage ")
+    }),
+    ("a connection that is never closed", |out| {
+        out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")?;
+        pause(LIFETIME)
+    }),
+];
+
+/// The same below TLS: the client says hello and waits.
+const TLS_ATTACKS: &[(&str, Attack)] = &[
+    ("silence", |_| pause(LIFETIME)),
+    ("a record, one byte at a time", |out| trickle(out, &[22, 3, 3, 64, 0], &[0])),
+    // change_cipher_spec may come at any time before the handshake ends (RFC 8446, section 5).
+    ("change_cipher_spec", |out| flood(out, b"", &[20, 3, 3, 0, 1, 1])),
+    ("a handshake message in small pieces", |out| {
+        flood(out, &[22, 3, 3, 0, 4, 2, 255, 255, 255], &[22, 3, 3, 0, 1, 0])
+    }),
+    ("warnings", |out| flood(out, b"", &[21, 3, 3, 0, 2, 1, 90])),
+];
+
+#[test]
+fn no_answer_keeps_a_check_busy_beyond_its_time() {
+    for &(name, attack) in ATTACKS {
+        assert_bounded(name, "http", serve(attack), StackChoice::Kernel);
+    }
+}
+
+#[test]
+fn no_handshake_keeps_a_check_busy_beyond_its_time() {
+    for &(name, attack) in TLS_ATTACKS {
+        assert_bounded(name, "https", serve(attack), StackChoice::Kernel);
+    }
+}
+
+#[test]
+fn a_server_that_never_reads_or_accepts_does_not_either() {
+    // Nobody accepts: the handshake is the kernel's, and requests fill its buffers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = listener.local_addr().unwrap();
+    assert_bounded("never accepts", "http", server, StackChoice::Kernel);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn our_own_stack_ends_in_time_too() {
+    use ackwise_linux::{Namespace, TunDevice, device::TunOptions, testing::skip};
+
+    let name = "our_own_stack_ends_in_time_too";
+    let namespace = match Namespace::create() {
+        Ok(namespace) => namespace,
+        Err(missing) => return skip(name, missing),
+    };
+    let test = || {
+        if let Err(missing) = TunDevice::open(TunOptions::default()) {
+            return skip(name, missing);
+        }
+        for &(name, attack) in ATTACKS {
+            assert_bounded(name, "http", serve_on("0.0.0.0", attack), StackChoice::Ackwise);
+        }
+        for &(name, attack) in TLS_ATTACKS {
+            assert_bounded(name, "https", serve_on("0.0.0.0", attack), StackChoice::Ackwise);
+        }
+    };
+    namespace.run(test).unwrap();
+}
+
+fn assert_bounded(name: &str, scheme: &str, server: SocketAddr, stack: StackChoice) {
+    let target: Target = format!("{scheme}://127.0.0.1:{}/", server.port()).parse().unwrap();
+    let options = Options { stack, insecure: true, time: TIME, ..Options::default() };
+    let begun = Instant::now();
+    // Whether there is a card or an error is not the question here.
+    let result = check(&target, &options, &mut |_| {}).map(drop);
+    let took = begun.elapsed();
+    assert!(took < TIME + SLACK, "{name} over {scheme}: {took:?} instead of {TIME:?}, {result:?}");
+}
+
+fn serve(attack: Attack) -> SocketAddr {
+    serve_on("127.0.0.1", attack)
+}
+
+/// A server that attacks each client until that has gone.
+fn serve_on(host: &str, attack: Attack) -> SocketAddr {
+    let listener = TcpListener::bind((host, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            thread::spawn(move || {
+                // The client goes in the middle of it.
+                let _ = socket.read(&mut [0; 4096]).and_then(|_| attack(&mut socket));
+            });
+        }
+    });
+    address
+}
+
+/// As fast as the client reads.
+fn flood(out: &mut TcpStream, first: &[u8], again: &[u8]) -> io::Result<()> {
+    out.write_all(first)?;
+    let many = again.repeat(65_536_usize.div_ceil(again.len()));
+    let end = Instant::now() + LIFETIME;
+    while Instant::now() < end {
+        out.write_all(&many)?;
+    }
+    Ok(())
+}
+
+/// A little at a time.
+fn trickle(out: &mut TcpStream, first: &[u8], again: &[u8]) -> io::Result<()> {
+    out.write_all(first)?;
+    let end = Instant::now() + LIFETIME;
+    while Instant::now() < end {
+        out.write_all(again)?;
+        pause(Duration::from_millis(20))?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "an attack that only waits is one, too")]
+fn pause(span: Duration) -> io::Result<()> {
+    thread::sleep(span);
+    Ok(())
+}
+
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+/// Of one check.
+const TIME: Duration = Duration::from_millis(800);
+/// Our choice: a blocked send takes 1 s, late reads 0.25 s, opening a TUN device some milliseconds;
+/// the rest is for a busy machine. Without a deadline, the attacks last [`LIFETIME`].
+const SLACK: Duration = Duration::from_secs(5);
+const LIFETIME: Duration = Duration::from_secs(20);

@@ -1,0 +1,51 @@
+//! Gives back what a process needed to open its sockets.
+//!
+//! Capabilities belong to threads: threads started later have what is left. A root user stays root, and
+//! may write files in directories of other users; the user id is not changed, so that files belong to
+//! whoever ran the program.
+
+use std::io;
+
+use nix::unistd::geteuid;
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+
+/// Gives up all capabilities of this thread, except that root may still write anywhere
+/// (`CAP_DAC_OVERRIDE`). Sockets and devices that are open stay usable; processes started earlier keep
+/// theirs.
+///
+/// # Errors
+///
+/// If the kernel refuses, which it has no reason to.
+pub fn give_up() -> io::Result<()> {
+    let held = capabilities(None)?;
+    let wanted =
+        if geteuid().is_root() { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+    let kept = held.permitted & wanted;
+    // The ambient set cannot hold what is not permitted (capabilities(7)).
+    let sets =
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    Ok(set_capabilities(None, sets)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use super::*;
+
+    #[test]
+    fn nothing_but_writing_is_left() {
+        // Other tests keep theirs.
+        let status = thread::spawn(|| {
+            give_up().unwrap();
+            fs::read_to_string("/proc/thread-self/status").unwrap()
+        });
+        let status = status.join().unwrap();
+        let sets = status.lines().filter_map(|line| line.strip_prefix("Cap")?.split_once(":\t"));
+        let known = [0, CapabilitySet::DAC_OVERRIDE.bits()];
+        for (name, bits) in sets.filter(|(name, _)| *name != "Bnd") {
+            let bits = u64::from_str_radix(bits, 16).unwrap();
+            assert!(known.contains(&bits), "{name} {bits:x}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Text from outside cannot command a terminal, leave its line or cell, or become markup. One function
+//! for each place where text is written:
+//!
+//! | place | function |
+//! | --- | --- |
+//! | a line of text, an error message | [`line()`] |
+//! | our own text of several lines, with names in it | [`lines`] |
+//! | the name of a request in a line | [`name`] |
+//! | a sentence or a table cell in Markdown | [`markdown()`] |
+//! | code in Markdown, and in a Markdown table | [`code`], [`code_cell`] |
+//! | an element or an attribute of an HTML page | [`Html`] |
+//! | a JSON document | [`json`] |
+//! | a field of a CSV file | [`csv`] |
+//!
+//! What has no appearance of its own is shown as an escape, such as `\u{202e}`: control characters
+//! (C0 and C1), line and paragraph separators, marks that reorder text, and everything invisible. Our
+//! own texts have none of them. A file name, a path of HTTP/2 or a field's value may.
+
+mod html;
+mod invisible;
+mod markdown;
+
+pub use html::Html;
+pub use markdown::{code, code_cell, fence, markdown};
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use invisible::is_invisible;
+
+/// `text` on one line, whatever it holds.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    replace(text, is_invisible)
+}
+
+/// As [`line()`], but line feeds stay.
+#[must_use]
+pub fn lines(text: &str) -> Cow<'_, str> {
+    replace(text, |c| is_invisible(c) && c != '\n')
+}
+
+/// As [`line()`], and a blank after a blank is shown: no name can push its end to where a terminal's next
+/// line, or a column of a table, begins.
+#[must_use]
+pub fn name(text: &str) -> Cow<'_, str> {
+    let text = line(text);
+    if !text.contains("  ") {
+        return text;
+    }
+    let mut name = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        match (before, c) {
+            (Some(' '), ' ') => name.push_str("\\u{20}"),
+            _ => name.push(c),
+        }
+        before = Some(c);
+    }
+    name.into()
+}
+
+/// A JSON document, in which what is invisible can only be in strings: there it becomes an escape of
+/// JSON, and no reader of the document sees a difference.
+#[must_use]
+pub fn json(document: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| is_invisible(c) && !matches!(c, '\n' | '\r' | '\t');
+    if !document.contains(is_hidden) {
+        return document.into();
+    }
+    let mut escaped = String::with_capacity(document.len());
+    for c in document.chars() {
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string does not fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+/// A field that no spreadsheet takes for a formula: an apostrophe stands before it. Numbers stay
+/// numbers. Quoting is the CSV writer's.
+#[must_use]
+pub fn csv(field: &str) -> Cow<'_, str> {
+    let escaped = line(field);
+    let is_formula = escaped.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    if is_formula { format!("'{escaped}").into() } else { escaped }
+}
+
+fn replace(text: &str, is_replaced: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_replaced) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_replaced(c) {
+            // `\n`, `\u{202e}`.
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_cannot_send_commands_to_the_terminal() {
+        assert_eq!(
+            line("nginx\u{1b}[2J\r\n\u{9b}\u{202e}"),
+            "nginx\\u{1b}[2J\\r\\n\\u{9b}\\u{202e}"
+        );
+        assert_eq!(line("ü, 日本, \\"), "ü, 日本, \\");
+        assert_eq!(lines("two\nlines\u{2028}"), "two\nlines\\u{2028}");
+    }
+
+    #[test]
+    fn blanks_push_nothing() {
+        assert_eq!(name("GET /a b"), "GET /a b");
+        assert_eq!(name("GET /   x"), "GET / \\u{20}\\u{20}x");
+    }
+
+    #[test]
+    fn what_a_json_document_hides_is_an_escape_of_json() {
+        let text = "a\u{202e}\u{9b}\u{e0041}\n";
+        let document = serde_json::to_string_pretty(&[text]).expect("strings are JSON");
+        assert_eq!(json(&document), "[\n  \"a\\u202e\\u009b\\udb40\\udc41\\n\"\n]");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&json(&document)).expect("JSON"), [text]);
+    }
+
+    #[test]
+    fn a_field_is_no_formula() {
+        for (field, written) in [
+            ("=1+1", "'=1+1"),
+            ("@x", "'@x"),
+            ("-1.5", "-1.5"),
+            ("+3e5", "+3e5"),
+            ("-1 ms", "'-1 ms"),
+            ("a=b", "a=b"),
+            ("\t=x", "\\t=x"),
+        ] {
+            assert_eq!(csv(field), written);
+        }
+    }
+}

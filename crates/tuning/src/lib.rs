@@ -1,0 +1,62 @@
+#![doc = include_str!("../README.md")]
+//!
+//! ## Modules
+//!
+//! Measurements become demands, demands become shares of one pool; beside that, idle connections
+//! wait in a register until something is short. "The paper" is Okamoto, Terai, Hasegawa, Murata, "A
+//! Resource/Connection Management Scheme for HTTP Proxy Servers", 2001.
+//!
+//! | module | one idea |
+//! | --- | --- |
+//! | `loss` | how often a connection loses a segment |
+//! | `pftk` | the throughput that follows from losses and round trip |
+//! | `demand` | a buffer size with its reason |
+//! | `eatbt` | E-ATBT: the send buffer of one connection |
+//! | `utilisation` | a buffer size from how much of it is used |
+//! | `e2atbt` | E2-ATBT: both directions of a proxy |
+//! | `shares` | a pool divided max-min fairly |
+//! | `idle` | what an idle connection's buffer keeps |
+//! | `order` | a list in the order of a time, O(1) |
+//! | `register` | idle connections in the order of idleness |
+//! | `limits` | when a resource is short |
+//! | `relief` | which idle connections close for it |
+//! | `admission` | whether a new connection gets a place |
+//! | `scheme` | the paper's four schemes |
+//! | `ratio` | percentages, and the gain of an average |
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod admission;
+mod demand;
+mod e2atbt;
+mod eatbt;
+mod idle;
+mod limits;
+mod loss;
+mod order;
+mod pftk;
+mod ratio;
+mod register;
+mod relief;
+mod scheme;
+mod shares;
+mod utilisation;
+
+pub use admission::{Admission, Limit, Refusal, WhenFull};
+pub use demand::{Demand, DemandReason};
+pub use e2atbt::{Downward, DownwardPolicy, E2Atbt, Source, Supply, Upward, UpwardPolicy};
+pub use eatbt::{BeforeLoss, Eatbt, Sender, Sizing};
+pub use idle::{Halving, IdleBuffers, Step};
+pub use limits::{Load, Resource, Shortage, Threshold, Thresholds, Usage};
+pub use loss::{Loss, LossEstimate, LossRate, Sent};
+pub use pftk::{Model, Path, Throughput};
+pub use ratio::{Gain, Percent};
+pub use register::{Idle, Register};
+pub use relief::{CloseReason, Closing, Outcome, Reclaim, Relief};
+pub use scheme::{Buffers, Scheme};
+pub use shares::{Division, Share, ShareReason, Spare};
+pub use utilisation::{Use, UseRule};
