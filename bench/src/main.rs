@@ -8,6 +8,7 @@ mod agree;
 mod child;
 mod dice;
 mod explain;
+mod hostile;
 mod machine;
 mod page;
 mod peak;
@@ -158,6 +159,7 @@ fn list() {
     }
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
+    println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
 }
@@ -171,6 +173,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
+        hostile::NAME => return hostile::run(),
         _ => {}
     }
     let mut benchmark = all()

@@ -48,4 +48,16 @@ impl Peak {
         let kilobytes: u64 = text.trim().parse().with_context(|| format!("GNU time: {text}"))?;
         Ok(1024 * kilobytes)
     }
+
+    /// The same of a command that may have failed, of which GNU time says so in a line before.
+    ///
+    /// # Errors
+    ///
+    /// If no command has ended.
+    pub(crate) fn last_bytes(&self) -> anyhow::Result<u64> {
+        let text = fs::read_to_string(&self.file)?;
+        let last = text.lines().last().unwrap_or_default();
+        let kilobytes: u64 = last.trim().parse().with_context(|| format!("GNU time: {text}"))?;
+        Ok(1024 * kilobytes)
+    }
 }

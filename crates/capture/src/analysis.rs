@@ -4,12 +4,19 @@ use std::num::NonZeroUsize;
 
 use ackwise_tcp::Instant;
 
+pub use crate::folded::{Folded, FoldedCause};
 pub use crate::measures::{AdvertisedWindows, ConnectionMeasures, RoundTripTimes};
 pub use crate::results::{ConnectionResult, ExchangeResult, TunnelResult};
 
 pub use crate::flow::Batch;
 
-use crate::{decode::Seen, flow::ConnectionTable, results::Results, series::Budget};
+use crate::{
+    decode::Seen,
+    flow::ConnectionTable,
+    limits::Reached,
+    results::{Results, Sorted},
+    series::Budget,
+};
 
 /// Reads segments in the order of the capture, and remembers what they meant.
 ///
@@ -89,7 +96,7 @@ impl Analyser {
     pub fn finish(self) -> Analysis {
         let Self { table, first, last, segments } = self;
         let (parts, copies) = table.finish();
-        let (connections, exchanges) = Results::into_sorted(parts);
+        let Sorted { connections, exchanges, folded, reached } = Results::into_sorted(parts);
         Analysis {
             first: first.unwrap_or_default(),
             last,
@@ -97,6 +104,8 @@ impl Analyser {
             copies,
             connections,
             exchanges,
+            folded,
+            reached,
         }
     }
 }
@@ -117,4 +126,8 @@ pub struct Analysis {
     pub connections: Vec<ConnectionResult>,
     /// In the order in which they began.
     pub exchanges: Vec<ExchangeResult>,
+    /// What is too much to be listed.
+    pub folded: Folded,
+    /// The limits that this capture has reached.
+    pub reached: Reached,
 }

@@ -60,6 +60,8 @@ use span::Span;
 use tls::Tls;
 use turns::Turns;
 
+use crate::limits::{Limit, Reached};
+
 pub(crate) use token::{Alpn, KnownFields, Token, TokenKind};
 
 /// One connection's bytes on their way to exchanges.
@@ -208,6 +210,27 @@ impl ExchangeReader {
     #[must_use]
     pub const fn passed_over(&self) -> u64 {
         self.log.passed_over()
+    }
+
+    /// Bytes that it takes in memory, about, beside its own.
+    #[inline]
+    pub(crate) fn cost(&self) -> usize {
+        match &self.state {
+            State::Http1(http1) => http1.cost(),
+            State::Http2(http2) => http2.cost(),
+            State::Tls(_) => size_of::<Tls>(),
+            State::Opening(_) | State::Turns { .. } | State::Tunnel => 0,
+        }
+    }
+
+    /// How often limits were reached.
+    pub(crate) fn reached(&self) -> Reached {
+        let mut reached = Reached::default();
+        reached.count(Limit::OpenRequests, self.passed_over());
+        if let State::Http2(http2) = &self.state {
+            reached.count(Limit::BlockFields, http2.long_blocks());
+        }
+        reached
     }
 
     /// Passes over what is missing before `position`.

@@ -12,6 +12,7 @@ mod flow_control;
 mod lingering;
 mod measures;
 mod reassembly;
+mod relief;
 mod round_trips;
 mod setup;
 mod shard;

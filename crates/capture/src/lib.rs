@@ -17,6 +17,8 @@
 //! | [`analysis`] | what a whole capture says |
 //! | [`quality`] | how much of a connection the capture has |
 //! | `measures` | round trips, windows and reordering of a connection |
+//! | [`limits`] | what a capture may cost, whoever wrote it |
+//! | `folded` | what is too much to be listed, added up |
 //! | `results` | what is known of its connections and exchanges so far |
 //! | [`strip`] | a capture without contents and addresses, which says the same |
 //! | [`filter`] | which segments are analysed |
@@ -53,7 +55,9 @@ pub mod decode;
 pub mod export;
 pub mod filter;
 mod flow;
+mod folded;
 pub mod frame;
+pub mod limits;
 mod measures;
 mod messages;
 pub mod pcap;

@@ -1,6 +1,6 @@
 //! What a capture has shown of its connections and exchanges so far.
 
-use std::{net::SocketAddr, num::NonZeroU32, time::Duration};
+use std::{cmp::Ordering, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use ackwise_cause::{Cause, Party};
 use ackwise_tcp::Instant;
@@ -8,6 +8,8 @@ use ackwise_tcp::Instant;
 use crate::{
     attribution::{Confidence, Share, Shares, Stretch, Vantage},
     conversation::{Protocol, Tunnel},
+    folded::Folded,
+    limits::{KEPT_TEXT, LISTED_CONNECTIONS, Limit, QUIET_CONNECTIONS, Reached},
     measures::ConnectionMeasures,
     quality::Quality,
     series::{Budget, Series},
@@ -133,6 +135,14 @@ impl ExchangeResult {
         self.shares.iter().filter(|it| it.cause == cause).map(|it| it.span).sum()
     }
 
+    /// Bytes that it takes in memory, about.
+    fn held(&self) -> usize {
+        /// What an allocation takes beside its bytes, twice.
+        const BESIDE: usize = 32;
+        let text = self.request.as_ref().map_or(0, |it| it.len());
+        size_of::<Self>() + BESIDE + text + self.shares.held() + size_of_val(&*self.stretches)
+    }
+
     /// The path may have been busy all the time.
     fn doubt_path(&mut self, vantage: Vantage) {
         // At its server, a response is seen to leave.
@@ -204,10 +214,49 @@ fn sort_by_id(connections: &mut [ConnectionResult]) {
 pub(crate) struct Results {
     connections: Vec<ConnectionResult>,
     exchanges: Vec<ExchangeResult>,
+    /// Bytes that `exchanges` take, about.
+    held: usize,
+    /// What is not listed.
+    folded: Folded,
+    pub(crate) reached: Reached,
+    /// How many connections more may be listed.
+    pub(crate) room: Room,
+    /// How many are, without and with exchanges.
+    listed: [usize; 2],
+    /// Connections that are not listed, by their numbers here, which some of `exchanges` may have.
+    gone: Vec<u32>,
+    /// The same without exchanges.
+    unused: Vec<u32>,
     /// What may still be kept for a report; `None` if nobody wants one.
     pub(crate) budget: Option<Budget>,
     /// Somebody asks for [`ConnectionResult::measures`].
     pub(crate) keeps_measures: bool,
+}
+
+/// How many connections may be listed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Without an exchange.
+    pub quiet: usize,
+    /// With exchanges.
+    pub listed: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { quiet: QUIET_CONNECTIONS, listed: LISTED_CONNECTIONS }
+    }
+}
+
+/// What a whole capture has shown.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    /// In the order in which they were first seen.
+    pub connections: Vec<ConnectionResult>,
+    /// In the order in which they began.
+    pub exchanges: Vec<ExchangeResult>,
+    pub folded: Folded,
+    pub reached: Reached,
 }
 
 impl Results {
@@ -216,21 +265,25 @@ impl Results {
         self.budget = Some(budget);
     }
 
-    /// Connections in the order in which they were first seen, exchanges in that in which they began.
-    ///
     /// Each part has numbered its connections from 0; beside it is which segment of the capture began
     /// each of them.
-    pub(crate) fn into_sorted(
-        parts: Vec<(Self, Vec<u64>)>,
-    ) -> (Vec<ConnectionResult>, Vec<ExchangeResult>) {
-        let mut begun: Vec<u64> = parts.iter().flat_map(|(_, begun)| begun).copied().collect();
+    pub(crate) fn into_sorted(parts: Vec<(Self, Vec<u64>)>) -> Sorted {
+        let listed = |(part, begun): &(Self, Vec<u64>)| -> Vec<u64> {
+            part.connections.iter().map(|it| begun[it.id as usize]).collect()
+        };
+        let mut begun: Vec<u64> = parts.iter().flat_map(listed).collect();
         begun.sort_unstable();
         let (mut connections, mut exchanges) = (Vec::with_capacity(begun.len()), Vec::new());
-        for (part, begun_here) in parts {
-            let rank = |begun_at: &u64| begun.partition_point(|it| it < begun_at);
-            let ranks: Vec<usize> = begun_here.iter().map(rank).collect();
-            // Connections are counted with as many bits.
-            let number = |local: u32| u32::try_from(ranks[local as usize]).unwrap_or(u32::MAX);
+        let (mut folded, mut reached) = (Folded::default(), Reached::default());
+        for (mut part, begun_here) in parts {
+            part.fold_gone();
+            folded.add(&part.folded);
+            reached.add(&part.reached);
+            let number = |local: u32| {
+                let rank = begun.partition_point(|it| *it < begun_here[local as usize]);
+                // Connections are counted with as many bits.
+                u32::try_from(rank).unwrap_or(u32::MAX)
+            };
             let renumbered = |mut it: ConnectionResult| {
                 it.id = number(it.id);
                 it
@@ -252,13 +305,32 @@ impl Results {
             }
         }
         exchanges.sort_unstable_by_key(|it| (it.start, it.connection, it.packet, it.stream));
-        (connections, exchanges)
+        Sorted { connections, exchanges, folded, reached }
     }
 
-    /// Remembers it; where, for as long as connections are not sorted.
-    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) -> usize {
+    /// Remembers it, unless there are too many; where, for as long as connections are not sorted.
+    pub(crate) fn add_connection(&mut self, connection: ConnectionResult) -> Option<usize> {
+        let (room, limit) = match connection.exchanges {
+            0 => (&mut self.room.quiet, Limit::QuietConnections),
+            _ => (&mut self.room.listed, Limit::ListedConnections),
+        };
+        let Some(left) = room.checked_sub(1) else {
+            self.reached.count(limit, 1);
+            self.folded.connections += 1;
+            let numbers = if connection.exchanges == 0 { &mut self.unused } else { &mut self.gone };
+            numbers.push(connection.id);
+            return None;
+        };
+        *room = left;
+        self.listed[usize::from(connection.exchanges > 0)] += 1;
         self.connections.push(connection);
-        self.connections.len() - 1
+        Some(self.connections.len() - 1)
+    }
+
+    /// Counts a connection that is not even looked at.
+    pub(crate) fn fold_one_packet(&mut self) {
+        self.reached.count(Limit::OnePacketConnections, 1);
+        self.folded.connections += 1;
     }
 
     /// The other end holds TIME-WAIT.
@@ -274,6 +346,69 @@ impl Results {
         if let Some(budget) = &mut self.budget {
             exchange.stretches = budget.admit(exchange.stretches);
         }
+        let text = exchange.request.as_ref().map_or(0, |it| it.len());
+        self.reached.count(Limit::RequestText, u64::from(text >= KEPT_TEXT));
+        self.held += exchange.held();
         self.exchanges.push(exchange);
+    }
+
+    /// Bytes that the exchanges take, about.
+    pub(crate) const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// How many connections are listed, without and with exchanges.
+    pub(crate) const fn listed(&self) -> [usize; 2] {
+        self.listed
+    }
+
+    /// How long the exchanges took.
+    pub(crate) fn durations(&self) -> impl Iterator<Item = Duration> {
+        self.exchanges.iter().map(|it| it.duration)
+    }
+
+    /// Lists no exchange shorter than `least`, and of those that took as long at most `equal`, which
+    /// are taken off.
+    pub(crate) fn fold_exchanges(&mut self, least: Duration, equal: &mut usize) {
+        let before = self.exchanges.len();
+        self.fold_unless(|it| match it.duration.cmp(&least) {
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal => equal.checked_sub(1).map(|left| *equal = left).is_some(),
+        });
+        let times = before - self.exchanges.len();
+        self.reached.count(Limit::ListedExchanges, times as u64);
+    }
+
+    /// Connections that are not listed have no exchanges in the list; their numbers can be used again.
+    pub(crate) fn fold_gone(&mut self) -> Vec<u32> {
+        let mut gone = std::mem::take(&mut self.gone);
+        if !gone.is_empty() {
+            gone.sort_unstable();
+            self.fold_unless(|it| gone.binary_search(&it.connection).is_err());
+        }
+        gone
+    }
+
+    /// Numbers of connections that are not listed and have no exchanges.
+    pub(crate) fn take_unused(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.unused)
+    }
+
+    /// How many connections are not listed whose exchanges may be.
+    pub(crate) const fn gone(&self) -> usize {
+        self.gone.len()
+    }
+
+    fn fold_unless(&mut self, mut keeps: impl FnMut(&ExchangeResult) -> bool) {
+        let Self { exchanges, held, folded, .. } = self;
+        exchanges.retain(|it| {
+            let stays = keeps(it);
+            if !stays {
+                *held -= it.held();
+                folded.add_exchange(it.duration, &it.shares);
+            }
+            stays
+        });
     }
 }

@@ -1,8 +1,14 @@
 //! The report for programs.
 
+mod limits;
 mod path_row;
+mod rows;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::Duration,
+};
 
 use ackwise_capture::{
     analysis::{AdvertisedWindows, ConnectionResult, ExchangeResult, RoundTripTimes, TunnelResult},
@@ -12,7 +18,9 @@ use ackwise_capture::{
 };
 use ackwise_cause::{Direction, Party};
 use ackwise_report::format::{self, Format};
+use limits::{NotListed, ReachedLimit};
 use path_row::PathRow;
+use rows::Rows;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -32,7 +40,7 @@ use super::{
 
 /// What `ackwise explain --json` prints.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Document {
+pub struct Document<'a> {
     /// The summary, as in the text report.
     summary: String,
     /// How much of its connections the capture has.
@@ -55,16 +63,23 @@ pub struct Document {
     /// All servers, those with the most connections first.
     servers: Vec<ServerFacts>,
     /// All connections.
-    connections: Vec<ConnectionRow>,
+    #[schemars(with = "Vec<ConnectionRow>")]
+    connections: Rows<'a, ConnectionRow>,
     /// All exchanges.
-    exchanges: Vec<ExchangeRow>,
+    #[schemars(with = "Vec<ExchangeRow>")]
+    exchanges: Rows<'a, ExchangeRow>,
     /// Exchanges grouped by URL path, those with the largest total time first.
-    paths: Vec<PathRow>,
+    #[schemars(with = "Vec<PathRow>")]
+    paths: Rows<'a, PathRow>,
     /// Time by cause: sums over all exchanges, and over the slowest ones.
     totals: Vec<CauseTotal>,
+    /// Limits that the capture reached, so that this report leaves something out.
+    limits: Vec<ReachedLimit>,
+    /// Connections and exchanges that are too many to be listed; `totals` over `all` include them.
+    not_listed: NotListed,
 }
 
-impl format::Document for Document {
+impl format::Document for Document<'_> {
     const FORMAT: Format = Format::first("ackwise-explain");
     const ABOUT: &'static str =
         "What `ackwise explain --json` prints: where each millisecond of each exchange went.";
@@ -371,8 +386,33 @@ fn parties(_: &mut SchemaGenerator) -> Schema {
 /// Everything that is known, as one JSON document. `start` is in seconds since the first packet.
 #[must_use]
 pub fn json(explained: &Explained, options: &ReportOptions) -> String {
+    let groups = PathGroup::all(&explained.analysis);
+    format::to_json(&document(explained, options, &groups))
+}
+
+/// Writes the same piece by piece: it may be many times as large as what is known.
+///
+/// # Errors
+///
+/// If `output` takes no more.
+pub fn write_json(
+    explained: &Explained,
+    options: &ReportOptions,
+    output: impl Write,
+) -> io::Result<()> {
+    let groups = PathGroup::all(&explained.analysis);
+    format::write_json(&document(explained, options, &groups), output)
+}
+
+fn document<'a>(
+    explained: &'a Explained,
+    options: &ReportOptions,
+    groups: &'a [PathGroup<'a>],
+) -> Document<'a> {
     let analysis = &explained.analysis;
-    let document = Document {
+    let connections = analysis.connections.iter().map(|it| connection(explained, it));
+    let exchanges = (0..).zip(&analysis.exchanges).map(|(id, it)| exchange(explained, id, it));
+    Document {
         summary: sentence(analysis),
         quality: CaptureQuality::of(analysis),
         first_packet_time: (analysis.segments > 0).then(|| utc(analysis.first)),
@@ -383,15 +423,13 @@ pub fn json(explained: &Explained, options: &ReportOptions) -> String {
         joined: explained.joined.as_ref().map(joined),
         warnings: explained.warnings.clone(),
         servers: Server::all(analysis).iter().map(server).collect(),
-        connections: analysis.connections.iter().map(|it| connection(explained, it)).collect(),
-        exchanges: (0..)
-            .zip(&analysis.exchanges)
-            .map(|(id, it)| exchange(explained, id, it))
-            .collect(),
-        paths: PathGroup::all(analysis).iter().map(PathRow::of).collect(),
+        connections: Rows::new(connections),
+        exchanges: Rows::new(exchanges),
+        paths: Rows::new(groups.iter().map(PathRow::of)),
         totals: options.totals(explained).iter().flat_map(totals).collect(),
-    };
-    format::to_json(&document)
+        limits: explained.reached().iter().map(ReachedLimit::of).collect(),
+        not_listed: NotListed::of(&analysis.folded),
+    }
 }
 
 fn left_out(explained: &Explained) -> BTreeMap<&'static str, u64> {

@@ -47,7 +47,7 @@ mod tunnels;
 pub use clock_time::TimeFormat;
 pub use html::{html, timeline, totals_table};
 pub use joined::{Clocks, Counts, Joined};
-pub use json::{Document, json};
+pub use json::{Document, json, write_json};
 #[cfg(target_os = "linux")]
 pub use live::{Live, LiveError};
 pub use markdown::markdown;

@@ -48,7 +48,7 @@ impl<'a> PathGroup<'a> {
     }
 
     fn of(path: Option<&'a str>, exchanges: &[&'a ExchangeResult]) -> Self {
-        let totals = Totals::over(exchanges.iter().copied(), TotalsScope::All);
+        let totals = Totals::over(exchanges.iter().copied(), None, TotalsScope::All);
         let mut durations: Vec<_> = exchanges.iter().map(|it| it.duration).collect();
         durations.sort_unstable();
         let mut methods: Vec<_> =

@@ -6,7 +6,7 @@ use std::{
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -14,6 +14,7 @@ use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
     decode::{LeftOut, RawSegment},
     filter::Filter,
+    limits::Reached,
     read::{Drops, Frame, ReadError, Source},
     strip::Stripper,
 };
@@ -85,6 +86,8 @@ pub struct Reading {
     // Locked for a packet or a few of them, but not while waiting long: whoever ends it need not.
     state: Arc<Mutex<State>>,
     packets: Arc<AtomicU64>,
+    /// Somebody wants to end it: the reader lets go of the state after the packet that it is at.
+    ending: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -128,8 +131,20 @@ pub struct Explained {
     pub warnings: Vec<String>,
     /// Why the stripped capture was not saved that was asked for.
     pub not_saved: Option<io::Error>,
+    /// The limits that the stripped capture has reached.
+    pub stripping: Reached,
     /// What it has in common with a capture at the other end.
     pub joined: Option<Joined>,
+}
+
+impl Explained {
+    /// The limits that were reached, of the analysis and of the stripped copy.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        let mut reached = self.analysis.reached;
+        reached.add(&self.stripping);
+        reached
+    }
 }
 
 impl Reading {
@@ -203,6 +218,9 @@ impl Reading {
 
     fn read_one(&self, frames: &mut impl Frames) -> bool {
         let step = frames.next();
+        if self.ending.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut state = self.lock();
         let State { analyser: Some(analyser), packets, .. } = &mut *state else { return false };
         let more = match step {
@@ -221,13 +239,16 @@ impl Reading {
     }
 
     fn read_many(&self, frames: &mut impl Frames) -> bool {
+        if self.ending.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut state = self.lock();
         if state.analyser.is_none() {
             return false;
         }
         let read = match frames.next_block(&mut state.packets) {
             Some(read) => read,
-            None => copy_some(frames, &mut state.packets),
+            None => copy_some(frames, &mut state.packets, &self.ending),
         };
         let more = read.unwrap_or_else(|error| {
             state.note(&error);
@@ -251,10 +272,12 @@ impl Reading {
     /// Ends it: what was read until now is all there is. `None` if it was ended before.
     #[must_use]
     pub fn end(&self) -> Option<Explained> {
+        self.ending.store(true, Ordering::Relaxed);
         let mut state = self.lock();
         let analysis = state.analyser.take()?.finish();
         let Packets { stripper, mut not_saved, filtered_out, left_out, .. } =
             std::mem::take(&mut state.packets);
+        let stripping = stripper.as_ref().map(Stripper::reached).unwrap_or_default();
         if let Some(Err(error)) = stripper.map(|it| it.finish(state.drops)) {
             not_saved = Some(error);
         }
@@ -266,6 +289,7 @@ impl Reading {
             drops: state.drops,
             warnings: std::mem::take(&mut state.warnings),
             not_saved,
+            stripping,
             joined: None,
         })
     }
@@ -320,10 +344,15 @@ impl Packets {
 }
 
 /// Reads packets until they are enough to be judged together. Whether there may be more.
-fn copy_some<F: Frames>(frames: &mut F, packets: &mut Packets) -> Result<bool, F::Error> {
+fn copy_some<F: Frames>(
+    frames: &mut F,
+    packets: &mut Packets,
+    ending: &AtomicBool,
+) -> Result<bool, F::Error> {
     /// Packets after which whoever wants to end it gets the state, whatever they were. Our choice.
     const MOST: u64 = 1 << 14;
-    while packets.read < MOST && !packets.batch.is_full() {
+    let is_wanted = || ending.load(Ordering::Relaxed);
+    while packets.read < MOST && !packets.batch.is_full() && !is_wanted() {
         let Some(frame) = frames.next()? else { return Ok(false) };
         packets.take(&frame, Taken::Copied);
     }

@@ -62,7 +62,7 @@ fn of_stall(analysis: &Analysis, stall: &Total, totals: &Totals) -> String {
     let mut out = format!(
         "{who} {}: {}, {} ({}).",
         did(stall.cause, stall.direction),
-        how_often(stall, analysis.exchanges.len() as u64),
+        how_often(stall, totals.exchanges as u64),
         how_long(stall),
         how_sure(stall, totals),
     );

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackwise_capture::{
-    analysis::{Analysis, ExchangeResult},
+    analysis::{Analysis, ExchangeResult, Folded},
     attribution::Confidence,
 };
 use ackwise_cause::{Cause, Direction, Party};
@@ -110,12 +110,18 @@ impl Totals {
             TotalsScope::Percentile(_) => it.duration >= limit,
             TotalsScope::Slower(_) => it.duration > limit,
         });
-        Self::over(chosen, scope)
+        let folded = match scope {
+            TotalsScope::All => Some(&analysis.folded),
+            // They are faster than those that are listed, or of connections that are not.
+            TotalsScope::Percentile(_) | TotalsScope::Slower(_) => None,
+        };
+        Self::over(chosen, folded, scope)
     }
 
-    /// Adds up `chosen`, which are those in `scope`.
+    /// Adds up `chosen`, which are those in `scope`, and what is `folded`.
     pub(super) fn over<'a>(
         chosen: impl IntoIterator<Item = &'a ExchangeResult>,
+        folded: Option<&Folded>,
         scope: TotalsScope,
     ) -> Self {
         let mut totals = Self {
@@ -131,6 +137,11 @@ impl Totals {
             totals.span += exchange.duration;
             totals.shortest = totals.shortest.min(exchange.duration);
             add(&mut causes, exchange);
+        }
+        if let Some(folded) = folded.filter(|it| it.exchanges > 0) {
+            totals.exchanges += usize::try_from(folded.exchanges).unwrap_or(usize::MAX);
+            totals.span += folded.span;
+            add_folded(&mut causes, folded);
         }
         let total = |cause: Cause, direction: Direction, sum: Sum| Total {
             cause,
@@ -169,6 +180,17 @@ fn add(causes: &mut [[Sum; 2]; Cause::ALL.len()], exchange: &ExchangeResult) {
     }
 }
 
+fn add_folded(causes: &mut [[Sum; 2]; Cause::ALL.len()], folded: &Folded) {
+    for ((name, direction), cause) in &folded.causes {
+        let sum = &mut causes[*name as usize][*direction as usize];
+        sum.span += cause.span;
+        sum.exchanges += usize::try_from(cause.exchanges).unwrap_or(usize::MAX);
+        sum.times += cause.times;
+        sum.high += cause.high;
+        sum.medium += cause.medium;
+    }
+}
+
 /// The duration that divides what is added up from what is not.
 fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
     match scope {
@@ -176,9 +198,15 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
         TotalsScope::Slower(limit) => limit,
         TotalsScope::Percentile(percent) => {
             let mut durations: Vec<_> = analysis.exchanges.iter().map(|it| it.duration).collect();
-            match place(durations.len(), percent) {
-                Some(place) => *durations.select_nth_unstable(place).1,
-                None => Duration::ZERO,
+            // What is not listed is faster.
+            let folded = usize::try_from(analysis.folded.exchanges).unwrap_or(usize::MAX);
+            let listed = durations.len();
+            match place(listed.saturating_add(folded), percent) {
+                Some(place) if listed > 0 => {
+                    let place = place.saturating_sub(folded).min(listed - 1);
+                    *durations.select_nth_unstable(place).1
+                }
+                _ => Duration::ZERO,
             }
         }
     }

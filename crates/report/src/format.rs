@@ -3,6 +3,8 @@
 //! A command's document implements [`Document`]; [`to_json`] prints it with its format first, and
 //! [`schema`] describes what that prints.
 
+use std::io::{self, Write as _};
+
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -58,6 +60,19 @@ pub fn to_json<D: Document>(document: &D) -> String {
     let text = serde_json::to_string_pretty(&formatted);
     let text = text.expect("the maps of a document have strings for keys") + "\n";
     escape::json(&text).into_owned()
+}
+
+/// Writes the same to `output`, piece by piece: for documents that are many times as large as what they
+/// are made of.
+///
+/// # Errors
+///
+/// If `output` takes no more.
+pub fn write_json<D: Document>(document: &D, output: impl io::Write) -> io::Result<()> {
+    let mut output = io::BufWriter::new(output);
+    serde_json::to_writer_pretty(&mut output, &Formatted { format: D::FORMAT, document })?;
+    output.write_all(b"\n")?;
+    output.flush()
 }
 
 /// The JSON Schema (draft 2020-12) of what [`to_json`] prints, with a line feed at its end.

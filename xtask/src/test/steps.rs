@@ -201,6 +201,8 @@ pub(crate) const COMPUTES: &[&str] = &[
     "explain",
     "explain_simulated",
     "heidemann",
+    "hostile",
+    "hostile_memory",
     "inspect",
     "keep_alive",
     "lies",

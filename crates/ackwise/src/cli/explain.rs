@@ -16,7 +16,7 @@ use std::{
 use ackwise_capture::{analysis::Analyser, filter::Filter, read::Source};
 use ackwise_cause::Cause;
 use ackwise_explain::{
-    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, json, markdown, text,
+    End, Explained, Frames, Reading, ReportOptions, TimeFormat, html, markdown, text, write_json,
 };
 use ackwise_report::OutputFile;
 use clap::{Args, ValueEnum};
@@ -195,7 +195,10 @@ impl Limit {
     }
 
     fn is_met_by(self, explained: &Explained) -> bool {
-        explained.analysis.exchanges.iter().any(|it| it.owed_to(self.cause) > self.above)
+        let analysis = &explained.analysis;
+        let folded = analysis.folded.causes.iter().filter(|((cause, _), _)| *cause == self.cause);
+        analysis.exchanges.iter().any(|it| it.owed_to(self.cause) > self.above)
+            || folded.into_iter().any(|(_, it)| it.most > self.above)
     }
 }
 
@@ -234,13 +237,13 @@ pub(crate) fn run(explain: &Explain) -> Result<Outcome, Failure> {
         let bytes = ackwise_explain::parquet(&explained);
         rows::write(path, &bytes.map_err(|error| Failure::Usage(error.to_string()))?)?;
     }
-    let report = match (explain.json, explain.markdown) {
-        (true, _) => json(&explained, &options),
-        (_, true) => markdown(&explained, &options),
-        _ => text(&explained, &options),
-    };
     let failed = explain.fail_on.iter().any(|limit| limit.is_met_by(&explained));
-    output::print(&report, if failed { Outcome::Bad } else { Outcome::Good })
+    let outcome = if failed { Outcome::Bad } else { Outcome::Good };
+    match (explain.json, explain.markdown) {
+        (true, _) => output::write(|it| write_json(&explained, &options, it), outcome),
+        (_, true) => output::print(&markdown(&explained, &options), outcome),
+        _ => output::print(&text(&explained, &options), outcome),
+    }
 }
 
 impl Explain {

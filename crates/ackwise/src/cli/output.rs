@@ -10,6 +10,18 @@ use super::outcome::{Failure, Outcome};
 pub(crate) fn print(document: &str, outcome: Outcome) -> Result<Outcome, Failure> {
     let mut stdout = anstream::stdout().lock();
     let printed = stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush());
+    judge(printed, outcome)
+}
+
+/// Lets `write` print a document without colours piece by piece.
+pub(crate) fn write(
+    write: impl FnOnce(io::StdoutLock<'_>) -> io::Result<()>,
+    outcome: Outcome,
+) -> Result<Outcome, Failure> {
+    judge(write(io::stdout().lock()), outcome)
+}
+
+fn judge(printed: io::Result<()>, outcome: Outcome) -> Result<Outcome, Failure> {
     match printed {
         Ok(()) => Ok(outcome),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Outcome::Good),

@@ -19,6 +19,13 @@ impl Shares {
     }
 }
 
+impl Shares {
+    /// Bytes that they take.
+    pub(crate) const fn held(&self) -> usize {
+        self.0.len()
+    }
+}
+
 impl FromIterator<Share> for Shares {
     fn from_iter<I: IntoIterator<Item = Share>>(shares: I) -> Self {
         /// Enough for a few shares. Our choice.

@@ -6,7 +6,7 @@ mod reader;
 
 use ackwise_cause::Direction;
 use head::{Answers, Expected};
-use pipeline::Pipeline;
+use pipeline::{Asked, Pipeline};
 use reader::{Reader, Step};
 
 use super::{
@@ -85,6 +85,14 @@ impl Http1 {
                 self.handle_responses(span, log)
             }
         }
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        size_of::<Self>()
+            + self.requests.held()
+            + self.responses.held()
+            + self.pipeline.len() * size_of::<Asked>()
     }
 
     /// Whether a segment is of the middle of a body, and says nothing else: that is nearly all of them.

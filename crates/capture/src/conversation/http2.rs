@@ -13,13 +13,13 @@ mod windows;
 use ackwise_cause::Direction;
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
-use hpack::Block;
+use hpack::{Block, Text};
 use streams::Streams;
-use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, initial_window_size};
+use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
 use super::{
     Event, ExchangeId, KnownFields, RequestHead, ResponseHead, TokenKind, Tunnel, log::Log,
-    span::Span, target,
+    span::Span,
 };
 
 /// Both directions of an HTTP/2 connection.
@@ -64,6 +64,17 @@ impl Http2 {
         let mut http2 = Self::new();
         http2.streams.resume(exchange);
         http2
+    }
+
+    /// How many field blocks were too long to be read to their end.
+    pub(super) const fn long_blocks(&self) -> u64 {
+        self.client.blocks.long() + self.server.blocks.long()
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let [client, server] = [&self.client, &self.server].map(|it| it.blocks.held());
+        size_of::<Self>() + client + server + self.streams.held()
     }
 
     pub(super) fn handle(&mut self, direction: Direction, span: &mut Span<'_>, log: &mut Log) {
@@ -176,10 +187,9 @@ impl Http2 {
                     log.token(direction, frame.payload(), || TokenKind::Settings(bytes.clone()));
                 }
                 if let Some(size) = payload.as_deref().and_then(initial_window_size) {
-                    let direction = direction.opposite();
-                    for credit in self.streams.set_window(direction, size, frame.end()) {
-                        self.credit(direction, credit, log);
-                    }
+                    let (whom, position) = (Whom::AllStreams, frame.end());
+                    let credit = Credit { whom, bytes: size, position };
+                    self.credit(direction.opposite(), credit, log);
                 }
             }
             Kind::WindowUpdate => self.take_window_update(direction, frame, log),
@@ -189,7 +199,7 @@ impl Http2 {
 
     fn take_data(&mut self, direction: Direction, frame: &Frame, log: &mut Log) {
         let position = frame.end();
-        if self.half(direction).window.spend(frame.length) {
+        if self.half(direction).window.spend(frame.length, 0) {
             log.push(Event::FlowControlBlocked { exchange: None, direction, position });
         }
         let is_last = frame.has(END_STREAM);
@@ -211,7 +221,11 @@ impl Http2 {
         // One that was cut counts as large: better to miss a stall than to invent one.
         let increment = increment.map_or(u32::MAX >> 1, |bytes| u32::from_be_bytes(*bytes));
         let bytes = i64::from(increment & (u32::MAX >> 1));
-        let credit = Credit { stream: frame.stream, bytes, position: frame.end() };
+        let whom = match frame.stream {
+            0 => Whom::Connection,
+            stream => Whom::Stream(stream),
+        };
+        let credit = Credit { whom, bytes, position: frame.end() };
         self.credit(direction.opposite(), credit, log);
     }
 
@@ -224,11 +238,14 @@ impl Http2 {
 
     /// Credit for DATA in `direction` is there.
     fn grant(&mut self, direction: Direction, credit: Credit, log: &mut Log) {
-        let Credit { stream, bytes, position } = credit;
-        if stream != 0 {
-            self.streams.grant(direction, stream, bytes, position, log);
-        } else if self.half(direction).window.grant(bytes) {
-            log.push(Event::FlowControlReopened { exchange: None, direction, position });
+        let Credit { whom, bytes, position } = credit;
+        match whom {
+            Whom::AllStreams => self.streams.set_window(direction, bytes, position, log),
+            Whom::Stream(stream) => self.streams.grant(direction, stream, bytes, position, log),
+            Whom::Connection if self.half(direction).window.grant(bytes, 0) => {
+                log.push(Event::FlowControlReopened { exchange: None, direction, position });
+            }
+            Whom::Connection => {}
         }
     }
 
@@ -242,7 +259,7 @@ impl Http2 {
         match direction {
             Direction::ToServer => {
                 let tunnel = tunnel(&block);
-                self.streams.name(first.stream, || request_head(block, end), log);
+                self.streams.name(first.stream, || request_head(&block, end), log);
                 if let Some(tunnel) = tunnel {
                     self.streams.ask_for_tunnel(first.stream, tunnel, end, log);
                 }
@@ -298,28 +315,32 @@ impl Half {
 
 impl Fields {
     fn known(&self) -> KnownFields {
-        let Block { method, path, status, protocol } = &self.block;
-        let path = path.as_deref().map(|target| target::split(target).0.into());
-        KnownFields { method: method.clone(), path, status: *status, protocol: protocol.clone() }
+        let Block { method, path, status, protocol, has_query: _ } = &self.block;
+        let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().into());
+        KnownFields {
+            method: text(method),
+            path: text(path),
+            status: *status,
+            protocol: text(protocol),
+        }
     }
 }
 
 /// What a request asks for if it is no request for a response. RFC 8441, section 4: an extended CONNECT
 /// says in `:protocol` what it opens.
 fn tunnel(block: &Block) -> Option<Tunnel> {
-    let protocol = block.protocol.as_deref();
-    (block.method.as_deref() == Some("CONNECT")).then_some(match protocol {
+    let protocol = block.protocol.as_ref().map(Text::as_str);
+    (block.method.as_ref().map(Text::as_str) == Some("CONNECT")).then_some(match protocol {
         Some(name) if name.eq_ignore_ascii_case("websocket") => Tunnel::WebSocket,
         _ => Tunnel::Connect,
     })
 }
 
-fn request_head(block: Block, end: u64) -> RequestHead {
-    let path = block.path.as_deref().map(target::split);
+fn request_head(block: &Block, end: u64) -> RequestHead {
     RequestHead {
-        method: block.method,
-        path: path.map(|(path, _)| path.into()),
-        has_query: path.is_some_and(|(_, has_query)| has_query),
+        method: block.method.as_ref().map(|it| it.as_str().into()),
+        path: block.path.as_ref().map(|it| it.as_str().into()),
+        has_query: block.has_query,
         end: Some(end),
         expects_continue: false,
         wants_close: false,

@@ -57,7 +57,11 @@ impl Log {
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if event.is_none() && self.events.capacity() > KEPT_EVENTS {
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     /// Tells of a request's first byte.
@@ -77,3 +81,6 @@ impl Log {
         self.passed_over
     }
 }
+
+/// Room for events that stays once they have been told: a segment mostly has fewer. Our choice.
+const KEPT_EVENTS: usize = 64;

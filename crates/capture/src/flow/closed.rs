@@ -7,10 +7,10 @@ use ackwise_tcp::{Segment, SeqNumber};
 use crate::{decode::Seen, results::Results};
 
 /// What is remembered of it beside its result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Closed {
-    /// Where its result is.
-    pub result: usize,
+    /// Where its result is, if it is listed.
+    pub result: Option<usize>,
     /// What would hand TIME-WAIT over.
     pub swap: Option<Swap>,
 }
@@ -36,8 +36,10 @@ impl Swap {
 impl Closed {
     /// Takes a late segment.
     pub(crate) fn handle(&self, seen: &Seen<'_>, results: &mut Results) {
-        if self.swap.is_some_and(|swap| swap.is_done_by(seen.source, &seen.segment)) {
-            results.swap_time_wait(self.result);
+        if let Some(result) = self.result
+            && self.swap.is_some_and(|swap| swap.is_done_by(seen.source, &seen.segment))
+        {
+            results.swap_time_wait(result);
         }
     }
 }

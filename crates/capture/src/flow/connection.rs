@@ -14,7 +14,7 @@ use ackwise_tcp::{Instant, Segment, SeqNumber};
 use super::{
     closed::{Closed, Swap},
     ends::{Ends, Lost, Survey},
-    exchange::OpenExchange,
+    exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
     lingering::Lingering,
     measures::Measures,
@@ -32,6 +32,7 @@ use crate::{
     },
     conversation::{ExchangeReader, Protocol},
     decode::Seen,
+    limits::{DIVISIONS_PER_SEGMENT, Limit, SAVED_DIVISIONS},
     results::{ConnectionResult, Results},
     series::{Point, Series},
 };
@@ -61,6 +62,8 @@ pub(crate) struct ObservedConnection {
     conversation: ExchangeReader,
     setup: Setup,
     open: VecDeque<OpenExchange>,
+    /// What those of `open` that wait have to be told before anything else.
+    earlier_end: EarlierEnd,
     protocol: Option<Protocol>,
     tunnels: Tunnels,
     /// By the direction of the data that it holds.
@@ -84,6 +87,16 @@ pub(crate) struct ObservedConnection {
     clock_steps: u64,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
+    /// Among so many exchanges the time before a segment may still be divided.
+    divisions: usize,
+    /// They were too many: the time of its exchanges is unknown.
+    undivided: bool,
+    /// The segment of the capture that it was seen in last.
+    pub(super) touched: u64,
+    /// What it costs, as its shard counts it.
+    pub(super) charged: usize,
+    /// It was seen to be used when memory was short.
+    pub(super) spared: bool,
 }
 
 impl ObservedConnection {
@@ -106,6 +119,7 @@ impl ObservedConnection {
             conversation: ExchangeReader::new(),
             setup: Setup::default(),
             open: VecDeque::new(),
+            earlier_end: EarlierEnd::default(),
             protocol: None,
             tunnels: Tunnels::default(),
             flow_control: Default::default(),
@@ -122,6 +136,11 @@ impl ObservedConnection {
             last_seen: now,
             clock_steps: 0,
             series: None,
+            divisions: SAVED_DIVISIONS,
+            undivided: false,
+            touched: 0,
+            charged: 0,
+            spared: false,
         }
     }
 
@@ -134,6 +153,31 @@ impl ObservedConnection {
     /// Measures it.
     pub(crate) fn keep_measures(&mut self) {
         self.measures.get_or_insert_default();
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        /// What is behind the pointers of an open exchange, mostly.
+        const BEHIND: usize = 500;
+        let warm_up = match &self.beginning {
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.held(),
+            Beginning::Judged => 0,
+        };
+        let [one, other] = &self.reassembly;
+        size_of::<Self>()
+            + warm_up
+            + one.held()
+            + other.held()
+            + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
+            + self.conversation.cost()
+    }
+
+    /// Whether both ends have sent something.
+    pub(super) fn is_mutual(&self) -> bool {
+        match &self.beginning {
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.is_mutual(),
+            Beginning::Judged => self.ends.halves.iter().all(|it| it.stream.highest() > 0),
+        }
     }
 
     /// Its number in the capture.
@@ -314,6 +358,8 @@ impl ObservedConnection {
         now: Instant,
         results: &mut Results,
     ) {
+        self.divisions =
+            SAVED_DIVISIONS.min(self.divisions + DIVISIONS_PER_SEGMENT + seen.segment.len as usize);
         let data = self.ends.handle_data(&seen.segment, direction, now, seen.number);
         let Some(mut data) = data else { return };
         if let Some(measures) = &mut self.measures {
@@ -388,35 +434,61 @@ impl ObservedConnection {
 
     /// The response has begun, and the capture does not show when.
     fn doubt_response_begin(&mut self) {
-        if let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response()) {
+        if let Some(exchange) = self.oldest().filter(|it| it.waits_for_response()) {
             exchange.fall_into_hole();
         }
+    }
+
+    fn oldest(&mut self) -> Option<&mut OpenExchange> {
+        let oldest = self.open.front_mut()?;
+        oldest.handle_earlier_end(&self.earlier_end);
+        Some(oldest)
     }
 
     fn divide_unsettled(&mut self, direction: Direction) {
         if direction == Direction::ToClient
             && let Some(first) = self.behind_hole.take()
-            && let Some(exchange) = self.open.front_mut().filter(|it| it.waits_for_response())
+            && let Some(exchange) = self.open.front_mut()
         {
-            // The missing data before it was sent even earlier.
-            let round_trip = Some(self.ends.distances.whole());
-            exchange.begin_response(&first, true, round_trip, &mut self.corks);
+            exchange.handle_earlier_end(&self.earlier_end);
+            if exchange.waits_for_response() {
+                // The missing data before it was sent even earlier.
+                let round_trip = Some(self.ends.distances.whole());
+                exchange.begin_response(&first, true, round_trip, &mut self.corks);
+            }
         }
         for gap in self.unsettled[direction as usize].take() {
             self.divide(&gap, direction);
         }
     }
 
+    /// Whether there is time to look at all open exchanges: a thousand may be open, and a segment may
+    /// have one byte.
+    fn may_divide(&mut self) -> bool {
+        let left = self.divisions.checked_sub(self.open.len());
+        self.divisions = left.unwrap_or_default();
+        self.undivided |= left.is_none();
+        left.is_some()
+    }
+
     fn divide(&mut self, gap: &Gap, direction: Direction) {
+        if !self.may_divide() {
+            return;
+        }
         for exchange in &mut self.open {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.handle_gap(gap, direction);
         }
     }
 
     fn request_sent_again(&mut self) {
+        if !self.may_divide() {
+            return;
+        }
         let sender = &self.ends.half(Direction::ToServer).sender;
         let Some(last) = sender.last() else { return };
         for exchange in self.open.iter_mut().filter(|it| it.waits_for_response()) {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.request_sent(sender.free_at(), last);
         }
     }
@@ -475,12 +547,15 @@ impl ObservedConnection {
         self.conversation.handle_abort();
         self.handle_events(self.last_seen, 0, results);
         while let Some(mut exchange) = self.open.pop_front() {
+            exchange.handle_earlier_end(&self.earlier_end);
             exchange.abandon(self.last_seen);
             self.exchange_over(exchange, false, results);
         }
         if let Some(series) = &mut self.series {
             series.finish();
         }
+        results.reached.add(&self.conversation.reached());
+        results.reached.count(Limit::Divisions, self.undivided.into());
         let (swap, swapped) = (self.swap(), self.ends.swapped);
         let mut quality = self.ends.quality();
         for (direction, cut) in quality.directions.iter_mut().zip(self.cut) {
@@ -514,7 +589,7 @@ impl ObservedConnection {
             last_seen: self.last_seen,
             series: self.series,
         });
-        if swapped {
+        if let (true, Some(result)) = (swapped, result) {
             results.swap_time_wait(result);
         }
         Closed { result, swap: swap.filter(|_| !swapped) }

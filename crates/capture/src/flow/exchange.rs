@@ -38,6 +38,17 @@ pub(crate) struct OpenExchange {
     answered_in: [u64; 2],
     /// The capture lacks the end of the request or the beginning of the response.
     fell_into_hole: bool,
+    /// How many of the connection's responses had ended when this exchange was last looked at.
+    after: u64,
+}
+
+/// The last response on a connection that has ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EarlierEnd {
+    /// How many have, this one included.
+    pub count: u64,
+    pub until: Instant,
+    pub packet: u64,
 }
 
 /// How far an exchange is.
@@ -67,7 +78,13 @@ impl OpenExchange {
             first_packet: 0,
             answered_in: [0; 2],
             fell_into_hole: false,
+            after: 0,
         }
+    }
+
+    /// The exchange begins behind this.
+    pub(crate) fn behind(self, earlier: &EarlierEnd) -> Self {
+        Self { after: earlier.count, ..self }
     }
 
     /// Data has left in `direction`; what did the exchange wait for until then?
@@ -150,9 +167,11 @@ impl OpenExchange {
         self.doubt(until, Direction::ToClient, Evidence::default());
     }
 
-    /// An earlier response on the connection ended at `until`.
-    pub(crate) fn handle_earlier_end(&mut self, until: Instant, packet: u64) {
-        if self.waits_for_response() {
+    /// Earlier responses on the connection have ended, the last at `until`. That has to be said before
+    /// anything else happens to the exchange, and costs nothing until then: there may be a thousand
+    /// requests behind each response.
+    pub(crate) fn handle_earlier_end(&mut self, &EarlierEnd { count, until, packet }: &EarlierEnd) {
+        if std::mem::replace(&mut self.after, count) < count && self.waits_for_response() {
             self.arrive_at_server(until);
             let evidence = Evidence::of([packet, 0, 0]);
             self.add(until, Cause::HeadOfLine, Direction::ToClient, evidence);

@@ -55,6 +55,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn held(&self) -> usize {
+        self.bytes + self.waiting.len() * 2 * size_of::<Waiting>()
+    }
+
     /// When the segment with the byte at `position` was captured, if it had waited for others and was
     /// delivered last.
     pub(crate) fn arrival(&self, position: u64) -> Option<Arrival> {

@@ -12,6 +12,7 @@ use super::{
     copies::Copies,
     crew::{Crew, Round, Shards},
     endpoint_pair::EndpointPair,
+    relief,
     shard::{Shard, Unfinished},
 };
 use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
@@ -41,6 +42,10 @@ impl ConnectionTable {
     pub(crate) const SHARDS: usize = Batch::PARTS;
     /// So many connections are worth waking others for. Our choice.
     const MANY: usize = 16;
+    /// Segments after which memory is looked at, if they do not come in batches. Our choice.
+    const RELIEVES: u64 = 256;
+    /// Connections that end together before memory is looked at. Our choice.
+    const FINISHES: usize = 32;
     /// The most address translations that are remembered. Our choice.
     const MAX_ALIASES: usize = 1 << 16;
 
@@ -97,6 +102,16 @@ impl ConnectionTable {
         let pair = EndpointPair::of(seen.source, seen.destination);
         let mut shard = self.shards.of(&pair);
         shard.handle(Located { ordinal, pair }, seen, &mut self.known);
+        drop(shard);
+        if ordinal.is_multiple_of(Self::RELIEVES) {
+            self.relieve();
+        }
+    }
+
+    /// Keeps to the limits of memory. Nobody is at the shards.
+    fn relieve(&mut self) {
+        let mut shards: Vec<_> = self.shards.lock_all().collect();
+        relief::relieve(&mut shards, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -142,6 +157,7 @@ impl ConnectionTable {
         }
         let mut batch = Round::into_batch(round);
         batch.clear();
+        self.relieve();
         batch
     }
 
@@ -187,15 +203,20 @@ impl ConnectionTable {
     /// its connections, and how many segments were copies.
     pub(crate) fn finish(mut self) -> (Vec<(Results, Vec<u64>)>, u64) {
         self.complete();
+        self.relieve();
         let mut shards: Vec<_> = self.shards.lock_all().collect();
         let mut unfinished: Vec<(usize, Unfinished)> = Vec::new();
         for (number, shard) in shards.iter_mut().enumerate() {
             unfinished.extend(shard.take_unfinished().into_iter().map(|it| (number, it)));
         }
         unfinished.sort_unstable_by_key(|(_, it)| it.begun);
-        for (number, it) in unfinished {
+        for (done, (number, it)) in unfinished.into_iter().enumerate() {
             shards[number].finish(it, &mut self.known);
+            if done.is_multiple_of(Self::FINISHES) {
+                relief::relieve_results(&mut shards);
+            }
         }
+        relief::relieve_results(&mut shards);
         (shards.iter_mut().map(|it| it.take_results()).collect(), self.copied)
     }
 }

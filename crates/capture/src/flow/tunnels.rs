@@ -1,5 +1,7 @@
 //! What took a connection or a stream over, and for how long: time in which nobody can tell who waits.
 
+use std::collections::BTreeMap;
+
 use ackwise_tcp::Instant;
 
 use crate::{
@@ -11,11 +13,12 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Tunnels {
     begun: Vec<Begun>,
+    /// The places of those that are open.
+    open: BTreeMap<ExchangeId, usize>,
 }
 
 #[derive(Debug)]
 struct Begun {
-    exchange: ExchangeId,
     is_open: bool,
     result: TunnelResult,
 }
@@ -34,14 +37,15 @@ impl Tunnels {
     ) {
         if self.begun.len() < Self::MAX {
             let result = TunnelResult { kind, stream, packet, from: now, until: now };
-            self.begun.push(Begun { exchange, is_open: true, result });
+            self.open.insert(exchange, self.begun.len());
+            self.begun.push(Begun { is_open: true, result });
         }
     }
 
     /// The tunnel that `exchange` opened is over.
     pub(super) fn end(&mut self, exchange: ExchangeId, now: Instant) {
-        let open = self.begun.iter_mut().find(|it| it.is_open && it.exchange == exchange);
-        if let Some(tunnel) = open {
+        if let Some(place) = self.open.remove(&exchange) {
+            let tunnel = &mut self.begun[place];
             tunnel.is_open = false;
             tunnel.result.until = now;
         }
@@ -50,6 +54,7 @@ impl Tunnels {
     /// What goes through the tunnel can be read.
     pub(super) fn look_into(&mut self) {
         self.begun.retain(|it| !it.is_open);
+        self.open.clear();
     }
 
     /// All of them; those that are open end now.

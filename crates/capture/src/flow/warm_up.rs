@@ -49,6 +49,18 @@ impl WarmUp {
             || seen.at.saturating_since(first) > Self::SPAN
     }
 
+    /// Whether both ends have sent something.
+    pub(crate) fn is_mutual(&self) -> bool {
+        let first = self.segments.first().map(|(_, direction, _)| *direction);
+        self.segments.iter().any(|(_, direction, _)| Some(*direction) != first)
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn held(&self) -> usize {
+        self.segments.capacity() * size_of::<(Seen<'_>, Direction, Range<usize>)>()
+            + self.bytes.capacity()
+    }
+
     /// Forgets what waited. Memory for more than a usual connection's is given back.
     pub(crate) fn clear(&mut self) {
         self.segments.clear();

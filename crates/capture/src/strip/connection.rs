@@ -1,6 +1,6 @@
 //! A connection as the analyser reads it, asked what it looks at.
 
-use std::{collections::VecDeque, hash::RandomState, net::SocketAddr, ops::Range};
+use std::{collections::BTreeMap, hash::RandomState, net::SocketAddr, ops::Range};
 
 use ackwise_cause::Direction;
 use ackwise_tcp::{Instant, Segment};
@@ -10,6 +10,7 @@ use crate::{
     conversation::{ExchangeReader, Token},
     decode::Seen,
     flow::{Arrival, Ends, Lost, Reassembly, tell},
+    limits::{Limit, Reached, STRIPPED_SEGMENTS},
 };
 
 /// A connection that is not over.
@@ -21,14 +22,23 @@ pub(super) struct FollowedConnection {
     conversation: ExchangeReader,
     key: RandomState,
     /// Packets of which it is not decided what stays, in their order, and their places.
-    waiting: [VecDeque<Waiting>; 2],
+    waiting: [Queue; 2],
     last_seen: Instant,
+    /// When it was used last, as the [`Stripper`](super::Stripper) counts.
+    pub(super) touched: u64,
+    /// What it costs, as the stripper counts it.
+    pub(super) charged: usize,
 }
 
-#[derive(Debug)]
-struct Waiting {
-    number: u64,
-    bytes: Range<u64>,
+/// Packets of one direction.
+#[derive(Debug, Default)]
+struct Queue {
+    /// By where their data begins.
+    packets: BTreeMap<(u64, u64), u64>,
+    /// Bytes of the longest of them.
+    longest: u64,
+    /// Up to where all have been let go of.
+    decided: u64,
 }
 
 impl FollowedConnection {
@@ -41,7 +51,16 @@ impl FollowedConnection {
             key,
             waiting: Default::default(),
             last_seen: Instant::EPOCH,
+            touched: 0,
+            charged: 0,
         }
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn cost(&self) -> usize {
+        let waiting: usize = self.waiting.iter().map(|it| it.packets.len()).sum();
+        let held: usize = self.reassembly.iter().map(Reassembly::held).sum();
+        size_of::<Self>() + held + waiting * 2 * size_of::<[u64; 3]>() + self.conversation.cost()
     }
 
     /// Whether both ends have closed, and know it of each other.
@@ -55,7 +74,13 @@ impl FollowedConnection {
     }
 
     /// Takes the packet `number`.
-    pub(super) fn handle(&mut self, seen: &Seen<'_>, number: u64, held: &mut Held) {
+    pub(super) fn handle(
+        &mut self,
+        seen: &Seen<'_>,
+        number: u64,
+        held: &mut Held,
+        reached: &mut Reached,
+    ) {
         let to_server = seen.source == self.client;
         let direction = if to_server { Direction::ToServer } else { Direction::ToClient };
         self.last_seen = self.last_seen.max(seen.at);
@@ -65,7 +90,7 @@ impl FollowedConnection {
         }
         match seen.segment.len {
             0 => held.decide(number),
-            _ => self.handle_data(seen, direction, number, held),
+            _ => self.handle_data(seen, direction, number, held, reached),
         }
         self.handle_end(&seen.segment, direction);
         while let Some(token) = self.conversation.poll_token() {
@@ -78,11 +103,18 @@ impl FollowedConnection {
         }
     }
 
-    fn handle_data(&mut self, seen: &Seen<'_>, direction: Direction, number: u64, held: &mut Held) {
+    fn handle_data(
+        &mut self,
+        seen: &Seen<'_>,
+        direction: Direction,
+        number: u64,
+        held: &mut Held,
+        reached: &mut Reached,
+    ) {
         let data = self.ends.handle_data(&seen.segment, direction, self.last_seen, seen.number);
         let Some(data) = data else { return held.decide(number) };
         let bytes = data.bytes;
-        self.waiting[direction as usize].push_back(Waiting { number, bytes: bytes.clone() });
+        self.waiting[direction as usize].push(&bytes, number, held, reached);
         let conversation = &mut self.conversation;
         let reassembly = &mut self.reassembly[direction as usize];
         if let Some(middle) = self.ends.half(direction).stream.middle() {
@@ -117,27 +149,71 @@ impl FollowedConnection {
     fn keep(&self, Token { direction, at, kind }: Token, held: &mut Held) {
         let masked = mask(kind, &self.key);
         let end = at + masked.len() as u64;
-        for Waiting { number, bytes } in &self.waiting[direction as usize] {
+        for (number, bytes) in self.waiting[direction as usize].overlap(at..end) {
             let (from, to) = (bytes.start.max(at), bytes.end.min(end));
-            if from < to {
-                let piece = &masked[distance(at, from)..distance(at, to)];
-                held.keep(*number, distance(bytes.start, from), piece);
-            }
+            let piece = &masked[distance(at, from)..distance(at, to)];
+            held.keep(number, distance(bytes.start, from), piece);
         }
+    }
+
+    /// Nothing more will be found in what waits.
+    pub(super) fn let_go(&mut self, held: &mut Held) {
+        self.waiting.iter_mut().for_each(|it| it.decide(u64::MAX, held));
     }
 
     /// Lets go of packets whose bytes have all been read.
     fn decide(&mut self, direction: Direction, held: &mut Held) {
         let read = self.reassembly[direction as usize].next();
         let decided = self.conversation.decided(direction).min(read);
-        let over = self.is_over();
-        self.waiting[direction as usize].retain(|it| {
-            let is_decided = over || it.bytes.end <= decided;
-            if is_decided {
-                held.decide(it.number);
+        let decided = if self.is_over() { u64::MAX } else { decided };
+        self.waiting[direction as usize].decide(decided, held);
+    }
+}
+
+impl Queue {
+    /// Adds a packet, unless one with the same bytes is there: of what is sent again before it could be
+    /// read, the first is read.
+    fn push(&mut self, bytes: &Range<u64>, number: u64, held: &mut Held, reached: &mut Reached) {
+        let length = bytes.end - bytes.start;
+        let mut there = self.packets.range((bytes.start, 0)..=(bytes.start, u64::MAX));
+        if bytes.end <= self.decided || there.any(|(_, it)| *it >= length) {
+            return held.decide(number);
+        }
+        if self.packets.len() >= STRIPPED_SEGMENTS
+            && let Some(((_, first), _)) = self.packets.pop_first()
+        {
+            held.decide(first);
+            reached.count(Limit::StrippedSegments, 1);
+        }
+        self.packets.insert((bytes.start, number), length);
+        self.longest = self.longest.max(length);
+    }
+
+    /// Packets with some of these bytes.
+    fn overlap(&self, bytes: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
+        let from = (bytes.start.saturating_sub(self.longest), 0);
+        let near = self.packets.range(from..(bytes.end.max(from.0), 0));
+        near.map(|(&(start, number), length)| (number, start..start + length))
+            .filter(move |(_, it)| it.start.max(bytes.start) < it.end.min(bytes.end))
+    }
+
+    /// Lets go of packets whose bytes are before `position`.
+    fn decide(&mut self, position: u64, held: &mut Held) {
+        if position == self.decided {
+            return;
+        }
+        self.decided = position;
+        while let Some(first) = self.packets.first_entry().filter(|it| it.key().0 < position) {
+            let (&(start, number), length) = (first.key(), *first.get());
+            if start + length > position {
+                break;
             }
-            !is_decided && held.has(it.number)
-        });
+            held.decide(number);
+            first.remove();
+        }
+        if self.packets.is_empty() {
+            self.longest = 0;
+        }
     }
 }
 

@@ -67,11 +67,6 @@ impl Held {
         }
     }
 
-    /// Whether the packet is still here.
-    pub(super) const fn has(&self, number: u64) -> bool {
-        number >= self.first
-    }
-
     /// The first packet, if it is decided or there are too many.
     pub(super) fn pop(&mut self) -> Option<Ready> {
         let is_full = self.packets.len() > Self::MOST_PACKETS || self.bytes > Self::MOST_BYTES;

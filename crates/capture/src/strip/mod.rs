@@ -39,16 +39,18 @@ mod packet;
 pub use hosts::Hosts;
 
 use std::{
+    collections::VecDeque,
     fmt,
     hash::RandomState,
     io::{self, Write},
 };
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, hash_map::Entry};
 
 use crate::{
     decode::{Seen, decode},
     flow::{EndpointPair, roles},
+    limits::{Limit, Reached, STRIPPED_BYTES},
     pcapng::{File, Packet},
     read::{Drops, Frame, LinkType},
 };
@@ -58,7 +60,7 @@ use held::Held;
 /// Writes what is left of a capture, packet by packet, as pcapng.
 ///
 /// A packet is written when it is decided what of it stays: mostly at once, at the latest after
-/// 65,536 others or 32 MiB. Memory is bounded by that and by the connections that are alive.
+/// 65,536 others or 32 MiB. Memory is bounded by that and by [`limits`](crate::limits).
 ///
 /// ```
 /// use ackwise_capture::{read::{Frame, LinkType}, strip::Stripper};
@@ -95,6 +97,12 @@ pub struct Stripper<W> {
     file: File<W>,
     // Looked up, never walked.
     connections: HashMap<EndpointPair, Box<FollowedConnection>>,
+    /// The same by when they were used last, or earlier; some may be over.
+    used: VecDeque<(u64, EndpointPair)>,
+    packets: u64,
+    /// Bytes that the connections take, about.
+    bytes: usize,
+    reached: Reached,
     held: Held,
     hosts: Hosts,
     key: RandomState,
@@ -103,6 +111,9 @@ pub struct Stripper<W> {
 }
 
 impl<W: Write> Stripper<W> {
+    /// Connections that are over may be this many among those by use. Our choice.
+    const MOST_USED: usize = 1 << 13;
+
     /// Begins a file, with a key of its own.
     ///
     /// # Errors
@@ -112,6 +123,10 @@ impl<W: Write> Stripper<W> {
         Ok(Self {
             file: File::new(output)?,
             connections: HashMap::new(),
+            used: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            reached: Reached::default(),
             held: Held::default(),
             hosts: Hosts::default(),
             key: RandomState::new(),
@@ -158,6 +173,7 @@ impl<W: Write> Stripper<W> {
 
     /// Lets the packet's connection decide what stays of it, and of packets before it.
     fn follow(&mut self, seen: &Seen<'_>, number: u64) {
+        self.packets += 1;
         let pair = EndpointPair::of(seen.source, seen.destination);
         let known = self.connections.get_mut(&pair);
         let connection = match known.filter(|it| !it.is_reused_by(&seen.segment)) {
@@ -168,15 +184,52 @@ impl<W: Write> Stripper<W> {
             None => {
                 let (client, _) = roles(seen);
                 let connection = Box::new(FollowedConnection::new(client, self.key.clone()));
-                self.connections.insert(pair, connection);
+                if let Some(mut before) = self.connections.insert(pair, connection) {
+                    before.let_go(&mut self.held);
+                    self.bytes -= before.charged;
+                }
+                self.used.push_back((self.packets, pair));
                 let Some(connection) = self.connections.get_mut(&pair) else { return };
                 connection
             }
         };
-        connection.handle(seen, number, &mut self.held);
+        connection.touched = self.packets;
+        connection.handle(seen, number, &mut self.held, &mut self.reached);
+        self.bytes -= connection.charged;
         if connection.is_over() {
             self.connections.remove(&pair);
+        } else {
+            connection.charged = connection.cost();
+            self.bytes += connection.charged;
         }
+        self.keep_to_limit();
+    }
+
+    /// Lets go of the connections that were idle longest, if they take too much.
+    fn keep_to_limit(&mut self) {
+        if self.used.len() > 2 * self.connections.len() + Self::MOST_USED {
+            self.used.retain(|(_, pair)| self.connections.contains_key(pair));
+        }
+        // Each is looked at once, and once more for each time it was used.
+        while self.bytes > STRIPPED_BYTES
+            && let Some((used, pair)) = self.used.pop_front()
+        {
+            let Entry::Occupied(connection) = self.connections.entry(pair) else { continue };
+            if connection.get().touched > used {
+                self.used.push_back((connection.get().touched, pair));
+                continue;
+            }
+            let mut connection = connection.remove();
+            connection.let_go(&mut self.held);
+            self.bytes -= connection.charged;
+            self.reached.count(Limit::StrippedConnections, 1);
+        }
+    }
+
+    /// The limits that were reached so far.
+    #[must_use]
+    pub const fn reached(&self) -> Reached {
+        self.reached
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{super::ExchangeId, head::Expected};
+use crate::limits::OPEN_REQUESTS;
 
 /// A request without a response.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Asked {
 /// when they were sent, that is, if the client does not pipeline.
 ///
 /// A capture can show a client that asks for ever and a server that never answers: after
-/// [`PIPELINE_LIMIT`] requests, further ones are only counted until all before them are answered.
+/// [`OPEN_REQUESTS`] requests, further ones are only counted until all before them are answered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
     asked: VecDeque<Asked>,
@@ -30,7 +31,7 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Whether one more request can be remembered.
     pub(super) fn has_room(&self) -> bool {
-        self.uncounted == 0 && self.asked.len() < PIPELINE_LIMIT
+        self.uncounted == 0 && self.asked.len() < OPEN_REQUESTS
     }
 
     pub(super) fn push(&mut self, exchange: ExchangeId) {
@@ -107,7 +108,3 @@ impl Pipeline {
         self.asked.drain(..).map(|asked| asked.exchange)
     }
 }
-
-/// Most requests of a connection that wait for their responses. Browsers that pipelined at all had
-/// 8 under way; load generators go to some hundred.
-pub(super) const PIPELINE_LIMIT: usize = 1024;

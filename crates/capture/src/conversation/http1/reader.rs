@@ -68,6 +68,14 @@ impl Reader {
         Self { stage: if between { Stage::Between } else { Stage::Resting }, start_line }
     }
 
+    /// Bytes of a head that are held.
+    pub(super) fn held(&self) -> usize {
+        match &self.stage {
+            Stage::Head { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Says how the body after the head just read is delimited.
     pub(super) fn follow(&mut self, framing: Framing, end: u64) {
         self.stage = match framing {

@@ -2,7 +2,7 @@
 
 use super::{
     frames::{END_HEADERS, Frame, Kind, PADDED, PRIORITY},
-    hpack::{Block, Decoder},
+    hpack::{Block, Broken, Decoder},
 };
 
 /// Collects what frames carry, if it is to be read.
@@ -16,6 +16,8 @@ pub(super) struct Blocks {
     /// The first frame of the block.
     first: Option<Frame>,
     decoder: Decoder,
+    /// Blocks with more fields than are read.
+    long: u64,
 }
 
 /// A field block, as far as it can be read, and the frame that began it.
@@ -33,7 +35,18 @@ impl Blocks {
             block: Vec::new(),
             first: None,
             decoder: Decoder::new(),
+            long: 0,
         }
+    }
+
+    /// How many blocks had more fields than are read.
+    pub(super) const fn long(&self) -> u64 {
+        self.long
+    }
+
+    /// Bytes that are held.
+    pub(super) fn held(&self) -> usize {
+        self.payload.len() + self.block.len() + self.decoder.held()
     }
 
     /// Adds bytes of the payload of a frame that is to be read.
@@ -81,6 +94,7 @@ impl Blocks {
         let mut block = Block::default();
         let bytes = std::mem::take(&mut self.block);
         let read = self.decoder.decode(&bytes, &mut block);
+        self.long += u64::from(read == Err(Broken::TooLong));
         if !is_whole || read.is_err() {
             self.decoder.miss();
         }

@@ -4,9 +4,12 @@
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
 //! and the table takes less than the 4096 bytes that its peer thinks.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use httlib_huffman::DecoderSpeed;
+
+use super::super::target;
+use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT, kept};
 
 /// Decodes the field blocks of one direction.
 #[derive(Clone, Debug)]
@@ -22,16 +25,31 @@ pub(super) struct Decoder {
 /// What a field block says that matters here.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Block {
-    pub(super) method: Option<Box<str>>,
-    pub(super) path: Option<Box<str>>,
+    pub(super) method: Option<Text>,
+    /// Without its query.
+    pub(super) path: Option<Text>,
+    pub(super) has_query: bool,
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
-    pub(super) protocol: Option<Box<str>>,
+    pub(super) protocol: Option<Text>,
 }
 
-/// That a block is not whole, or not HPACK.
+/// A value, at most [`KEPT_TEXT`] of it. Those of the tables are shared: a field of one byte may name
+/// any of them.
+#[derive(Clone, Debug)]
+pub(super) enum Text {
+    Static(&'static str),
+    Shared(Arc<str>),
+}
+
+/// Why a block is not read to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Broken;
+pub(super) enum Broken {
+    /// It is not whole, or not HPACK.
+    Syntax,
+    /// It has more than [`FIELDS_PER_BLOCK`] fields.
+    TooLong,
+}
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -43,10 +61,10 @@ struct Entry {
 
 #[derive(Clone, Debug)]
 enum Field {
-    Method(Box<str>),
-    Path(Box<str>),
-    Status(Box<str>),
-    Protocol(Box<str>),
+    Method(Text),
+    Path { path: Text, has_query: bool },
+    Status(Text),
+    Protocol(Text),
     Other,
 }
 
@@ -65,6 +83,11 @@ impl Decoder {
         Self { table: VecDeque::new(), size: 0, limit: TABLE_SIZE, has_missed: false }
     }
 
+    /// Bytes that the table takes, about.
+    pub(super) fn held(&self) -> usize {
+        self.size.min(self.table.len() * KEPT_TEXT) + self.table.len() * size_of::<Entry>()
+    }
+
     /// Says that blocks were missed. Entries are counted from the newest, so those to come will be
     /// known again; older ones have values that nobody knows.
     pub(super) fn miss(&mut self) {
@@ -74,7 +97,8 @@ impl Decoder {
     /// Reads a block that is there from its beginning; what it says, as far as it can be read, goes
     /// to `block`.
     pub(super) fn decode(&mut self, mut bytes: &[u8], block: &mut Block) -> Result<(), Broken> {
-        while let Some(&first) = bytes.first() {
+        for _ in 0..FIELDS_PER_BLOCK {
+            let Some(&first) = bytes.first() else { return Ok(()) };
             match first {
                 0x80.. => {
                     let index = integer(&mut bytes, 7)?;
@@ -89,18 +113,18 @@ impl Decoder {
                 _ => block.note(&self.literal(&mut bytes, 4)?.field),
             }
         }
-        Ok(())
+        if bytes.is_empty() { Ok(()) } else { Err(Broken::TooLong) }
     }
 
     /// RFC 7541, section 6.1.
     fn indexed(&self, index: usize) -> Result<Field, Broken> {
         Ok(match index {
-            0 => return Err(Broken),
-            2 => Field::Method("GET".into()),
-            3 => Field::Method("POST".into()),
-            4 => Field::Path("/".into()),
-            5 => Field::Path("/index.html".into()),
-            8..=14 => Field::Status(STATUSES[index - 8].into()),
+            0 => return Err(Broken::Syntax),
+            2 => Field::Method(Text::Static("GET")),
+            3 => Field::Method(Text::Static("POST")),
+            4 => Field::Path { path: Text::Static("/"), has_query: false },
+            5 => Field::Path { path: Text::Static("/index.html"), has_query: false },
+            8..=14 => Field::Status(Text::Static(STATUSES[index - 8])),
             1..=STATIC_ENTRIES => Field::Other,
             _ => self.dynamic(index)?.field.clone(),
         })
@@ -122,10 +146,11 @@ impl Decoder {
         };
         let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
-        let value = || String::from_utf8_lossy(&value).into();
+        let text = || String::from_utf8_lossy(&value);
+        let value = || Text::of(&text());
         let field = match name {
             Name::Method => Field::Method(value()),
-            Name::Path => Field::Path(value()),
+            Name::Path => Field::path(&text()),
             Name::Status => Field::Status(value()),
             Name::Protocol => Field::Protocol(value()),
             Name::Other => Field::Other,
@@ -136,7 +161,7 @@ impl Decoder {
     fn dynamic(&self, index: usize) -> Result<&Entry, Broken> {
         match self.table.get(index - STATIC_ENTRIES - 1) {
             None if self.has_missed => Ok(&MISSED),
-            entry => entry.ok_or(Broken),
+            entry => entry.ok_or(Broken::Syntax),
         }
     }
 
@@ -166,19 +191,48 @@ impl Block {
     fn note(&mut self, field: &Field) {
         match field {
             Field::Method(value) => self.method = Some(value.clone()),
-            Field::Path(value) => self.path = Some(value.clone()),
-            Field::Status(value) => self.status = value.parse().ok(),
+            Field::Path { path, has_query } => {
+                (self.path, self.has_query) = (Some(path.clone()), *has_query);
+            }
+            Field::Status(value) => self.status = value.as_str().parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
             Field::Other => {}
         }
     }
 }
 
+impl Text {
+    fn of(value: &str) -> Self {
+        Self::Shared(kept(value).into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Static(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Text {}
+
 impl Field {
+    /// Once, not for each request that the table gives it to.
+    fn path(target: &str) -> Self {
+        let (path, has_query) = target::split(target);
+        Self::Path { path: Text::of(path), has_query }
+    }
+
     const fn name(&self) -> Name {
         match self {
             Self::Method(_) => Name::Method,
-            Self::Path(_) => Name::Path,
+            Self::Path { .. } => Name::Path,
             Self::Status(_) => Name::Status,
             Self::Protocol(_) => Name::Protocol,
             Self::Other => Name::Other,
@@ -210,7 +264,7 @@ impl Name {
 /// RFC 7541, section 5.1.
 fn integer(bytes: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
     let mut next = || {
-        let (first, rest) = bytes.split_first().ok_or(Broken)?;
+        let (first, rest) = bytes.split_first().ok_or(Broken::Syntax)?;
         *bytes = rest;
         Ok(usize::from(*first))
     };
@@ -226,20 +280,21 @@ fn integer(bytes: &mut &[u8], prefix: u32) -> Result<usize, Broken> {
             return Ok(value);
         }
     }
-    Err(Broken) // More than two million: no field is so long.
+    Err(Broken::Syntax) // More than two million: no field is so long.
 }
 
 /// RFC 7541, section 5.2.
 fn string(bytes: &mut &[u8]) -> Result<Vec<u8>, Broken> {
     let is_huffman = bytes.first().is_some_and(|first| first & 0x80 != 0);
     let length = integer(bytes, 7)?;
-    let (string, rest) = bytes.split_at_checked(length).ok_or(Broken)?;
+    let (string, rest) = bytes.split_at_checked(length).ok_or(Broken::Syntax)?;
     *bytes = rest;
     if !is_huffman {
         return Ok(string.to_vec());
     }
     let mut decoded = Vec::new();
-    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits).map_err(|_| Broken)?;
+    httlib_huffman::decode(string, &mut decoded, DecoderSpeed::FiveBits)
+        .map_err(|_| Broken::Syntax)?;
     Ok(decoded)
 }
 
@@ -291,8 +346,9 @@ mod tests {
         ] {
             let mut block = Block::default();
             decoder.decode(&hex(bytes), &mut block).unwrap();
+            let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().to_owned());
             assert_eq!(
-                (block.method.as_deref(), block.path.as_deref()),
+                (text(&block.method).as_deref(), text(&block.path).as_deref()),
                 (Some(method), Some(path))
             );
             assert_eq!(decoder.size, size);
@@ -334,10 +390,38 @@ mod tests {
         decoder.miss();
         let mut block = Block::default();
         decoder.decode(&hex("82 44022f61 bf c0 be"), &mut block).unwrap();
-        assert_eq!((block.method.as_deref(), block.path.as_deref()), (Some("GET"), Some("/a")));
+        let (get, path) = (Some(Text::Static("GET")), Some(Text::Static("/a")));
+        assert_eq!((block.method, &block.path), (get, &path));
         let mut block = Block::default();
         decoder.decode(&hex("be bf"), &mut block).unwrap();
-        assert_eq!(block, Block { path: Some("/a".into()), ..Block::default() });
+        assert_eq!(block, Block { path, ..Block::default() });
+    }
+
+    #[test]
+    fn a_block_of_too_many_fields_is_read_no_further() {
+        let mut decoder = Decoder::new();
+        let mut block = vec![0x82; FIELDS_PER_BLOCK];
+        assert_eq!(decoder.decode(&block, &mut Block::default()), Ok(()));
+        block.push(0x84);
+        let mut read = Block::default();
+        assert_eq!(decoder.decode(&block, &mut read), Err(Broken::TooLong));
+        assert_eq!((read.method, read.path), (Some(Text::Static("GET")), None));
+    }
+
+    #[test]
+    fn a_long_path_is_kept_in_part_and_shared() {
+        let mut decoder = Decoder::new();
+        decoder.resize(TABLE_LIMIT);
+        let mut block = vec![0x44, 0x7f, 0x81, 0x1f];
+        block.resize(block.len() + 4096, b'a');
+        let mut read = Block::default();
+        decoder.decode(&block, &mut read).unwrap();
+        let Some(Text::Shared(path)) = read.path else { panic!("a literal") };
+        assert_eq!(path.len(), KEPT_TEXT);
+        let mut again = Block::default();
+        decoder.decode(&[0xbe], &mut again).unwrap();
+        let Some(Text::Shared(indexed)) = again.path else { panic!("of the table") };
+        assert!(Arc::ptr_eq(&path, &indexed));
     }
 
     #[test]
@@ -346,7 +430,11 @@ mod tests {
             ["80", "ff", "ffffffff7f", "c0", "40", "4105", "0085ffffffffff", "3fe1ffffff7f"]
         {
             let mut block = Block::default();
-            assert_eq!(Decoder::new().decode(&hex(bytes), &mut block), Err(Broken), "{bytes}");
+            assert_eq!(
+                Decoder::new().decode(&hex(bytes), &mut block),
+                Err(Broken::Syntax),
+                "{bytes}"
+            );
         }
     }
 }

@@ -1,16 +1,20 @@
 //! The streams of a connection that carry exchanges.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use ackwise_cause::Direction;
 
 use super::{
     super::{Event, ExchangeId, RequestHead, ResponseHead, Tunnel, log::Log},
     frames::Frame,
-    windows::{Credit, FlowWindow, INITIAL_WINDOW},
+    windows::{FlowWindow, INITIAL_WINDOW},
 };
+use crate::limits::OPEN_REQUESTS;
 
-/// Open streams that a client began, at most [`STREAM_LIMIT`]: further ones are not told of.
+/// Open streams that a client began, at most [`OPEN_REQUESTS`]: further ones are not told of.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     open: BTreeMap<u32, Stream>,
@@ -18,8 +22,24 @@ pub(super) struct Streams {
     tunnels: BTreeMap<u32, ExchangeId>,
     /// Largest stream that a client began.
     last: u32,
-    /// Windows of streams to come, for DATA to the server and to the client.
+    /// The size that SETTINGS gives each window, for DATA to the server and to the client.
     initial: [i64; 2],
+    /// Open streams with a window that is used up, by what is left of that.
+    blocked: [BTreeSet<(i64, u32)>; 2],
+    /// The ends of no others may have been missed than of those for which that is noted.
+    lost: Noted,
+}
+
+/// For which streams it is noted that their ends may have been missed, so that nobody looks at all of
+/// them for each byte that the capture lacks.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    /// For the requests of all that are open.
+    all_requests: bool,
+    /// For the responses of all that are open.
+    all_responses: bool,
+    /// For the responses of some.
+    some_responses: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +49,7 @@ struct Stream {
     response: Response,
     /// What a 2xx response makes of it.
     tunnel: Option<Tunnel>,
-    /// For DATA to the server and to the client.
+    /// For DATA to the server and to the client, beside the size that SETTINGS gives.
     windows: [FlowWindow; 2],
     /// That it overlaps with others has been told.
     overlaps: bool,
@@ -59,13 +79,35 @@ impl Streams {
             tunnels: BTreeMap::new(),
             last: 0,
             initial: [INITIAL_WINDOW; 2],
+            blocked: [BTreeSet::new(), BTreeSet::new()],
+            lost: Noted { all_requests: true, all_responses: true, some_responses: false },
         }
+    }
+
+    fn insert(&mut self, id: u32, stream: Stream) {
+        self.open.insert(id, stream);
+        (self.lost.all_requests, self.lost.all_responses) = (false, false);
+    }
+
+    fn remove(&mut self, id: u32) -> Option<Stream> {
+        let stream = self.open.remove(&id)?;
+        for (blocked, window) in self.blocked.iter_mut().zip(stream.windows) {
+            if window.is_blocked() {
+                blocked.remove(&(window.left(), id));
+            }
+        }
+        Some(stream)
     }
 
     /// Goes on with a request that was asked before, in HTTP/1.
     pub(super) fn resume(&mut self, exchange: ExchangeId) {
         self.last = 1;
-        self.open.insert(1, Stream { request: Request::Ended, ..self.stream(exchange) });
+        self.insert(1, Stream { request: Request::Ended, ..Stream::new(exchange) });
+    }
+
+    /// Bytes that the open ones take, about.
+    pub(super) fn held(&self) -> usize {
+        self.open.len() * 2 * size_of::<Stream>() + self.tunnels.len() * 16
     }
 
     /// Whether HEADERS of the client on `stream` begin a request, and are not its trailers.
@@ -80,22 +122,11 @@ impl Streams {
 
     pub(super) fn begin(&mut self, stream: u32, position: u64, exact: bool, log: &mut Log) {
         self.last = stream;
-        if self.open.len() < STREAM_LIMIT {
+        if self.open.len() < OPEN_REQUESTS {
             let exchange = log.begin(stream, position, exact);
-            self.open.insert(stream, self.stream(exchange));
+            self.insert(stream, Stream::new(exchange));
         } else {
             log.pass_over();
-        }
-    }
-
-    fn stream(&self, exchange: ExchangeId) -> Stream {
-        Stream {
-            exchange,
-            request: Request::Nameless,
-            response: Response::Awaited,
-            tunnel: None,
-            windows: self.initial.map(FlowWindow::new),
-            overlaps: false,
         }
     }
 
@@ -146,14 +177,14 @@ impl Streams {
             }
             Direction::ToClient => {
                 log.push(Event::ResponseEnds { exchange, position, exact: true });
-                self.open.remove(&id);
+                self.remove(id);
             }
         }
     }
 
     /// Takes RST_STREAM.
     pub(super) fn reset(&mut self, stream: u32, log: &mut Log) {
-        if let Some(Stream { exchange, .. }) = self.open.remove(&stream) {
+        if let Some(Stream { exchange, .. }) = self.remove(stream) {
             log.push(Event::Abandoned { exchange });
         }
         self.close_tunnel(Direction::ToClient, stream, log);
@@ -183,8 +214,8 @@ impl Streams {
         };
         log.push(Event::TunnelBegins { exchange, tunnel });
         log.push(Event::ResponseEnds { exchange, position, exact: true });
-        self.open.remove(&id);
-        if self.tunnels.len() < STREAM_LIMIT {
+        self.remove(id);
+        if self.tunnels.len() < OPEN_REQUESTS {
             self.tunnels.insert(id, exchange);
         }
     }
@@ -200,6 +231,7 @@ impl Streams {
 
     /// Takes the end of the connection.
     pub(super) fn abandon(&mut self, log: &mut Log) {
+        self.blocked.iter_mut().for_each(BTreeSet::clear);
         for Stream { exchange, .. } in std::mem::take(&mut self.open).into_values() {
             log.push(Event::Abandoned { exchange });
         }
@@ -214,7 +246,15 @@ impl Streams {
         log: &mut Log,
     ) {
         let Some(stream) = self.open.get_mut(&frame.stream) else { return };
-        let used_up = stream.windows[direction as usize].spend(frame.length);
+        let window = &mut stream.windows[direction as usize];
+        let blocked = &mut self.blocked[direction as usize];
+        if window.is_blocked() {
+            blocked.remove(&(window.left(), frame.stream));
+        }
+        let used_up = window.spend(frame.length, self.initial[direction as usize]);
+        if window.is_blocked() {
+            blocked.insert((window.left(), frame.stream));
+        }
         if used_up && !is_last {
             let (exchange, position) = (Some(stream.exchange), frame.end());
             log.push(Event::FlowControlBlocked { exchange, direction, position });
@@ -225,18 +265,28 @@ impl Streams {
     pub(super) fn grant(
         &mut self,
         direction: Direction,
-        stream: u32,
+        id: u32,
         bytes: i64,
         position: u64,
         log: &mut Log,
     ) {
-        if let Some(stream) = self.open.get_mut(&stream) {
-            stream.grant(direction, bytes, position, log);
+        let Some(stream) = self.open.get_mut(&id) else { return };
+        let window = &mut stream.windows[direction as usize];
+        let blocked = &mut self.blocked[direction as usize];
+        if window.is_blocked() {
+            blocked.remove(&(window.left(), id));
+        }
+        if window.grant(bytes, self.initial[direction as usize]) {
+            let exchange = Some(stream.exchange);
+            log.push(Event::FlowControlReopened { exchange, direction, position });
+        }
+        if window.is_blocked() {
+            blocked.insert((window.left(), id));
         }
     }
 
-    /// Takes SETTINGS_INITIAL_WINDOW_SIZE for DATA in `direction`: for new streams; what it gives
-    /// those that are open.
+    /// Takes SETTINGS_INITIAL_WINDOW_SIZE for DATA in `direction`. It costs what opens by it, however
+    /// many streams there are.
     ///
     /// RFC 9113, section 6.9.2: "a receiver MUST adjust the size of all stream flow-control windows
     /// that it maintains by the difference between the new value and the old value".
@@ -245,13 +295,26 @@ impl Streams {
         direction: Direction,
         size: i64,
         position: u64,
-    ) -> Vec<Credit> {
-        let bytes = size - std::mem::replace(&mut self.initial[direction as usize], size);
-        self.open.keys().map(|&stream| Credit { stream, bytes, position }).collect()
+        log: &mut Log,
+    ) {
+        self.initial[direction as usize] = size;
+        let blocked = &mut self.blocked[direction as usize];
+        while let Some((left, id)) = blocked.pop_last() {
+            let Some(stream) = self.open.get_mut(&id) else { continue };
+            if !stream.windows[direction as usize].open(size) {
+                blocked.insert((left, id));
+                return;
+            }
+            let exchange = Some(stream.exchange);
+            log.push(Event::FlowControlReopened { exchange, direction, position });
+        }
     }
 
     /// Says that the ends of requests may have been missed.
     pub(super) fn lose_requests(&mut self) {
+        if std::mem::replace(&mut self.lost.all_requests, true) {
+            return;
+        }
         for stream in self.open.values_mut() {
             if stream.request != Request::Ended {
                 stream.request = Request::Lost;
@@ -262,6 +325,10 @@ impl Streams {
     /// Says that the server sent something from `start` on that cannot be seen, when the client's
     /// stream had come to `asked`.
     pub(super) fn lose_responses(&mut self, start: u64, asked: u64, log: &mut Log) {
+        if std::mem::replace(&mut self.lost.all_responses, true) {
+            return;
+        }
+        self.lost.some_responses = true;
         let overlap = self.open.len() > 1;
         for stream in self.open.values_mut() {
             let exchange = stream.exchange;
@@ -279,17 +346,31 @@ impl Streams {
     /// Ends the responses whose ends may have been missed, the server's stream having come to
     /// `position`.
     pub(super) fn end_turns(&mut self, position: u64, log: &mut Log) {
-        self.open.retain(|_, stream| {
-            let exchange = stream.exchange;
-            if stream.response == Response::Lost {
-                log.push(Event::ResponseEnds { exchange, position, exact: false });
-            }
-            stream.response != Response::Lost
-        });
+        if !std::mem::take(&mut self.lost.some_responses) {
+            return;
+        }
+        let lost = |(id, stream): (&u32, &Stream)| {
+            (stream.response == Response::Lost).then_some((*id, stream.exchange))
+        };
+        for (id, exchange) in self.open.iter().filter_map(lost).collect::<Vec<_>>() {
+            self.remove(id);
+            log.push(Event::ResponseEnds { exchange, position, exact: false });
+        }
     }
 }
 
 impl Stream {
+    const fn new(exchange: ExchangeId) -> Self {
+        Self {
+            exchange,
+            request: Request::Nameless,
+            response: Response::Awaited,
+            tunnel: None,
+            windows: [FlowWindow::new(0); 2],
+            overlaps: false,
+        }
+    }
+
     /// Tells of the response, and that the request has ended, if that was missed.
     fn begin_response(&mut self, position: u64, exact: bool, asked: u64, log: &mut Log) {
         let exchange = self.exchange;
@@ -299,14 +380,4 @@ impl Stream {
         }
         log.push(Event::ResponseBegins { exchange, position, exact });
     }
-
-    fn grant(&mut self, direction: Direction, bytes: i64, position: u64, log: &mut Log) {
-        if self.windows[direction as usize].grant(bytes) {
-            let exchange = Some(self.exchange);
-            log.push(Event::FlowControlReopened { exchange, direction, position });
-        }
-    }
 }
-
-/// Most streams open at once. Servers allow 100 to 250.
-const STREAM_LIMIT: usize = 1024;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 /// What may still be sent, of a stream or of the connection.
 ///
-/// It may be below zero: SETTINGS can take away what was granted (section 6.9.2).
+/// It may be below zero: SETTINGS can take away what was granted (section 6.9.2). Of a stream, it is
+/// what is left beside the size that SETTINGS gives all of them: a change of that touches none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowWindow {
     left: i64,
@@ -17,19 +18,34 @@ impl FlowWindow {
         Self { left, blocked: false }
     }
 
-    /// Takes DATA; whether the window is used up now and was not before.
-    pub(super) const fn spend(&mut self, bytes: u32) -> bool {
+    /// What is left, to be compared with other windows.
+    pub(super) const fn left(&self) -> i64 {
+        self.left
+    }
+
+    /// Whether it is used up, as has been told.
+    pub(super) const fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Takes DATA; whether the window, which has so many bytes `beside`, is used up now and was not
+    /// before.
+    pub(super) const fn spend(&mut self, bytes: u32, beside: i64) -> bool {
         self.left = self.left.saturating_sub(bytes as i64);
-        let used_up = self.left <= 0 && !self.blocked;
+        let used_up = self.left.saturating_add(beside) <= 0 && !self.blocked;
         self.blocked |= used_up;
         used_up
     }
 
-    /// Takes WINDOW_UPDATE, or a change by SETTINGS; whether the window is open now and was not
-    /// before.
-    pub(super) const fn grant(&mut self, bytes: i64) -> bool {
+    /// Takes WINDOW_UPDATE; whether the window is open now and was not before.
+    pub(super) const fn grant(&mut self, bytes: i64, beside: i64) -> bool {
         self.left = self.left.saturating_add(bytes);
-        let opens = self.left > 0 && self.blocked;
+        self.open(beside)
+    }
+
+    /// What is `beside` has changed; whether the window is open now and was not before.
+    pub(super) const fn open(&mut self, beside: i64) -> bool {
+        let opens = self.left.saturating_add(beside) > 0 && self.blocked;
         self.blocked &= !opens;
         opens
     }
@@ -38,12 +54,19 @@ impl FlowWindow {
 /// What a WINDOW_UPDATE, or a change by SETTINGS, gives.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Credit {
-    /// 0 for the connection.
-    pub(super) stream: u32,
-    /// Below zero if SETTINGS takes them away.
+    pub(super) whom: Whom,
+    /// What it adds; for all streams, the new size of their windows at first.
     pub(super) bytes: i64,
     /// Of the first byte after the frame, in the stream of who gives it.
     pub(super) position: u64,
+}
+
+/// Whose window changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Whom {
+    Connection,
+    Stream(u32),
+    AllStreams,
 }
 
 /// Credit in flight: it counts for the sender of DATA when it arrives, not when it passes the
@@ -98,18 +121,20 @@ mod tests {
     #[test]
     fn it_is_told_once_that_a_window_is_used_up_and_once_that_it_opens() {
         let mut window = FlowWindow::new(100);
-        assert!(!window.spend(99));
-        assert!(window.spend(1));
-        assert!(!window.spend(1));
-        assert!(!window.grant(1));
-        assert!(window.grant(1));
-        assert!(!window.grant(1));
-        assert!(window.spend(2));
+        assert!(!window.spend(99, 0));
+        assert!(window.spend(1, 0));
+        assert!(!window.spend(1, 0));
+        assert!(!window.grant(1, 0));
+        assert!(window.grant(1, 0));
+        assert!(!window.grant(1, 0));
+        assert!(window.spend(2, 0));
+        assert!(!window.open(0));
+        assert!(window.open(1));
     }
 
     #[test]
     fn credit_counts_when_all_before_it_is_there_or_when_there_is_too_much() {
-        let credit = |position| Credit { stream: 1, bytes: 1, position };
+        let credit = |position| Credit { whom: Whom::Stream(1), bytes: 1, position };
         let mut credits = Credits::new();
         assert_eq!((credits.push(credit(10)), credits.push(credit(20))), (None, None));
         let arrived = [9, 10, 19, 90, 90].map(|position| credits.pop(position));

@@ -7,7 +7,11 @@ use super::ObservedConnection;
 use crate::{
     attribution::{Vantage, sender::Departure},
     conversation::{Event, ExchangeId, Protocol},
-    flow::{exchange::OpenExchange, flow_control::FlowControl, lingering::Lingering},
+    flow::{
+        exchange::{EarlierEnd, OpenExchange},
+        flow_control::FlowControl,
+        lingering::Lingering,
+    },
     results::Results,
 };
 
@@ -39,7 +43,8 @@ impl ObservedConnection {
                     None => self.setup.new_account(now),
                 };
                 self.exchanges += 1;
-                let mut open = OpenExchange::new(exchange, stream, account, position);
+                let open = OpenExchange::new(exchange, stream, account, position);
+                let mut open = open.behind(&self.earlier_end);
                 (open.exact, open.request_exact, open.first_packet) = (exact, exact, packet);
                 if self.open.is_empty() {
                     // Most connections have one exchange at a time.
@@ -103,7 +108,8 @@ impl ObservedConnection {
                 }
             }
             Event::TunnelBegins { exchange, tunnel } => {
-                if let Some(open) = self.open.iter().find(|it| it.id == exchange) {
+                if let Some(place) = self.place(exchange) {
+                    let open = &self.open[place];
                     let opener = (open.stream, open.first_packet);
                     self.tunnels.begin(exchange, tunnel, opener, now);
                 }
@@ -156,9 +162,8 @@ impl ObservedConnection {
         if let Some((last, free_at)) = self.ends.half(Direction::ToClient).sender.last_new() {
             open.end_response(free_at, &last);
             if open.stream == 0 {
-                for later in &mut self.open {
-                    later.handle_earlier_end(last.sent, last.packet);
-                }
+                let count = self.earlier_end.count + 1;
+                self.earlier_end = EarlierEnd { count, until: last.sent, packet: last.packet };
             }
         }
         self.exchange_over(open, true, results);
@@ -186,20 +191,27 @@ impl ObservedConnection {
         complete: bool,
         results: &mut Results,
     ) {
-        if open.multiplexed {
+        if open.multiplexed || self.undivided {
             open.forget_causes();
         }
         results.add_exchange(open.into_result(self.id, complete));
     }
 
     fn with(&mut self, id: ExchangeId, change: impl FnOnce(&mut OpenExchange)) {
-        if let Some(open) = self.open.iter_mut().find(|it| it.id == id) {
-            change(open);
+        if let Some(place) = self.place(id) {
+            self.open[place].handle_earlier_end(&self.earlier_end);
+            change(&mut self.open[place]);
         }
     }
 
     fn take(&mut self, id: ExchangeId) -> Option<OpenExchange> {
-        let place = self.open.iter().position(|it| it.id == id)?;
+        let place = self.place(id)?;
+        self.open[place].handle_earlier_end(&self.earlier_end);
         self.open.remove(place)
+    }
+
+    /// Exchanges are numbered as they begin.
+    fn place(&self, id: ExchangeId) -> Option<usize> {
+        self.open.binary_search_by_key(&id, |it| it.id).ok()
     }
 }
