@@ -7,11 +7,12 @@ use std::{env, fmt::Write as _, fs, io::Cursor, path::Path};
 
 use ackwise_capture::{
     analysis::{Analyser, Analysis, Batch},
-    decode::decode,
+    decode::RawSegment,
     limits::{Limit, Reached},
     read::Source,
     strip::Stripper,
 };
+
 fn source(capture: Vec<u8>) -> Source {
     Source::of("attack", Cursor::new(capture))
 }
@@ -19,8 +20,8 @@ fn source(capture: Vec<u8>) -> Source {
 fn analyse(capture: Vec<u8>, mut analyser: Analyser) -> Analysis {
     let (mut source, mut batch) = (source(capture), Batch::default());
     while let Ok(Some(frame)) = source.next() {
-        if let Ok(seen) = decode(&frame) {
-            batch.push(&seen);
+        if let Ok(segment) = RawSegment::find(&frame) {
+            batch.push(&segment);
         }
         if batch.is_full() {
             batch = analyser.handle_batch(batch);

@@ -14,7 +14,6 @@ const LATE: Facts = Facts {
     least_window: 10 * FULL,
     sure_window: 0,
     peak_before_idle: None,
-    reach_before_idle: 0,
     after_idle: false,
     reach_before_idle: 0,
     slow_start: true,
