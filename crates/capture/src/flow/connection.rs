@@ -1,5 +1,6 @@
 //! One connection of a capture: both ends, what they say to each other, and what that takes.
 
+mod cost;
 mod events;
 
 use std::{
@@ -153,31 +154,6 @@ impl ObservedConnection {
     /// Measures it.
     pub(crate) fn keep_measures(&mut self) {
         self.measures.get_or_insert_default();
-    }
-
-    /// Bytes that it takes in memory, about.
-    pub(super) fn cost(&self) -> usize {
-        /// What is behind the pointers of an open exchange, mostly.
-        const BEHIND: usize = 500;
-        let warm_up = match &self.beginning {
-            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.held(),
-            Beginning::Judged => 0,
-        };
-        let [one, other] = &self.reassembly;
-        size_of::<Self>()
-            + warm_up
-            + one.held()
-            + other.held()
-            + self.open.len() * (size_of::<OpenExchange>() + BEHIND)
-            + self.conversation.cost()
-    }
-
-    /// Whether both ends have sent something.
-    pub(super) fn is_mutual(&self) -> bool {
-        match &self.beginning {
-            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.is_mutual(),
-            Beginning::Judged => self.ends.halves.iter().all(|it| it.stream.highest() > 0),
-        }
     }
 
     /// Its number in the capture.
