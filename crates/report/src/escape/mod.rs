@@ -23,7 +23,7 @@ mod markdown;
 pub use html::Html;
 pub use markdown::{code, code_cell, fence, markdown};
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, io};
 
 use invisible::is_invisible;
 
@@ -57,6 +57,21 @@ pub fn name(text: &str) -> Cow<'_, str> {
         before = Some(c);
     }
     name.into()
+}
+
+/// As [`json`], of a document that comes in pieces of whole characters.
+pub(crate) struct JsonOutput<W>(pub W);
+
+impl<W: io::Write> io::Write for JsonOutput<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(piece).map_err(io::Error::other)?;
+        self.0.write_all(json(text).as_bytes())?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// A JSON document, in which what is invisible can only be in strings: there it becomes an escape of
@@ -132,6 +147,9 @@ mod tests {
         let document = serde_json::to_string_pretty(&[text]).expect("strings are JSON");
         assert_eq!(json(&document), "[\n  \"a\\u202e\\u009b\\udb40\\udc41\\n\"\n]");
         assert_eq!(serde_json::from_str::<[String; 1]>(&json(&document)).expect("JSON"), [text]);
+        let mut pieces = JsonOutput(Vec::new());
+        serde_json::to_writer_pretty(&mut pieces, &[text]).expect("memory takes all");
+        assert_eq!(pieces.0, json(&document).as_bytes());
     }
 
     #[test]
