@@ -24,8 +24,6 @@ pub(crate) struct Gap {
     pub same_burst: bool,
     /// By its timestamp, the path held what was sent before.
     pub held: Option<Held>,
-    /// Something of it was acknowledged.
-    pub progress: bool,
     /// What the sender waited for.
     pub hold: Hold,
     /// What shows that the path delivered nothing in the meantime.
@@ -152,11 +150,6 @@ impl Gap {
             (true, Stall::None) => return self.doubt(direction, account),
             (true, _) => return self.owe(self.until, phase, InFlight::Held, account),
             (false, _) => {}
-        }
-        if self.progress && self.hold.lost.is_some() {
-            // What came before the loss was on its way first.
-            let ready = Self { hold: Hold::done(), ..*self };
-            ready.owe(self.arrived, phase, InFlight::Propagating, account);
         }
         let on_its_way = self.lost_or(InFlight::Propagating);
         if let Some(Held { from, stalls }) = self.held {
@@ -316,7 +309,6 @@ pub(crate) fn arrive(phase: Phase, way: LastWay, account: &mut Account) {
         free_at,
         arrived: arrives,
         held,
-        progress: true,
         delayed_until: None,
         same_burst: false,
         hold: Hold::done(),
@@ -351,7 +343,6 @@ mod tests {
             rival: None,
         },
         held: None,
-        progress: false,
         stall: Stall::None,
         kind: None,
         capture_lost_data: false,

@@ -419,12 +419,6 @@ impl Sender {
             // What was sent again in vain is not what the receiver waited for.
             arrived: if self.in_vain == Some(last.packet) { last.sent } else { last.arrives },
             held: last.held,
-            progress: latest.is_some_and(|it| {
-                // Of what was sent then, and not before; only the tail was lost.
-                let trip = Nanos::between(last.sent, it.at) + delays.immediate;
-                let is_tail = data.bytes.end >= self.highest;
-                is_tail && it.flight[1] < it.flight[0] && trip >= delays.round_trip
-            }),
             delayed_until,
             same_burst: self.is_same_burst(gap, data, &facts),
             hold,
