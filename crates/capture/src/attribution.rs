@@ -16,7 +16,7 @@
 //! | `spacing` | whether it is a link that keeps segments apart |
 //! | `window` | what its flights show of its congestion window |
 //! | `nagle` | what its small segments show of Nagle's algorithm |
-//! | `cork` | the timer that ends a cork, and what the responses of a connection show of one |
+//! | `cork` | the timer that ends a cork |
 //! | `hold` | why a segment left when it did and not earlier |
 //! | `loss_kind` | what was lost, or was not |
 //! | `stall` | a path that delivers nothing |
@@ -47,7 +47,7 @@ mod window;
 pub use account::Account;
 pub(crate) use acknowledgement::Acknowledgement;
 pub(crate) use ackwise_tcp::units::Nanos;
-pub(crate) use cork::{CorkHabit, CorkTimer};
+pub(crate) use cork::CorkTimer;
 pub(crate) use gap::LONGEST_ACK_DELAY;
 pub(crate) use hold::Loss;
 pub use loss_kind::LossKind;

@@ -1,4 +1,4 @@
-//! The timer that ends a cork, and what the responses of a connection show of one.
+//! The timer that ends a cork.
 
 use ackwise_tcp::policy::HoldPolicy;
 
@@ -43,51 +43,5 @@ impl CorkTimer {
     fn is_within(span: Nanos, latest: Nanos, round_trip: Nanos) -> bool {
         let earliest = Self::RELEASE - Self::EARLY;
         round_trip <= Self::LONGEST_ROUND_TRIP && (earliest..=latest).contains(&span)
-    }
-}
-
-/// Small beginnings of one connection's responses, counted by when they left. One that leaves when a cork's
-/// timer would have released it may be a coincidence; a program that takes as long for each is none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CorkHabit {
-    timed: u8,
-    otherwise: u8,
-}
-
-impl CorkHabit {
-    /// Records another one, which left after `span`; whether the timer has released it, as those before.
-    pub(crate) fn expects(&mut self, span: Nanos, round_trip: Nanos) -> bool {
-        let expected = self.timed > self.otherwise && CorkTimer::may_have_run(span, round_trip);
-        let timed = expected || CorkTimer::usually_runs(span, round_trip);
-        let count = if timed { &mut self.timed } else { &mut self.otherwise };
-        *count = count.saturating_add(1);
-        expected
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_took_the_timers_time_before_is_expected_to_do_so_again() {
-        let round_trip = Nanos::from_millis(20);
-        for (before, millis, expected) in [
-            (&[][..], 220, false),
-            (&[220], 220, true),
-            (&[220], 300, true),
-            (&[300], 220, false),
-            (&[220], 100, false),
-            (&[100], 220, false),
-            (&[220, 100], 220, false),
-            (&[100, 220, 220], 220, true),
-        ] {
-            let mut habit = CorkHabit::default();
-            for &earlier in before {
-                habit.expects(Nanos::from_millis(earlier), round_trip);
-            }
-            let found = habit.expects(Nanos::from_millis(millis), round_trip);
-            assert_eq!(found, expected, "{before:?}, then {millis}");
-        }
     }
 }

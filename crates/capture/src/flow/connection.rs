@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        CorkHabit, KnownPaces, Nanos, Paces, Stall,
+        KnownPaces, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
@@ -80,7 +80,6 @@ pub(crate) struct ObservedConnection {
     /// The client's initial sequence number, if its SYN was seen.
     initial: Option<SeqNumber>,
     lingering: Option<Box<Lingering>>,
-    corks: CorkHabit,
     exchanges: u32,
     closed_first: Option<Party>,
     first_seen: Instant,
@@ -130,7 +129,6 @@ impl ObservedConnection {
             cut: [0; 2],
             initial: None,
             lingering: None,
-            corks: CorkHabit::default(),
             exchanges: 0,
             closed_first: None,
             first_seen: now,
@@ -430,7 +428,7 @@ impl ObservedConnection {
             if exchange.waits_for_response() {
                 // The missing data before it was sent even earlier.
                 let round_trip = Some(self.ends.distances.whole());
-                exchange.begin_response(&first, true, round_trip, &mut self.corks);
+                exchange.begin_response(&first, true, round_trip);
             }
         }
         for gap in self.unsettled[direction as usize].take() {

@@ -7,8 +7,7 @@ use ackwise_tcp::{Instant, Wait};
 
 use crate::{
     attribution::{
-        Account, Confidence, CorkHabit, CorkTimer, Evidence, LONGEST_ACK_DELAY, Nanos, Share,
-        Stall, Verdict,
+        Account, Confidence, CorkTimer, Evidence, LONGEST_ACK_DELAY, Nanos, Share, Stall, Verdict,
         gap::{self, Gap, HeldByNagle, LastWay},
         sender::{Departure, Left},
     },
@@ -187,7 +186,6 @@ impl OpenExchange {
         first: &Departure,
         asked: bool,
         round_trip: Option<Nanos>,
-        corks: &mut CorkHabit,
     ) {
         if let State::Think(LastWay { packet, .. }) = self.state {
             self.arrive_at_server(first.sent);
@@ -198,7 +196,6 @@ impl OpenExchange {
             let short = round_trip.is_none_or(|it| since <= Stall::least(it));
             let corked =
                 first.small && round_trip.is_some_and(|it| CorkTimer::usually_runs(since, it));
-            let habit = first.small && round_trip.is_some_and(|it| corks.expects(since, it));
             // An acknowledgement of its own, behind the request, released it.
             let nagle = first.nagle.filter(|it| it.ack > packet);
             let (cause, rival) = match first.left {
@@ -206,7 +203,6 @@ impl OpenExchange {
                     true => (cause, Some(Cause::ServerThink)),
                     false => (Cause::ServerThink, Some(cause)),
                 },
-                Left::AsSeen if habit => (Cause::CorkTimer, Some(Cause::ServerThink)),
                 Left::AsSeen if corked => (Cause::ServerThink, Some(Cause::CorkTimer)),
                 _ if short => (Cause::ServerThink, None),
                 Left::Earlier => (Cause::PathStall, Some(Cause::ServerThink)),
@@ -224,7 +220,7 @@ impl OpenExchange {
     /// The last of the response was seen in `last`.
     pub(crate) fn end_response(&mut self, free_at: Instant, last: &Departure) {
         if !matches!(self.state, State::Response) {
-            self.begin_response(last, true, None, &mut CorkHabit::default());
+            self.begin_response(last, true, None);
         }
         self.answered_in[1] = last.packet;
         let way = LastWay { arrives: last.seen, ..last.way(free_at) };

@@ -75,7 +75,6 @@ impl ObservedConnection {
                 let last = self.ends.half(Direction::ToClient).sender.last().copied();
                 let in_hole = self.fell_into_hole(Direction::ToClient, position);
                 let (heard, round_trip) = (self.heard_by_server, self.ends.distances.whole());
-                let mut corks = self.corks;
                 self.with(exchange, |it| {
                     it.response = [position, position];
                     it.exact &= exact;
@@ -84,10 +83,9 @@ impl ObservedConnection {
                     }
                     if let Some(first) = &last {
                         let asked = it.request[1] <= heard;
-                        it.begin_response(first, asked, Some(round_trip), &mut corks);
+                        it.begin_response(first, asked, Some(round_trip));
                     }
                 });
-                self.corks = corks;
             }
             Event::ResponseHead { exchange, head } => {
                 self.with(exchange, |it| it.status = head.status);
