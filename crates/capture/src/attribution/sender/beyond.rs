@@ -43,7 +43,9 @@ impl Sender {
         let Some((ack, last)) = latest.zip(self.last).filter(|_| facts.is_released()) else {
             return Stall::None;
         };
-        if self.in_vain == Some(last.packet) {
+        // A closed window is in the capture, whatever was sent in vain before.
+        let is_closed = matches!(hold.wait, Wait::ReceiveWindow { .. });
+        if self.in_vain == Some(last.packet) && !is_closed {
             return Stall::Shown;
         }
         let is_far = delays.receiver * Self::NEAR > delays.sender;
