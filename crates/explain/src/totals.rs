@@ -212,7 +212,7 @@ fn limit(analysis: &Analysis, scope: TotalsScope) -> Duration {
     }
 }
 
-/// Which of so many values in ascending order has `percent` of them before it.
+/// Of a number of `values` in ascending order, the place of the one with `percent` of them before it.
 fn place(values: usize, percent: u8) -> Option<usize> {
     Some((values * usize::from(percent) / 100).min(values.checked_sub(1)?))
 }

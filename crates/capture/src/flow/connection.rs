@@ -87,7 +87,7 @@ pub(crate) struct ObservedConnection {
     clock_steps: u64,
     /// What a report draws of it, if one is wanted.
     series: Option<Box<Series>>,
-    /// Among so many exchanges the time before a segment may still be divided.
+    /// The number of exchanges among which the time before a segment may still be divided.
     divisions: usize,
     /// They were too many: the time of its exchanges is unknown.
     undivided: bool,

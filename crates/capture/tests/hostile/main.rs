@@ -47,7 +47,7 @@ fn attack(name: &str, most: usize) -> Vec<u8> {
     (attack.make)(most)
 }
 
-/// Of each attack, so many bytes reach the limit.
+/// Bytes of an attack that are enough to reach its limit.
 const REACH: [(Limit, &str, usize); 9] = [
     (Limit::OnePacketConnections, "syn-flood", 4_500_000),
     (Limit::LiveConnections, "byte-flood-both", 6_000_000),

@@ -28,8 +28,7 @@ impl FlowWindow {
         self.blocked
     }
 
-    /// Takes DATA; whether the window, which has so many bytes `beside`, is used up now and was not
-    /// before.
+    /// Takes DATA. Whether this used up the window, to which `beside` adds that number of bytes.
     pub(super) const fn spend(&mut self, bytes: u32, beside: i64) -> bool {
         self.left = self.left.saturating_sub(bytes as i64);
         let used_up = self.left.saturating_add(beside) <= 0 && !self.blocked;

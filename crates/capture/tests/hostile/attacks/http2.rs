@@ -70,7 +70,7 @@ fn integer(first: u8, prefix: u32, mut value: usize, out: &mut Vec<u8>) {
     out.push(u8::try_from(value).expect(FITS));
 }
 
-/// Makes the table 64 KiB, and enters a path of so many bytes.
+/// Makes the table 64 KiB, and enters a path of the given length.
 fn enter_path(length: usize) -> Vec<u8> {
     let mut block = vec![0x82];
     let mut resize = Vec::new();

@@ -14,7 +14,7 @@ mod wrapped;
 pub(crate) struct Attack {
     /// Its name in tables, and of its file.
     pub(crate) name: &'static str,
-    /// The file, of at most about so many bytes.
+    /// The file, whose size is about the given limit at most.
     pub(crate) make: fn(usize) -> Vec<u8>,
 }
 

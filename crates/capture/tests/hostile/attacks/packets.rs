@@ -1,6 +1,6 @@
 //! A capture file under construction: raw IP packets, one microsecond apart.
 
-/// A pcap file of at most so many bytes.
+/// A pcap file of limited size.
 pub(crate) struct File {
     bytes: Vec<u8>,
     most: usize,
@@ -48,7 +48,7 @@ impl File {
         Self { bytes, most, micros: 1_700_000_000_000_000, step: 1 }
     }
 
-    /// Whether so many bytes more fit.
+    /// Whether this many more bytes fit.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes + 4096 <= self.most
     }
