@@ -88,6 +88,12 @@ impl RoundTrip {
         self.time_out().into()
     }
 
+    /// The retransmission timeout as it is without back-off.
+    #[must_use]
+    pub fn rto_without_back_off(&self) -> Duration {
+        Self { back_off: 0, ..*self }.rto()
+    }
+
     /// The same for the endpoint: every ACK asks, and a `Duration` is slow to compute.
     pub(crate) fn time_out(&self) -> Nanos {
         (self.base() * (1 << self.back_off)).clamp(self.minimum(), Nanos::of(self.policy.max_rto()))

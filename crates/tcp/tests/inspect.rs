@@ -127,6 +127,48 @@ fn duplicate_acks_are_counted() {
     }
     let counters = client.counters().expect("it counts");
     assert_eq!(counters.duplicate_acks_received, 3);
+    assert_eq!((counters.data_segments_sent, counters.loss_events), (4, 1));
+    let deadline = client.poll_timeout().expect("data is outstanding");
+    client.handle_timeout(deadline.at);
+    let counters = client.counters().expect("it counts");
+    assert_eq!(counters.loss_events, 1, "the timeout belongs to the same repair");
+}
+
+#[test]
+fn the_round_trip_and_its_time_out_are_told_without_back_off() {
+    let config = Config { receive_buffer: 30_000, ..Config::new(Policies::RFC) };
+    let mut client = Endpoint::connect(config, SeqNumber(1), after(0));
+    let mut server = Endpoint::listen(config, SeqNumber(2));
+    assert_eq!(client.smoothed_round_trip(), None);
+    server.handle_segment(&leaving(&mut client, after(0))[0].segment, after(40));
+    client.handle_segment(&leaving(&mut server, after(40))[0].segment, after(80));
+    assert_eq!(client.smoothed_round_trip(), Some(Duration::from_millis(80)));
+    assert_eq!(client.largest_peer_window(), 30_000);
+    let rto = client.rto();
+    client.write(100);
+    let _ = leaving(&mut client, after(80));
+    let deadline = client.poll_timeout().expect("data is outstanding");
+    client.handle_timeout(deadline.at);
+    assert_eq!((client.rto(), client.rto_without_back_off()), (2 * rto, rto));
+}
+
+#[test]
+fn a_buffer_that_is_to_grow_announces_the_shift_for_it() {
+    let small = Config { receive_buffer: 16_384, ..Config::new(Policies::RFC) };
+    let mut client = Endpoint::connect(small, SeqNumber(1), after(0));
+    client.expect_receive_buffer(1 << 20);
+    let mut server = Endpoint::listen(Config::new(Policies::RFC), SeqNumber(2));
+    let syn = leaving(&mut client, after(0))[0].segment;
+    assert_eq!((syn.window, syn.options.window_scale), (16_384, Some(WindowShift::new(5))));
+    server.handle_segment(&syn, after(0));
+    client.handle_segment(&leaving(&mut server, after(0))[0].segment, after(0));
+    client.set_receive_buffer(1 << 20);
+    let ack = leaving(&mut client, after(0))[0].segment;
+    server.handle_segment(&ack, after(0));
+    // The window is rounded down to a multiple of the scale, and ends at 16 bits.
+    assert!(server.peer_window() > (1 << 20) - (1 << 5) - 1, "{}", server.peer_window());
+    client.expect_receive_buffer(1 << 30);
+    assert_eq!(client.receivable(), 1 << 20, "after the SYN it changes nothing");
 }
 
 #[test]

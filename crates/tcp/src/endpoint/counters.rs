@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use super::{DropReason, Endpoint, Received, Transmit};
+use super::{DropReason, Endpoint, Received, Transmit, recovery::Phase};
 use crate::{segment::Segment, units::Instant, wait::Wait};
 
 /// What an endpoint has done since [`Endpoint::count`].
@@ -18,6 +18,11 @@ pub struct Counters {
     pub segments_retransmitted: u64,
     /// Bytes of data in those segments.
     pub bytes_retransmitted: u64,
+    /// Segments sent with data, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Repairs begun: one for all losses that one recovery repairs, by duplicate ACKs or timeout. These
+    /// are the loss events of Padhye et al. 1998 (PFTK).
+    pub loss_events: u64,
     /// Segments that carried nothing but an ACK.
     pub bare_acks_sent: u64,
     /// Segments that arrived, of any kind.
@@ -38,6 +43,8 @@ impl Counters {
         bytes_sent: 0,
         segments_retransmitted: 0,
         bytes_retransmitted: 0,
+        data_segments_sent: 0,
+        loss_events: 0,
         bare_acks_sent: 0,
         segments_received: 0,
         bytes_received: 0,
@@ -73,6 +80,7 @@ impl Counters {
         let len = u64::from(transmit.segment.len);
         self.segments_sent += 1;
         self.bytes_sent += len;
+        self.data_segments_sent += u64::from(len > 0);
         self.bare_acks_sent += u64::from(transmit.is_bare_ack());
         if transmit.retransmission {
             self.segments_retransmitted += 1;
@@ -116,6 +124,14 @@ impl Endpoint {
     pub(super) fn count_duplicate_ack(&mut self) {
         if let Some(counters) = &mut self.counters {
             counters.duplicate_acks_received += 1;
+        }
+    }
+
+    /// A repair begins; what a repair under way adds is not counted.
+    pub(super) fn count_loss_event(&mut self) {
+        let begins = self.recovery.phase == Phase::Open;
+        if let Some(counters) = self.counters.as_mut().filter(|_| begins) {
+            counters.loss_events += 1;
         }
     }
 

@@ -138,6 +138,24 @@ impl Endpoint {
         self.round_trip.rto()
     }
 
+    /// The same without back-off: what the round trips measured so far give.
+    #[must_use]
+    pub fn rto_without_back_off(&self) -> Duration {
+        self.round_trip.rto_without_back_off()
+    }
+
+    /// SRTT (RFC 6298), once there is a sample.
+    #[must_use]
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.round_trip.srtt()
+    }
+
+    /// The largest receive window that the peer has advertised, in bytes.
+    #[must_use]
+    pub const fn largest_peer_window(&self) -> u32 {
+        self.sender.max_window
+    }
+
     /// How often the retransmission timeout was doubled since the last progress.
     #[must_use]
     pub const fn back_offs(&self) -> u8 {

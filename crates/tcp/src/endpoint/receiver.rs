@@ -98,6 +98,13 @@ impl Receiver {
         self.buffer = bytes;
     }
 
+    /// The SYN offers the window of the present buffer, with the shift of one of `most` bytes.
+    pub(super) fn expect_buffer(&mut self, most: u32) {
+        let SynOffer { window, .. } = SynOffer::of(self.buffer);
+        let SynOffer { shift, .. } = SynOffer::of(most.max(self.buffer));
+        self.syn_offer.get_or_insert(SynOffer { window, shift });
+    }
+
     /// The peer's SYN arrived: RCV.NXT is after it.
     pub(super) fn begin(&mut self, irs: SeqNumber) {
         self.irs = irs;

@@ -170,6 +170,7 @@ impl Endpoint {
     }
 
     fn begin_repair(&mut self) {
+        self.count_loss_event();
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
             repair => repair,
@@ -217,6 +218,7 @@ impl Endpoint {
 
     /// The retransmission timer has expired: go back to SND.UNA.
     pub(super) fn go_back(&mut self, first: bool) {
+        self.count_loss_event();
         self.congestion.on_timeout(self.sender.at_loss(), first);
         self.send_again();
     }

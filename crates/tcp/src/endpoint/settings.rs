@@ -61,6 +61,13 @@ impl Endpoint {
         self.receiver.set_buffer(bytes);
     }
 
+    /// Has the SYN announce a window shift that suffices for a receive buffer of `bytes`, to which
+    /// [`set_receive_buffer`](Self::set_receive_buffer) may then enlarge it (Linux: the maximum of
+    /// `net.ipv4.tcp_rmem`). Before the SYN leaves only; later, it changes nothing.
+    pub fn expect_receive_buffer(&mut self, bytes: u32) {
+        self.receiver.expect_buffer(bytes);
+    }
+
     /// Says which IP carries the connection, IPv4 unless this is called; before the handshake only.
     /// It decides the segment size that holds without an MSS option, and the size of the IP header.
     pub const fn set_ip_version(&mut self, ip: IpVersion) {
