@@ -8,7 +8,10 @@ use std::{
 use ackwise_cause::Cause;
 use ackwise_sim::{
     Measures, Scenario,
-    measure::{ApplicationMeasures, DirectionMeasures, FilledSegments, HostMeasures, Work},
+    measure::{
+        ApplicationMeasures, DirectionMeasures, FilledSegments, HostMeasures, ProxyMeasures, Work,
+    },
+    scenario::ApplicationKind,
     table::TableMeasures,
 };
 
@@ -44,6 +47,9 @@ pub fn names(scenario: &Scenario) -> Vec<String> {
     };
     for application in &scenario.applications {
         add(&format!("{}.", application.name), APPLICATION);
+        if let ApplicationKind::Proxy(_) = application.kind {
+            add(&format!("{}.", application.name), PROXY);
+        }
     }
     for link in &scenario.links {
         add(&format!("link.{}.", link.name), DIRECTION);
@@ -109,6 +115,29 @@ const APPLICATION: &[&str] = &[
     "connections_failed",
     "requests_repeated",
 ];
+const PROXY: &[&str] = &[
+    "bytes_to_clients",
+    "bytes_from_servers",
+    "bytes_both",
+    "requests",
+    "rejected",
+    "unfinished",
+    "refused",
+    "misses_refused",
+    "misses_waiting",
+    "closed_for_new",
+    "closed_before_halving",
+    "closed_by_timeout",
+    "halved_pct",
+    "open_mean",
+    "idle_pct",
+    "full_pct",
+    "full_idle_pct",
+    "full_mostly_idle_pct",
+    "most_open",
+    "most_buffer_memory",
+    "short_divisions_pct",
+];
 const DIRECTION: &[&str] = &["offered", "dropped", "bytes", "utilization_pct", "drop_pct"];
 const HOST: &[&str] = &["connections_opened", "most_open", "most_time_wait"];
 const TABLE: &[&str] = &["lookups", "examined", "refused", "mean_memory", "most_memory"];
@@ -139,6 +168,7 @@ impl Flat {
             connections_failed,
             requests_repeated,
             missing: _,
+            proxy,
         } = measures;
         let prefix = format!("{name}.");
         let time = |fraction| measures.percentile(fraction).map(millis);
@@ -155,6 +185,62 @@ impl Flat {
         self.put(&prefix, "connections_opened", count(*connections_opened));
         self.put(&prefix, "connections_failed", count(*connections_failed));
         self.put(&prefix, "requests_repeated", count(*requests_repeated));
+        if let Some(proxy) = proxy {
+            self.proxy(&prefix, proxy);
+        }
+    }
+
+    fn proxy(&mut self, prefix: &str, measures: &ProxyMeasures) {
+        let ProxyMeasures {
+            bytes_to_clients,
+            bytes_from_servers,
+            responses: _,
+            requests,
+            rejected,
+            unfinished,
+            refused,
+            misses_refused,
+            misses_waiting,
+            closed_for_new,
+            closed_before_halving,
+            closed_by_timeout,
+            idle_spells,
+            halved_spells,
+            samples,
+            open,
+            idle,
+            full_samples,
+            full_open,
+            full_idle,
+            full_mostly_idle,
+            most_open,
+            most_assigned,
+            divisions,
+            short_divisions,
+        } = measures;
+        let share = |part: u64, of: u64| (of > 0).then(|| 100.0 * count(part) / count(of));
+        let both = bytes_to_clients + bytes_from_servers;
+        self.put(prefix, "bytes_to_clients", count(*bytes_to_clients));
+        self.put(prefix, "bytes_from_servers", count(*bytes_from_servers));
+        self.put(prefix, "bytes_both", count(both));
+        self.put(prefix, "requests", count(*requests));
+        self.put(prefix, "rejected", count(*rejected));
+        self.put(prefix, "unfinished", count(unfinished.len() as u64));
+        self.put(prefix, "refused", count(*refused));
+        self.put(prefix, "misses_refused", count(*misses_refused));
+        self.put(prefix, "misses_waiting", count(*misses_waiting));
+        self.put(prefix, "closed_for_new", count(*closed_for_new));
+        self.put(prefix, "closed_before_halving", count(*closed_before_halving));
+        self.put(prefix, "closed_by_timeout", count(*closed_by_timeout));
+        self.put(prefix, "halved_pct", share(*halved_spells, *idle_spells));
+        self.put(prefix, "open_mean", share(open[0] + open[1], *samples).map(|it| it / 100.0));
+        self.put(prefix, "idle_pct", share(idle[0] + idle[1], open[0] + open[1]));
+        self.put(prefix, "full_pct", share(*full_samples, *samples));
+        self.put(prefix, "full_idle_pct", share(*full_idle, *full_open));
+        self.put(prefix, "full_mostly_idle_pct", share(*full_mostly_idle, *full_samples));
+        self.put(prefix, "most_open", count(*most_open));
+        self.put(prefix, "most_buffer_memory", count(*most_assigned));
+        self.put(prefix, "short_divisions_pct", share(*short_divisions, *divisions));
     }
 
     fn direction(&mut self, prefix: &str, measures: &DirectionMeasures) {

@@ -189,6 +189,7 @@ impl Setting {
             name: "path".to_owned(),
             ends: [CLIENT, SERVER],
             directions,
+            drawn_delay: None,
             overhead: ByteCount(0),
         };
         let behaviour = Behaviour {

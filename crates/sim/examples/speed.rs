@@ -58,7 +58,7 @@ fn link(name: String, ends: [NodeId; 2], rate: u64, delay: u64, queue: u32) -> D
         ..LinkConfig::IDEAL
     };
     let directions = [direction.clone(), direction];
-    DuplexLink { name, ends, directions, overhead: ByteCount(0) }
+    DuplexLink { name, ends, directions, overhead: ByteCount(0), drawn_delay: None }
 }
 
 fn node(name: String, tcp: Option<Config>) -> Node {

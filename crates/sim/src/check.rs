@@ -8,7 +8,9 @@ use ackwise_tcp::ByteCount;
 
 use crate::{
     error::RunError,
-    scenario::{Application, ApplicationKind, Arrivals, Bulk, NodeId, Replay, Scenario, Web},
+    scenario::{
+        Application, ApplicationKind, Arrivals, Bulk, NodeId, Proxy, Replay, Scenario, Web,
+    },
 };
 
 impl Scenario {
@@ -80,6 +82,7 @@ impl Scenario {
                 usable(pause.check())?;
                 fits(file.unwrap_or(ByteCount(0)))
             }
+            ApplicationKind::Proxy(proxy) => self.check_proxy(application, proxy),
             ApplicationKind::Arrivals(Arrivals { interarrival, hold, response, .. }) => {
                 [interarrival, hold].map(Span::check).into_iter().try_for_each(usable)?;
                 fits(*response)
@@ -87,11 +90,43 @@ impl Scenario {
         }
     }
 
+    fn check_proxy(&self, application: &Application, proxy: &Proxy) -> Result<(), RunError> {
+        let what = || format!("application \"{}\"", application.name);
+        let Proxy { clients, servers, think, size, request, scheme, pool, n_max, .. } = proxy;
+        for node in clients.iter().chain(servers) {
+            self.node(*node, what)?;
+            let node = &self.nodes[node.0 as usize];
+            let problem = || format!("\"{}\" is a router: a host has a TCP", node.name);
+            require(node.tcp.is_some(), what, problem)?;
+        }
+        let both = || clients.iter().chain(servers);
+        let need = "a proxy needs a client, a server, and no host that is two of them";
+        let apart = both().collect::<BTreeSet<_>>().len() == both().count()
+            && !both().any(|&node| node == application.server);
+        require(apart && !clients.is_empty() && !servers.is_empty(), what, || need.to_owned())?;
+        let first = clients.first() == Some(&application.client);
+        require(first, what, || "its client is not the proxy's first".to_owned())?;
+        let others = self.applications.iter().filter(|it| it.name == application.name);
+        require(others.count() == 1, what, || "a proxy shares its name".to_owned())?;
+        require(request.0 > 0, what, || "a request has no bytes".to_owned())?;
+        let fits = scheme.limit(*pool, *n_max).is_some() && pool.0 <= MOST_MEMORY;
+        require(fits, what, || format!("a pool of {} B (expected one buffer to 1 GiB)", pool.0))?;
+        require(proxy.reserved < n_max.get(), what, || {
+            format!("{} of {n_max} places are reserved, all of them", proxy.reserved)
+        })?;
+        require(!proxy.interval.is_zero(), what, || "an interval of no time".to_owned())?;
+        let usable = think.check().and_then(|()| size.check());
+        usable.map_err(|problem| RunError::Scenario { what: what(), problem: problem.to_string() })
+    }
+
     fn node(&self, node: NodeId, what: impl Fn() -> String) -> Result<(), RunError> {
         let problem = || format!("node {} of {}", node.0, self.nodes.len());
         require((node.0 as usize) < self.nodes.len(), what, problem)
     }
 }
+
+/// A pool of more would not be a limit: RFC 7323, section 2.3, ends windows at 1 GiB.
+const MOST_MEMORY: u64 = 1 << 30;
 
 fn require(
     holds: bool,

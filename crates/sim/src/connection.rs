@@ -56,6 +56,12 @@ pub(crate) enum Owner {
     Bulk { client: u32 },
     /// An arrival of an application.
     Arrival { source: u32 },
+    /// A client of a proxy, to the proxy.
+    Downward { client: u32 },
+    /// A client of a proxy, past the proxy.
+    Direct { client: u32 },
+    /// A proxy, to a server.
+    Upward { proxy: u32 },
 }
 
 /// One connection with both its ends.
@@ -230,9 +236,18 @@ impl Connection {
     #[inline]
     pub(crate) fn rests(&self, side: Side) -> bool {
         match side {
-            Side::Client => !self.client_can_write() && !self.is_answered(),
+            Side::Client => {
+                let unread = self.end(Side::Client).endpoint.readable() > 0;
+                !self.client_can_write() && !self.is_answered() && !unread
+            }
             Side::Server => self.server_rests(),
         }
+    }
+
+    /// Whether what arrives is read as it arrives. A proxy reads from a server what it can pass on.
+    #[inline]
+    pub(crate) const fn reads_at_once(&self, side: Side) -> bool {
+        !matches!((self.owner, side), (Owner::Upward { .. }, Side::Client))
     }
 
     /// Whether the client has something to write, and does not work before it does.

@@ -160,11 +160,16 @@ impl Network {
         let mut neighbours = vec![Vec::new(); scenario.nodes.len()];
         let (mut hops, mut delays) = (Vec::new(), Vec::new());
         for link in &scenario.links {
+            let drawn = link.drawn_delay.as_ref().map(|span| {
+                let seed = scenario.seed.named("link").named(&link.name).named("delay");
+                span.draw(&mut seed.stream())
+            });
             for (direction, config) in link.directions.iter().enumerate() {
                 let (from, to) = (link.ends[direction], link.ends[1 - direction]);
                 neighbours[from.0 as usize].push((index(hops.len()), to));
-                delays.push(config.delay);
                 let mut config = config.clone();
+                config.delay = drawn.unwrap_or(config.delay);
+                delays.push(config.delay);
                 config.seed = link_seed(scenario.seed, &link.name, direction);
                 let overhead = u32::try_from(link.overhead.0).unwrap_or(u32::MAX);
                 let link = Link::new(config);

@@ -3,6 +3,8 @@
 //! Nodes, links and applications are named by their place in their list. [`Scenario::check`] finds
 //! what cannot be run, so that the world may rely on it.
 
+mod proxy;
+
 use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::{
@@ -14,6 +16,9 @@ use ackwise_link::{LinkConfig, Seed};
 use ackwise_tcp::{ByteCount, Config};
 
 use crate::table::TableModel;
+
+pub(crate) use proxy::ERROR_BYTES;
+pub use proxy::{Counted, Divides, IdleMemory, Persistence, Proxy, Refused, Route, Upward};
 
 /// Everything that a run is made of: the same scenario gives the same trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +86,9 @@ pub struct DuplexLink {
     pub directions: [LinkConfig; 2],
     /// Bytes that each packet takes on the link beside its IP datagram.
     pub overhead: ByteCount,
+    /// The propagation delay, drawn once in each run, the same in both directions; `None` leaves the
+    /// directions' own.
+    pub drawn_delay: Option<Span>,
 }
 
 /// Who talks to whom.
@@ -108,6 +116,8 @@ pub enum ApplicationKind {
     Bulk(Bulk),
     /// Connections that arrive whatever becomes of the earlier ones (open loop).
     Arrivals(Arrivals),
+    /// Clients, a proxy and servers.
+    Proxy(Box<Proxy>),
 }
 
 impl ApplicationKind {
@@ -117,7 +127,7 @@ impl ApplicationKind {
         match self {
             Self::Web(web) => &web.behaviour,
             Self::Bulk(bulk) => &bulk.behaviour,
-            Self::Arrivals(_) => &Behaviour::FIXED,
+            Self::Arrivals(_) | Self::Proxy(_) => &Behaviour::FIXED,
         }
     }
 }

@@ -59,6 +59,12 @@ impl Halving {
         Some(Self { period: NonZeroU64::new(period.get())?, least })
     }
 
+    /// From one halving to the next.
+    #[must_use]
+    pub const fn period(self) -> Nanos {
+        Nanos::new(self.period.get())
+    }
+
     /// The size at `now`. The first halving comes one period after `since`.
     #[must_use]
     pub fn size(self, held: ByteCount, since: Instant, now: Instant) -> ByteCount {

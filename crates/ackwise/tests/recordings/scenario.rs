@@ -61,6 +61,7 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
             name: "link".to_owned(),
             ends: [CLIENT, SERVER],
             directions: [direction.clone(), direction],
+            drawn_delay: None,
             overhead: ByteCount(38),
         }],
         applications: vec![Application {

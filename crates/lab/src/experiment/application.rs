@@ -16,6 +16,7 @@ use super::{
     error::ExperimentError,
     group::{Members, member, pairs},
     pages::{pages, replay},
+    proxy,
     quantity::{Quantity, Share},
     reader::{Field, Reader},
     topology::{Nodes, sections},
@@ -33,10 +34,20 @@ pub(crate) fn applications(
             let what = "reserved: metrics of something else have this name (expected another name)";
             return Err(field.contradiction(what));
         }
-        group(entry, &field, nodes, &mut all)?;
+        if is_proxy(&field)? {
+            all.push(proxy::application(entry, &field, nodes)?);
+        } else {
+            group(entry, &field, nodes, &mut all)?;
+        }
         expect_few(&field, &all)?;
     }
     Ok(all)
+}
+
+/// One that has all members of its groups.
+fn is_proxy(field: &Field<'_>) -> Result<bool, ExperimentError> {
+    let kind = field.table("a table")?.optional("kind");
+    Ok(kind.is_some_and(|kind| kind.text("").is_ok_and(|kind| kind == "proxy")))
 }
 
 /// Measures begin with the application's name, or with one of these.
@@ -72,9 +83,9 @@ fn group(
     Ok(())
 }
 
-const HOST: &str = "the name of a host, or of a group of them";
+pub(super) const HOST: &str = "the name of a host, or of a group of them";
 
-fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentError> {
+pub(super) fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentError> {
     let members = nodes.members(&field)?;
     let mut nodes = members.iter().map(|id| &nodes.list[id.0 as usize]);
     match nodes.find(|node| node.tcp.is_none()) {
@@ -86,7 +97,7 @@ fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentE
 }
 
 fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
-    let kind = reader.required("kind", "\"web\", \"bulk\" or \"arrivals\"")?;
+    let kind = reader.required("kind", "\"web\", \"bulk\", \"arrivals\" or \"proxy\"")?;
     match kind.choice(&[("web", 0), ("bulk", 1), ("arrivals", 2)])? {
         0 => web(reader).map(ApplicationKind::Web),
         1 => bulk(reader).map(ApplicationKind::Bulk),
@@ -180,7 +191,7 @@ fn prompt_acks(reader: &mut Reader<'_>) -> Result<bool, ExperimentError> {
 /// 210).
 const REQUEST: ByteCount = ByteCount(210);
 
-fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
+pub(super) fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
     let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
     reader.or("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
 }
@@ -193,6 +204,7 @@ fn expect_few(field: &Field<'_>, all: &[Application]) -> Result<(), ExperimentEr
     let users = all.iter().map(|application| match &application.kind {
         ApplicationKind::Web(web) => u64::from(web.users.get()),
         ApplicationKind::Bulk(bulk) => u64::from(bulk.clients.get()),
+        ApplicationKind::Proxy(proxy) => proxy.clients.len() as u64,
         ApplicationKind::Arrivals(_) => 0,
     });
     let users: u64 = users.sum();
@@ -211,7 +223,7 @@ fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
     Ok(NonZeroU32::new(number).expect("the range begins at 1"))
 }
 
-const fn share(share: Share) -> u32 {
+pub(super) const fn share(share: Share) -> u32 {
     share.per_million
 }
 

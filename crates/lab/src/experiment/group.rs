@@ -8,7 +8,7 @@ use super::{
 };
 
 /// What is written once and made for each member of a group: the member's own copy has one value
-/// where the table has `{ each = [one value for each member] }`.
+/// where the table has `{ each = [one value for each member] }`, or `{ cycle = [values in turn] }`.
 pub(crate) fn member(
     table: &Table,
     path: &str,
@@ -31,6 +31,13 @@ fn own(item: &Item, path: &str, number: usize, of: usize) -> Result<Item, Experi
         let value = Value::Table(member(table, path, number, of)?);
         return Ok(Item { value, place: item.place.clone() });
     };
+    if entry.key == "cycle" {
+        let field = Field { item: &entry.item, path: join(path, "cycle") };
+        let values = field.list("a list of values that the members take in turn")?;
+        let value = values.get(number % values.len().max(1));
+        return value
+            .map_or_else(|| Err(field.wrong("at least one value")), |it| Ok(it.item.clone()));
+    }
     if entry.key != "each" {
         let value = Value::Table(member(table, path, number, of)?);
         return Ok(Item { value, place: item.place.clone() });

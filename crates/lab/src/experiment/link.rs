@@ -2,14 +2,16 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use ackwise_http::workload::Span;
 use ackwise_link::{BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, Red};
 use ackwise_tcp::ByteCount;
 
 use super::{
-    document::{Table, Value},
+    distribution::span,
+    document::{Item, Table, Value},
     error::ExperimentError,
     quantity::{Packets, Quantity, Share, parse},
-    reader::{Field, Reader},
+    reader::{Field, Reader, join},
 };
 
 /// The keys of one direction; `back` may repeat them with other values for the way back.
@@ -36,9 +38,26 @@ pub(crate) fn directions(
     Ok([there, back])
 }
 
+/// The delay of both directions, if each run draws it.
+pub(crate) fn drawn_delay(table: &Table, path: &str) -> Result<Option<Span>, ExperimentError> {
+    let Some(item) = table.get("delay") else { return Ok(None) };
+    let Value::Table(_) = item.value else { return Ok(None) };
+    if let Some(Item { value: Value::Table(back), .. }) = table.get("back")
+        && let Some(own) = back.get("delay")
+    {
+        let what = "a delay that is drawn is the same in both directions";
+        return Err(ExperimentError::contradiction(&own.place, path, what));
+    }
+    span(Field { item, path: join(path, "delay") }).map(Some)
+}
+
 fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
     let rate = reader.optional("rate").map(|field| field.quantity::<Rate>()).transpose()?;
-    let delay = reader.or("delay", Duration::ZERO, |field| field.quantity())?;
+    // One that is drawn is read for both directions together.
+    let delay = reader.or("delay", Duration::ZERO, |field| match field.item.value {
+        Value::Table(_) => Ok(Duration::ZERO),
+        _ => field.quantity(),
+    })?;
     let queue = reader.or("queue", DEFAULT_QUEUE, queue)?;
     let faults = Faults {
         loss: reader.or("loss", Pick::Never, pick)?,

@@ -207,6 +207,7 @@ impl Links {
                 name,
                 ends: [ends[0].of(number), ends[1].of(number)],
                 directions: link::directions(&own, &mut reader)?,
+                drawn_delay: link::drawn_delay(&own, path)?,
                 overhead: reader.or("overhead", ByteCount(0), link::overhead)?,
             });
             reader.finish()?;

@@ -6,7 +6,9 @@ use ackwise_cause::Cause;
 use ackwise_link::{Counters, LinkConfig};
 use ackwise_tcp::{Instant, Segment};
 
-use super::{ApplicationMeasures, DirectionMeasures, HostMeasures, Measures, Missing};
+use super::{
+    ApplicationMeasures, DirectionMeasures, HostMeasures, Measures, Missing, ProxyMeasures,
+};
 use crate::{
     connection::Connection,
     observe::Side,
@@ -62,7 +64,13 @@ impl Collector {
             },
             received: 0,
             sum_of_rates: 0.0,
-            measures: ApplicationMeasures::default(),
+            measures: ApplicationMeasures {
+                proxy: match application.kind {
+                    ApplicationKind::Proxy(_) => Some(Box::default()),
+                    _ => None,
+                },
+                ..ApplicationMeasures::default()
+            },
         });
         Self {
             measures: Measures::default(),
@@ -105,6 +113,23 @@ impl Collector {
         let tally = &mut self.tallies[connection.application as usize];
         if self.warm && tally.receives == side {
             tally.received += u64::from(bytes);
+            if let Some(proxy) = &mut tally.measures.proxy {
+                proxy.bytes_to_clients += u64::from(bytes);
+            }
+        }
+    }
+
+    /// A proxy has done something, after the warm-up.
+    pub(crate) fn proxied(&mut self, application: u32, note: impl FnOnce(&mut ProxyMeasures)) {
+        if self.warm {
+            self.proxied_ever(application, note);
+        }
+    }
+
+    /// A proxy has done something, whenever.
+    pub(crate) fn proxied_ever(&mut self, application: u32, note: impl FnOnce(&mut ProxyMeasures)) {
+        if let Some(proxy) = &mut self.tallies[application as usize].measures.proxy {
+            note(proxy);
         }
     }
 
@@ -213,6 +238,8 @@ impl Tally {
             connections_failed,
             requests_repeated,
             missing: Missing { users, never_started, without_document, documents_before },
+            // Two proxies have two names: the scenario was checked.
+            proxy: _,
         } = other.measures;
         self.received += other.received;
         self.sum_of_rates += other.sum_of_rates;

@@ -3,8 +3,10 @@
 //! Everything counts from the end of the warm-up on; rates are bytes a second of virtual time.
 
 mod collect;
+mod proxy;
 
 pub(crate) use collect::{Collector, Document, Progress};
+pub use proxy::{ProxyMeasures, Response, Unfinished};
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -57,6 +59,8 @@ pub struct ApplicationMeasures {
     pub requests_repeated: u64,
     /// What of all this may be missing, and why.
     pub missing: Missing,
+    /// Of a proxy's application only.
+    pub proxy: Option<Box<ProxyMeasures>>,
 }
 
 impl ApplicationMeasures {

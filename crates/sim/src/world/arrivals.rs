@@ -86,7 +86,7 @@ impl<'a, O: Observer> World<'a, O> {
         match &self.scenario.applications[application as usize].kind {
             ApplicationKind::Arrivals(arrivals) => arrivals.prompt_acks,
             ApplicationKind::Web(web) => web.prompt_acks,
-            ApplicationKind::Bulk(_) => false,
+            ApplicationKind::Bulk(_) | ApplicationKind::Proxy(_) => false,
         }
     }
 

@@ -158,6 +158,9 @@ impl<O: Observer> World<'_, O> {
         if self.connections[place as usize].client_can_write() {
             self.client_writes(place);
         }
+        if let Owner::Upward { proxy } = self.connections[place as usize].owner {
+            return self.upward_looks(proxy, place);
+        }
         while let Some(exchange) = self.take_answered(place) {
             self.answered(place, exchange);
         }
@@ -185,6 +188,10 @@ impl<O: Observer> World<'_, O> {
             Owner::User { user, slot } => self.user_has_response(user, slot, exchange),
             Owner::Bulk { client } => self.bulk_client_has_file(client, place, exchange),
             Owner::Arrival { source } => self.arrival_has_response(source, place, exchange),
+            Owner::Downward { client } | Owner::Direct { client } => {
+                self.client_has_document(client, place);
+            }
+            Owner::Upward { .. } => unreachable!("a proxy reads its answers itself"),
         }
     }
 
@@ -214,6 +221,10 @@ impl<O: Observer> World<'_, O> {
             Owner::Bulk { client } if asked > 0 => self.bulk_client_repeats(client, repeat),
             Owner::Bulk { client } => self.bulk_client_forgets(client, place),
             Owner::Arrival { .. } => {}
+            Owner::Downward { client } | Owner::Direct { client } => {
+                self.client_lost_connection(client, id, (asked, repeat));
+            }
+            Owner::Upward { proxy } => self.upward_is_lost(proxy, place, id),
         }
     }
 

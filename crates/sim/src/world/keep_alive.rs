@@ -34,7 +34,9 @@ impl<O: Observer> World<'_, O> {
             ApplicationKind::Bulk(Bulk { sender: BulkSender::Server, behaviour, .. }) => {
                 Some(behaviour.keep_alive)
             }
-            ApplicationKind::Bulk(_) | ApplicationKind::Arrivals(_) => None,
+            ApplicationKind::Bulk(_) | ApplicationKind::Arrivals(_) | ApplicationKind::Proxy(_) => {
+                None
+            }
         }
     }
 

@@ -10,7 +10,7 @@
 //! | `server` | answers requests by a plan of writes |
 //! | `keep_alive` | which connections persist, and what either end does about it |
 //! | `client` | writes requests, sees responses, whoever the client is |
-//! | `web`, `bulk`, `arrivals` | the applications |
+//! | `web`, `bulk`, `arrivals`, `proxy` | the applications |
 //! | `cause` | why an exchange takes the time it takes |
 
 mod arrivals;
@@ -20,6 +20,7 @@ mod client;
 mod host;
 mod keep_alive;
 mod open;
+mod proxy;
 mod server;
 mod standstill;
 mod transfer;
@@ -38,7 +39,7 @@ use crate::{
     network::Network,
     observe::{Observer, Side, Unwatched, Watched},
     queue::Queue,
-    scenario::{Application, ApplicationKind, CostModel, Node, Scenario},
+    scenario::{Application, ApplicationKind, CostModel, Node, NodeId, Scenario},
     trace::TraceHash,
 };
 use arrivals::Source;
@@ -95,6 +96,16 @@ pub(crate) enum Event {
     Bulk(u32),
     /// The next connection of an application arrives.
     Arrival(u32),
+    /// A client of a proxy has thought, or tries again.
+    ProxyClient(u32),
+    /// A proxy's interval is over.
+    ProxyInterval(u32),
+    /// A place of a proxy may be free for one who waits.
+    ProxyOffers(u32),
+    /// A proxy's connection may have been idle for long enough.
+    ProxyIdle(u32),
+    /// A proxy's connection to a client has more room to write.
+    ProxyWrites(u32),
     /// The warm-up is over.
     WarmedUp,
 }
@@ -110,8 +121,10 @@ pub(crate) struct World<'a, O> {
     users: Vec<User>,
     bulk_clients: Vec<BulkClient>,
     sources: Vec<Source>,
+    proxies: Vec<proxy::State>,
+    proxy_clients: Vec<proxy::Client>,
     /// What the two ends of an application's connections are created with, once there was one.
-    configs: BTreeMap<u32, [Arc<Config>; 2]>,
+    configs: BTreeMap<(u32, [NodeId; 2]), [Arc<Config>; 2]>,
     collector: Collector,
     trace: TraceHash,
     opened: u64,
@@ -155,6 +168,8 @@ impl<'a, O: Observer> World<'a, O> {
             users: Vec::new(),
             bulk_clients: Vec::new(),
             sources: Vec::new(),
+            proxies: Vec::new(),
+            proxy_clients: Vec::new(),
             configs: BTreeMap::new(),
             collector: Collector::new(scenario),
             trace: TraceHash::default(),
@@ -181,6 +196,7 @@ impl<'a, O: Observer> World<'a, O> {
                 ApplicationKind::Web(web) => world.add_users(place, application, web),
                 ApplicationKind::Bulk(bulk) => world.add_bulk_clients(place, application, bulk),
                 ApplicationKind::Arrivals(_) => world.add_source(place, application),
+                ApplicationKind::Proxy(proxy) => world.add_proxy(place, application, proxy)?,
             }
         }
         world.standstill = Standstill::new(world.unfinished);
@@ -244,6 +260,11 @@ impl<'a, O: Observer> World<'a, O> {
             Event::User(user) => self.user_is_due(user),
             Event::Bulk(client) => self.bulk_client_is_due(client),
             Event::Arrival(source) => self.connection_arrives(source),
+            Event::ProxyClient(client) => self.proxy_client_is_due(client),
+            Event::ProxyInterval(proxy) => self.proxy_interval(proxy),
+            Event::ProxyOffers(proxy) => self.offer_places(proxy),
+            Event::ProxyIdle(place) => self.member_has_idled(place),
+            Event::ProxyWrites(place) => self.member_has_room(place),
             Event::WarmedUp => self.warmed_up(),
         }
     }
@@ -281,8 +302,13 @@ impl<'a, O: Observer> World<'a, O> {
             users,
             bulk_clients,
             sources,
+            proxies,
+            proxy_clients,
             ..
         } = self;
+        for state in &proxies {
+            state.record_end(&proxy_clients, &mut collector, now);
+        }
         for (application, progress) in users.iter().map(User::progress) {
             collector.record_progress(application, progress);
         }

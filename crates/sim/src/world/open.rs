@@ -54,25 +54,37 @@ impl<O: Observer> World<'_, O> {
     ///
     /// The listening end exists from now on, so that a SYN costs no look-up of a listener.
     pub(super) fn open(&mut self, owner: Owner, application: u32) -> Result<u32, NotOpened> {
+        let setting = &self.scenario.applications[application as usize];
+        let hosts = [setting.client, setting.server];
+        self.open_between(owner, application, hosts, |_| {})
+    }
+
+    /// The same between two hosts; `prepare` sets the opening end's socket options.
+    pub(super) fn open_between(
+        &mut self,
+        owner: Owner,
+        application: u32,
+        hosts: [NodeId; 2],
+        prepare: impl FnOnce(&mut Endpoint),
+    ) -> Result<u32, NotOpened> {
         if self.connections.len() >= self.scenario.max_connections as usize {
             let (limit, since_start) = (self.scenario.max_connections, self.now.since(START));
             self.failure = Some(RunError::TooManyConnections { limit, since_start });
             return Err(NotOpened::RunEnds);
         }
-        if !self.admits(self.scenario.applications[application as usize].client) {
+        if !self.admits(hosts[0]) {
             self.collector.failed(application);
             return Err(NotOpened::NoMemory);
         }
         let place = u32::try_from(self.connections.vacant_key()).expect("below max_connections");
         let id = ConnectionId(self.opened);
         self.opened += 1;
-        let setting = &self.scenario.applications[application as usize];
-        let hosts = [setting.client, setting.server];
-        let [client, server] = self.configs(application);
+        let [client, server] = self.configs(application, hosts);
         let ways = [hosts, [hosts[1], hosts[0]]]
             .map(|[from, to]| self.network.way(from, to).expect("found when the run began"));
         let mut client = Endpoint::connect(client, initial_sequence(id, 0), self.now);
         let mut server = Endpoint::listen(server, initial_sequence(id, 1));
+        prepare(&mut client);
         self.inherit(&mut client, place, hosts);
         self.inherit(&mut server, place, [hosts[1], hosts[0]]);
         self.connections.insert(Connection {
@@ -96,22 +108,25 @@ impl<O: Observer> World<'_, O> {
         self.hosts[host as usize].admits()
     }
 
-    /// What the two ends are created with: the same for all connections of an application.
-    fn configs(&mut self, application: u32) -> [Arc<Config>; 2] {
-        if let Some([client, server]) = self.configs.get(&application) {
+    /// What the two ends are created with: the same for all connections of an application between two
+    /// hosts.
+    fn configs(&mut self, application: u32, hosts: [NodeId; 2]) -> [Arc<Config>; 2] {
+        if let Some([client, server]) = self.configs.get(&(application, hosts)) {
             return [Arc::clone(client), Arc::clone(server)];
         }
-        let configs = self.configs_of(application).map(Arc::new);
-        self.configs.insert(application, configs.clone());
+        let configs = self.configs_of(application, hosts).map(Arc::new);
+        self.configs.insert((application, hosts), configs.clone());
         configs
     }
 
-    fn configs_of(&self, application: u32) -> [Config; 2] {
+    fn configs_of(&self, application: u32, hosts: [NodeId; 2]) -> [Config; 2] {
         let setting = &self.scenario.applications[application as usize];
-        let [client, mut server] = [setting.client, setting.server]
-            .map(|node| self.hosts[node.0 as usize].tcp.expect("the scenario was checked"));
+        let [client, mut server] =
+            hosts.map(|node| self.hosts[node.0 as usize].tcp.expect("the scenario was checked"));
         let behaviour = setting.kind.behaviour();
-        server.policies.hold = self.server_hold(application, behaviour);
+        if behaviour.nagle == Nagle::Off {
+            server.policies.hold = HoldPolicy::Off;
+        }
         if let Some(bytes) = behaviour.send_buffer {
             server.send_buffer = u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         }
@@ -156,6 +171,7 @@ impl<O: Observer> World<'_, O> {
     fn forget(&mut self, place: u32) {
         let connection = self.connections.remove(place as usize);
         self.observer.on_over(connection.id, self.now);
+        self.proxy_forgets(&connection, place);
         let hosts = [connection.ends[0].host, connection.ends[1].host];
         for (end, peer) in connection.ends.iter().zip([hosts[1], hosts[0]]) {
             let host = &mut self.hosts[end.host.0 as usize];

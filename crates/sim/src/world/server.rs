@@ -5,7 +5,7 @@ use ackwise_tcp::{Nanos, policy::HoldPolicy};
 
 use super::{Event, World};
 use crate::{
-    connection::{Closing, Exchange, Thought},
+    connection::{Closing, Exchange, Owner, Thought},
     observe::{Message, Observer, Side},
 };
 
@@ -20,6 +20,10 @@ impl<'a, O: Observer> World<'a, O> {
     /// The server may have something to do: more of an answer, the next request, or to close. True if
     /// what it did last was a write, so that its end is settled.
     pub(super) fn server_looks(&mut self, place: u32) -> bool {
+        if let Owner::Downward { client } = self.connections[place as usize].owner {
+            self.proxy_looks(client, place);
+            return false;
+        }
         loop {
             self.takes_steps(1);
             let server = &self.connections[place as usize].server;
@@ -148,7 +152,7 @@ impl<'a, O: Observer> World<'a, O> {
         true
     }
 
-    fn announce_response(&mut self, place: u32, exchange: &Exchange) {
+    pub(super) fn announce_response(&mut self, place: u32, exchange: &Exchange) {
         let message = Message {
             connection: self.connections[place as usize].id,
             from: Side::Server,
@@ -193,6 +197,9 @@ impl<'a, O: Observer> World<'a, O> {
 
     /// The client will send no more.
     pub(super) fn client_has_closed(&mut self, place: u32) {
+        if let Owner::Downward { client } = self.connections[place as usize].owner {
+            return self.client_has_gone(client, place);
+        }
         let closing = &mut self.connections[place as usize].server.closing;
         if !closing.ignores_requests() {
             *closing = Closing::PeerGone;

@@ -4,7 +4,7 @@ use std::iter;
 
 use ackwise_tcp::{Endpoint, Event as Heard, Instant, Segment, State, Transmit, endpoint::refuse};
 
-use super::{Event, Rest, World};
+use super::{Event, Rest, World, proxy::Syn};
 use crate::{
     connection::{Connection, End},
     network::{Arm, Moving, Packet, PacketId, Pushed, Taken},
@@ -83,8 +83,18 @@ impl<O: Observer> World<'_, O> {
         let side = from.other();
         let End { endpoint, host, .. } = connection.end_mut(side);
         match endpoint.state() {
-            // As BSD does: no answer, as if the SYN had been lost.
-            State::Listen if !self.hosts[host.0 as usize].admits() => {}
+            State::Listen => {
+                let (host, segment) = (*host, *segment);
+                match self.takes_syn(place, host, &segment) {
+                    Syn::Taken => {
+                        let end = self.connections[place as usize].end_mut(side);
+                        let _ = end.endpoint.handle_segment(&segment, self.now);
+                        self.act(place, side);
+                    }
+                    Syn::Dropped => {}
+                    Syn::Rejected => self.send_refusal(place, side, refuse(&segment)),
+                }
+            }
             State::Closed => {
                 let answer = refuse(segment);
                 self.send_refusal(place, side, answer);
@@ -129,9 +139,11 @@ impl<O: Observer> World<'_, O> {
     #[inline]
     pub(super) fn act(&mut self, place: u32, side: Side) {
         let connection = &mut self.connections[place as usize];
+        let reads = connection.reads_at_once(side);
         let endpoint = &mut connection.end_mut(side).endpoint;
         // The reader takes what is there: what is read late is a receive window, not an application.
-        let read = if endpoint.readable() > 0 { endpoint.read(u32::MAX) } else { 0 };
+        let reads = reads && endpoint.readable() > 0;
+        let read = if reads { endpoint.read(u32::MAX) } else { 0 };
         let heard = next_heard(endpoint);
         if read > 0 {
             self.collector.received(connection, side, read);
@@ -171,6 +183,7 @@ impl<O: Observer> World<'_, O> {
             (Side::Client, Heard::PeerClosed) => self.server_has_closed(place),
             (Side::Client, Heard::Reset | Heard::TimedOut(_)) => self.client_gives_up(place),
             (Side::Server, Heard::PeerClosed) => self.client_has_closed(place),
+            (Side::Server, Heard::Reset | Heard::TimedOut(_)) => self.server_gives_up(place),
             _ => {}
         }
     }

@@ -36,6 +36,7 @@ pub(crate) fn link(name: &str, ends: [NodeId; 2], rate: u64, delay: Duration) ->
         ends,
         directions: [direction.clone(), direction],
         overhead: ByteCount(0),
+        drawn_delay: None,
     }
 }
 
