@@ -204,6 +204,37 @@ const EFFECTS: &[Effect] = &[
     ("arrivals.prompt_acks", &[ARRIVALS], "application.web.prompt_acks", ["false", "true"]),
     ("arrivals.limit", &[ARRIVALS], "application.web.limit", ["2", "3"]),
 
+    ("proxy.proxy", PROXY, "application.web.proxy", ["proxy", "relay"]),
+    ("proxy.route", PROXY, "application.web.route", ["proxy", "direct"]),
+    ("proxy.think", PROXY, "application.web.think", ["1 s", "2 s"]),
+    ("proxy.size", PROXY, "application.web.size", ["10 KB", "20 KB"]),
+    ("proxy.request", PROXY, "application.web.request", ["100 B", "1000 B"]),
+    ("proxy.hits", PROXY, "application.web.hits", ["10 %", "90 %"]),
+    ("proxy.scheme", PROXY, "application.web.scheme", ["1", "3"]),
+    ("proxy.n_max", PROXY, "application.web.n_max", ["8", "30"]),
+    ("proxy.counted", PROXY, "application.web.counted", ["both", "downward"]),
+    ("proxy.reserved", PROXY, "application.web.reserved", ["1", "4"]),
+    ("proxy.refused", PROXY, "application.web.refused", ["retry", "queue"]),
+    ("proxy.upward", PROXY, "application.web.upward", ["per-server", "per-client"]),
+    ("proxy.persistent", PROXY, "application.web.persistent", ["true", "false"]),
+    ("proxy.timeouts", PROXY, "application.web.timeouts", ["{}", "{ client = \"0.2 s\" }"]),
+    ("proxy.timeouts.client", PROXY, "application.web.timeouts.client", ["0.2 s", "15 s"]),
+    ("proxy.timeouts.server", PROXY, "application.web.timeouts.server", ["0.2 s", "15 s"]),
+    ("proxy.buffer_memory", PROXY, "application.web.buffer_memory", ["60 KB", "200 KB"]),
+    ("proxy.fixed_buffer", PROXY_1, "application.web.fixed_buffer", ["4 KiB", "16 KiB"]),
+    ("proxy.initial_buffer", PROXY, "application.web.initial_buffer", ["4 KiB", "16 KiB"]),
+    ("proxy.halving", PROXY, "application.web.halving", ["{ period = \"0.1 s\" }", "{ period = \"3 s\" }"]),
+    ("proxy.halving.period", PROXY, "application.web.halving.period", ["0.1 s", "3 s"]),
+    ("proxy.halving.least", PROXY, "application.web.halving", ["{ period = \"0.1 s\", least = \"200 B\" }", "{ period = \"0.1 s\", least = \"8 KB\" }"]),
+    ("proxy.interval", PROXY, "application.web.interval", ["0.1 s", "3 s"]),
+    ("proxy.divides", PROXY_SHRINKS, "application.web.divides", ["interval", "reuse"]),
+    ("proxy.spare", PROXY_AMPLE, "application.web.spare", ["keep", "equal"]),
+    ("proxy.idle_memory", PROXY, "application.web.idle_memory", ["reserved", "free"]),
+    ("proxy.sizing", PROXY_AMPLE, "application.web.sizing", ["mean", "peak"]),
+    ("proxy.before_loss", PROXY_AMPLE, "application.web.before_loss", ["at-least-initial", "estimate"]),
+    ("proxy.send_buffers", PROXY_AMPLE, "application.web.send_buffers", ["utilisation", "relation"]),
+    ("proxy.receive_buffers", PROXY_AMPLE, "application.web.receive_buffers", ["utilisation", "complete-information"]),
+
     ("behaviour.preset", &[], "application.web.behaviour.preset", ["fixed", "paper-1996"]),
     ("behaviour.head_flush", &["application.web.response_head=200 B"], "application.web.behaviour.head_flush", ["joined", "apart"]),
     ("behaviour.write_size", &[], "application.web.behaviour.write_size", ["1000 B", "all"]),
@@ -248,6 +279,29 @@ const EFFECTS: &[Effect] = &[
         "{ mixture = [{ weight = 1, size = \"1 KB\" }] }", "{ mixture = [{ weight = 1, size = \"4 KB\" }] }",
     ]),
 ];
+
+/// Ten clients at a proxy that has too few places and too little memory for them.
+const PROXY: &[&str] = &[CLIENTS, RELAYS, BELOW, ABOVE, BESIDE, PAST, DOCUMENTS];
+const PROXY_1: &[&str] =
+    &[CLIENTS, RELAYS, BELOW, ABOVE, BESIDE, PAST, DOCUMENTS, "application.web.scheme=1"];
+/// Idle buffers shrink, and matter.
+const PROXY_SHRINKS: &[&str] =
+    &[CLIENTS, RELAYS, BELOW, ABOVE, BESIDE, PAST, DOCUMENTS, ROOM, SHRINKS];
+const PROXY_AMPLE: &[&str] = &[CLIENTS, RELAYS, BELOW, ABOVE, BESIDE, PAST, DOCUMENTS, ROOM];
+const CLIENTS: &str = "host.client={ count = 10 }";
+const RELAYS: &str = "host.proxy={}";
+const BELOW: &str =
+    r#"link.wire={ ends = ["client", "proxy"], rate = "10 Mb/s", delay = "20 ms", loss = "1 %" }"#;
+const ABOVE: &str =
+    r#"link.up={ ends = ["proxy", "server"], rate = "10 Mb/s", delay = "30 ms", loss = "0.5 %" }"#;
+const BESIDE: &str = "host.relay={}";
+const PAST: &str = r#"link.past={ ends = ["relay", ["client1", "client2", "client3", "client4", "client5",
+    "client6", "client7", "client8", "client9", "client10", "server"]], rate = "10 Mb/s", delay = "50 ms" }"#;
+const DOCUMENTS: &str = r#"application.web={ kind = "proxy", client = "client", proxy = "proxy",
+    server = "server", size = { uniform = { from = "1 KB", to = "90 KB" } }, scheme = 4, n_max = 12,
+    reserved = 2, buffer_memory = "100 KB", think = { uniform = { from = "0.2 s", to = "1 s" } } }"#;
+const ROOM: &str = "application.web.buffer_memory=1 MB";
+const SHRINKS: &str = "application.web.halving={ period = \"0.1 s\" }";
 
 const SPAN: &str = r#"application.web.think={ pareto = { least = "1 s", shape = 1, most = "9 s",
     truncation = "clip" } }"#;
@@ -339,7 +393,7 @@ fn documented() -> BTreeSet<String> {
 /// What the keys of a table belong to, by its first head; none if it has no keys.
 fn scope_of(head: &str, section: &str) -> Option<&'static str> {
     let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
-    let scopes = ["table", "red", "web", "bulk", "arrivals", "behaviour"];
+    let scopes = ["table", "red", "web", "bulk", "arrivals", "proxy", "behaviour"];
     if let Some(of) = of {
         let found = scopes.into_iter().find(|scope| *scope == of);
         return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));

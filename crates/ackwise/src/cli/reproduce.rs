@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ackwise_lab::reproduce::{
-    Effort, ReproduceError,
+    Effort, ReproduceError, okamoto,
     paper::Paper,
-    report::{html, json, markdown, text},
+    report::{Reproduction, html, json, markdown, text},
     reproduce,
 };
 use clap::{
@@ -36,6 +36,10 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     quick: bool,
 
+    /// Show instead which claims depend on which parameters that the paper does not give (okamoto only)
+    #[arg(long, conflicts_with = "quick")]
+    sensitivity: bool,
+
     /// Print JSON
     #[arg(long, group = "format")]
     json: bool,
@@ -58,7 +62,14 @@ impl Reproduce {
 
 /// Runs, compares, prints.
 pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
-    let Reproduce { papers, quick, json: as_json, markdown: as_markdown, html: page } = arguments;
+    let Reproduce { papers, quick, sensitivity, json: as_json, markdown: as_markdown, html: page } =
+        arguments;
+    if let Some(paper) = papers.iter().find(|&&paper| sensitivity && paper != Paper::Okamoto) {
+        return Err(Failure::Usage(format!(
+            "--sensitivity: no such runs for {} (expected okamoto)",
+            paper.name()
+        )));
+    }
     let wanted = |paper: &Paper| papers.is_empty() || papers.contains(paper);
     let papers: Vec<_> = Paper::ALL.into_iter().filter(wanted).collect();
     let effort = if quick { Effort::Quick } else { Effort::Full };
@@ -69,7 +80,11 @@ pub(crate) fn run(arguments: Reproduce) -> Result<Outcome, Failure> {
             wanted.or_unwind();
             line.show(step);
         };
-        let reproduction = reproduce(&papers, effort, &mut progress)?;
+        let reproduction = if sensitivity {
+            Reproduction { papers: vec![okamoto::sensitivity(&mut progress)?] }
+        } else {
+            reproduce(&papers, effort, &mut progress)?
+        };
         let page = with_page.then(|| html(&reproduction, &mut progress)).transpose()?;
         Ok::<_, ReproduceError>((reproduction, page))
     })??;
@@ -95,6 +110,8 @@ Examples:
   ackwise reproduce heidemann            the tables, figures and claims of Heidemann 1996 and 1997
   ackwise reproduce gurkan --quick       only the values that are checked against a tolerance
   ackwise reproduce faber                TIME-WAIT at busy servers: Faber, Touch and Yue 1997
+  ackwise reproduce okamoto --sensitivity
+      which claims depend on parameters that the paper does not give (minutes)
   ackwise reproduce heidemann --html heidemann.html
       also write an HTML page with the figures
   ackwise reproduce --json               all papers, as JSON

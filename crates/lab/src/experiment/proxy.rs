@@ -73,7 +73,7 @@ fn settings(
         reserved: reader.or("reserved", 0, |field| field.integer(0..=u64::from(u32::MAX)))?,
         refused: reader.or("refused", Refused::Retry, |field| field.choice(REFUSED))?,
         upward: reader.or("upward", Upward::PerServer, |field| field.choice(UPWARD))?,
-        persistence: reader.or("persistence", PERSISTENCE, persistence)?,
+        persistence: persistence(reader)?,
         interval: reader.or("interval", INTERVAL, |field| {
             field.quantity_in(&|span: &Duration| !span.is_zero(), "more than 0")
         })?,
@@ -129,17 +129,20 @@ fn halving(field: Field<'_>) -> Result<Halving, ExperimentError> {
     Halving::new(Nanos::of(period), least).ok_or_else(|| field.wrong("a period of more than 0"))
 }
 
-fn persistence(field: Field<'_>) -> Result<Persistence, ExperimentError> {
-    const EXPECTED: &str = "\"off\", or { client, server }";
-    if let super::document::Value::Text(_) = field.item.value {
-        return field.choice(&[("off", Persistence::Off)]);
-    }
-    let mut reader = field.table(EXPECTED)?;
-    let Persistence::Timeouts { client, server } = PERSISTENCE else { unreachable!("a constant") };
+fn persistence(reader: &mut Reader<'_>) -> Result<Persistence, ExperimentError> {
+    let timeouts = reader.or("timeouts", TIMEOUTS, timeouts)?;
+    let [client, server] = timeouts;
+    let persistent = reader.or("persistent", true, Field::flag)?;
+    Ok(if persistent { Persistence::Timeouts { client, server } } else { Persistence::Off })
+}
+
+fn timeouts(field: Field<'_>) -> Result<[Duration; 2], ExperimentError> {
+    let mut reader = field.table("{ client, server }")?;
+    let [client, server] = TIMEOUTS;
     let client = reader.or("client", client, |field| field.quantity())?;
     let server = reader.or("server", server, |field| field.quantity())?;
     reader.finish()?;
-    Ok(Persistence::Timeouts { client, server })
+    Ok([client, server])
 }
 
 const SCHEMES: [Scheme; 4] =
@@ -152,8 +155,7 @@ const N_MAX: NonZeroU64 = NonZeroU64::new(200).expect("not 0");
 
 /// The paper gives no timeouts. To clients: Apache 1.3's KeepAliveTimeout. To servers: our choice, as
 /// Squid's was 60 or 120 s.
-const PERSISTENCE: Persistence =
-    Persistence::Timeouts { client: Duration::from_secs(15), server: Duration::from_secs(60) };
+const TIMEOUTS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(60)];
 
 /// As [`Scheme::INTERVAL`].
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@
 //! | [`stalls`], [`packets`] | observers |
 //! | [`figure`] | a figure of a paper, from our runs |
 //! | [`analytic`] | the papers' model, as equations |
-//! | [`paper`], [`heidemann`], [`gurkan`], [`faber`] | which papers, one folder each |
+//! | [`paper`], [`heidemann`], [`gurkan`], [`faber`], [`okamoto`] | which papers, one folder each |
 //! | [`report`] | text, Markdown, JSON, a page |
 
 pub mod analytic;
@@ -22,6 +22,7 @@ pub mod gurkan;
 pub mod heidemann;
 pub mod inputs;
 pub mod lab;
+pub mod okamoto;
 pub mod packets;
 pub mod paper;
 pub mod published;
@@ -65,6 +66,7 @@ pub fn reproduce(
             Paper::Heidemann => heidemann::reproduce(progress),
             Paper::Gurkan => gurkan::reproduce(effort, progress),
             Paper::Faber => faber::reproduce(effort, progress),
+            Paper::Okamoto => okamoto::reproduce(effort, progress),
         }?);
     }
     Ok(reproduction)
@@ -80,6 +82,7 @@ pub fn figures(results: &PaperResults) -> Result<Vec<Figure>, ReproduceError> {
         Paper::Heidemann => heidemann::figures(results),
         Paper::Gurkan => gurkan::figures(results),
         Paper::Faber => Ok(faber::figures(&results.tables)),
+        Paper::Okamoto => Ok(okamoto::figures(&results.tables)),
     }
 }
 

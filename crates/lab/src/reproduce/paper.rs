@@ -14,11 +14,13 @@ pub enum Paper {
     Gurkan,
     /// Faber, Touch and Yue 1997.
     Faber,
+    /// Okamoto, Terai, Hasegawa and Murata 2001.
+    Okamoto,
 }
 
 impl Paper {
     /// All of them, in the order of the reports.
-    pub const ALL: [Self; 3] = [Self::Heidemann, Self::Gurkan, Self::Faber];
+    pub const ALL: [Self; 4] = [Self::Heidemann, Self::Gurkan, Self::Faber, Self::Okamoto];
 
     /// As the command line calls it.
     #[must_use]
@@ -27,6 +29,7 @@ impl Paper {
             Self::Heidemann => "heidemann",
             Self::Gurkan => "gurkan",
             Self::Faber => "faber",
+            Self::Okamoto => "okamoto",
         }
     }
 
@@ -37,6 +40,7 @@ impl Paper {
             Self::Heidemann => "Heidemann",
             Self::Gurkan => "Gürkan",
             Self::Faber => "Faber, Touch and Yue",
+            Self::Okamoto => "Okamoto, Terai, Hasegawa and Murata",
         }
     }
 
@@ -54,6 +58,10 @@ impl Paper {
             }
             Self::Faber => {
                 "Faber, Touch and Yue 1997, Avoiding the TCP TIME_WAIT state at Busy Servers"
+            }
+            Self::Okamoto => {
+                "Okamoto, Terai, Hasegawa and Murata 2001, A Resource/Connection Management Scheme \
+                 for HTTP Proxy Servers"
             }
         }
     }

@@ -61,6 +61,8 @@ pub struct ProxyMeasures {
 /// A document that a client has received.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Response {
+    /// Its client's place in the proxy's list.
+    pub client: u32,
     /// Its size.
     pub bytes: u64,
     /// From the moment the client wanted it until its last byte arrived, waiting for a connection and

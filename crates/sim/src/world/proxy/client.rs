@@ -203,6 +203,7 @@ impl<'a, O: Observer> World<'a, O> {
         let state = &mut self.proxy_clients[client as usize];
         let Some(since) = state.since else { return };
         let (proxy, request, rejected) = (state.proxy, state.request, state.rejected);
+        let number = state.number;
         let setting = self.proxy(proxy);
         let application = self.proxies[proxy as usize].application;
         if !rejected {
@@ -211,7 +212,7 @@ impl<'a, O: Observer> World<'a, O> {
             self.proxy_clients[client as usize].has_document = true;
             self.collector.document(application, Document { files: 1, bytes, time });
             self.collector.proxied(application, |it| {
-                it.responses.push(Response { bytes, time, hit });
+                it.responses.push(Response { client: number, bytes, time, hit });
             });
         }
         if setting.route == Route::Direct && setting.persistence == Persistence::Off {
