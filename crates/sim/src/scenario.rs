@@ -96,9 +96,9 @@ pub struct DuplexLink {
 pub struct Application {
     /// As reports call it. Several may share a name: they are measured together.
     pub name: String,
-    /// The host that opens connections.
+    /// The host that opens connections; of a [`Proxy`], the first of them.
     pub client: NodeId,
-    /// The host that answers.
+    /// The host that answers; the proxy's host, if there is one.
     pub server: NodeId,
     /// When it begins, drawn once for each user.
     pub start: Span,

@@ -1,5 +1,7 @@
 //! `[application.NAME]`: who talks to whom, and about what.
 
+mod proxy;
+
 use std::num::{NonZeroU16, NonZeroU32};
 
 use ackwise_http::{Behaviour, page::Transfer, workload::Span};
@@ -16,7 +18,6 @@ use super::{
     error::ExperimentError,
     group::{Members, member, pairs},
     pages::{pages, replay},
-    proxy,
     quantity::{Quantity, Share},
     reader::{Field, Reader},
     topology::{Nodes, sections},
@@ -83,9 +84,9 @@ fn group(
     Ok(())
 }
 
-pub(super) const HOST: &str = "the name of a host, or of a group of them";
+const HOST: &str = "the name of a host, or of a group of them";
 
-pub(super) fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentError> {
+fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentError> {
     let members = nodes.members(&field)?;
     let mut nodes = members.iter().map(|id| &nodes.list[id.0 as usize]);
     match nodes.find(|node| node.tcp.is_none()) {
@@ -191,7 +192,7 @@ fn prompt_acks(reader: &mut Reader<'_>) -> Result<bool, ExperimentError> {
 /// 210).
 const REQUEST: ByteCount = ByteCount(210);
 
-pub(super) fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
+fn request(reader: &mut Reader<'_>) -> Result<ByteCount, ExperimentError> {
     let fits = |size: &ByteCount| (1..=LONGEST_HEAD).contains(&size.0);
     reader.or("request", REQUEST, |field| field.quantity_in(&fits, "from 1 B to 1 MiB"))
 }
@@ -223,7 +224,7 @@ fn at_least_one(field: Field<'_>) -> Result<NonZeroU32, ExperimentError> {
     Ok(NonZeroU32::new(number).expect("the range begins at 1"))
 }
 
-pub(super) const fn share(share: Share) -> u32 {
+const fn share(share: Share) -> u32 {
     share.per_million
 }
 

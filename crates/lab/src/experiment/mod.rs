@@ -16,7 +16,7 @@
 //! | `grid`, `case` | all combinations of values |
 //! | `group` | one description for many nodes |
 //! | `topology`, `link`, `tcp`, `table` | nodes and links |
-//! | `application`, `proxy`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
+//! | `application`, `behaviour`, `pages`, `distribution` | who talks to whom, and about what |
 //! | `scenario` | all of it together |
 //! | `load` | experiments from files |
 //! | `built_in` | experiments that come with the program |
@@ -35,7 +35,6 @@ mod load;
 mod pages;
 mod path;
 mod place;
-mod proxy;
 pub(crate) mod quantity;
 mod reader;
 mod scenario;

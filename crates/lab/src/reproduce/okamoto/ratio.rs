@@ -4,7 +4,7 @@
 //! interval is that of the ratios. A ratio whose interval contains 1 is a tie, and a tie is no difference.
 
 use super::sweep::{CLASSES, Run, Sweep};
-use crate::run::Estimate;
+use crate::{reproduce::claim::Holds, run::Estimate};
 
 /// A case: number of clients, scheme.
 pub(super) type Place<'a> = (u32, &'a str);
@@ -43,6 +43,22 @@ impl Ratio {
     /// Within [`LITTLE`] of 1, with its interval.
     pub(super) fn is_little(&self) -> bool {
         self.low > 1.0 - LITTLE && self.high < 1.0 + LITTLE
+    }
+
+    /// Beyond [`LITTLE`] of 1, with its interval.
+    pub(super) fn is_more_than_little(&self) -> bool {
+        self.high < 1.0 - LITTLE || self.low > 1.0 + LITTLE
+    }
+}
+
+/// Whether all these differences are little. An interval that reaches across the limit decides nothing.
+pub(super) fn all_little<'a>(ratios: impl IntoIterator<Item = &'a Ratio> + Clone) -> Holds {
+    if ratios.clone().into_iter().any(Ratio::is_more_than_little) {
+        Holds::No
+    } else if ratios.into_iter().all(Ratio::is_little) {
+        Holds::Yes
+    } else {
+        Holds::NotTestable
     }
 }
 
@@ -110,7 +126,10 @@ mod tests {
         let same = ratio(&[1.01, 0.99, 1.00]);
         assert!(!same.exceeds(1.0) && !same.is_below(1.0) && same.is_little());
         let unknown = ratio(&[0.8, 1.2, 1.0]);
-        assert!(!unknown.exceeds(1.0) && !unknown.is_little());
+        assert!(!unknown.exceeds(1.0) && !unknown.is_little() && !unknown.is_more_than_little());
+        assert_eq!(all_little([&same, &same]), Holds::Yes);
+        assert_eq!(all_little([&same, &unknown]), Holds::NotTestable);
+        assert_eq!(all_little([&same, &unknown, &better]), Holds::No);
         let single = ratio(&[2.0]);
         assert!(!single.exceeds(1.0) && !single.is_below(3.0), "one pair has no interval");
         assert!(Ratio::of(&[]).is_none());

@@ -14,7 +14,7 @@ use ackwise_tuning::{
 use super::{Direction, Event, Member, Source, State, Used, Work, World};
 use crate::{
     observe::{Observer, Side},
-    scenario::{Divides, IdleMemory, Proxy},
+    scenario::{Counted, Divides, IdleMemory, Proxy},
 };
 
 impl State {
@@ -46,7 +46,8 @@ impl<O: Observer> World<'_, O> {
         let counted = state.counted(setting);
         let counted_idle = state.counted_idle(setting);
         let most = state.limit.connections.get();
-        let full = counted >= most || open[0] + setting.reserved >= most;
+        let clients_full = setting.counted == Counted::Both && open[0] + setting.reserved >= most;
+        let full = counted >= most || clients_full;
         self.collector.proxied(state.application, |it| {
             it.samples += 1;
             for at in 0..2 {

@@ -14,17 +14,19 @@ use ackwise_tuning::{
 };
 
 use super::{
-    application::{HOST, hosts, request, share},
-    distribution::{size, span},
-    document::Entry,
-    error::ExperimentError,
-    quantity::Quantity,
-    reader::{Field, Reader},
-    topology::Nodes,
+    super::{
+        distribution::{size, span},
+        document::Entry,
+        error::ExperimentError,
+        quantity::Quantity,
+        reader::{Field, Reader},
+        topology::Nodes,
+    },
+    HOST, hosts, request, share,
 };
 
 /// Reads one application: all clients and servers are its.
-pub(crate) fn application(
+pub(super) fn application(
     entry: &Entry,
     field: &Field<'_>,
     nodes: &Nodes,
