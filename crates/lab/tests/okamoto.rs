@@ -96,7 +96,6 @@ fn closing_idle_connections_is_what_helps_many_clients() {
         ("most-connections-idle", true),
         ("soon-established-at-50", true),
         ("equal-buffers", true),
-        ("connections-are-released", false),
     ] {
         assert_eq!(claim(id).holds, Holds::from(holds), "{:?}", claim(id));
     }

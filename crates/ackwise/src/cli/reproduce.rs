@@ -32,7 +32,7 @@ pub(crate) struct Reproduce {
     #[arg(value_parser = paper(), value_name = "PAPER")]
     papers: Vec<Paper>,
 
-    /// Reproduce only the values that are checked against a tolerance, with fewer seeds; takes about a minute
+    /// Reproduce only the values that are checked against a tolerance, with fewer seeds; takes about two minutes
     #[arg(long)]
     quick: bool,
 

@@ -47,9 +47,30 @@ pub(crate) fn applications(
 
 /// One that has all members of its groups.
 fn is_proxy(field: &Field<'_>) -> Result<bool, ExperimentError> {
-    let kind = field.table("a table")?.optional("kind");
-    Ok(kind.is_some_and(|kind| kind.text("").is_ok_and(|kind| kind == "proxy")))
+    match field.table("a table")?.optional("kind") {
+        // Members of a group may differ in kind.
+        Some(kind) if matches!(kind.item.value, Value::Text(_)) => {
+            Ok(kind.choice(KINDS)? == Kind::Proxy)
+        }
+        _ => Ok(false),
+    }
 }
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Web,
+    Bulk,
+    Arrivals,
+    Proxy,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("web", Kind::Web),
+    ("bulk", Kind::Bulk),
+    ("arrivals", Kind::Arrivals),
+    ("proxy", Kind::Proxy),
+];
 
 /// Measures begin with the application's name, or with one of these.
 const RESERVED: &[&str] = &["link", "host", "cause", "work", "segments"];
@@ -99,10 +120,13 @@ fn hosts(field: Field<'_>, nodes: &Nodes) -> Result<Members<NodeId>, ExperimentE
 
 fn kind(reader: &mut Reader<'_>) -> Result<ApplicationKind, ExperimentError> {
     let kind = reader.required("kind", "\"web\", \"bulk\", \"arrivals\" or \"proxy\"")?;
-    match kind.choice(&[("web", 0), ("bulk", 1), ("arrivals", 2)])? {
-        0 => web(reader).map(ApplicationKind::Web),
-        1 => bulk(reader).map(ApplicationKind::Bulk),
-        _ => arrivals(reader).map(ApplicationKind::Arrivals),
+    match kind.choice(KINDS)? {
+        Kind::Web => web(reader).map(ApplicationKind::Web),
+        Kind::Bulk => bulk(reader).map(ApplicationKind::Bulk),
+        Kind::Arrivals => arrivals(reader).map(ApplicationKind::Arrivals),
+        Kind::Proxy => {
+            Err(kind.contradiction("a proxy cannot be one of several values (expected it alone)"))
+        }
     }
 }
 

@@ -160,6 +160,70 @@ fn a_group_has_a_member_for_each_and_a_value_for_each() {
     assert_eq!(users.collect::<Vec<_>>(), expected);
 }
 
+/// Three clients, a proxy and two servers.
+const PROXIED: &str = r#"
+duration = "10 s"
+[host]
+client = { count = 3 }
+proxy = {}
+server = { count = 2 }
+[link]
+below = { ends = ["client", "proxy"], delay = { uniform = { from = "1 ms", to = "9 ms" } }, loss = { cycle = ["1 %", "2 %"] } }
+above = { ends = ["proxy", "server"], delay = "5 ms" }
+[application.web]
+kind = "proxy"
+client = "client"
+proxy = "proxy"
+server = "server"
+size = "10 KB"
+scheme = 4
+"#;
+
+#[test]
+fn a_proxy_is_one_application_of_many_hosts() {
+    let scenario = scenario(PROXIED);
+    let [application] = scenario.applications.as_slice() else { panic!("one application") };
+    assert_eq!((application.client, application.server), (NodeId(0), NodeId(3)));
+    let ApplicationKind::Proxy(proxy) = &application.kind else { panic!("{application:?}") };
+    assert_eq!(proxy.clients, [NodeId(0), NodeId(1), NodeId(2)]);
+    assert_eq!(proxy.servers, [NodeId(4), NodeId(5)]);
+    assert_eq!(proxy.scheme, ackwise_tuning::Scheme::OKAMOTO_4);
+    assert_eq!((proxy.n_max.get(), proxy.pool.0, proxy.reserved), (200, 200 * 16_384, 0));
+}
+
+#[test]
+fn members_take_values_in_turn_and_links_have_delays_that_are_drawn() {
+    let links = scenario(PROXIED).links;
+    let losses: Vec<_> = links.iter().map(|link| &link.directions[0].faults.loss).collect();
+    assert!(losses[0] == losses[2] && losses[0] != losses[1], "{losses:?}");
+    assert!(links[..3].iter().all(|link| link.drawn_delay.is_some()));
+    assert!(links[3..].iter().all(|link| link.drawn_delay.is_none()));
+}
+
+#[test]
+fn what_is_wrong_with_a_proxy_is_said_with_its_place() {
+    for (from, to, expected) in [
+        ("proxy = \"proxy\"", "proxy = \"server\"", "one host that is neither client nor server"),
+        ("scheme = 4", "scheme = 5", "an integer from 1 to 4"),
+        ("scheme = 4", "scheme = 4\nreserved = 200", "200 of 200 places are reserved"),
+        ("scheme = 4", "scheme = 1\nbuffer_memory = \"1 KB\"", "a pool of 1000 B"),
+        ("\"1 %\", \"2 %\"", "", "at least one value"),
+        (
+            "delay = \"5 ms\"",
+            "delay = { uniform = { from = \"1 ms\", to = \"2 ms\" } }, \
+          back = { delay = \"1 ms\" }",
+            "the same in both directions",
+        ),
+        ("kind = \"proxy\"", "kind = \"proxi\"", "proxy"),
+    ] {
+        let text = PROXIED.replacen(from, to, 1);
+        assert_ne!(text, PROXIED, "{from}");
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.starts_with("test.toml:") && error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
 #[test]
 fn queues_may_drop_early() {
     let red =

@@ -72,6 +72,7 @@ const LINUX: &[Variant] = &[
     ("reserved", &[]),
     ("reserved, divided at intervals", &[AT_INTERVALS]),
     ("free (Linux)", &[FREE]),
+    ("free (Linux), divided at intervals", &[FREE, AT_INTERVALS]),
 ];
 
 const LONG_TAIL: &str = "application.web.size={ mixture = [ { weight = 93, size = { log-normal = { mu = \
@@ -246,7 +247,7 @@ fn classes(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 of anything")]
-pub(super) const fn misses_waiting(run: &Run) -> f64 {
+const fn misses_waiting(run: &Run) -> f64 {
     run.proxy.misses_waiting as f64
 }
 
@@ -272,8 +273,11 @@ const ABOUT_POLICIES: &str = "`bytes_a_b`: bytes in both directions with policy 
 
 const ABOUT_DEADLOCK: &str = "500 clients at one distance that come at one time, and documents that all miss (`half \
     hit`: as printed). `misses_waiting`: misses that wait for a place upward at the end; with all 200 places \
-    taken by clients whose misses wait, no place is ever given back. In the paper's own simulation, clients \
-    come one after the other, and connections to servers are open before the limit is reached.";
+    taken by clients whose misses wait, no place is ever given back. One place that only connections to \
+    servers take is enough to go on. Rejecting frees the places, and serves nobody in schemes 1 and 2. In the \
+    paper's own simulation, clients come one after the other, and connections to servers are open before \
+    the limit is reached.";
 
 const ABOUT_LINUX: &str = "Scheme 4 against scheme 3. `reserved`: an idle connection's buffer counts, as the \
-    paper assumes. `free`: it does not, in either scheme, so halving it gives nothing to others.";
+    paper assumes. `free`: it does not, in either scheme, so halving it gives nothing to others; if a \
+    division does not follow at once, it slows down the first document after a pause.";

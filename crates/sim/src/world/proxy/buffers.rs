@@ -223,10 +223,11 @@ impl<O: Observer> World<'_, O> {
         }
         self.set_buffer(proxy, place, size);
         // Where idle connections keep their share, it is in the last division.
-        let halves = matches!(setting.scheme.idle, IdleBuffers::Halve(_));
+        let halves = matches!(setting.scheme.idle, IdleBuffers::Halve(_))
+            && setting.idle_memory == IdleMemory::Reserved;
         let state = &mut self.proxies[proxy as usize];
         let Some(demand) = state.members.get(&place).map(|member| member.demand) else { return };
-        if setting.idle_memory == IdleMemory::Free {
+        if setting.idle_memory == IdleMemory::Free && setting.divides == Divides::Reuse {
             // What it had was given away.
             self.divide(proxy, None);
         } else if demand > size && halves && setting.divides == Divides::Reuse {
