@@ -2,11 +2,12 @@
 
 use super::{
     figures::{row, share, table},
-    ratio::{MUCH, Ratio},
+    ratio::{MUCH, Ratio, all_little},
     sweep::{self, Run, SCHEMES, Sweep},
 };
 use crate::reproduce::{
     ReproduceError,
+    claim::Holds,
     paper::{Paper, PaperResults},
     table::{CaseValue, ComparisonTable, Row},
 };
@@ -86,7 +87,7 @@ pub fn sensitivity(progress: &mut dyn FnMut(&str)) -> Result<PaperResults, Repro
             let value = value(&sweep);
             let case = [("variant", CaseValue::Word((*name).to_owned()))];
             values.push(row(&case, id, value.map(|it| it.mean)));
-            let holds = value.map(|it| f64::from(u8::from(holds(it))));
+            let holds = value.and_then(holds).map(|it| f64::from(u8::from(it)));
             verdicts.push(row(&case, id, holds));
         }
     }
@@ -109,78 +110,99 @@ fn of(id: &str, title: &str, notes: Vec<String>, rows: Vec<Row>) -> ComparisonTa
 
 /// Names the claims that hold with some values of the parameters and not with others.
 fn dependent(verdicts: &[Row]) -> String {
-    let mut sentences = Vec::new();
-    for Short { id, .. } in CLAIMS {
-        let of_claim: Vec<&Row> = verdicts.iter().filter(|row| row.measure == *id).collect();
-        let default = of_claim.first().and_then(|row| row.ours);
-        let differ = of_claim.iter().filter(|row| row.ours != default);
-        let names: Vec<String> =
-            differ.filter_map(|row| Some(row.case.0.first()?.1.to_string())).collect();
-        sentences.push(match names.as_slice() {
-            [] => format!("{id}: the same in every variant"),
-            names => format!("{id}: other with {}", names.join(", ")),
-        });
+    let sentences = CLAIMS.iter().map(|Short { id, .. }| {
+        let named = |holds: f64| {
+            let rows = verdicts.iter().filter(move |row| row.measure == *id);
+            let rows = rows.filter(move |row| row.ours == Some(holds));
+            let names = rows.filter_map(|row| Some(row.case.0.first()?.1.to_string()));
+            names.collect::<Vec<_>>()
+        };
+        match [named(1.0), named(0.0)] {
+            [holds, not] if not.is_empty() => {
+                format!("{id} holds in {} of {} variants, and fails in none", holds.len(), all())
+            }
+            [holds, not] if holds.is_empty() => {
+                format!("{id} fails in {} of {} variants, and holds in none", not.len(), all())
+            }
+            [holds, not] if holds.len() < not.len() => {
+                format!("{id} holds only with {}", holds.join(", "))
+            }
+            [_, not] => format!("{id} fails only with {}", not.join(", ")),
+        }
+    });
+    format!("{}.", sentences.collect::<Vec<_>>().join("; "))
+}
+
+const fn all() -> usize {
+    VARIANTS.len()
+}
+
+fn little(ratio: &Ratio) -> Option<bool> {
+    match all_little([ratio]) {
+        Holds::Yes => Some(true),
+        Holds::No => Some(false),
+        _ => None,
     }
-    format!("{}.", sentences.join("; "))
 }
 
 /// A claim at 50 or 500 clients, short enough to be tried often.
 struct Short {
     id: &'static str,
     value: fn(&Sweep) -> Option<Ratio>,
-    holds: fn(Ratio) -> bool,
+    /// `None` if the interval decides nothing.
+    holds: fn(Ratio) -> Option<bool>,
 }
 
 const CLAIMS: &[Short] = &[
     Short {
         id: "bytes_2_1_50",
         value: |sweep| sweep.bytes((50, "2"), (50, "1")),
-        holds: |it| it.exceeds(1.0),
+        holds: |it| Some(it.exceeds(1.0)),
     },
     Short {
         id: "bytes_2_1_500",
         value: |sweep| sweep.bytes((500, "2"), (500, "1")),
-        holds: |it| it.exceeds(1.0),
+        holds: |it| Some(it.exceeds(1.0)),
     },
     Short {
         id: "bytes_3_2_500",
         value: |sweep| sweep.bytes((500, "3"), (500, "2")),
-        holds: |it| it.exceeds(MUCH),
+        holds: |it| Some(it.exceeds(MUCH)),
     },
     Short {
         id: "bytes_4_3_50",
         value: |sweep| sweep.bytes((50, "4"), (50, "3")),
-        holds: |it| it.exceeds(1.0),
+        holds: |it| Some(it.exceeds(1.0)),
     },
     Short {
         id: "bytes_4_3_500",
         value: |sweep| sweep.bytes((500, "4"), (500, "3")),
-        holds: |it| it.is_little(),
+        holds: |it| little(&it),
     },
     Short {
         id: "time_4_1_50",
         value: |sweep| sweep.times((50, "4"), (50, "1")),
-        holds: |it| it.is_little(),
+        holds: |it| little(&it),
     },
     Short {
         id: "time_4_1_500",
         value: |sweep| sweep.times((500, "4"), (500, "1")),
-        holds: |it| it.is_below(1.0 / MUCH),
+        holds: |it| Some(it.is_below(1.0 / MUCH)),
     },
     Short {
         id: "time_4_3_500",
         value: |sweep| sweep.times((500, "4"), (500, "3")),
-        holds: |it| it.is_little(),
+        holds: |it| little(&it),
     },
     Short {
         id: "idle_pct_1_500",
         value: |sweep| sweep.estimate((500, "1"), idle),
-        holds: |it| it.exceeds(50.0),
+        holds: |it| Some(it.exceeds(50.0)),
     },
     Short {
         id: "early_pct_4_500",
         value: |sweep| sweep.estimate((500, "4"), early),
-        holds: |it| it.exceeds(50.0),
+        holds: |it| Some(it.exceeds(50.0)),
     },
 ];
 
@@ -192,8 +214,8 @@ fn early(run: &Run) -> Option<f64> {
     share(run.proxy.closed_before_halving, run.proxy.closed_for_new)
 }
 
-const ABOUT: &str = "1: the claim holds, 0: it does not, with the interval of three seeds, so less is \
-    decided than with ten. `bytes_2_1_50`: scheme 2 moves more than scheme 1 at 50 clients; `bytes_3_2_500`: \
+const ABOUT: &str = "1: the claim holds, 0: it does not, empty: the interval of three seeds decides \
+    nothing. `bytes_2_1_50`: scheme 2 moves more than scheme 1 at 50 clients; `bytes_3_2_500`: \
     by a factor of 1.5; `bytes_4_3_500`, `time_4_1_50`, `time_4_3_500`: within 5 %; `time_4_1_500`: faster \
     by a factor of 1.5; `idle_pct_1_500`: more than half idle; `early_pct_4_500`: more than half closed \
     before the first halving.";

@@ -31,7 +31,11 @@ fn write(out: &mut String, reproduction: &Reproduction) -> fmt::Result {
 
 fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
     let PaperResults { paper, tables, claims } = results;
-    writeln!(out, "\n## {}\n\n{}", paper.title(), conclusion(claims))?;
+    writeln!(out, "\n## {}", paper.title())?;
+    if claims.is_empty() {
+        return tables.iter().try_for_each(|table| write_table(out, table));
+    }
+    writeln!(out, "\n{}", conclusion(claims))?;
     tables.iter().try_for_each(|table| write_table(out, table))?;
     writeln!(out, "\n### Claims\n")?;
     writeln!(out, "| claim | holds | numbers | how it was tested |\n| --- | --- | --- | --- |")?;
