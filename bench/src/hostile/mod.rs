@@ -3,10 +3,12 @@
 
 #[path = "../../../crates/capture/tests/hostile/attacks/mod.rs"]
 mod attacks;
+mod live;
 
 use std::{
     ffi::OsString,
     fs,
+    num::NonZeroU64,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
     time::Duration,
@@ -33,6 +35,9 @@ pub(super) const HELP: &str = "\
 cargo xtask bench hostile [--attack NAME]... [--form NAME]...
     Measure what each hostile capture costs with each form of the report or of the file (all by
     default; about half an hour). Exit: 0 within the limits, 1 not.
+cargo xtask bench hostile --live SECONDS [--attack NAME]...
+    Send the same over a virtual link, as fast as it takes them, for SECONDS each (some of the
+    attacks by default). Needs root. Exit: 0 within the limits of memory and of Ctrl-C, 1 not.
 ";
 
 /// What is measured; empty lists stand for everything.
@@ -40,6 +45,8 @@ cargo xtask bench hostile [--attack NAME]... [--form NAME]...
 pub(super) struct Settings {
     attacks: Vec<String>,
     forms: Vec<String>,
+    /// How long each floods a live capture, instead of being read from a file.
+    live: Option<Duration>,
 }
 
 /// Parses everything after `cargo xtask bench hostile`; `None` asks for help.
@@ -62,10 +69,15 @@ pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
                 ensure!(FORMS.iter().any(|it| it.name == name), "no form is named `{name}`");
                 settings.forms.push(name);
             }
+            Long("live") => {
+                let seconds = parser.value()?.parse::<NonZeroU64>()?.get();
+                settings.live = Some(Duration::from_secs(seconds));
+            }
             Short('h') | Long("help") => return Ok(None),
             other => return Err(other.unexpected().into()),
         }
     }
+    ensure!(settings.live.is_none() || settings.forms.is_empty(), "a flood has one form");
     Ok(Some(settings))
 }
 
@@ -75,6 +87,9 @@ pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Opti
 ///
 /// If Ackwise does not build, or an attack cannot be written.
 pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    if let Some(time) = settings.live {
+        return flood(&settings.attacks, time);
+    }
     let is_chosen = |names: &[String], name| names.is_empty() || names.iter().any(|it| it == name);
     println!("{NAME}: {QUESTION}");
     install::provide_packages(peak::PACKAGES)?;
@@ -114,6 +129,63 @@ pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     println!("\n{missed} beyond a limit");
     Ok(ExitCode::from(u8::from(missed > 0)))
 }
+
+/// Floods live captures and prints what that costs.
+fn flood(names: &[String], time: Duration) -> anyhow::Result<ExitCode> {
+    println!("{NAME}: {QUESTION}");
+    install::provide_packages(peak::PACKAGES)?;
+    let program = program::build()?;
+    // Files may be measured at the same time.
+    let peak = Peak::new(&Path::new(DIRECTORY).join("live"))?;
+    println!(
+        "{} s each; limits: {} MB resident, {} ms from Ctrl-C to the report\n",
+        time.as_secs(),
+        MOST_MEMORY / 1_000_000,
+        MOST_LATENCY.as_millis()
+    );
+    println!(
+        "{:<24} {:>5} {:>7} {:>8} {:>8} {:>7} {:>7}",
+        "attack", "MB", "cpu s", "k sent", "k read", "ms", "end ms"
+    );
+    let is_chosen = |attack: &Attack| match names {
+        [] => FLOODS.contains(&attack.name),
+        names => names.iter().any(|it| it == attack.name),
+    };
+    let mut missed = 0;
+    for attack in attacks::all().filter(is_chosen) {
+        let cost = live::flood(&program, &attack, BYTES, time, &peak)?;
+        let [begins, ends] = cost.stopped;
+        let is_within = cost.memory <= MOST_MEMORY && begins <= MOST_LATENCY;
+        missed += u32::from(!is_within);
+        println!(
+            "{:<24} {:>5.0} {:>7.2} {:>8} {:>8} {:>7.0} {:>7.0}  {}",
+            attack.name,
+            cost.memory as f64 / 1e6,
+            cost.cpu.as_secs_f64(),
+            cost.sent / 1_000,
+            cost.captured / 1_000,
+            begins.as_secs_f64() * 1e3,
+            ends.as_secs_f64() * 1e3,
+            verdict(is_within)
+        );
+    }
+    println!("\n{missed} beyond a limit");
+    Ok(ExitCode::from(u8::from(missed > 0)))
+}
+
+/// Those that a live capture is flooded with by default: of each kind those that cost most as files.
+const FLOODS: &[&str] = &[
+    "syn-flood",
+    "syn-flood-answered",
+    "byte-flood-both",
+    "h1-one-exchange-each",
+    "h1-turns",
+    "h2-table-path",
+    "h2-stream-open-many",
+];
+
+/// From Ctrl-C to the report: a person sees no delay.
+const MOST_LATENCY: Duration = Duration::from_millis(200);
 
 /// A form of the report, or of the input.
 #[derive(Clone, Copy, Debug)]
