@@ -28,7 +28,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
 
 /// Requests on one connection, as long as it lasts.
 fn ask(client: &mut Client, facts: &mut Facts, times: &mut Times) -> Result<(), ExchangeError> {
-    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     for number in 0..REQUESTS {
         if !connection.accepts_requests() {
@@ -113,7 +113,7 @@ fn proxy(first: &Exchange, software: Option<Software>) -> Option<&'static str> {
     let field =
         ["Via", "Age", "X-Cache"].into_iter().find(|it| first.head.fields.first(it).is_some());
     let is_proxy = matches!(software, Some(Software::HaProxy | Software::Squid));
-    field.or(is_proxy.then_some("Server"))
+    field.or_else(|| is_proxy.then_some("Server"))
 }
 
 /// Connections, and requests on each: enough to tell the first request from later ones. Our choice.
@@ -135,8 +135,9 @@ mod tests {
     #[test]
     fn what_the_times_say() {
         use Verdict::{Pass, Warn};
+        type Row<'a> = (&'a [&'a [u64]], Option<&'static str>, Verdict, Option<f64>, &'a str);
         #[rustfmt::skip]
-        let table: [(&[&[u64]], Option<&str>, Verdict, Option<f64>, &str); 7] = [
+        let table: [Row; 7] = [
             (&[&[1, 1], &[1, 1], &[2, 1]],       None,        Pass, None,       "takes 1.0 ms (median)"),
             (&[&[1, 1], &[1, 1], &[2, 1]],       Some("Via"), Pass, None,       "takes 1.0 ms (median)"),
             (&[&[45], &[44], &[45], &[44]],      None,        Pass, None,       "44.0 ms more than a round trip: the time"),
