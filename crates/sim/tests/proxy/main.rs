@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
+mod any;
 mod star;
 
 use std::{num::NonZeroU64, thread, time::Duration};

@@ -104,6 +104,13 @@ pub(crate) fn proxy(scenario: &mut Scenario) -> &mut Proxy {
     }
 }
 
+pub(crate) fn settings(scenario: &Scenario) -> &Proxy {
+    match &scenario.applications[0].kind {
+        ApplicationKind::Proxy(proxy) => proxy,
+        kind => panic!("{kind:?}"),
+    }
+}
+
 /// The scenario with other settings of the proxy.
 pub(crate) fn with(mut scenario: Scenario, change: impl FnOnce(&mut Proxy)) -> Scenario {
     change(proxy(&mut scenario));
