@@ -26,6 +26,7 @@ use super::{
     paper::{Paper, PaperResults},
 };
 pub(super) use drawings::figures;
+pub(super) use medians::headline;
 use plan::{Load, Plan};
 use sweep::{Sweep, Wanted};
 
@@ -37,6 +38,10 @@ struct Runs {
     larger: [Sweep; 2],
     /// Initial windows 4 to 10, at a few loads.
     largest: Vec<Sweep>,
+    /// Half and three quarters of the files in the client's cache, at one load.
+    cached: [Sweep; 2],
+    /// With other values for what was fitted, and what these are.
+    refitted: Vec<(&'static str, Sweep)>,
 }
 
 /// Runs the thesis' experiments and compares. A quick one runs only what has a limit, with three
@@ -66,10 +71,32 @@ pub fn reproduce(
         return Ok(PaperResults { paper: Paper::Gurkan, tables, claims: Vec::new() });
     }
     let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
-    let runs = Runs { usual, larger, largest };
+    progress("gurkan: caches");
+    let cached = |share| {
+        let light = |plan, load| CACHED.contains(&plan) && load == Load { web: 8, ftp: 0 };
+        sweep::run_with(&format!("application.web.cached=\"{share} %\""), &light)
+    };
+    let cached = [cached(50)?, cached(75)?];
+    progress("gurkan: other values for what was fitted");
+    let refitted = vec![
+        (RFC_2415, sweep::run_with("tcp.receive_buffer=\"11 segments\"", &is_refitted)?),
+        (CAPPED, sweep::run_with_sizes(15_000, &is_refitted)?),
+    ];
+    let runs = Runs { usual, larger, largest, cached, refitted };
     tables.push(windows::largest(&runs)?);
     tables.push(tables::ours(&runs.usual)?);
     tables.extend(samples::tables()?);
     let claims = claims::all(&runs)?;
     Ok(PaperResults { paper: Paper::Gurkan, tables, claims })
 }
+
+fn is_refitted(plan: Plan, _: Load) -> bool {
+    Plan::PRINTED.contains(&plan) || plan == Plan::SerialThinkOnce
+}
+
+/// Plans that are run with a cache.
+const CACHED: [Plan; 2] = [Plan::Pipelined, Plan::GetWeb];
+
+/// Other values for what was fitted: the base of the thesis' model, and the cap that Table 4.5 shows.
+const RFC_2415: &str = "a maximum window of 11 segments, as RFC 2415 has it";
+const CAPPED: &str = "500 bytes instead of more than 15,000 in serial and parallel pages";

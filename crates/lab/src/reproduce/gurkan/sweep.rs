@@ -1,6 +1,6 @@
 //! Runs the thesis' cases, each with several seeds, and keeps what the tables show.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_link::Seed;
 use ackwise_sim::{Measures, Nobody, Scenario};
@@ -32,10 +32,12 @@ pub(super) enum Quantity {
     MostOpen,
     /// What the FTP clients received, in bytes a second.
     Ftp,
+    /// Retrieval time of a page, the mean, in milliseconds.
+    PageMs,
 }
 
 impl Quantity {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::RateMean,
         Self::RateSum,
         Self::Utilization,
@@ -44,6 +46,7 @@ impl Quantity {
         Self::Connections,
         Self::MostOpen,
         Self::Ftp,
+        Self::PageMs,
     ];
 
     #[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 of anything")]
@@ -68,6 +71,10 @@ impl Quantity {
                 Some(servers.map(|(_, host)| host.most_open as f64).sum())
             }
             Self::Ftp => measures.applications.get("ftp").map(|ftp| ftp.goodput),
+            Self::PageMs => {
+                let total: Duration = web.times.iter().sum();
+                (!web.times.is_empty()).then(|| total.as_secs_f64() * 1e3 / web.times.len() as f64)
+            }
         }
     }
 }
@@ -118,6 +125,37 @@ impl Sweep {
 pub(super) fn run(window: u32, wanted: Wanted, effort: Effort) -> Result<Sweep, ReproduceError> {
     let experiment = Experiment::parse(TABLES.name, TABLES.text)?
         .with_set(&format!("tcp.initial_window={window}"))?;
+    run_experiment(&experiment, window, wanted, effort)
+}
+
+/// The same with an initial window of one segment and one more setting.
+pub(super) fn run_with(set: &str, wanted: Wanted) -> Result<Sweep, ReproduceError> {
+    let experiment = Experiment::parse(TABLES.name, TABLES.text)?.with_set(set)?;
+    run_experiment(&experiment, 1, wanted, Effort::Full)
+}
+
+/// The same with another limit on the sizes of serial and parallel pages: above `most` bytes they
+/// have 500.
+pub(super) fn run_with_sizes(most: u32, wanted: Wanted) -> Result<Sweep, ReproduceError> {
+    // Of 10,000 files: those that a Pareto distribution from 1,000 bytes on puts above the limit.
+    let above = |shape: f64| (10_000.0 * (1_000.0 / f64::from(most)).powf(shape)).round();
+    let weights = |shape| [above(shape), 10_000.0 - above(shape)];
+    let ([primaries, rest], [inlines, others]) = (weights(0.91), weights(1.24));
+    let text = TABLES.text.replace("\"30000 B\"", &format!("\"{most} B\""));
+    let text = text.replace("weight = 453,", &format!("weight = {primaries:.0},"));
+    let text = text.replace("weight = 9_547,", &format!("weight = {rest:.0},"));
+    let text = text.replace("weight = 147,", &format!("weight = {inlines:.0},"));
+    let text = text.replace("weight = 9_853,", &format!("weight = {others:.0},"));
+    let experiment = Experiment::parse(TABLES.name, &text)?;
+    run_experiment(&experiment, 1, wanted, Effort::Full)
+}
+
+fn run_experiment(
+    experiment: &Experiment,
+    window: u32,
+    wanted: Wanted,
+    effort: Effort,
+) -> Result<Sweep, ReproduceError> {
     let seeds = match effort {
         Effort::Full => experiment.seeds(),
         Effort::Quick => &experiment.seeds()[..experiment.seeds().len().min(QUICK_SEEDS)],

@@ -53,7 +53,7 @@ fn one(
     for (row, load) in Load::judged().enumerate() {
         let case = Case(published.case(row, &KEYS));
         for (plan, sweep) in plans.into_iter().flat_map(|plan| sweeps.map(|sweep| (plan, sweep))) {
-            for (name, quantity) in [("mean", Quantity::RateMean), ("sum", Quantity::RateSum)] {
+            for (name, quantity) in [("sum", Quantity::RateSum), ("mean", Quantity::RateMean)] {
                 rows.push(Row {
                     case: case.clone(),
                     measure: format!("{}_iw{}_rate_{name}", plan.name(), sweep.window),
@@ -83,9 +83,11 @@ pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
                 ("initial_window".to_owned(), CaseValue::Number(sweep.window.into())),
             ]);
             for Load { web, ftp } in Load::EXAMPLES {
-                for (name, quantity) in
-                    [("rate_mean", Quantity::RateMean), ("drop_pct", Quantity::Drop)]
-                {
+                for (name, quantity) in [
+                    ("rate_sum", Quantity::RateSum),
+                    ("rate_mean", Quantity::RateMean),
+                    ("drop_pct", Quantity::Drop),
+                ] {
                     rows.push(Row {
                         case: case.clone(),
                         measure: format!("{web}_web_{ftp}_ftp_{name}"),
