@@ -223,7 +223,8 @@ fn the_thesis_figures_have_what_is_published_beside_ours() {
     let figures = figures(&GURKAN.papers[0]).expect("they run");
     let numbers: Vec<_> =
         figures.iter().filter_map(|it| it.title.split([' ', ':']).nth(1)).collect();
-    let expected: Vec<_> = (2..=13).map(|number| format!("4.{number}")).collect();
+    let sketched = (3..=5).map(|number| format!("2.{number}"));
+    let expected: Vec<_> = sketched.chain((2..=13).map(|number| format!("4.{number}"))).collect();
     assert_eq!(numbers, expected);
     let plots = figures.iter().flat_map(|figure| &figure.blocks).filter_map(|block| match block {
         Block::Plot(plot) => Some(plot),

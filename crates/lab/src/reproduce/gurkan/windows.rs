@@ -1,7 +1,7 @@
 //! Tables 4.9 and 4.10: larger initial windows; and still larger ones.
 
 use super::{
-    Runs,
+    Base,
     plan::{Load, Plan},
     sweep::{Quantity, Sweep},
     tables::KEYS,
@@ -74,10 +74,10 @@ fn one(
 }
 
 /// Initial windows of 1 to 10 segments, at a few loads.
-pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
+pub(super) fn largest(base: &Base) -> Result<ComparisonTable, ReproduceError> {
     let mut rows = Vec::new();
     for plan in Plan::PRINTED {
-        for sweep in runs.windows() {
+        for sweep in base.windows() {
             let case = Case(vec![
                 ("plan".to_owned(), CaseValue::from(plan.name())),
                 ("initial_window".to_owned(), CaseValue::Number(sweep.window.into())),
@@ -106,7 +106,7 @@ pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
     })
 }
 
-impl Runs {
+impl Base {
     /// By initial window, from 1 on.
     pub(super) fn windows(&self) -> impl Iterator<Item = &Sweep> {
         std::iter::once(&self.usual).chain(&self.larger).chain(&self.largest)

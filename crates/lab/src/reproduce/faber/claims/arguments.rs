@@ -88,7 +88,7 @@ fn costs(runs: &Runs, studies: &Studies) -> Result<Vec<Claim>, ReproduceError> {
             [measured("entries_per_lookup", entries[0])
                 .above(10.0 * entries[1], Ours("slowed: ten times the entries"))
                 .control("without TIME-WAIT", entries[1])],
-            "Entries that a look-up examines with Table 2's load, which no fitted cost changes. Of \
+            "Entries that a look-up examines with Table 2's load, which the fitted costs hardly change. Of \
              Table 2's gain of 52 % it explains a part only: with Table 1's cost for each entry the \
              rate rises by 18 % without TIME-WAIT, because a connection in use is newer than nearly \
              all in TIME-WAIT and its entry comes first in the list. The gain needs 2.24 us per \

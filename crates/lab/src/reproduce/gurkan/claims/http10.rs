@@ -161,7 +161,7 @@ fn connections(sweep: &Sweep) -> Result<Claim, ReproduceError> {
                 .control("pipelined", most(Plan::Pipelined, 8)?),
             measured("most_with_64_clients", most(Plan::Parallel, 64)?)
                 .below(193.0, Printed("section 4.4.1: 192"))
-                .control("a client may have four: its primary's is still closing", 256.0),
+                .control("four for each client, whose primary's is still closing", 256.0),
         ],
         "The most at once, summed over the servers, the mean over the seeds.",
     ))

@@ -10,7 +10,7 @@ mod proposals;
 mod windows;
 
 use super::{
-    Runs,
+    Base, Runs,
     plan::{Load, Plan},
     sweep::{Quantity, Sweep},
 };
@@ -20,19 +20,23 @@ use crate::reproduce::{
     verdict::{Test, cases},
 };
 
-/// All claims, in the order of the thesis.
+/// All claims, in the order of the thesis. What other values for what was fitted change is no verdict.
 pub(super) fn all(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
-    let of = |sweep| -> Result<Vec<Claim>, ReproduceError> {
-        Ok(http10::claims(sweep)?.into_iter().chain(http11::claims(sweep)?).collect())
-    };
-    let mut claims = of(&runs.usual)?;
-    for (other, sweep) in &runs.refitted {
-        for (claim, refitted) in claims.iter_mut().zip(of(sweep)?) {
+    let mut claims = of(&runs.base)?;
+    for (other, base) in &runs.refitted {
+        for (claim, refitted) in claims.iter_mut().zip(of(base)?) {
             claim.compare_with(other, &refitted);
         }
     }
-    claims.extend(windows::claims(runs)?);
-    claims.extend(proposals::claims(runs)?);
+    claims.push(proposals::caches(runs)?);
+    Ok(claims)
+}
+
+fn of(base: &Base) -> Result<Vec<Claim>, ReproduceError> {
+    let mut claims = http10::claims(&base.usual)?;
+    claims.extend(http11::claims(&base.usual)?);
+    claims.extend(windows::claims(base)?);
+    claims.extend(proposals::claims(&base.usual)?);
     Ok(claims)
 }
 

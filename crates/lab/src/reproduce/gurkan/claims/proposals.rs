@@ -12,9 +12,8 @@ use crate::reproduce::{
     verdict::{Source::Ours, measured},
 };
 
-pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
-    let sweep = &runs.usual;
-    Ok(vec![get_web(sweep)?, shared_segments(sweep)?, all_at_once(sweep)?, caches(runs)?])
+pub(super) fn claims(sweep: &Sweep) -> Result<Vec<Claim>, ReproduceError> {
+    Ok(vec![get_web(sweep)?, shared_segments(sweep)?, all_at_once(sweep)?])
 }
 
 fn get_web(sweep: &Sweep) -> Result<Claim, ReproduceError> {
@@ -109,10 +108,10 @@ fn all_at_once(sweep: &Sweep) -> Result<Claim, ReproduceError> {
     ]))
 }
 
-fn caches(runs: &Runs) -> Result<Claim, ReproduceError> {
+pub(super) fn caches(runs: &Runs) -> Result<Claim, ReproduceError> {
     let ms = |sweep: &Sweep, plan| sweep.mean(plan, load(8, 0), Quantity::PageMs);
     let [half, most] = &runs.cached;
-    let everything = ms(&runs.usual, Plan::GetWeb)?;
+    let everything = ms(&runs.base.usual, Plan::GetWeb)?;
     // GETWEB for everything against pipelined requests for what is not cached.
     let ratio = |sweep| Ok::<_, ReproduceError>(everything / ms(sweep, Plan::Pipelined)?);
     Ok(Statement {
@@ -127,7 +126,7 @@ fn caches(runs: &Runs) -> Result<Claim, ReproduceError> {
         [
             measured("time_ratio_75_pct_cached", ratio(most)?)
                 .above(1.0, Ours("a drawback: slower than pipelined requests"))
-                .control("nothing is cached", ratio(&runs.usual)?),
+                .control("nothing is cached", ratio(&runs.base.usual)?),
             measured("page_ms_naming_what_is_cached", ms(most, Plan::GetWeb)?)
                 .below_run("page_ms_of_everything", everything),
         ],
@@ -139,6 +138,6 @@ fn caches(runs: &Runs) -> Result<Claim, ReproduceError> {
     .showing(&[
         ("time_ratio_50_pct_cached", ratio(half)?),
         ("pipelined_ms_75_pct_cached", ms(most, Plan::Pipelined)?),
-        ("pipelined_ms_nothing_cached", ms(&runs.usual, Plan::Pipelined)?),
+        ("pipelined_ms_nothing_cached", ms(&runs.base.usual, Plan::Pipelined)?),
     ]))
 }

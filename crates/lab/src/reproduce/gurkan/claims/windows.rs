@@ -5,16 +5,16 @@ use crate::reproduce::{
     ReproduceError,
     claim::{Claim, Statement},
     gurkan::{
-        Runs,
+        Base,
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
     },
     verdict::{Cases, Test, cases, measured},
 };
 
-pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
-    let [two, three] = &runs.larger;
-    let sweeps = [&runs.usual, two, three];
+pub(super) fn claims(base: &Base) -> Result<Vec<Claim>, ReproduceError> {
+    let [two, three] = &base.larger;
+    let sweeps = [&base.usual, two, three];
     let rates = |plan, load, rate| {
         let [one, two, three] = sweeps.map(|sweep: &Sweep| sweep.mean(plan, load, rate));
         Ok::<_, ReproduceError>([one?, two?, three?])
@@ -60,7 +60,7 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
                    increased from 2 to 3 than the increase seen from 1 to 2",
         }
         .judged_by_rates(less, "All four plans and 12 loads."),
-        more_drops(runs)?,
+        more_drops(base)?,
         Statement {
             id: "gurkan.initial-window-3-degrades-pipelined",
             place: "section 4.8.1",
@@ -73,7 +73,7 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
              less than 2; three of 24 in the printed tables, of 8/2, 8/3 and 32/3.",
         ),
     ];
-    claims.push(further(runs)?);
+    claims.push(further(base)?);
     Ok(claims)
 }
 
@@ -93,12 +93,12 @@ fn each(
     Ok(cases(measure, so, of))
 }
 
-fn more_drops(runs: &Runs) -> Result<Claim, ReproduceError> {
-    let [_, three] = &runs.larger;
+fn more_drops(base: &Base) -> Result<Claim, ReproduceError> {
+    let [_, three] = &base.larger;
     let (mut more, mut any) = (0, 0);
     for plan in Plan::PRINTED {
         for load in Load::judged() {
-            let (one, three) = (drops(&runs.usual, plan, load)?, drops(three, plan, load)?);
+            let (one, three) = (drops(&base.usual, plan, load)?, drops(three, plan, load)?);
             any += u32::from(one.max(three) > 0.0);
             more += u32::from(three > one);
         }
@@ -115,10 +115,10 @@ fn more_drops(runs: &Runs) -> Result<Claim, ReproduceError> {
     ))
 }
 
-fn further(runs: &Runs) -> Result<Claim, ReproduceError> {
+fn further(base: &Base) -> Result<Claim, ReproduceError> {
     let heavy = load(32, 3);
     let at = |window: u32, rate: Quantity| {
-        let sweep = runs.windows().find(|sweep| sweep.window == window);
+        let sweep = base.windows().find(|sweep| sweep.window == window);
         let case = || ReproduceError::NoCase { case: format!("initial window {window}") };
         sweep.ok_or_else(case)?.mean(Plan::Pipelined, heavy, rate)
     };
@@ -127,7 +127,7 @@ fn further(runs: &Runs) -> Result<Claim, ReproduceError> {
     })?;
     let best = |rate| -> Result<f64, ReproduceError> {
         let (mut window, mut most) = (0, 0.0);
-        for sweep in runs.windows() {
+        for sweep in base.windows() {
             let rate = sweep.mean(Plan::Pipelined, heavy, rate)?;
             if rate > most {
                 (window, most) = (sweep.window, rate);
