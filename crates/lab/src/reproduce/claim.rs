@@ -157,7 +157,9 @@ impl Statement {
         self.claim(Holds::NotTestable, Vec::new(), why.into())
     }
 
-    fn claim(self, holds: Holds, tests: Vec<Test>, remark: String) -> Claim {
+    /// With a verdict that was reached elsewhere. Only for verdicts that weigh intervals of confidence,
+    /// which a [`Test`] cannot: their controls are in the remark.
+    pub(super) fn claim(self, holds: Holds, tests: Vec<Test>, remark: String) -> Claim {
         let Self { id, place, text } = self;
         let numbers = tests.iter().flat_map(Test::numbers).collect();
         Claim { id, place, text, holds, tests, numbers, remark }
