@@ -84,6 +84,10 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "ftp://localhost/"], "http"),
         (&["check", "http://"], "http://"),
         (&["check", "http://localhost:99999/"], "99999"),
+        (&["model", "--network", "token-ring"], "token-ring"),
+        (&["model", "--kbps", "0"], "expected a whole number from 1"),
+        (&["model", "--files", "1,-2"], "expected a whole number"),
+        (&["model", "--page", "small-page", "--files", "1"], "cannot be used with"),
         (&["explore"], "unrecognized subcommand"),
     ] {
         let output = run(arguments);
@@ -91,6 +95,20 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         assert!(stdout(&output).is_empty(), "{arguments:?}");
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn the_model_prints_a_table_and_json() {
+    let output = run(&["model"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("simple HTTP                          1174.1            1.000")
+    );
+    let output =
+        run(&["model", "--json", "--kbps", "20000", "--rtt", "80ms", "--files", "30000,12000"]);
+    let document = schema::keeping_to("model", &output.stdout);
+    assert_eq!(document["files"], serde_json::json!([30_000, 12_000]));
+    assert_eq!(document["transports"].as_array().unwrap().len(), 8);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod explain;
 mod interrupt;
 mod load;
 mod merge;
+mod model;
 mod number;
 mod outcome;
 mod output;
@@ -48,6 +49,7 @@ enum Command {
     Run(run::Run),
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
+    Model(model::Model),
     Schema(schema::Schema),
 }
 
@@ -136,6 +138,7 @@ impl Command {
             Self::Run(run) => run::run(&run),
             Self::Merge(merge) => merge::run(&merge),
             Self::Reproduce(reproduce) => reproduce::run(reproduce),
+            Self::Model(model) => model::run(model),
             Self::Schema(schema) => schema::run(&schema),
         }
     }
@@ -149,6 +152,7 @@ impl Command {
             Self::Run(run) => run.json(),
             Self::Merge(merge) => merge.json(),
             Self::Reproduce(reproduce) => reproduce.json(),
+            Self::Model(model) => model.json(),
             Self::Schema(_) => false,
         }
     }

@@ -3,6 +3,7 @@
 use ackwise_check::report::Document as Check;
 use ackwise_explain::Document as Explain;
 use ackwise_lab::{
+    model::Document as Model,
     reproduce::report::Document as Reproduce,
     run::export::{Document as Run, List},
 };
@@ -44,12 +45,13 @@ pub(crate) fn run(arguments: &Schema) -> Result<Outcome, Failure> {
     output::print(&text, Outcome::Good)
 }
 
-fn all() -> [Known; 7] {
+fn all() -> [Known; 8] {
     [
         of::<Check<'_>>(),
         of::<Error<'_>>(),
         of::<Explain>(),
         of::<Load<'_>>(),
+        of::<Model>(),
         of::<Reproduce<'_>>(),
         of::<Run<'_>>(),
         of::<List<'_>>(),

@@ -10,12 +10,12 @@ use super::{Count, Pages, Size, Span, Truncation, Weighted};
 
 /// Heidemann 1996 and 1997.
 impl Pages {
-    /// The benchmark's page (Heidemann 1997, section 2.2): documents of 6651, 3883 and 1866 bytes.
+    /// The benchmark's page (Heidemann 1997, section 2.1): documents of 6651, 3883 and 1866 bytes.
     pub const HEIDEMANN: Self =
         Self::Fixed { primary: 6_651, inlines: Cow::Borrowed(&[3_883, 1_866]) };
 }
 
-/// Gürkan 1998, section 4.1.
+/// Gürkan 1998, section 3.1.
 impl Pages {
     /// The thesis' pages: three inlines; sizes are Pareto from 1,000 bytes ("1 kbytes"), the
     /// primary with shape 0.91, the inlines with `inline_shape`, which is 1.24 in the text.

@@ -2,8 +2,9 @@
 //! it.
 //!
 //! A comment that begins with a word in brackets says where a value is from: `# [printed] …`, `#
-//! [derived] …`, `# [input] …` (read off the result that is to be reproduced), `# [fitted] …`, or
-//! `# [ours] …` (a choice). Lines of comment right below go on with it.
+//! [derived] …` from what is printed or from other sources, `# [contradicts] …` what is printed, `#
+//! [input] …` (read off the result that is to be reproduced), `# [fitted] …`, or `# [ours] …` (a
+//! choice). Lines of comment right below go on with it.
 
 /// The comments of `text` about values that no source prints, each with the line's own setting.
 #[must_use]
@@ -28,8 +29,8 @@ pub fn inputs(text: &str) -> Vec<String> {
     found
 }
 
-/// What reports repeat. What is printed or derived can be looked up.
-const TOLD: [&str; 3] = ["[input]", "[fitted]", "[ours]"];
+/// What reports repeat. What is printed can be looked up.
+const TOLD: [&str; 5] = ["[input]", "[fitted]", "[ours]", "[derived]", "[contradicts]"];
 
 #[cfg(test)]
 mod tests {
@@ -46,9 +47,13 @@ delay = \"1 ms\" # [fitted] on row 1:
 
 # [input] of Figure 4
 other = 1
+think = \"1 s\" # [contradicts] section 4.1, which prints \"1.0 msec\"
 ";
-        let expected =
-            ["`delay = \"1 ms\"` [fitted] on row 1: it has no source", "[input] of Figure 4"];
+        let expected = [
+            "`delay = \"1 ms\"` [fitted] on row 1: it has no source",
+            "[input] of Figure 4",
+            "`think = \"1 s\"` [contradicts] section 4.1, which prints \"1.0 msec\"",
+        ];
         assert_eq!(inputs(text), expected);
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`published`] | the papers' tables, as printed |
 //! | [`table`], [`claim`] | values side by side; sentences that hold or do not |
+//! | [`verdict`] | what decides a sentence: a value, its bound, and a control |
 //! | [`inputs`] | what was put in without a source, from the comments of the experiment files |
 //! | [`mod@file`] | experiment files that are part of the program |
 //! | [`lab`], [`study`] | runs an experiment with an observer; makes a table of it |
@@ -30,6 +31,7 @@ pub mod report;
 pub mod stalls;
 pub mod study;
 pub mod table;
+pub mod verdict;
 
 use ackwise_sim::RunError;
 use figure::Figure;
@@ -83,6 +85,14 @@ pub fn figures(results: &PaperResults) -> Result<Vec<Figure>, ReproduceError> {
         Paper::Gurkan => gurkan::figures(results),
         Paper::Faber => Ok(faber::figures(&results.tables)),
         Paper::Okamoto => Ok(okamoto::figures(&results.tables)),
+    }
+}
+
+/// What must be known of all of a paper's values, in a sentence.
+fn headline(results: &PaperResults) -> Option<String> {
+    match results.paper {
+        Paper::Gurkan => gurkan::headline(&results.tables),
+        Paper::Heidemann | Paper::Faber | Paper::Okamoto => None,
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Stalls {
     pub time: Duration,
     /// The longest.
     pub longest: Duration,
+    /// Of each of the first [`MOST_GAPS`](Self::MOST_GAPS): the time between the segments with data
+    /// before and after it, as they left.
+    pub gaps: Vec<Duration>,
     /// Segments with data that the sender sent.
     pub data_segments: u64,
     /// Segments without data that the receiver sent, SYN, FIN and RST left out.
@@ -39,6 +42,7 @@ pub struct Stalls {
 struct ConnectionAcks {
     sent: u64,
     received: u64,
+    last_sent: Option<Instant>,
     last_data: Option<Instant>,
     late: Option<LateAck>,
 }
@@ -54,6 +58,9 @@ impl Stalls {
     /// An ACK that is delayed by less is not late: hosts think that long.
     pub const LATE: Duration = Duration::from_millis(10);
 
+    /// How many gaps are kept (our choice: a page's stalls, a thousand times).
+    pub const MOST_GAPS: usize = 3_000;
+
     /// Watches what `sender` sends.
     #[must_use]
     pub const fn of(sender: Side) -> Self {
@@ -63,6 +70,7 @@ impl Stalls {
             count: 0,
             time: Duration::ZERO,
             longest: Duration::ZERO,
+            gaps: Vec::new(),
             data_segments: 0,
             bare_acks: 0,
             longest_burst: 0,
@@ -78,11 +86,15 @@ impl Stalls {
         self.data_segments += 1;
         self.burst = if self.burst.0 == now { (now, self.burst.1 + 1) } else { (now, 1) };
         self.longest_burst = self.longest_burst.max(self.burst.1);
+        let gap = connection.last_sent.replace(now).map(|since| now.since(since));
         let late = connection.late.take();
         if let Some(LateAck { delay, .. }) = late.filter(|late| late.arrived == Some(now)) {
             self.count += 1;
             self.time += delay;
             self.longest = self.longest.max(delay);
+            if self.gaps.len() < Self::MOST_GAPS {
+                self.gaps.extend(gap);
+            }
         }
     }
 

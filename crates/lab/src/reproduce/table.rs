@@ -202,6 +202,23 @@ impl fmt::Display for CaseValue {
 /// Numbers with names, as claims show them.
 pub type Numbers = BTreeMap<String, f64>;
 
+/// As many decimals as tell values of this size apart.
+pub(crate) fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        _ if value.fract() == 0.0 => 0,
+        size if size >= 10_000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        size if size >= 1.0 => 3,
+        _ => 6,
+    };
+    let number = format!("{value:.decimals$}");
+    if decimals < 6 {
+        return number;
+    }
+    number.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

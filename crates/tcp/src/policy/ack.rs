@@ -38,8 +38,8 @@ pub enum AckPolicy {
     /// Linux: at once during quick-ACK, later delayed by an adaptive timeout of about 40 ms; a
     /// connection that answers what it receives ("ping-pong") delays from the start.
     LinuxQuickAck,
-    /// Heidemann 1997, section 5: wait "slightly more than the back-to-back interarrival time" for a
-    /// further segment. `slightly` is a quarter more (our choice).
+    /// Heidemann 1997, section 2.2: wait "slightly more than the back-to-back segment interarrival
+    /// time" for a further segment. `slightly` is a quarter more (our choice).
     Interarrival,
     /// A prober's receiver: never before `delay`, however much arrives.
     Withheld {

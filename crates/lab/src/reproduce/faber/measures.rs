@@ -4,9 +4,9 @@ use ackwise_sim::{Nobody, measure::ApplicationMeasures};
 
 use crate::reproduce::lab::Outcome;
 
-/// The server's table of connections.
+/// A host's table of connections.
 #[derive(Clone, Copy, Debug)]
-struct ServerTable {
+struct Table {
     entries_per_lookup: Option<f64>,
     refused: f64,
     /// KiB, the mean.
@@ -18,11 +18,15 @@ pub(super) fn application(outcome: &Outcome<Nobody>) -> Option<&ApplicationMeasu
     outcome.measures.applications.values().next()
 }
 
+fn server_table(outcome: &Outcome<Nobody>) -> Option<Table> {
+    table_of(outcome, "server")
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts of a run are below 2^53")]
-fn server_table(outcome: &Outcome<Nobody>) -> Option<ServerTable> {
-    let table = outcome.measures.hosts.get("server")?.table?;
+fn table_of(outcome: &Outcome<Nobody>, host: &str) -> Option<Table> {
+    let table = outcome.measures.hosts.get(host)?.table?;
     let per_lookup = table.examined as f64 / table.lookups as f64;
-    Some(ServerTable {
+    Some(Table {
         entries_per_lookup: per_lookup.is_finite().then_some(per_lookup),
         refused: table.refused as f64,
         memory: table.mean_memory as f64 / 1024.0,
@@ -59,6 +63,11 @@ pub(super) fn throughput(outcome: &Outcome<Nobody>) -> Option<f64> {
 /// KiB that the server's connections hold, the mean.
 pub(super) fn server_memory(outcome: &Outcome<Nobody>) -> Option<f64> {
     server_table(outcome).map(|table| table.memory)
+}
+
+/// KiB that the connections of the only client's host hold, the mean.
+pub(super) fn client_memory(outcome: &Outcome<Nobody>) -> Option<f64> {
+    table_of(outcome, "client").map(|table| table.memory)
 }
 
 /// Connections that the server had no memory for.

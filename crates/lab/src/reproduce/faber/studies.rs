@@ -3,7 +3,8 @@
 use ackwise_sim::Nobody;
 
 use super::measures::{
-    client_time_wait, connection_rate, entries_per_lookup, file_rate, refused, server_memory,
+    client_memory, client_time_wait, connection_rate, entries_per_lookup, file_rate, refused,
+    server_memory,
 };
 use crate::{
     experiment_file,
@@ -36,6 +37,7 @@ pub(super) struct Studies {
     pub(super) small: Studied,
     pub(super) limit: Studied,
     pub(super) share: Studied,
+    pub(super) rst_lost: Studied,
 }
 
 impl Studies {
@@ -45,12 +47,13 @@ impl Studies {
             small: SMALL.run()?,
             limit: LIMIT.run()?,
             share: SHARE.run()?,
+            rst_lost: RST_LOST.run()?,
         })
     }
 
-    pub(super) fn into_tables(self) -> [ComparisonTable; 4] {
-        let Self { findings, small, limit, share } = self;
-        [findings, small, limit, share].map(|studied| studied.table)
+    pub(super) fn into_tables(self) -> [ComparisonTable; 5] {
+        let Self { findings, small, limit, share, rst_lost } = self;
+        [findings, small, limit, share, rst_lost].map(|studied| studied.table)
     }
 }
 
@@ -121,4 +124,11 @@ const SHARE: Study = Study {
         ("client_time_wait", client_time_wait),
         ("refused", refused),
     ],
+};
+
+const RST_LOST: Study = Study {
+    id: "faber1997_rst_lost",
+    title: "What both ends hold after a connection whose RST is lost, in KiB",
+    file: experiment_file!("faber_rst_lost.toml"),
+    measures: &[("server_kib", server_memory), ("client_kib", client_memory)],
 };

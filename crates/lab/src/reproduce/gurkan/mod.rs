@@ -9,7 +9,7 @@
 //! | `windows` | Tables 4.9 and 4.10, and larger initial windows |
 //! | `medians` | how near the tables are |
 //! | `samples` | Tables 4.1, 4.3, 4.5 and 4.7: one client's requests |
-//! | `drawings` | Figures 4.2 to 4.13 |
+//! | `drawings` | Figures 2.3 to 2.5 and 4.2 to 4.13 |
 //! | `claims` | what the thesis says in words |
 
 mod claims;
@@ -25,12 +25,23 @@ use super::{
     Effort, ReproduceError,
     paper::{Paper, PaperResults},
 };
+use crate::experiment::Experiment;
 pub(super) use drawings::figures;
+pub(super) use medians::headline;
 use plan::{Load, Plan};
-use sweep::{Sweep, Wanted};
+use sweep::{Sweep, TABLES, Wanted};
 
 /// Everything that was run.
 struct Runs {
+    base: Base,
+    /// Half and three quarters of the files in the client's cache, at one load.
+    cached: [Sweep; 2],
+    /// With other values for what was fitted, and what these are.
+    refitted: Vec<(&'static str, Base)>,
+}
+
+/// All initial windows.
+struct Base {
     /// Initial window 1: everything.
     usual: Sweep,
     /// Initial windows 2 and 3, as Tables 4.9 and 4.10.
@@ -51,25 +62,61 @@ pub fn reproduce(
 ) -> Result<PaperResults, ReproduceError> {
     let judged = |plan: Plan, load: Load| Plan::PRINTED.contains(&plan) && load.is_judged();
     let few = |plan: Plan, load: Load| Plan::PRINTED.contains(&plan) && load.is_example();
+    let tables = Experiment::parse(TABLES.name, TABLES.text)?;
     let mut run = |window, wanted: Wanted| {
         progress(&format!("gurkan: initial window {window}"));
-        sweep::run(window, wanted, effort)
+        sweep::run(&tables, window, wanted, effort)
     };
     let usual = if effort == Effort::Quick { run(1, &judged)? } else { run(1, &|_, _| true)? };
     let larger = [run(2, &judged)?, run(3, &judged)?];
-    let mut tables = vec![medians::table(&usual, &larger)?];
+    let mut compared = vec![medians::table(&usual, &larger)?];
     for plan in Plan::PRINTED {
-        tables.push(tables::printed(plan, &usual)?);
+        compared.push(tables::printed(plan, &usual)?);
     }
-    tables.extend(windows::printed(&usual, &larger)?);
+    compared.extend(windows::printed(&usual, &larger)?);
     if effort == Effort::Quick {
-        return Ok(PaperResults { paper: Paper::Gurkan, tables, claims: Vec::new() });
+        return Ok(PaperResults { paper: Paper::Gurkan, tables: compared, claims: Vec::new() });
     }
     let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
-    let runs = Runs { usual, larger, largest };
-    tables.push(windows::largest(&runs)?);
-    tables.push(tables::ours(&runs.usual)?);
+    progress("gurkan: caches");
+    let cached = |share| {
+        let light = |plan, load| CACHED.contains(&plan) && load == Load { web: 8, ftp: 0 };
+        let set = format!("application.web.cached=\"{share} %\"");
+        sweep::run(&tables.with_set(&set)?, 1, &light, effort)
+    };
+    let cached = [cached(50)?, cached(75)?];
+    let other_window = tables.with_set("tcp.receive_buffer=\"11 segments\"")?;
+    let other_sizes = sweep::with_sizes(15_000)?;
+    let mut refitted = Vec::new();
+    for (what, experiment) in [(RFC_2415, other_window), (CAPPED, other_sizes)] {
+        progress(&format!("gurkan: {what}"));
+        let run = |window, wanted: Wanted| sweep::run(&experiment, window, wanted, effort);
+        let usual = run(1, &|plan, load| judged(plan, load) || is_claimed(plan, load))?;
+        let larger = [run(2, &judged)?, run(3, &judged)?];
+        let largest = (4..=10).map(|window| run(window, &few)).collect::<Result<_, _>>()?;
+        refitted.push((what, Base { usual, larger, largest }));
+    }
+    let runs = Runs { base: Base { usual, larger, largest }, cached, refitted };
+    let mut tables = compared;
+    tables.push(windows::largest(&runs.base)?);
+    tables.push(tables::ours(&runs.base.usual)?);
     tables.extend(samples::tables()?);
     let claims = claims::all(&runs)?;
     Ok(PaperResults { paper: Paper::Gurkan, tables, claims })
 }
+
+/// What claims about an initial window of one segment need.
+fn is_claimed(plan: Plan, load: Load) -> bool {
+    match plan {
+        Plan::SharedByWriter => load == Load { web: 8, ftp: 0 },
+        Plan::TruePipelined | Plan::SharedByNagle | Plan::GetWeb => load.is_judged(),
+        _ => true,
+    }
+}
+
+/// Plans that are run with a cache.
+const CACHED: [Plan; 2] = [Plan::Pipelined, Plan::GetWeb];
+
+/// Other values for what was fitted: the base of the thesis' model, and the cap that Table 4.5 shows.
+const RFC_2415: &str = "a maximum window of 11 segments, as RFC 2415 has it";
+const CAPPED: &str = "500 bytes instead of more than 15,000 in serial and parallel pages";

@@ -1,6 +1,6 @@
 //! Runs the thesis' cases, each with several seeds, and keeps what the tables show.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ackwise_link::Seed;
 use ackwise_sim::{Measures, Nobody, Scenario};
@@ -32,10 +32,12 @@ pub(super) enum Quantity {
     MostOpen,
     /// What the FTP clients received, in bytes a second.
     Ftp,
+    /// Retrieval time of a page, the mean, in milliseconds.
+    PageMs,
 }
 
 impl Quantity {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::RateMean,
         Self::RateSum,
         Self::Utilization,
@@ -44,6 +46,7 @@ impl Quantity {
         Self::Connections,
         Self::MostOpen,
         Self::Ftp,
+        Self::PageMs,
     ];
 
     #[expect(clippy::cast_precision_loss, reason = "a run has fewer than 2^53 of anything")]
@@ -68,6 +71,10 @@ impl Quantity {
                 Some(servers.map(|(_, host)| host.most_open as f64).sum())
             }
             Self::Ftp => measures.applications.get("ftp").map(|ftp| ftp.goodput),
+            Self::PageMs => {
+                let total: Duration = web.times.iter().sum();
+                (!web.times.is_empty()).then(|| total.as_secs_f64() * 1e3 / web.times.len() as f64)
+            }
         }
     }
 }
@@ -110,14 +117,19 @@ impl Sweep {
     }
 }
 
-/// Runs the cases that are `wanted`, with an initial window of this number of segments.
+/// Runs the cases of `experiment` that are `wanted`, with an initial window of this number of
+/// segments.
 ///
 /// # Errors
 ///
-/// If the file is no experiment, or a run fails.
-pub(super) fn run(window: u32, wanted: Wanted, effort: Effort) -> Result<Sweep, ReproduceError> {
-    let experiment = Experiment::parse(TABLES.name, TABLES.text)?
-        .with_set(&format!("tcp.initial_window={window}"))?;
+/// If a run fails.
+pub(super) fn run(
+    experiment: &Experiment,
+    window: u32,
+    wanted: Wanted,
+    effort: Effort,
+) -> Result<Sweep, ReproduceError> {
+    let experiment = experiment.with_set(&format!("tcp.initial_window={window}"))?;
     let seeds = match effort {
         Effort::Full => experiment.seeds(),
         Effort::Quick => &experiment.seeds()[..experiment.seeds().len().min(QUICK_SEEDS)],
@@ -145,6 +157,25 @@ pub(super) fn run(window: u32, wanted: Wanted, effort: Effort) -> Result<Sweep, 
     Ok(Sweep { window, experiment, cells: cells.collect() })
 }
 
+/// The experiment with another limit on the sizes of serial and parallel pages: above `most` bytes
+/// they have 500.
+///
+/// # Errors
+///
+/// If the file is no experiment.
+pub(super) fn with_sizes(most: u32) -> Result<Experiment, ReproduceError> {
+    // Of 10,000 files: those that a Pareto distribution from 1,000 bytes on puts above the limit.
+    let above = |shape: f64| (10_000.0 * (1_000.0 / f64::from(most)).powf(shape)).round();
+    let mut text = TABLES.text.replace("\"30000 B\"", &format!("\"{most} B\""));
+    for (shape, small, others) in [(0.91, "453", "9_547"), (1.24, "147", "9_853")] {
+        let above = above(shape);
+        text = text.replace(&format!("weight = {small},"), &format!("weight = {above:.0},"));
+        let rest = 10_000.0 - above;
+        text = text.replace(&format!("weight = {others},"), &format!("weight = {rest:.0},"));
+    }
+    Ok(Experiment::parse(TABLES.name, &text)?)
+}
+
 /// Which case of the file it is.
 fn place(labels: &Labels) -> Option<(Plan, Load)> {
     let count = |name| u32::try_from(labels.get(name).and_then(CaseValue::as_integer)?).ok();
@@ -156,3 +187,19 @@ pub(super) const TABLES: File = experiment_file!("gurkan_tables.toml");
 
 /// Of a quick run: enough that one odd draw does not decide.
 const QUICK_SEEDS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_sizes_change_what_is_drawn_and_the_printed_limit_does_not() {
+        let hash = |most| with_sizes(most).unwrap().hash().to_owned();
+        let file = Experiment::parse(TABLES.name, TABLES.text).unwrap();
+        assert_eq!(hash(30_000), file.hash());
+        assert_ne!(hash(15_000), file.hash());
+        for weight in ["weight = 453,", "weight = 9_547,", "weight = 147,", "weight = 9_853,"] {
+            assert!(TABLES.text.contains(weight), "{weight}");
+        }
+    }
+}

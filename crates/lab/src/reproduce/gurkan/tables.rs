@@ -101,17 +101,17 @@ pub(super) const KEYS: [&str; 2] = ["web_clients", "ftp_clients"];
 
 /// Our measure, the published column, what it is, and whether the spread of it is meant.
 const COLUMNS: [(&str, &str, Quantity, bool); 6] = [
-    ("rate_mean", "effective_rate", Quantity::RateMean, false),
-    ("rate_mean_ci95", "", Quantity::RateMean, true),
     ("rate_sum", "effective_rate", Quantity::RateSum, false),
     ("rate_sum_ci95", "", Quantity::RateSum, true),
+    ("rate_mean", "effective_rate", Quantity::RateMean, false),
+    ("rate_mean_ci95", "", Quantity::RateMean, true),
     ("link_utilization_pct", "link_utilization_pct", Quantity::Utilization, false),
     ("drop_pct", "drop_pct", Quantity::Drop, false),
 ];
 
 const OURS: [(&str, Quantity); 7] = [
-    ("rate_mean", Quantity::RateMean),
     ("rate_sum", Quantity::RateSum),
+    ("rate_mean", Quantity::RateMean),
     ("link_utilization_pct", Quantity::Utilization),
     ("drop_pct", Quantity::Drop),
     ("filled_pct", Quantity::Filled),
@@ -119,8 +119,8 @@ const OURS: [(&str, Quantity); 7] = [
     ("most_open_at_servers", Quantity::MostOpen),
 ];
 
-const SPREAD: &str = "rate_mean: the mean over pages of bytes / retrieval time; rate_sum: all \
-                      bytes / the sum of all retrieval times (the thesis' words), both in bytes \
+const SPREAD: &str = "rate_sum: all bytes / the sum of all retrieval times, the thesis' definition; \
+                      rate_mean: the mean over pages of bytes / retrieval time; both in bytes \
                       a second and without think time. ci95: half of the 95 % confidence interval \
                       over the seeds.";
 

@@ -1,7 +1,7 @@
 //! Tables 4.9 and 4.10: larger initial windows; and still larger ones.
 
 use super::{
-    Runs,
+    Base,
     plan::{Load, Plan},
     sweep::{Quantity, Sweep},
     tables::KEYS,
@@ -53,7 +53,7 @@ fn one(
     for (row, load) in Load::judged().enumerate() {
         let case = Case(published.case(row, &KEYS));
         for (plan, sweep) in plans.into_iter().flat_map(|plan| sweeps.map(|sweep| (plan, sweep))) {
-            for (name, quantity) in [("mean", Quantity::RateMean), ("sum", Quantity::RateSum)] {
+            for (name, quantity) in [("sum", Quantity::RateSum), ("mean", Quantity::RateMean)] {
                 rows.push(Row {
                     case: case.clone(),
                     measure: format!("{}_iw{}_rate_{name}", plan.name(), sweep.window),
@@ -74,18 +74,20 @@ fn one(
 }
 
 /// Initial windows of 1 to 10 segments, at a few loads.
-pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
+pub(super) fn largest(base: &Base) -> Result<ComparisonTable, ReproduceError> {
     let mut rows = Vec::new();
     for plan in Plan::PRINTED {
-        for sweep in runs.windows() {
+        for sweep in base.windows() {
             let case = Case(vec![
                 ("plan".to_owned(), CaseValue::from(plan.name())),
                 ("initial_window".to_owned(), CaseValue::Number(sweep.window.into())),
             ]);
             for Load { web, ftp } in Load::EXAMPLES {
-                for (name, quantity) in
-                    [("rate_mean", Quantity::RateMean), ("drop_pct", Quantity::Drop)]
-                {
+                for (name, quantity) in [
+                    ("rate_sum", Quantity::RateSum),
+                    ("rate_mean", Quantity::RateMean),
+                    ("drop_pct", Quantity::Drop),
+                ] {
                     rows.push(Row {
                         case: case.clone(),
                         measure: format!("{web}_web_{ftp}_ftp_{name}"),
@@ -104,7 +106,7 @@ pub(super) fn largest(runs: &Runs) -> Result<ComparisonTable, ReproduceError> {
     })
 }
 
-impl Runs {
+impl Base {
     /// By initial window, from 1 on.
     pub(super) fn windows(&self) -> impl Iterator<Item = &Sweep> {
         std::iter::once(&self.usual).chain(&self.larger).chain(&self.largest)

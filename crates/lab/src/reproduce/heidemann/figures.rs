@@ -4,6 +4,7 @@ use ackwise_sim::observe::Side;
 use ackwise_tcp::Instant;
 
 use crate::{
+    experiment::Experiment,
     experiment_file,
     reproduce::{
         ReproduceError,
@@ -28,31 +29,38 @@ pub(super) struct Figure {
     /// Packets whose sender, data, acknowledgement and flags are those of the packet in the same
     /// place.
     pub(super) same: usize,
+    /// The same with the fix, in which the figure's stall should not be.
+    pub(super) same_when_fixed: usize,
     /// Printed packets.
     pub(super) printed: usize,
+    /// What the packets are: bytes of data that each carries, and when it was sent, in milliseconds.
+    pub(super) packets: Vec<(u32, f64)>,
     /// From the last packet before the stall to the first after it, printed and ours, in
     /// milliseconds.
     pub(super) stall_ms: [f64; 2],
 }
 
 pub(super) fn run() -> Result<Figures, ReproduceError> {
-    let figure_2 = figure("heidemann1997_figure_2", FIGURE_2, |_| true)?;
+    let first_fix = "application.web.behaviour.head_flush=joined";
+    let figure_2 = figure("heidemann1997_figure_2", FIGURE_2, first_fix, |_| true)?;
     // "Connection setup and first P-HTTP request omitted": it begins with the second request.
     let second =
         |packet: &Packet| packet.from == Side::Client && packet.first > 1 && packet.segment.len > 0;
-    let figure_4 = figure("heidemann1997_figure_4", FIGURE_4, second)?;
+    let second_fix = "application.web.behaviour.nagle=off";
+    let figure_4 = figure("heidemann1997_figure_4", FIGURE_4, second_fix, second)?;
     Ok(Figures { figure_2, figure_4 })
 }
 
 fn figure(
     id: &str,
     file: File,
+    fix: &str,
     begins: impl Fn(&Packet) -> bool,
 ) -> Result<Figure, ReproduceError> {
     let published = Published::named(id)?;
-    let outcomes = lab::run(file, |_| Packets::default())?;
-    let sent = outcomes.first().map(|outcome| outcome.seen.sent.as_slice()).unwrap_or_default();
-    let ours = &sent[sent.iter().position(begins).unwrap_or(sent.len())..];
+    let experiment = Experiment::parse(file.name, file.text)?;
+    let ours = &sent(&experiment, &begins)?;
+    let fixed = &sent(&experiment.with_set(fix)?, &begins)?;
     let mut notes = inputs(file.text);
     notes.extend(NOTES.map(str::to_owned));
     let mut table = ComparisonTable {
@@ -62,17 +70,43 @@ fn figure(
         rows: Vec::new(),
     };
     let shift = Shift::between(&published, ours);
-    let (mut same, mut gaps) = (0, vec![]);
+    let (mut gaps, mut packets) = (vec![], vec![]);
     for (number, packet) in (0..published.rows.len()).zip(ours) {
         let packet = shift.apply(packet);
-        same += usize::from(is_same(&published, number, &packet));
+        let at = packet.at.map_or(0.0, |at| seconds(at) + shift.time);
+        packets.push((packet.segment.len, at * 1e3));
         gaps.push((
             published.number(number, "time_s"),
             packet.at.map(|at| seconds(at) + shift.time),
         ));
         table.rows.extend(rows(&published, number, &packet, shift.time));
     }
-    Ok(Figure { table, same, printed: published.rows.len(), stall_ms: longest_gap(&gaps) })
+    Ok(Figure {
+        table,
+        same: same(&published, ours),
+        same_when_fixed: same(&published, fixed),
+        printed: published.rows.len(),
+        packets,
+        stall_ms: longest_gap(&gaps),
+    })
+}
+
+/// The packets of the experiment's first case from where the figure begins.
+fn sent(
+    experiment: &Experiment,
+    begins: impl Fn(&Packet) -> bool,
+) -> Result<Vec<Packet>, ReproduceError> {
+    let outcomes = lab::run_cases(experiment, &[], |_| Packets::default())?;
+    let mut sent = outcomes.into_iter().next().map(|first| first.seen.sent).unwrap_or_default();
+    let skipped = sent.iter().position(begins).unwrap_or(sent.len());
+    Ok(sent.split_off(skipped))
+}
+
+/// How many packets are the printed ones, place by place.
+fn same(published: &Published, ours: &[Packet]) -> usize {
+    let shift = Shift::between(published, ours);
+    let pairs = (0..published.rows.len()).zip(ours);
+    pairs.filter(|(number, packet)| is_same(published, *number, &shift.apply(packet))).count()
 }
 
 /// What makes the first packets coincide.

@@ -21,17 +21,23 @@ pub(super) struct Studies {
     pub(super) readings: Studied,
     pub(super) receivers: Studied,
     pub(super) pipelining: Studied,
+    pub(super) small_files: Studied,
     pub(super) ftp: Studied,
     pub(super) buffers: Studied,
     pub(super) sharing: Studied,
     pub(super) restart: Studied,
+    pub(super) synchronised: Studied,
+    pub(super) large_mtu: Studied,
+    pub(super) idle: Studied,
 }
 
 impl Studies {
     pub(super) fn into_tables(self) -> impl Iterator<Item = ComparisonTable> {
-        let Self { readings, receivers, pipelining, ftp, buffers, sharing, restart } = self;
-        [readings, receivers, pipelining, ftp, buffers, sharing, restart]
+        let Self { readings, receivers, pipelining, small_files, ftp, buffers, .. } = self;
+        let Self { sharing, restart, synchronised, large_mtu, idle, .. } = self;
+        [readings, receivers, pipelining, small_files, ftp, buffers, sharing, restart]
             .into_iter()
+            .chain([synchronised, large_mtu, idle])
             .map(|studied| studied.table)
     }
 }
@@ -41,10 +47,14 @@ pub(super) fn run() -> Result<Studies, ReproduceError> {
         readings: READINGS.run()?,
         receivers: RECEIVERS.run()?,
         pipelining: PIPELINING.run()?,
+        small_files: SMALL_FILES.run()?,
         ftp: FTP.run()?,
         buffers: BUFFERS.run()?,
         sharing: SHARING.run()?,
         restart: RESTART.run()?,
+        synchronised: SYNCHRONISED.run()?,
+        large_mtu: LARGE_MTU.run()?,
+        idle: IDLE.run()?,
     })
 }
 
@@ -75,6 +85,31 @@ pub(super) fn rate_kbps(outcome: &Outcome<Stalls>) -> Option<f64> {
 /// The mean retrieval time of all pages but the first, in milliseconds.
 pub(super) fn later_page_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
     mean(times_ms(outcome).get(1..)?)
+}
+
+/// The first page, in milliseconds.
+pub(super) fn first_page_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
+    times_ms(outcome).first().copied()
+}
+
+/// The page after the first that is furthest from a whole number of the client's 200 ms ticks: by how
+/// many milliseconds.
+pub(super) fn later_off_tick_ms(outcome: &Outcome<Stalls>) -> Option<f64> {
+    times_ms(outcome).get(1..)?.iter().map(|time| off_tick_ms(*time)).reduce(f64::max)
+}
+
+/// How far a time is from a whole number of 200 ms ticks, in milliseconds.
+pub(super) fn off_tick_ms(time: f64) -> f64 {
+    (time - (time / TICK_MS).round() * TICK_MS).abs()
+}
+
+const TICK_MS: f64 = 200.0;
+
+/// Connections for each page.
+#[expect(clippy::cast_precision_loss, reason = "there are not 2^53 of them")]
+fn connections_per_page(outcome: &Outcome<Stalls>) -> Option<f64> {
+    let measures = application(outcome)?;
+    (measures.documents > 0).then(|| measures.connections_opened as f64 / measures.documents as f64)
 }
 
 /// The most segments that left at once.
@@ -125,6 +160,14 @@ const PIPELINING: Study = Study {
     measures: PAGES,
 };
 
+const SMALL_FILES: Study = Study {
+    id: "heidemann1997_small_files",
+    title: "A page of four files of 1866 bytes, pipelined and not",
+    file: experiment_file!("heidemann_small_files.toml"),
+    sender: |_| Side::Server,
+    measures: PAGES,
+};
+
 const FTP: Study = Study {
     id: "heidemann1997_ftp",
     title: "FTP's data connection, opened by the sender and by the receiver",
@@ -166,5 +209,41 @@ const RESTART: Study = Study {
         ("later_page_ms", later_page_ms),
         ("longest_burst", longest_burst),
         ("drops", drops),
+    ],
+};
+
+const SYNCHRONISED: Study = Study {
+    id: "heidemann1997_synchronised",
+    title: "Pages that begin at several phases of the client's 200 ms clock",
+    file: experiment_file!("heidemann_synchronised.toml"),
+    sender: |_| Side::Server,
+    measures: &[
+        ("first_page_ms", first_page_ms),
+        ("later_page_ms", later_page_ms),
+        ("later_off_tick_ms", later_off_tick_ms),
+    ],
+};
+
+const LARGE_MTU: Study = Study {
+    id: "heidemann1997_large_mtu",
+    title: "Bulk data in large segments from a small send buffer",
+    file: experiment_file!("heidemann_large_mtu.toml"),
+    sender: |_| Side::Server,
+    measures: &[
+        ("rate_kbps", rate_kbps),
+        ("stalls_per_file", stalls_per_page),
+        ("acks_per_segment", acks_per_segment),
+    ],
+};
+
+const IDLE: Study = Study {
+    id: "heidemann1997_idle",
+    title: "The user reads, then follows a link: restart, and servers that close",
+    file: experiment_file!("heidemann_idle.toml"),
+    sender: |_| Side::Server,
+    measures: &[
+        ("later_page_ms", later_page_ms),
+        ("longest_burst", longest_burst),
+        ("connections_per_page", connections_per_page),
     ],
 };

@@ -25,13 +25,13 @@ pub(super) struct Results {
     pub(super) table: ComparisonTable,
     /// By row.
     pub(super) page_ms: [f64; 4],
+    /// HTTP's row without the time that is fitted to it.
+    pub(super) unfitted_http_ms: f64,
     /// By row.
     pub(super) stalls: [f64; 4],
-    /// Of the shortest and the longest page after the first, without any fix.
-    pub(super) whole_ticks: [f64; 2],
-    /// Of all stalls without any fix, in milliseconds.
-    pub(super) mean_stall_ms: f64,
-    /// The longest of them.
+    /// Of all stalls without any fix: the time between the segments before and after, in milliseconds.
+    pub(super) gaps_ms: Vec<f64>,
+    /// The longest stall without any fix, in milliseconds.
     pub(super) longest_stall_ms: f64,
 }
 
@@ -54,28 +54,32 @@ pub(super) fn run() -> Result<Results, ReproduceError> {
     let mut results = Results {
         table,
         page_ms: [0.0; 4],
+        unfitted_http_ms: 0.0,
         stalls: [0.0; 4],
-        whole_ticks: [0.0; 2],
-        mean_stall_ms: 0.0,
+        gaps_ms: Vec::new(),
         longest_stall_ms: 0.0,
     };
     for (row, limit) in LIMITS.into_iter().enumerate() {
         let case = published.case(row, &["protocol", "fixes"]);
         let name = case.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(" ");
-        let outcome = outcomes.iter().find(|outcome| outcome.matches(&[("row", &name)]));
-        let outcome = outcome.ok_or(ReproduceError::NoCase { case: name })?;
+        let outcome = row_named(&outcomes, &name)?;
         results.page_ms[row] = page_ms(outcome).unwrap_or_default();
         results.stalls[row] = stalls_per_page(outcome).unwrap_or_default();
         results.table.rows.extend(rows(outcome, &published, row, limit));
     }
-    let unfixed = &outcomes[UNFIXED];
-    let later = times_ms(unfixed).into_iter().skip(1);
-    results.whole_ticks = [later.clone().fold(f64::MAX, f64::min), later.fold(0.0, f64::max)];
-    #[expect(clippy::cast_precision_loss, reason = "there are 300")]
-    let stalls = unfixed.seen.count as f64;
-    results.mean_stall_ms = unfixed.seen.time.as_secs_f64() * 1e3 / stalls;
-    results.longest_stall_ms = unfixed.seen.longest.as_secs_f64() * 1e3;
+    results.unfitted_http_ms = page_ms(row_named(&outcomes, UNFITTED)?).unwrap_or_default();
+    let unfixed = &outcomes[UNFIXED].seen;
+    results.gaps_ms = unfixed.gaps.iter().map(|gap| gap.as_secs_f64() * 1e3).collect();
+    results.longest_stall_ms = unfixed.longest.as_secs_f64() * 1e3;
     Ok(results)
+}
+
+fn row_named<'a>(
+    outcomes: &'a [Outcome<Stalls>],
+    name: &str,
+) -> Result<&'a Outcome<Stalls>, ReproduceError> {
+    let found = outcomes.iter().find(|outcome| outcome.matches(&[("row", name)]));
+    found.ok_or_else(|| ReproduceError::NoCase { case: name.to_owned() })
 }
 
 fn rows(outcome: &Outcome<Stalls>, published: &Published, row: usize, limit: Limit) -> [Row; 7] {
@@ -111,6 +115,9 @@ fn spread(times: &[f64]) -> [f64; 4] {
     let interval = 1.96 * deviation / (times.len() as f64).sqrt().max(1.0);
     [mean, deviation, deviation / mean * 100.0, interval]
 }
+
+/// HTTP's row without what is fitted to it: the case of the experiment, which is no row of the table.
+const UNFITTED: &str = "http none, nothing fitted";
 
 /// How near the means must come.
 const LIMITS: [Limit; 4] =

@@ -47,14 +47,30 @@ fn add(numbers: &mut Numbers, name: &str, ratio: Ratio) {
     }
 }
 
+/// What the intervals say: whether a claim holds, or that they do not decide it.
+struct Decided(Holds);
+
+impl From<bool> for Decided {
+    fn from(holds: bool) -> Self {
+        Self(if holds { Holds::Yes } else { Holds::No })
+    }
+}
+
+impl From<Holds> for Decided {
+    fn from(holds: Holds) -> Self {
+        Self(holds)
+    }
+}
+
 fn tested(
     statement: Statement,
-    holds: impl Into<Holds>,
+    decided: impl Into<Decided>,
     numbers: &Numbers,
     remark: impl Into<String>,
 ) -> Claim {
+    let Decided(holds) = decided.into();
     let numbers: Vec<_> = numbers.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    statement.tested(holds, &numbers, remark)
+    statement.claim(holds, Vec::new(), remark.into()).showing(&numbers)
 }
 
 /// What Figure 4 says of a scheme at several numbers of clients.

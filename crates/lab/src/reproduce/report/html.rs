@@ -38,9 +38,9 @@ pub fn html(
     let names = reproduction.papers.iter().map(|results| results.paper.name());
     let mut page = Page::new(format!("ackwise reproduce {}", names.collect::<Vec<_>>().join(" ")));
     page.add_lead(reproduction.verdict());
-    let claims: Vec<_> = reproduction.papers.iter().flat_map(|it| it.claims.iter()).collect();
-    if !claims.is_empty() {
-        page.add_lead(conclusion(claims));
+    for results in reproduction.papers.iter().filter(|results| !results.claims.is_empty()) {
+        let authors = results.paper.authors();
+        page.add_lead(format!("{authors}: {}", conclusion(results)));
     }
     page.add_contents();
     for results in &reproduction.papers {
@@ -53,7 +53,7 @@ pub fn html(
 fn add(page: &mut Page, results: &PaperResults, figures: Vec<Figure>) {
     let PaperResults { paper, tables, claims } = results;
     let authors = paper.authors();
-    let said = if claims.is_empty() { NO_CLAIMS.to_owned() } else { conclusion(claims) };
+    let said = if claims.is_empty() { NO_CLAIMS.to_owned() } else { conclusion(results) };
     page.add_section(authors, [Block::Text(paper.title().to_owned()), Block::Text(said)]);
     let figures = figures
         .into_iter()
@@ -108,20 +108,21 @@ fn verdict(row: &Row) -> Option<Verdict> {
 fn claims_table(claims: &[Claim]) -> ackwise_report::HtmlTable {
     let columns = ["claim", "holds", "numbers", "how it was tested, or why not"];
     let mut table = ackwise_report::HtmlTable::new("Claims of the paper", columns);
-    for Claim { id, place, text, holds, numbers, remark } in claims {
+    for claim in claims {
+        let Claim { id, place, text, holds, numbers, .. } = claim;
         let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
         table.add([
             Cell::prose(format!("“{text}” ({place}; {id})")),
             match holds {
                 Holds::Yes => Cell::Judged(holds.as_str().to_owned(), Verdict::Good),
-                Holds::ByMean | Holds::BySum => {
+                Holds::BySumOnly | Holds::ByMeanOnly => {
                     Cell::Judged(holds.as_str().to_owned(), Verdict::Fair)
                 }
                 Holds::No => Cell::Judged(holds.as_str().to_owned(), Verdict::Bad),
                 Holds::NotTestable => Cell::text(holds.as_str()),
             },
             Cell::prose(numbers.collect::<Vec<_>>().join("; ")),
-            Cell::prose(remark),
+            Cell::prose(claim.how()),
         ]);
     }
     table

@@ -1,5 +1,6 @@
 //! A table's rows as a grid of cells: a line for each case, a column for each measure.
 
+pub(crate) use crate::reproduce::table::number;
 use crate::reproduce::table::{ComparisonTable, Row};
 
 /// A grid of words.
@@ -103,23 +104,6 @@ fn percent(share: f64) -> String {
         return "±0.0 %".to_owned();
     }
     format!("{sign}{percent:.1} %")
-}
-
-/// As many decimals as tell values of this size apart.
-pub(crate) fn number(value: f64) -> String {
-    let decimals = match value.abs() {
-        _ if value.fract() == 0.0 => 0,
-        size if size >= 10_000.0 => 0,
-        size if size >= 100.0 => 1,
-        size if size >= 10.0 => 2,
-        size if size >= 1.0 => 3,
-        _ => 6,
-    };
-    let number = format!("{value:.decimals$}");
-    if decimals < 6 {
-        return number;
-    }
-    number.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

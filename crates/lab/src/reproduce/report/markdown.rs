@@ -35,7 +35,7 @@ fn write_paper(out: &mut String, results: &PaperResults) -> fmt::Result {
     if claims.is_empty() {
         return tables.iter().try_for_each(|table| write_table(out, table));
     }
-    writeln!(out, "\n{}", conclusion(claims))?;
+    writeln!(out, "\n{}", conclusion(results))?;
     tables.iter().try_for_each(|table| write_table(out, table))?;
     writeln!(out, "\n### Claims\n")?;
     writeln!(out, "| claim | holds | numbers | how it was tested |\n| --- | --- | --- | --- |")?;
@@ -57,13 +57,13 @@ fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
 }
 
 fn write_claim(out: &mut String, claim: &Claim) -> fmt::Result {
-    let Claim { id, place, text, holds, numbers, remark } = claim;
+    let Claim { id, place, text, holds, numbers, .. } = claim;
     let numbers = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value)));
     let cells = [
         format!("`{id}`, {place}: “{text}”"),
         format!("**{}**", holds.as_str()),
         numbers.collect::<Vec<_>>().join("; "),
-        remark.clone(),
+        claim.how(),
     ];
     writeln!(out, "{}", line(&cells))
 }

@@ -14,11 +14,7 @@ pub use json::{Document, json};
 pub use markdown::{markdown, section};
 pub use text::text;
 
-use super::{
-    claim::{Claim, Holds},
-    paper::PaperResults,
-    table::Row,
-};
+use super::{claim::Holds, paper::PaperResults, table::Row};
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,15 +48,21 @@ impl Reproduction {
     }
 }
 
-/// How many claims hold, in a sentence.
-fn conclusion<'a>(claims: impl IntoIterator<Item = &'a Claim>) -> String {
-    let claims: Vec<_> = claims.into_iter().collect();
+/// How many of a paper's claims hold, and what must be known of all of its values.
+fn conclusion(results: &PaperResults) -> String {
+    let claims = &results.claims;
     let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
-    let [yes, no, open] = [Holds::Yes, Holds::No, Holds::NotTestable].map(count);
-    let partly = match count(Holds::ByMean) + count(Holds::BySum) {
+    let [yes, by_sum, no, by_mean, open] = Holds::ALL.map(count);
+    let partly = |many: usize, which: &str| match many {
         0 => String::new(),
-        partly => format!("{partly} hold by only one of two definitions of the rate, "),
+        many => format!(" ({many} of them {which})"),
     };
+    let holding = format!("{} hold{}", yes + by_sum, partly(by_sum, "not by rate_mean"));
+    let failing = format!("{} do not{}", no + by_mean, partly(by_mean, "only by rate_mean"));
     let of = claims.len();
-    format!("Of {of} claims {yes} hold, {partly}{no} do not, {open} cannot be tested here.")
+    let said = format!("Of {of} claims {holding}, {failing}, {open} cannot be decided here.");
+    match super::headline(results) {
+        Some(headline) => format!("{said} {headline}"),
+        None => said,
+    }
 }

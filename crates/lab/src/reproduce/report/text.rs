@@ -45,9 +45,10 @@ fn write_table(out: &mut String, table: &ComparisonTable) -> fmt::Result {
 }
 
 fn write_claim(out: &mut String, claim: &Claim) -> fmt::Result {
-    let Claim { id, place, text, holds, numbers, remark } = claim;
+    let Claim { id, place, text, holds, tests, numbers, remark } = claim;
     fill(out, "  ", &format!("{}: {id} ({place})", holds.as_str()))?;
     fill(out, "    ", &format!("“{text}”"))?;
+    tests.iter().try_for_each(|test| fill(out, "    ", &test.to_string()))?;
     fill(out, "    ", remark)?;
     let numbers = numbers.iter().map(|(name, value)| format!("{name} = {}", number(*value)));
     fill(out, "    ", &numbers.collect::<Vec<_>>().join(", "))?;

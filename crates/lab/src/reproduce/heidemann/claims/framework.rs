@@ -2,14 +2,23 @@
 
 use super::{Claim, ReproduceError, Runs, Statement};
 use crate::reproduce::{
-    heidemann::table_1::{BOTH_FIXES, HTTP, UNFIXED},
-    study::{page_ms, short_initial_segment_ms, stalls_per_page},
+    analytic::{Network, Workload},
+    heidemann::{
+        table_1::{BOTH_FIXES, FIRST_FIX, HTTP, UNFIXED},
+        transports::saved_by_setup_pct,
+    },
+    study::{Studied, nagle_delayed_ack_ms, page_ms, short_initial_segment_ms, stalls_per_page},
+    verdict::{
+        Source::{Ours, Printed},
+        cases, measured,
+    },
 };
 
 pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     let mut claims = ratios(runs);
     claims.push(over_wide_areas(runs)?);
     claims.push(model(runs));
+    claims.push(setup()?);
     claims.extend(pipelining(runs)?);
     claims.push(
         Statement {
@@ -17,84 +26,117 @@ pub(super) fn claims(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
             place: "section 1",
             text: "similar problems exist in at least one other HTTP server",
         }
-        .untested("`ackwise check` asks servers of today: docs/check.md says which of them stall."),
+        .untested(
+            "The papers report what they were told of another server (WN), which is not here. \
+             `ackwise check` asks servers of today: docs/check.md says which of them stall.",
+        ),
     );
     Ok(claims)
 }
 
 fn ratios(runs: &Runs) -> Vec<Claim> {
     let times = runs.table_1.page_ms;
-    let slower = times[UNFIXED] / times[HTTP];
+    let unfitted = runs.table_1.unfitted_http_ms;
     let possible = times[UNFIXED] / times[BOTH_FIXES];
-    let less = (1.0 - times[BOTH_FIXES] / times[HTTP]) * 100.0;
+    let fixed = times[BOTH_FIXES];
     vec![
         Statement {
             id: "heidemann.ten-times-slower",
             place: "section 1",
-            text: "P-HTTP was ten times slower than the corresponding HTTP transactions",
+            text: "Our early experiments suggested that P-HTTP performance was ten times slower \
+                   than the corresponding HTTP transactions in a simple page-retrieval benchmark",
         }
-        .tested(slower >= 10.0, &[("ratio", slower)], "Table 1, row 2 over row 1."),
+        .judged(
+            [measured("ratio_to_unfitted_http", times[UNFIXED] / unfitted)
+                .above(10.0, Printed("section 1"))
+                .control("both fixes", fixed / unfitted)],
+            "Read as an order of magnitude, ten times or more: Table 1 of the same papers has 14. \
+             HTTP's time without what is fitted to it; with the fit the ratio is above 10, too.",
+        )
+        .showing(&[("ratio_to_fitted_http", times[UNFIXED] / times[HTTP])]),
         Statement {
             id: "heidemann.fourteen-times-slower",
             place: "abstract",
             text: "P-HTTP transactions which are 14 times slower than standard HTTP",
         }
-        .tested(
-            (slower.round() - 14.0).abs() <= 1.0,
-            &[("ratio", slower)],
-            "To one in 14. HTTP's row is fitted, so this is a check of P-HTTP's only.",
-        ),
+        .fitted(
+            FIT,
+            "Without it P-HTTP is 26 times slower: it is what a connection cost Apache and the \
+             Perl client that decides, and the papers do not print it.",
+        )
+        .showing(&[
+            ("ratio_to_fitted_http", times[UNFIXED] / times[HTTP]),
+            ("ratio_to_unfitted_http", times[UNFIXED] / unfitted),
+        ]),
         Statement {
             id: "heidemann.twenty-times-slower",
             place: "abstract",
             text: "and 20 times slower than potential P-HTTP over a 10 Mb/s Ethernet",
         }
-        .tested(
-            possible >= 20.0,
-            &[("ratio", possible)],
-            "Table 1, row 2 over row 4; the printed times give 23.3.",
+        .judged(
+            [measured("ratio", possible)
+                .above(20.0, Printed("abstract"))
+                .control("with the first fix", times[FIRST_FIX] / fixed)],
+            "Table 1, row 2 over row 4, 20 times or more: the printed times give 23.3, and ours \
+             are 16 % below the printed one in row 4. Neither row has a fitted value.",
         ),
         Statement {
             id: "heidemann.forty-percent-faster",
             place: "section 1",
-            text: "P-HTTP is 40% faster than simple HTTP over an Ethernet",
+            text: "an HTTP implementation where P-HTTP is 40% faster than simple HTTP over an \
+                   Ethernet",
         }
-        .tested(
-            (30.0..=50.0).contains(&less),
-            &[("percent", less)],
-            "Row 4 below row 1, to 10 points. HTTP's row is fitted.",
-        ),
+        .fitted(
+            FIT,
+            "Without it P-HTTP is 5 % faster. What it saves here is the set-up of two \
+             connections; what that cost in processor time is not printed.",
+        )
+        .showing(&[
+            ("percent_of_fitted_http", (1.0 - fixed / times[HTTP]) * 100.0),
+            ("percent_of_unfitted_http", (1.0 - fixed / unfitted) * 100.0),
+        ]),
         Statement {
             id: "heidemann.fixed-is-better",
             place: "abstract",
-            text: "After implementing our solutions ... P-HTTP performs better than HTTP on a \
-                   local Ethernet",
+            text: "After implementing our solutions to two of the problems, we observe that P-HTTP \
+                   performs better than HTTP on a local Ethernet",
         }
-        .tested(
-            times[BOTH_FIXES] < times[HTTP] - 3.0 * FITTED_MS,
-            &[("p_http_ms", times[BOTH_FIXES]), ("http_ms", times[HTTP])],
-            "Also without the 18 ms that are fitted to HTTP's row.",
-        ),
-        Statement {
-            id: "heidemann.up-to-200-ms",
-            place: "abstract",
-            text: "tie P-HTTP performance to TCP delayed-acknowledgments, thus adding up to 200ms \
-                   to each P-HTTP transaction",
-        }
-        .tested(
-            runs.table_1.longest_stall_ms <= 200.0,
-            &[
-                ("longest_stall_ms", runs.table_1.longest_stall_ms),
-                ("added_ms_per_page", times[UNFIXED] - times[BOTH_FIXES]),
-            ],
-            "Each problem adds up to 200 ms. The first of a page's three transactions has both \
-             and loses twice that; the second has none.",
-        ),
+        .judged(
+            [measured("p_http_ms", fixed)
+                .below(unfitted, Ours("HTTP's time in our run, without what is fitted to it"))
+                .control("with the first fix only", times[FIRST_FIX])],
+            "The margin is the round trips of two connection set-ups; with the fitted time of \
+             HTTP's row it is larger.",
+        )
+        .showing(&[("http_ms", unfitted), ("fitted_http_ms", times[HTTP])]),
+        up_to_200_ms(runs),
     ]
 }
 
-/// What Table 1's experiment adds for each connection of HTTP.
-const FITTED_MS: f64 = 6.0;
+fn up_to_200_ms(runs: &Runs) -> Claim {
+    let times = runs.table_1.page_ms;
+    let added = times[UNFIXED] - times[BOTH_FIXES];
+    Statement {
+        id: "heidemann.up-to-200-ms",
+        place: "abstract",
+        text: "Two of these problems tie P-HTTP performance to TCP delayed-acknowledgments, thus \
+               adding up to 200ms to each P-HTTP transaction",
+    }
+    .judged(
+        [measured("added_ms_per_page", added)
+            .below(200.0, Printed("abstract"))
+            .control("Table 1 as printed, 605 - 26", 605.0 - 26.0)],
+        "A transaction is a page in section 2.1 (\"100 web-page transactions\"), which has three \
+         stalls. Each of them is below 200 ms, but that is the period of the receiver's clock, an \
+         input. Per document it is 193 ms on average: the first has two stalls, the second none.",
+    )
+    .showing(&[
+        ("longest_stall_ms", runs.table_1.longest_stall_ms),
+        ("added_ms_per_document", added / 3.0),
+    ])
+}
+
+const FIT: &str = "6 ms for each connection of HTTP, on Table 1's 43 ms";
 
 fn over_wide_areas(runs: &Runs) -> Result<Claim, ReproduceError> {
     let ratio = |network: &str| -> Result<f64, ReproduceError> {
@@ -103,70 +145,124 @@ fn over_wide_areas(runs: &Runs) -> Result<Claim, ReproduceError> {
         };
         Ok(of("p-http none")? / of("http none")?)
     };
-    let [lan, internet, modem] = [
-        runs.table_1.page_ms[UNFIXED] / runs.table_1.page_ms[HTTP],
-        ratio("fast-internet")?,
-        ratio("modem")?,
-    ];
+    let ratios = NETWORKS.map(ratio).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let worst = ratios.iter().copied().fold(0.0, f64::max);
+    let lan = runs.table_1.page_ms[UNFIXED] / runs.table_1.page_ms[HTTP];
     let said = Statement {
         id: "heidemann.less-over-wide-areas",
         place: "section 2.1",
         text: "The relative overhead would be substantially less if these pages were accessed \
                over wide-area networks with lower bandwidth and higher latencies",
     };
-    Ok(said.tested(
-        internet < lan / 4.0 && modem < internet,
-        &[("ethernet", lan), ("fast_internet", internet), ("modem", modem)],
-        "P-HTTP over HTTP, both as they were, with segments of 1460 bytes.",
-    ))
+    let numbers: Vec<_> = NETWORKS.into_iter().zip(ratios).collect();
+    Ok(said
+        .judged(
+            [measured("largest_ratio", worst)
+                .below(7.0, Ours("half of the 14 times that Table 1 prints for the Ethernet"))
+                .control("the Ethernet", lan)],
+            "P-HTTP over HTTP, both as they were, with segments of 1460 bytes, on seven paths; on \
+             the Ethernet 14.6 with the fitted time of HTTP's row, 26 without.",
+        )
+        .showing(&numbers))
 }
+
+const NETWORKS: [&str; 7] =
+    ["fast-internet", "slow-internet", "modem", "isdn", "wavelan", "adsl", "direcpc"];
 
 #[expect(clippy::cast_precision_loss, reason = "there are 42 cases")]
 fn model(runs: &Runs) -> Claim {
     let fit = runs.wan.fit;
-    let numbers = [
-        ("cases", fit.cases as f64),
-        ("within_5_percent", fit.within as f64),
-        ("within_5_percent_as_explained", fit.within_any as f64),
-        ("worst_p_http_percent", fit.worst_both_fixes * 100.0),
-        ("worst_http_percent", fit.worst_http * 100.0),
-    ];
     Statement {
         id: "heidemann.model-within-5-percent",
         place: "section 2.3",
-        text: "we observe actual P-HTTP performance over wide-area connections that is with[in] \
-               5% of that predicted by our model",
+        text: "With this fix we observe actual P-HTTP performance over wide-area connections that \
+               is with[in] 5% of that predicted by our model",
     }
-    .tested(
-        fit.worst_both_fixes <= 0.05,
-        &numbers,
-        "The simulator replaces the measurement. The claim is about P-HTTP; simple HTTP is \
-         outside 5 % where the odd segment's ACK costs one more round trip, and over a modem.",
+    .judged(
+        [measured("worst_p_http_percent", fit.worst_both_fixes * 100.0)
+            .below(5.0, Printed("section 2.3"))
+            .control("without the fixes, the nearest path", fit.best_unfixed * 100.0)],
+        "Both sides are ours: the simulator stands for the measurement, and the model is \
+         reconstructed, since neither paper prints its equations. Worst of seven paths and three \
+         segment sizes. Simple HTTP, which the sentence is not about, is outside 5 % where the odd \
+         segment's ACK costs one more round trip, and over a modem.",
     )
+    .showing(&[
+        ("cases", fit.cases as f64),
+        ("within_5_percent", fit.within as f64),
+        ("within_5_percent_as_explained", fit.within_any as f64),
+        ("worst_http_percent", fit.worst_http * 100.0),
+    ])
+}
+
+/// Of the paper that the two cite for their model, of which only the abstract is at hand.
+fn setup() -> Result<Claim, ReproduceError> {
+    let saved = |network: &str, page| {
+        let case = || ReproduceError::NoCase { case: network.to_owned() };
+        let network = Network::named(network).ok_or_else(case)?;
+        Ok::<_, ReproduceError>(saved_by_setup_pct(network, page))
+    };
+    let slow = |page| -> Result<f64, ReproduceError> {
+        let of = ["modem", "isdn", "ethernet"].map(|network| saved(network, page));
+        Ok(of.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().fold(0.0, f64::max))
+    };
+    let mut more = 0;
+    for page in Workload::ALL {
+        more += u32::from(saved("fast-internet", page)? > slow(page)?);
+    }
+    let pages = u32::try_from(Workload::ALL.len()).unwrap_or(u32::MAX);
+    let small = Workload::SMALL_CLUSTER;
+    let saved = |network| saved(network, small);
+    Ok(Statement {
+        id: "heidemann.model-setup",
+        place: "abstract of the model's paper (IEEE/ACM ToN 5(5), 1997), in our words",
+        text: "avoiding connection setup matters relatively little to users of modems, ISDN and \
+               LANs, and can matter moderately to substantially over fast wide-area networks",
+    }
+    .judged(
+        [cases("pages_that_gain_most_over_fast_internet", more, pages).every()],
+        "By the rebuilt model: what T/TCP with a known server saves of simple HTTP's time, which is \
+         the set-up and nothing else, over 1 Mb/s and 90 ms against the most of the three others, \
+         for the model's six pages. Relatively, because the words have no numbers; of the three, \
+         modem and ISDN have typical rates, our choice.",
+    )
+    .showing(&[
+        ("small_cluster_fast_internet_pct", saved("fast-internet")?),
+        ("small_cluster_modem_pct", saved("modem")?),
+        ("small_cluster_isdn_pct", saved("isdn")?),
+        ("small_cluster_ethernet_pct", saved("ethernet")?),
+    ]))
 }
 
 fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
-    let studied = &runs.studies.pipelining;
-    let of = |measure, transfer: &str, fixes: &str| {
-        studied.value(measure, &[("transfer", transfer), ("fixes", fixes)])
+    let (page, small) = (&runs.studies.pipelining, &runs.studies.small_files);
+    let front =
+        |measure, fixes| page.value(measure, &[("transfer", "pipelined"), ("fixes", fixes)]);
+    // What flushing the head costs: the stalls that joining it to the data removes.
+    let by_flush = |studied: &Studied, transfer| -> Result<f64, ReproduceError> {
+        let of =
+            |fixes| studied.value(stalls_per_page, &[("transfer", transfer), ("fixes", fixes)]);
+        Ok(of("none")? - of("first")?)
     };
-    let [unfixed, first] =
-        [of(stalls_per_page, "pipelined", "none")?, of(stalls_per_page, "pipelined", "first")?];
-    let [initial, gathered] = [
-        of(short_initial_segment_ms, "pipelined", "none")?,
-        of(short_initial_segment_ms, "pipelined, gathered", "none")?,
-    ];
+    let gathered = by_flush(small, "pipelined, gathered")?;
     Ok([
         Statement {
             id: "heidemann.pipelining-does-not-cure",
             place: "1997, section 2.1",
             text: "pipelining (by itself) would not eliminate any of the interactions we describe",
         }
-        .tested(
-            unfixed >= 1.0 && first >= 1.0,
-            &[("stalls_unfixed", unfixed), ("stalls_first_fix", first)],
-            "Stalls per page, with the inlines requested at once. The first fix leaves those of \
-             the odd segment.",
+        .judged(
+            [
+                measured("short_initial_segment_ms", front(short_initial_segment_ms, "none")?)
+                    .above(0.0, Ours("any time at all"))
+                    .control("with both fixes", front(short_initial_segment_ms, "both")?),
+                measured("odd_final_segment_ms", front(nagle_delayed_ack_ms, "first")?)
+                    .above(0.0, Ours("any time at all"))
+                    .control("with both fixes", front(nagle_delayed_ack_ms, "both")?),
+            ],
+            "Time lost per page with the inlines requested at once, without any fix and with the \
+             first. The third interaction, the restart, depends on the idle time before a page, \
+             which pipelining does not touch.",
         ),
         Statement {
             id: "heidemann.pipelining-may-reduce",
@@ -174,11 +270,19 @@ fn pipelining(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
             text: "Pipelining may reduce the effect of the short-initial-segment problem to one \
                    delayed-ACK stall depending on the implementation",
         }
-        .tested(
-            initial.min(gathered) <= 200.0,
-            &[("initial_segment_ms", initial), ("initial_segment_ms_if_gathered", gathered)],
-            "Time lost per page to short initial segments: at most one tick of 200 ms. With a new \
-             connection per page, it is no more without pipelining; the rest are odd segments.",
-        ),
+        .judged(
+            [measured("stalls_by_flush", gathered)
+                .near(1.0, 0.1, Printed("section 2.1: one stall"))
+                .control("not pipelined", by_flush(small, "persistent")?)],
+            "Stalls per page that disappear when the head is no longer flushed alone; a page of \
+             four files of 1866 bytes, from a server that writes what it has as one stream. On the \
+             front page of section 2.1 there is nothing to reduce: only its first response meets a \
+             window of two segments, pipelined or not.",
+        )
+        .showing(&[
+            ("stalls_by_flush_each_written_apart", by_flush(small, "pipelined")?),
+            ("front_page_stalls_by_flush", by_flush(page, "pipelined")?),
+            ("front_page_stalls_by_flush_not_pipelined", by_flush(page, "persistent")?),
+        ]),
     ])
 }
