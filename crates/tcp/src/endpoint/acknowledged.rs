@@ -14,6 +14,7 @@ impl Endpoint {
     /// sent.
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
+        self.pace_until(ack > self.sender.una, self.sender.flight());
         let SackNews { news, delivered } = self.take_sack(ack, segment);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
@@ -41,6 +42,9 @@ impl Endpoint {
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
         self.measure_round_trip(segment, now);
+        if let Some(gauge) = &mut self.gauge {
+            gauge.on_ack(ack, now);
+        }
         self.timers.stalled_since = Alarm::OFF;
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();

@@ -1,5 +1,6 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
+use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
 use super::{
@@ -384,6 +385,9 @@ impl Endpoint {
     fn establish(&mut self, segment: &Segment, now: Instant) {
         self.round_trip.on_established();
         self.begin_congestion_control();
+        if self.config.policies.idle_restart.counts() {
+            self.gauge = Some(Box::default());
+        }
         if !segment.flags.syn {
             self.sender.window = self.sender.window_shift.bytes(segment.window);
             self.sender.max_window = self.sender.max_window.max(self.sender.window);

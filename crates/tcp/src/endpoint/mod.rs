@@ -10,6 +10,8 @@
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
+//! | `paced` | segments that leave at a rate |
+//! | `gauge` | how many packets leave in a round trip |
 //! | `usage` | how much of the congestion window was used |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
@@ -32,9 +34,11 @@ mod closing;
 mod config;
 mod counters;
 mod events;
+mod gauge;
 mod heritage;
 mod inspect;
 mod output;
+mod paced;
 mod path_mtu;
 mod quick_ack;
 mod ranges;
@@ -72,7 +76,9 @@ use crate::{
 use acknowledge::Acknowledger;
 use challenge::Challenges;
 use events::Events;
+use gauge::Gauge;
 use output::PendingReset;
+use paced::PacedSender;
 use receiver::Receiver;
 use recovery::Recovery;
 use sender::Sender;
@@ -120,6 +126,10 @@ pub struct Endpoint {
     events: Events,
     pending_reset: Option<PendingReset>,
     counters: Option<Box<Counters>>,
+    /// While what is sent is paced.
+    paced: Option<Box<PacedSender>>,
+    /// If the policy has round trips counted.
+    gauge: Option<Box<Gauge>>,
 }
 
 impl Endpoint {
@@ -171,6 +181,8 @@ impl Endpoint {
             events: Events::default(),
             pending_reset: None,
             counters: None,
+            paced: None,
+            gauge: None,
             config,
         }
     }
@@ -276,6 +288,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
+            (self.paced, self.gauge) = (None, None);
             self.timers.stop();
             self.acknowledger.clear();
         }

@@ -157,7 +157,7 @@ impl Endpoint {
             return Some(self.transmit_syn(now));
         }
         self.note_outstanding_at_call();
-        match self.next_data() {
+        match self.next_data().and_then(|piece| self.when_paced(piece, now)) {
             Ok(piece) => Some(self.transmit(piece, now)),
             Err(wait) => {
                 if matches!(wait, Wait::SlowStart | Wait::CongestionWindow) {
@@ -351,6 +351,12 @@ impl Endpoint {
                 sender.small_end = end;
             }
         }
+        if let Some(gauge) = &mut self.gauge {
+            match retransmission {
+                true => gauge.on_retransmission(),
+                false => gauge.on_sent(end, now),
+            }
+        }
         self.recovery.retransmit_head = false;
         if piece.start <= sender.next {
             sender.next = sender.next.max(end);
@@ -363,6 +369,7 @@ impl Endpoint {
         if piece.len > 0 {
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
+            self.note_paced(piece.len, now);
         }
         if probing {
             self.timers.wait_for(Timer::Persist, self.retransmission_due(now));
@@ -378,12 +385,20 @@ impl Endpoint {
             since_send: now.since(self.timers.last_send),
             since_receive: now.since(self.timers.last_receive),
             rto: self.round_trip.rto(),
+            srtt: self.round_trip.srtt(),
+            counted: self.gauge.as_ref().and_then(|gauge| gauge.counted()),
             windows: self.windows(),
             initial_window: self.initial_window(),
+            peer_window: self.sender.window,
             mss: self.sender.mss,
         };
-        let Some(windows) = self.config.policies.idle_restart.decide(idle) else { return piece };
-        self.congestion.on_restart(windows);
+        let Some(restart) = self.config.policies.idle_restart.decide(idle) else { return piece };
+        if restart.windows != idle.windows {
+            self.congestion.on_restart(restart.windows);
+        }
+        if let Some(pacing) = restart.pacing {
+            self.start_pacing(pacing, now);
+        }
         self.next_data_again().unwrap_or(piece)
     }
 

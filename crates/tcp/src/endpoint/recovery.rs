@@ -174,6 +174,7 @@ impl Endpoint {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
             repair => repair,
         };
+        self.stop_pacing();
         self.recovery.recover = self.sender.max;
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;

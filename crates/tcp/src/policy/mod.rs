@@ -14,6 +14,7 @@ mod congestion;
 mod hold;
 mod idle_restart;
 mod initial_window;
+mod rate_based;
 mod sharing;
 mod timers;
 
@@ -21,8 +22,13 @@ pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arri
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
-pub use idle_restart::{Idle, IdleRestart, IdleSince};
+pub use idle_restart::{
+    DecayRule, Idle, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
+};
 pub use initial_window::InitialWindow;
+pub use rate_based::{
+    Counted, PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing,
+};
 pub use sharing::{ControlBlocks, Sharing};
 pub use timers::TimerPolicy;
 
@@ -76,7 +82,7 @@ impl Policies {
         hold: HoldPolicy::Nagle,
         initial_window: InitialWindow::Rfc6928,
         congestion: CongestionPolicy::Sack,
-        idle_restart: IdleRestart::SlowStart { since: IdleSince::Send },
+        idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
         offer: Offer::ALL,
@@ -93,7 +99,7 @@ impl Policies {
         hold: HoldPolicy::Minshall,
         initial_window: InitialWindow::Rfc6928,
         congestion: CongestionPolicy::Cubic,
-        idle_restart: IdleRestart::Decay,
+        idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
@@ -110,7 +116,7 @@ impl Policies {
         hold: HoldPolicy::BsdNagle,
         initial_window: InitialWindow::BsdPassiveTwo,
         congestion: CongestionPolicy::Reno,
-        idle_restart: IdleRestart::SlowStart { since: IdleSince::Receive },
+        idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,
         offer: Offer::NONE,
