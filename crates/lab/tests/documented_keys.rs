@@ -66,6 +66,12 @@ const ARRIVALS: &str = r#"application.web={ kind = "arrivals", client = "client"
 const RED: &str = "link.wire.queue={ red = { limit = \"30 packets\" } }";
 const CROWD: &str = "application.web.users=12";
 const SWAP: &str = "host.client.tcp.close=swap";
+/// Large requests come one after another while the server answers the first, after more than an RTO.
+const CROSSING: &str = r#"application.web={ kind = "web", client = "client", server = "server",
+    workload = { primary = "40 KB", inline = "40 KB", inlines = 9 }, transfer = "pipelined",
+    request = "15 KB", behaviour = { think = "1.2 s" } }"#;
+const SLOW_THERE: &str = r#"link.wire={ ends = ["client", "server"], rate = "300 kb/s",
+    delay = "100 ms", back = { rate = "2 Mb/s", queue = "12 packets" } }"#;
 const LARGE_BUFFERS: &str = r#"tcp={ receive_buffer = "1 MiB", send_buffer = "1 MiB" }"#;
 const FAT: &str =
     r#"link.wire={ ends = ["client", "server"], rate = "100 Mb/s", delay = "50 ms" }"#;
@@ -95,6 +101,15 @@ const EFFECTS: &[Effect] = &[
     ("tcp.initial_window", &[], "tcp.initial_window", ["1", "10"]),
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
+    ("slow-start.window", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.window", ["one-segment", "rfc-5681"]),
+    ("slow-start.since", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.since", ["send", "receive"]),
+    ("slow-start.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.threshold", ["1", "9"]),
+    ("decay.cap", &[KEPT, LONG_THINK], "tcp.idle_restart.decay.cap", ["1", "9"]),
+    ("paced.version", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.version", ["reno", "vegas"]),
+    ("paced.scale", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.scale", ["0.25", "1"]),
+    ("paced.until", &[CROSSING, SLOW_THERE], "tcp.idle_restart.paced.until", ["first-ack", "first-arrival"]),
+    ("paced.since", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.since", ["send", "receive"]),
+    ("paced.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.threshold", ["1", "9"]),
     ("tcp.timers", &[LOSSY], "tcp.timers", ["bsd", "linux"]),
     ("tcp.sharing", &[SERIAL], "tcp.sharing", ["off", "temporal"]),
     ("tcp.close", &[], "tcp.close", ["ordinary", "swap"]),
@@ -339,7 +354,8 @@ fn documented() -> BTreeSet<String> {
 /// What the keys of a table belong to, by its first head; none if it has no keys.
 fn scope_of(head: &str, section: &str) -> Option<&'static str> {
     let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
-    let scopes = ["table", "red", "web", "bulk", "arrivals", "behaviour"];
+    let scopes =
+        ["slow-start", "decay", "paced", "table", "red", "web", "bulk", "arrivals", "behaviour"];
     if let Some(of) = of {
         let found = scopes.into_iter().find(|scope| *scope == of);
         return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));

@@ -114,6 +114,19 @@ impl<T> Link<T> {
         }
     }
 
+    /// The most packets that were in the queue at once, the one being sent included, since the link
+    /// was created or [`forget_most_queued`](Self::forget_most_queued) was called. Only times at which a
+    /// packet was accepted count.
+    #[must_use]
+    pub const fn most_queued(&self) -> usize {
+        self.transmitter.most()
+    }
+
+    /// Begins [`most_queued`](Self::most_queued) anew, with the next packet.
+    pub const fn forget_most_queued(&mut self) {
+        self.transmitter.forget_most();
+    }
+
     /// When the last bit of the packets accepted so far will have left.
     #[must_use]
     pub const fn busy_until(&self) -> Instant {

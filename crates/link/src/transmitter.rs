@@ -26,6 +26,8 @@ pub(crate) struct Transmitter {
     /// Departures of the packets before it that have not left; empty while no packet waits.
     before: VecDeque<Instant>,
     busy_nanos: u64,
+    /// The most packets at once, the one that is sent included.
+    most: usize,
 }
 
 /// A [`Queue`] with its state.
@@ -65,6 +67,7 @@ impl Transmitter {
             free_at: Instant::EPOCH,
             before: VecDeque::new(),
             busy_nanos: 0,
+            most: 0,
         }
     }
 
@@ -92,6 +95,7 @@ impl Transmitter {
     pub(crate) fn offer(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
         self.admit(waiting, size, now)?;
+        self.most = self.most.max(waiting + 1);
         let sending = self.pace.serialization_nanos(size);
         self.busy_nanos = self.busy_nanos.saturating_add(sending);
         let begins = now.max(self.free_at);
@@ -118,6 +122,15 @@ impl Transmitter {
     /// Total serialization delay of the accepted packets.
     pub(crate) const fn busy(&self) -> Duration {
         Duration::from_nanos(self.busy_nanos)
+    }
+
+    /// The most packets at once, the one that is sent included, since that was last forgotten.
+    pub(crate) const fn most(&self) -> usize {
+        self.most
+    }
+
+    pub(crate) const fn forget_most(&mut self) {
+        self.most = 0;
     }
 
     #[inline]

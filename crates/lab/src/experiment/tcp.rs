@@ -5,10 +5,12 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
-        InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
+        Policies, ResetInTimeWait, Sharing, TimerPolicy,
     },
 };
+
+mod idle_restart;
 
 use super::{
     document::{Item, Table, Value},
@@ -69,7 +71,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         hold: reader.or("hold", default_hold, hold)?,
         initial_window: reader.or("initial_window", default_window, initial_window)?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
-        idle_restart: reader.or("idle_restart", idle_restart, |f| f.choice(IDLE_RESTART))?,
+        idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
         sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
         offer: Offer {
@@ -212,14 +214,6 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
     ("cubic", CongestionPolicy::Cubic),
-];
-
-const IDLE_RESTART: &[(&str, IdleRestart)] = &[
-    ("keep", IdleRestart::Keep),
-    ("since-send", IdleRestart::SlowStart { since: IdleSince::Send }),
-    ("since-receive", IdleRestart::SlowStart { since: IdleSince::Receive }),
-    ("decay", IdleRestart::Decay),
-    ("rfc-2861", IdleRestart::Rfc2861),
 ];
 
 const TIMERS: &[(&str, TimerPolicy)] = &[

@@ -154,7 +154,7 @@ impl Collector {
     pub(crate) fn finish(
         self,
         scenario: &Scenario,
-        links: impl Iterator<Item = Counters>,
+        links: impl Iterator<Item = (Counters, u64)>,
         hosts: impl Iterator<Item = HostMeasures>,
         now: Instant,
     ) -> Measures {
@@ -166,8 +166,10 @@ impl Collector {
             let mut counters = links.zip(before);
             for link in &scenario.links {
                 let both = link.directions.each_ref().map(|config| {
-                    let (after, before) = counters.next().expect("two for each link");
-                    direction(config, &after, &before, seconds)
+                    let ((after, most_queued), before) =
+                        counters.next().expect("two for each link");
+                    let measures = direction(config, &after, &before, seconds);
+                    DirectionMeasures { most_queued, ..measures }
                 });
                 measures.links.insert(link.name.clone(), both);
             }
@@ -259,5 +261,6 @@ fn direction(
         bytes,
         utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
         drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
+        most_queued: 0,
     }
 }

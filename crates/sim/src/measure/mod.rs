@@ -110,6 +110,8 @@ pub struct DirectionMeasures {
     pub utilization: Option<f64>,
     /// Dropped / offered, 0 to 1.
     pub drop_rate: f64,
+    /// The most packets in the queue at once, the one being sent included.
+    pub most_queued: u64,
 }
 
 /// What one host held.
