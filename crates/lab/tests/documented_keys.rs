@@ -144,6 +144,9 @@ const EFFECTS: &[Effect] = &[
 
     ("link.ends", &[], "link.wire.ends", ["[\"client\", \"server\"]", "[\"server\", \"client\"]"]),
     ("link.rate", &[], "link.wire.rate", ["1 Mb/s", "2 Mb/s"]),
+    ("link.rate_change", &[], "link.wire.rate_change", ["{ at = \"5 s\", rate = \"1 Mb/s\" }", "{ at = \"90 s\", rate = \"1 Mb/s\" }"]),
+    ("link.rate_change.at", &["link.wire.rate_change.rate=1 Mb/s"], "link.wire.rate_change.at", ["5 s", "15 s"]),
+    ("link.rate_change.rate", &["link.wire.rate_change.at=5 s"], "link.wire.rate_change.rate", ["1 Mb/s", "4 Mb/s"]),
     ("link.delay", &[], "link.wire.delay", ["1 ms", "10 ms"]),
     ("link.queue", &[], "link.wire.queue", ["5 packets", "50 packets"]),
     ("link.loss", &[], "link.wire.loss", ["0 %", "1 %"]),

@@ -41,10 +41,11 @@ impl<T> Link<T> {
     /// An empty link.
     #[must_use]
     pub fn new(config: LinkConfig) -> Self {
-        let LinkConfig { rate, delay, queue, faults, seed } = config;
+        let LinkConfig { rate, rate_change, delay, queue, faults, seed } = config;
         Self {
             transmitter: Transmitter::new(rate, queue, seed.named("red"))
-                .with_outage(faults.outage),
+                .with_outage(faults.outage)
+                .with_rate_change(rate_change),
             delay_nanos: u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX),
             in_order: VecDeque::new(),
             faulty: Faulty::new(faults, seed).map(Box::new),

@@ -9,7 +9,7 @@ use core::time::Duration;
 use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
-    config::{Limit, Outage, Queue},
+    config::{Limit, Outage, Queue, RateChange},
     rate::{Pace, Rate},
     red::EarlyDetection,
     seed::Seed,
@@ -21,6 +21,8 @@ pub(crate) struct Transmitter {
     pace: Pace,
     discipline: Discipline,
     outage: Option<Outage>,
+    /// While it is still to come.
+    change: Option<RateChange>,
     /// When the last accepted packet will have left completely.
     free_at: Instant,
     /// Departures of the packets before it that have not left; empty while no packet waits.
@@ -64,6 +66,7 @@ impl Transmitter {
             pace: Pace::new(rate),
             discipline,
             outage: None,
+            change: None,
             free_at: Instant::EPOCH,
             before: VecDeque::new(),
             busy_nanos: 0,
@@ -74,6 +77,11 @@ impl Transmitter {
     /// The same, with a time in which it sends nothing.
     pub(crate) fn with_outage(self, outage: Option<Outage>) -> Self {
         Self { outage, ..self }
+    }
+
+    /// The same, with a rate that becomes another one.
+    pub(crate) fn with_rate_change(self, change: Option<RateChange>) -> Self {
+        Self { change, ..self }
     }
 
     pub(crate) const fn outage(&self) -> Option<Outage> {
@@ -96,6 +104,11 @@ impl Transmitter {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
         self.admit(waiting, size, now)?;
         self.most = self.most.max(waiting + 1);
+        if let Some(RateChange { at, rate }) = self.change
+            && at <= now
+        {
+            (self.pace, self.change) = (Pace::new(Some(rate)), None);
+        }
         let sending = self.pace.serialization_nanos(size);
         self.busy_nanos = self.busy_nanos.saturating_add(sending);
         let begins = now.max(self.free_at);
@@ -253,6 +266,19 @@ mod tests {
             Transmitter::new(None, queue, Seed(1)).with_outage(outage),
             &[(999, 9, Some(999)), (1_000, 9, Some(1_500)), (1_499, 9, Some(1_500))],
         );
+    }
+
+    #[test]
+    fn what_arrives_after_a_change_leaves_at_the_new_rate() {
+        let half = Rate::bits_per_second(4_000_000).unwrap();
+        let change = Some(RateChange { at: us(1_000), rate: half });
+        #[rustfmt::skip]
+        walk(transmitter(Queue::packets(9).unwrap()).with_rate_change(change), &[
+            (    0,   500, Some(500)),
+            (  999, 1_000, Some(1_999)),
+            (1_000, 1_000, Some(3_999)),
+            (9_000,   100, Some(9_200)),
+        ]);
     }
 
     #[test]

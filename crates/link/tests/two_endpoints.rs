@@ -137,6 +137,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
             queue: Queue::packets(queue).unwrap(),
             faults,
             seed: Seed(seed),
+            ..LinkConfig::IDEAL
         },
     )
 }

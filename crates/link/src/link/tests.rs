@@ -18,6 +18,7 @@ fn config(faults: Faults) -> LinkConfig {
         queue: Queue::packets(4).unwrap(),
         faults,
         seed: Seed(1).named("test"),
+        ..LinkConfig::IDEAL
     }
 }
 

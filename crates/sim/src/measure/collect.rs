@@ -254,7 +254,8 @@ fn direction(
     let dropped = after.dropped() - before.dropped();
     let offered = after.queued - before.queued + dropped;
     let bytes = after.bytes - before.bytes;
-    let capacity = config.rate.map(|rate| rate.get() as f64 / 8.0 * seconds);
+    let constant = config.rate.filter(|_| config.rate_change.is_none());
+    let capacity = constant.map(|rate| rate.get() as f64 / 8.0 * seconds);
     DirectionMeasures {
         offered,
         dropped,
