@@ -28,17 +28,6 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     ];
     Ok(vec![
         Statement {
-            id: "heidemann.restart-mid-stream",
-            place: "section 2.4",
-            text: "P-HTTP will nearly always slow-start when the user follows a link",
-        }
-        .tested(
-            send > 1.5 * keep,
-            &numbers,
-            "True if idle time counts from the last data sent, as the papers say. The code that \
-             they cite counts from the last segment received, and the request is one.",
-        ),
-        Statement {
             id: "heidemann.4.4bsd-restarts",
             place: "section 2.4",
             text: "4.4BSD, FreeBSD 2.1, and Linux 2.0 will reset the congestion window",
@@ -106,17 +95,8 @@ fn remedies(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     ])
 }
 
-fn not_here() -> [Claim; 3] {
+fn not_here() -> [Claim; 2] {
     [
-        Statement {
-            id: "heidemann.rate-based-pacing",
-            place: "section 2.4",
-            text: "keep the window open but to pace outgoing packets ... provides a good balance",
-        }
-        .untested(
-            "The endpoint has no pacing yet. The papers print n/t seconds between packets when n \
-             packets take t; it must be t/n.",
-        ),
         Statement {
             id: "heidemann.close-idle-connections",
             place: "section 2.4",

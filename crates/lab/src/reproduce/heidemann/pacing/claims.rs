@@ -1,0 +1,180 @@
+//! What the papers say of pacing, and of how often a restart happens.
+
+use super::{
+    Pacing, cut_pct, drop_pct, page_ms,
+    region::{BANDWIDTH_DELAY, Place, ROUND_TRIP_MS, Region},
+    transfer_kbps, value,
+};
+use crate::reproduce::{
+    ReproduceError,
+    claim::{Claim, Statement},
+};
+
+/// All of them.
+pub(in crate::reproduce::heidemann) fn claims(
+    pacing: &Pacing,
+) -> Result<Vec<Claim>, ReproduceError> {
+    Ok(vec![nearly_always(pacing)?, balance(pacing)?, first_ack(pacing)?])
+}
+
+fn nearly_always(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+    let cut = |reads: &str, server: &str| {
+        value(&pacing.links, cut_pct, &[("reads", reads), ("server", server)])
+    };
+    let by_rule = [cut("surge", "papers-rule")?, cut("rfc-2415", "papers-rule")?];
+    let ten_seconds = cut("10-s", "papers-rule")?;
+    let least = by_rule.into_iter().fold(ten_seconds, f64::min);
+    let said = Statement {
+        id: "heidemann.nearly-always-slow-starts",
+        place: "section 2.4",
+        text: "since users nearly always spend more than the retransmission time-out browsing a \
+               given page, P-HTTP will nearly always slow-start when the user follows a link",
+    };
+    Ok(said.tested(
+        least > NEARLY_ALWAYS_PCT,
+        &[
+            ("papers_rule_surge_pct", by_rule[0]),
+            ("papers_rule_rfc_2415_pct", by_rule[1]),
+            ("papers_rule_10_s_pct", ten_seconds),
+            ("bsd_4_4_surge_pct", cut("surge", "4.4bsd")?),
+            ("bsd_4_4_rfc_2415_pct", cut("rfc-2415", "4.4bsd")?),
+            ("bsd_4_4_10_s_pct", cut("10-s", "4.4bsd")?),
+            ("rfc_5681_surge_pct", cut("surge", "rfc-5681")?),
+            ("linux_6_surge_pct", cut("surge", "linux-6")?),
+        ],
+        "Links that begin with a smaller window than the last page ended with; \"nearly always\" is \
+         more than 90 % with each of three kinds of readers (ours). By the papers' rule, nothing \
+         sent for one timeout. 4.4BSD, whose code they cite, counts from the last segment \
+         received, and the request is one.",
+    ))
+}
+
+/// What the region shows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Balance {
+    places: u32,
+    /// The longest time, in times what keeping the window takes without loss.
+    slowest: f64,
+    /// The most round trips more than that, with small windows.
+    round_trips: f64,
+    /// The most drops beyond those of a restart.
+    drops_pct: f64,
+    /// The same beyond where the window has no room.
+    drops_without_room_pct: f64,
+    /// Where it is faster than the restart.
+    faster_than_restart: u32,
+    /// Where keeping the window loses packets, and pacing is faster.
+    faster_than_keep: u32,
+    keep_loses: u32,
+}
+
+impl Balance {
+    /// Buffers of four packets and more, replies of three windows and more.
+    fn of(region: &Region) -> Result<Self, ReproduceError> {
+        let mut found = Self::default();
+        let places = Place::all().filter(|at| at.buffer >= 4 && at.reply >= 3 * at.window);
+        for at in places {
+            let [keep, restart, paced] = [
+                region.given(at, "keep")?,
+                region.given(at, "restart")?,
+                region.given(at, "paced")?,
+            ];
+            let beyond_restart = paced.drop_pct - restart.drop_pct;
+            if !at.fits() {
+                found.drops_without_room_pct = found.drops_without_room_pct.max(beyond_restart);
+                continue;
+            }
+            let without_loss = region.without_loss(at)?.page_ms;
+            found.places += 1;
+            found.drops_pct = found.drops_pct.max(beyond_restart);
+            if 10 * at.window >= 7 * BANDWIDTH_DELAY {
+                found.slowest = found.slowest.max(paced.page_ms / without_loss);
+            } else {
+                let more = (paced.page_ms - without_loss) / ROUND_TRIP_MS;
+                found.round_trips = found.round_trips.max(more);
+            }
+            found.faster_than_restart += u32::from(paced.page_ms < restart.page_ms);
+            found.keep_loses += u32::from(keep.drop_pct > 0.0);
+            found.faster_than_keep +=
+                u32::from(keep.drop_pct > 0.0 && paced.page_ms < keep.page_ms);
+        }
+        Ok(found)
+    }
+}
+
+fn balance(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+    let found = Balance::of(&pacing.region)?;
+    let shared = |measure: fn(&_) -> _, policy: &str| {
+        value(&pacing.competing, measure, &[("buffer", "10"), ("policy", policy)])
+    };
+    let halved = |policy: &str| {
+        let case = [("rate_after_mbps", "1.2"), ("buffer", "10"), ("policy", policy)];
+        value(&pacing.stale, page_ms, &case)
+    };
+    let [keep_shared, paced_shared] =
+        [shared(transfer_kbps, "keep")?, shared(transfer_kbps, "paced")?];
+    let holds = found.slowest <= 1.1
+        && found.round_trips <= 1.0
+        && found.drops_pct <= 0.1
+        && found.faster_than_restart == found.places
+        && found.keep_loses > 0
+        && found.faster_than_keep == found.keep_loses
+        && paced_shared > keep_shared;
+    let said = Statement {
+        id: "heidemann.rate-based-pacing",
+        place: "section 2.4",
+        text: "A rate-based algorithm for mid-stream re-starts provides a good balance between \
+               the desires for good HTTP performance and steady packet traffic",
+    };
+    Ok(said.tested(
+        holds,
+        &[
+            ("cases", found.places.into()),
+            ("slowest_by_keep_without_loss", found.slowest),
+            ("small_windows_round_trips_more", found.round_trips),
+            ("drops_beyond_restart_pct", found.drops_pct),
+            ("keep_loses_in_cases", found.keep_loses.into()),
+            ("without_room_drops_beyond_restart_pct", found.drops_without_room_pct),
+            ("shared_keep_page_ms", shared(page_ms, "keep")?),
+            ("shared_restart_page_ms", shared(page_ms, "restart")?),
+            ("shared_paced_page_ms", shared(page_ms, "paced")?),
+            ("shared_keep_transfer_kbps", keep_shared),
+            ("shared_paced_transfer_kbps", paced_shared),
+            ("halved_path_restart_ms", halved("restart")?),
+            ("halved_path_paced_ms", halved("paced")?),
+        ],
+        "Buffers of four packets and more, replies of three windows and more, windows that have \
+         room on the path and in the buffer: pacing must be within 10 % of keeping the window \
+         without loss (small windows: one round trip more), faster than a restart and than a kept \
+         window that loses, with at most 0.1 % more drops than a restart; beside a long transfer, \
+         that must get more than with kept windows. A window without room is lost from by pacing, \
+         too. The papers print n/t seconds between packets when n packets take t; it must be t/n.",
+    ))
+}
+
+fn first_ack(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+    let drops =
+        |policy: &str| value(&pacing.requests, drop_pct, &[("buffer", "12"), ("policy", policy)]);
+    let [ack, arrival] = [drops("first-ack")?, drops("first-arrival")?];
+    let [keep, restart] = [drops("keep")?, drops("restart")?];
+    let said = Statement {
+        id: "heidemann.pacing-until-the-first-ack",
+        place: "1997, section 2.4",
+        text: "Upon receipt of the first ACK of a rate-based packet we would resume TCP's normal \
+               ACK-clocked flow-control",
+    };
+    Ok(said.tested(
+        ack < arrival && ack < keep,
+        &[
+            ("until_first_ack_drop_pct", ack),
+            ("until_first_arrival_drop_pct", arrival),
+            ("keep_drop_pct", keep),
+            ("restart_drop_pct", restart),
+        ],
+        "A rule, tested by its alternative: ns-2's code ends the pacing with anything that arrives, \
+         so a request that comes meanwhile releases the rest of the window as a burst.",
+    ))
+}
+
+/// Ours: the papers give no number.
+const NEARLY_ALWAYS_PCT: f64 = 90.0;
