@@ -12,7 +12,7 @@ use ackwise_tcp::{
     Config, Policies, State,
     policy::{
         AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleTime, InitialWindow,
-        Offer, PacedUntil, RateBased, RateVersion, Scale,
+        Offer, PacedUntil, RateBased, RateVersion, Scale, StartPolicy,
     },
 };
 use pair::Pair;
@@ -92,6 +92,7 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(IdleRestart::RFC_5681),
         Just(IdleRestart::BSD_4_4),
         Just(IdleRestart::LINUX),
+        Just(IdleRestart::NewCwv),
         (version, until, 1_u16..=400).prop_map(|(version, until, percent)| {
             let scale = Scale::percent(percent).unwrap();
             let by = RateBased { version, scale, until };
@@ -100,12 +101,14 @@ fn policies() -> impl Strategy<Value = Policies> {
     ];
     let offer = (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
-    (preset, ack, hold, congestion, window, idle, offer).prop_map(
-        |(preset, ack, hold, congestion, initial_window, idle_restart, offer)| Policies {
+    let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
+    (preset, ack, hold, congestion, window, (start, idle), offer).prop_map(
+        |(preset, ack, hold, congestion, initial_window, (start, idle_restart), offer)| Policies {
             ack,
             hold,
             congestion,
             initial_window,
+            start,
             idle_restart,
             offer,
             ..preset

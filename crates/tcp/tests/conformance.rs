@@ -247,6 +247,14 @@ shown_by! {
         "idle_restart/rbp_of_ns_2_ends_with_any_arrival"
         "idle_restart/rbp_of_ns_2_takes_three_quarters"
     }
+    fn a_new_connection_may_be_paced() {
+        "idle_restart/a_new_connection_may_be_paced"
+    }
+    fn an_unused_window_is_kept_for_five_minutes() {
+        "idle_restart/new_cwv_keeps_the_window_for_five_minutes"
+        "idle_restart/new_cwv_halves_the_window_after_five_minutes"
+        "idle_restart/new_cwv_does_not_grow_a_window_that_is_not_used"
+    }
     fn pacing_ends_where_acknowledgements_do_not_clock() {
         "idle_restart/rbp_ends_with_a_time_out"
         "idle_restart/rbp_ends_with_a_loss"

@@ -6,7 +6,7 @@ use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
-        Policies, ResetInTimeWait, Sharing, TimerPolicy,
+        Policies, ResetInTimeWait, Sharing, StartPolicy, TimerPolicy,
     },
 };
 
@@ -57,6 +57,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         ack: default_ack,
         hold: default_hold,
         initial_window: default_window,
+        start,
         congestion,
         idle_restart,
         timers,
@@ -70,6 +71,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         ack: reader.or("ack", default_ack, ack)?,
         hold: reader.or("hold", default_hold, hold)?,
         initial_window: reader.or("initial_window", default_window, initial_window)?,
+        start: reader.or("start", start, |f| f.choice(START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
         idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
@@ -206,6 +208,9 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
     ("rfc-3390", InitialWindow::Rfc3390),
     ("rfc-6928", InitialWindow::Rfc6928),
 ];
+
+const START: &[(&str, StartPolicy)] =
+    &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
 
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),

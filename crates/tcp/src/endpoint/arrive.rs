@@ -1,11 +1,10 @@
 //! A segment arrives (RFC 9293, section 3.10.7).
 
-use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
 use super::{
     DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
-    output::PendingReset,
+    measured::Measured, output::PendingReset,
 };
 use crate::{
     policy::{AckReason, Offer},
@@ -385,9 +384,8 @@ impl Endpoint {
     fn establish(&mut self, segment: &Segment, now: Instant) {
         self.round_trip.on_established();
         self.begin_congestion_control();
-        if self.config.policies.idle_restart.counts() {
-            self.gauge = Some(Box::default());
-        }
+        self.measured = Measured::new(self.config.policies.idle_restart.measures());
+        self.pace_start(now);
         if !segment.flags.syn {
             self.sender.window = self.sender.window_shift.bytes(segment.window);
             self.sender.max_window = self.sender.max_window.max(self.sender.window);

@@ -11,7 +11,7 @@
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
-//! | `gauge` | how many packets leave in a round trip |
+//! | `measured`, `gauge`, `validation` | what some policies measure: packets in a round trip, use of the window (RFC 7661) |
 //! | `usage` | how much of the congestion window was used |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
@@ -37,6 +37,7 @@ mod events;
 mod gauge;
 mod heritage;
 mod inspect;
+mod measured;
 mod output;
 mod paced;
 mod path_mtu;
@@ -51,6 +52,7 @@ mod settings;
 mod state;
 mod timers;
 mod usage;
+mod validation;
 
 pub use arrive::{ListenDecision, classify_for_listener, refuse};
 pub use config::Config;
@@ -76,7 +78,7 @@ use crate::{
 use acknowledge::Acknowledger;
 use challenge::Challenges;
 use events::Events;
-use gauge::Gauge;
+use measured::Measured;
 use output::PendingReset;
 use paced::PacedSender;
 use receiver::Receiver;
@@ -128,8 +130,8 @@ pub struct Endpoint {
     counters: Option<Box<Counters>>,
     /// While what is sent is paced.
     paced: Option<Box<PacedSender>>,
-    /// If the policy has round trips counted.
-    gauge: Option<Box<Gauge>>,
+    /// If the policy for idle times has something measured.
+    measured: Option<Box<Measured>>,
 }
 
 impl Endpoint {
@@ -182,7 +184,7 @@ impl Endpoint {
             pending_reset: None,
             counters: None,
             paced: None,
-            gauge: None,
+            measured: None,
             config,
         }
     }
@@ -288,7 +290,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
-            (self.paced, self.gauge) = (None, None);
+            (self.paced, self.measured) = (None, None);
             self.timers.stop();
             self.acknowledger.clear();
         }

@@ -351,12 +351,6 @@ impl Endpoint {
                 sender.small_end = end;
             }
         }
-        if let Some(gauge) = &mut self.gauge {
-            match retransmission {
-                true => gauge.on_retransmission(),
-                false => gauge.on_sent(end, now),
-            }
-        }
         self.recovery.retransmit_head = false;
         if piece.start <= sender.next {
             sender.next = sender.next.max(end);
@@ -366,6 +360,7 @@ impl Endpoint {
         sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
+        self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
@@ -381,12 +376,13 @@ impl Endpoint {
     /// The first data after an idle time: what may leave of it, after the window was changed if it was.
     #[inline(never)]
     fn restart_after_idle(&mut self, piece: Piece, now: Instant) -> Piece {
+        self.adjust_unused_window(now);
         let idle = Idle {
             since_send: now.since(self.timers.last_send),
             since_receive: now.since(self.timers.last_receive),
             rto: self.round_trip.rto(),
             srtt: self.round_trip.srtt(),
-            counted: self.gauge.as_ref().and_then(|gauge| gauge.counted()),
+            counted: self.counted(),
             windows: self.windows(),
             initial_window: self.initial_window(),
             peer_window: self.sender.window,

@@ -31,6 +31,15 @@ impl Endpoint {
         self.paced = Some(Box::new(PacedSender { pacer, until, then }));
     }
 
+    /// A connection begins.
+    pub(super) fn pace_start(&mut self, now: Instant) {
+        let window = self.windows().congestion.min(self.sender.window);
+        let start = self.config.policies.start;
+        if let Some(pacing) = start.pacing(window, self.round_trip.srtt()) {
+            self.start_pacing(pacing, now);
+        }
+    }
+
     /// Nothing is paced any more.
     pub(super) fn stop_pacing(&mut self) {
         self.paced = None;

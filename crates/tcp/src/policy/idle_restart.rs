@@ -26,6 +26,9 @@ pub enum IdleRestart {
         /// result in packet bursts unless the window is capped at some value", which no source gives.
         cap: Option<NonZeroU16>,
     },
+    /// Keep it, but let it neither grow nor stay for longer than five minutes while less than half of it
+    /// is used, and believe in what was used when packets are lost (RFC 7661, "new-CWV").
+    NewCwv,
     /// Keep it, or what the rate was measured to need, and pace what leaves until acknowledgements
     /// come back (RBP).
     Paced {
@@ -119,6 +122,16 @@ pub struct Restart {
     pub pacing: Option<Pacing>,
 }
 
+/// What an endpoint has to measure for its policy.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Measures {
+    Nothing,
+    /// The packets of each round trip.
+    Packets,
+    /// Whether the window is used.
+    Use,
+}
+
 impl IdleTime {
     /// RFC 5681: nothing was sent for longer than one RTO.
     pub const RFC_5681: Self =
@@ -170,7 +183,8 @@ impl IdleRestart {
     #[must_use]
     pub fn decide(self, idle: Idle) -> Option<Restart> {
         let (windows, pacing) = match self {
-            Self::Keep => (idle.windows, None),
+            // What new-CWV does, it does while the window is in use.
+            Self::Keep | Self::NewCwv => (idle.windows, None),
             Self::SlowStart { after, window } if after.has_passed(&idle) => {
                 (Windows { congestion: window.bytes(&idle), ..idle.windows }, None)
             }
@@ -190,11 +204,14 @@ impl IdleRestart {
         (windows != idle.windows || pacing.is_some()).then_some(Restart { windows, pacing })
     }
 
-    /// Whether the packets of each round trip have to be counted.
-    pub(crate) const fn counts(self) -> bool {
+    /// What has to be measured for it.
+    pub(crate) const fn measures(self) -> Measures {
         match self {
-            Self::Paced { by, .. } => by.counts(),
-            Self::Keep | Self::SlowStart { .. } | Self::Decay { .. } => false,
+            Self::Paced { by, .. } if by.counts() => Measures::Packets,
+            Self::NewCwv => Measures::Use,
+            Self::Keep | Self::SlowStart { .. } | Self::Decay { .. } | Self::Paced { .. } => {
+                Measures::Nothing
+            }
         }
     }
 }

@@ -16,12 +16,14 @@ mod idle_restart;
 mod initial_window;
 mod rate_based;
 mod sharing;
+mod start;
 mod timers;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
+pub(crate) use idle_restart::Measures;
 pub use idle_restart::{
     DecayRule, Idle, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
@@ -30,6 +32,7 @@ pub use rate_based::{
     Counted, PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing,
 };
 pub use sharing::{ControlBlocks, Sharing};
+pub use start::StartPolicy;
 pub use timers::TimerPolicy;
 
 /// Every choice the standards leave open, one field each.
@@ -41,6 +44,8 @@ pub struct Policies {
     pub hold: HoldPolicy,
     /// cwnd at the start.
     pub initial_window: InitialWindow,
+    /// How the first window leaves.
+    pub start: StartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
     /// cwnd after an idle time.
@@ -81,6 +86,7 @@ impl Policies {
         ack: AckPolicy::RFC,
         hold: HoldPolicy::Nagle,
         initial_window: InitialWindow::Rfc6928,
+        start: StartPolicy::AtOnce,
         congestion: CongestionPolicy::Sack,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
@@ -98,6 +104,7 @@ impl Policies {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
         initial_window: InitialWindow::Rfc6928,
+        start: StartPolicy::AtOnce,
         congestion: CongestionPolicy::Cubic,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
@@ -115,6 +122,7 @@ impl Policies {
         ack: AckPolicy::BSD_TICK,
         hold: HoldPolicy::BsdNagle,
         initial_window: InitialWindow::BsdPassiveTwo,
+        start: StartPolicy::AtOnce,
         congestion: CongestionPolicy::Reno,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,

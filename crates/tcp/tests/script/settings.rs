@@ -8,7 +8,7 @@ use ackwise_tcp::{
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, HoldPolicy, IdleRestart,
         IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil, RateBased,
-        RateVersion, ResetInTimeWait, RestartWindow, Scale, TimerPolicy,
+        RateVersion, ResetInTimeWait, RestartWindow, Scale, StartPolicy, TimerPolicy,
     },
 };
 
@@ -89,6 +89,7 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "ack" => policies.ack = ack(value)?,
         "hold" => policies.hold = hold(value)?,
         "iw" => policies.initial_window = initial_window(value)?,
+        "start" => policies.start = start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
@@ -154,6 +155,14 @@ fn initial_window(value: &str) -> Option<InitialWindow> {
     })
 }
 
+fn start(value: &str) -> Option<StartPolicy> {
+    match value {
+        "at-once" => Some(StartPolicy::AtOnce),
+        "paced" => Some(StartPolicy::Paced),
+        _ => None,
+    }
+}
+
 fn congestion(value: &str) -> Option<CongestionPolicy> {
     Some(match value {
         "tahoe" => CongestionPolicy::Tahoe,
@@ -184,6 +193,7 @@ fn idle_restart(value: &str) -> Option<IdleRestart> {
         },
         ("decay", []) => IdleRestart::LINUX,
         ("rfc-2861", []) => IdleRestart::RFC_2861,
+        ("new-cwv", []) => IdleRestart::NewCwv,
         ("decay", [cap]) => {
             IdleRestart::Decay { rule: DecayRule::Linux, cap: Some(cap.parse().ok()?) }
         }

@@ -16,6 +16,7 @@ use crate::experiment::{
 pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
     let (name, variant) = field.variant(IDLE_RESTART)?;
     match name {
+        "new-cwv" => variant.bare(IdleRestart::NewCwv),
         "keep" => variant.bare(IdleRestart::Keep),
         "since-send" => variant.bare(IdleRestart::RFC_5681),
         "since-receive" => variant.bare(IdleRestart::BSD_4_4),
@@ -77,7 +78,7 @@ fn scale(field: Field<'_>) -> Result<Scale, ExperimentError> {
 }
 
 const IDLE_RESTART: &[&str] =
-    &["keep", "since-send", "since-receive", "slow-start", "decay", "rfc-2861", "paced"];
+    &["keep", "since-send", "since-receive", "slow-start", "decay", "rfc-2861", "new-cwv", "paced"];
 
 const WINDOW: &[(&str, RestartWindow)] =
     &[("one-segment", RestartWindow::OneSegment), ("rfc-5681", RestartWindow::Rfc5681)];
