@@ -100,6 +100,7 @@ const EFFECTS: &[Effect] = &[
     ("tcp.hold.cork.release", &["application.web.behaviour.nagle=on"], "tcp.hold.cork.release", ["50 ms", "200 ms"]),
     ("tcp.initial_window", &[], "tcp.initial_window", ["1", "10"]),
     ("tcp.start", &[SERIAL], "tcp.start", ["at-once", "paced"]),
+    ("tcp.slow_start", &[LARGE_BUFFERS, LARGE_FILES], "tcp.slow_start", ["until-loss", "hoe"]),
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
     ("slow-start.window", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.window", ["one-segment", "rfc-5681"]),

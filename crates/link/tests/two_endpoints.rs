@@ -12,7 +12,7 @@ use ackwise_tcp::{
     Config, Policies, State,
     policy::{
         AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleTime, InitialWindow,
-        Offer, PacedUntil, RateBased, RateVersion, Scale, StartPolicy,
+        Offer, PacedUntil, RateBased, RateVersion, Scale, SlowStartPolicy, StartPolicy,
     },
 };
 use pair::Pair;
@@ -102,13 +102,16 @@ fn policies() -> impl Strategy<Value = Policies> {
     let offer = (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
     let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
-    (preset, ack, hold, congestion, window, (start, idle), offer).prop_map(
-        |(preset, ack, hold, congestion, initial_window, (start, idle_restart), offer)| Policies {
+    let slow_start = prop_oneof![Just(SlowStartPolicy::UntilLoss), Just(SlowStartPolicy::Hoe)];
+    let first = (window, start, slow_start);
+    (preset, ack, hold, congestion, first, idle, offer).prop_map(
+        |(preset, ack, hold, congestion, first, idle_restart, offer)| Policies {
             ack,
             hold,
             congestion,
-            initial_window,
-            start,
+            initial_window: first.0,
+            start: first.1,
+            slow_start: first.2,
             idle_restart,
             offer,
             ..preset

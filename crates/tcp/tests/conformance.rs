@@ -250,6 +250,9 @@ shown_by! {
     fn a_new_connection_may_be_paced() {
         "idle_restart/a_new_connection_may_be_paced"
     }
+    fn slow_start_may_end_before_a_loss() {
+        "idle_restart/hoe_ends_slow_start_at_the_bandwidth_delay_product"
+    }
     fn an_unused_window_is_kept_for_five_minutes() {
         "idle_restart/new_cwv_keeps_the_window_for_five_minutes"
         "idle_restart/new_cwv_halves_the_window_after_five_minutes"

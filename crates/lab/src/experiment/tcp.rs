@@ -6,7 +6,7 @@ use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
-        Policies, ResetInTimeWait, Sharing, StartPolicy, TimerPolicy,
+        Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
     },
 };
 
@@ -58,6 +58,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         hold: default_hold,
         initial_window: default_window,
         start,
+        slow_start,
         congestion,
         idle_restart,
         timers,
@@ -72,6 +73,7 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         hold: reader.or("hold", default_hold, hold)?,
         initial_window: reader.or("initial_window", default_window, initial_window)?,
         start: reader.or("start", start, |f| f.choice(START))?,
+        slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
         idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
@@ -211,6 +213,9 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
 
 const START: &[(&str, StartPolicy)] =
     &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
+
+const SLOW_START: &[(&str, SlowStartPolicy)] =
+    &[("until-loss", SlowStartPolicy::UntilLoss), ("hoe", SlowStartPolicy::Hoe)];
 
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),

@@ -384,7 +384,7 @@ impl Endpoint {
     fn establish(&mut self, segment: &Segment, now: Instant) {
         self.round_trip.on_established();
         self.begin_congestion_control();
-        self.measured = Measured::new(self.config.policies.idle_restart.measures());
+        self.measured = Measured::new(&self.config.policies);
         self.pace_start(now);
         if !segment.flags.syn {
             self.sender.window = self.sender.window_shift.bytes(segment.window);

@@ -1,32 +1,42 @@
-//! What an endpoint measures of its sending only if its policy for idle times asks for it.
+//! What an endpoint measures of its sending only if a policy asks for it.
 //!
 //! It takes a pointer in an endpoint that measures nothing.
 
 use alloc::boxed::Box;
 
-use super::{Endpoint, gauge::Gauge, validation::Validation};
+use super::{Endpoint, ack_spacing::AckSpacing, gauge::Gauge, validation::Validation};
 use crate::{
     congestion::{AtLoss, Windows},
-    policy::{Counted, Measures},
+    policy::{Counted, Measures, Policies, SlowStartPolicy},
     units::Instant,
 };
 
 /// What is measured.
-#[derive(Clone, Debug)]
-pub(super) enum Measured {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
     /// Packets in a round trip.
-    Packets(Gauge),
+    packets: Option<Gauge>,
     /// Whether the window is used (RFC 7661).
-    Use(Validation),
+    used: Option<Validation>,
+    /// The bandwidth, until slow start has its end.
+    spacing: Option<AckSpacing>,
 }
 
 impl Measured {
-    pub(super) fn new(measures: Measures) -> Option<Box<Self>> {
-        match measures {
-            Measures::Nothing => None,
-            Measures::Packets => Some(Box::new(Self::Packets(Gauge::default()))),
-            Measures::Use => Some(Box::new(Self::Use(Validation::default()))),
-        }
+    /// What `policies` ask for.
+    pub(super) fn new(policies: &Policies) -> Option<Box<Self>> {
+        let measures = policies.idle_restart.measures();
+        let spacing = match policies.slow_start {
+            SlowStartPolicy::UntilLoss => None,
+            SlowStartPolicy::Hoe => Some(AckSpacing::default()),
+        };
+        let measured = match measures {
+            Measures::Nothing if spacing.is_none() => return None,
+            Measures::Nothing => Self { spacing, ..Self::default() },
+            Measures::Packets => Self { packets: Some(Gauge::default()), used: None, spacing },
+            Measures::Use => Self { packets: None, used: Some(Validation::default()), spacing },
+        };
+        Some(Box::new(measured))
     }
 }
 
@@ -34,49 +44,74 @@ impl Endpoint {
     /// A segment of `bytes` that ends at `end` leaves.
     #[inline]
     pub(super) fn measure_sent(&mut self, end: u64, bytes: u32, again: bool, now: Instant) {
-        match (self.measured.as_deref_mut(), again) {
+        let Some(Measured { packets, used, spacing: _ }) = self.measured.as_deref_mut() else {
+            return;
+        };
+        match (packets, again) {
             (None, _) => {}
-            (Some(Measured::Packets(gauge)), true) => gauge.on_retransmission(),
-            (Some(Measured::Packets(gauge)), false) => gauge.on_sent(end, now),
-            (Some(Measured::Use(validation)), true) => validation.on_retransmission(bytes),
-            (Some(Measured::Use(_)), false) => {}
+            (Some(gauge), true) => gauge.on_retransmission(),
+            (Some(gauge), false) => gauge.on_sent(end, now),
+        }
+        if let Some(validation) = used
+            && again
+        {
+            validation.on_retransmission(bytes);
         }
     }
 
     /// New data is acknowledged, of a round trip with this flight; whether the window may grow by it.
     #[inline]
     pub(super) fn measure_ack(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
-        match self.measured.as_deref_mut() {
-            None => true,
-            Some(Measured::Packets(gauge)) => {
-                gauge.on_ack(ack, now);
-                true
-            }
-            Some(Measured::Use(_)) => self.validate(flight, now),
-        }
+        self.measured.is_none() || self.measure_ack_in_detail(ack, flight, now)
     }
 
-    fn validate(&mut self, flight: u32, now: Instant) -> bool {
+    #[cold]
+    fn measure_ack_in_detail(&mut self, ack: u64, flight: u32, now: Instant) -> bool {
+        self.end_slow_start(ack, now);
         let (windows, srtt) = (self.windows(), self.round_trip.smoothed());
         let last_send = self.timers.last_send;
-        let Some(Measured::Use(validation)) = self.measured.as_deref_mut() else { return true };
-        validation.on_ack(flight, srtt, now);
-        validation.is_validated(windows, srtt, last_send, now)
+        let Some(measured) = self.measured.as_deref_mut() else { return true };
+        if let Some(gauge) = &mut measured.packets {
+            gauge.on_ack(ack, now);
+        }
+        measured.used.as_mut().is_none_or(|validation| {
+            validation.on_ack(flight, srtt, now);
+            validation.is_validated(windows, srtt, last_send, now)
+        })
+    }
+
+    /// Sets the first ssthresh, once the path's bandwidth is known; a loss does it otherwise.
+    fn end_slow_start(&mut self, ack: u64, now: Instant) {
+        let (windows, sent) = (self.windows(), self.sender.max);
+        let Some(srtt) = self.round_trip.smoothed() else { return };
+        let Some(measured) = self.measured.as_deref_mut() else { return };
+        let Some(spacing) = &mut measured.spacing else { return };
+        let threshold = match windows.threshold {
+            u32::MAX => spacing.on_ack(ack, sent, srtt, now),
+            _ => Some(windows.threshold),
+        };
+        let Some(threshold) = threshold else { return };
+        measured.spacing = None;
+        if windows.threshold == u32::MAX {
+            let threshold = threshold.max(self.sender.mss.saturating_mul(2));
+            self.congestion.on_restart(Windows { threshold, ..windows });
+        }
     }
 
     /// What was counted in the last round trip.
     pub(super) fn counted(&self) -> Option<Counted> {
-        match self.measured.as_deref()? {
-            Measured::Packets(gauge) => gauge.counted(),
-            Measured::Use(_) => None,
-        }
+        self.measured.as_deref()?.packets.as_ref()?.counted()
+    }
+
+    fn validation(&mut self) -> Option<&mut Validation> {
+        self.measured.as_deref_mut()?.used.as_mut()
     }
 
     /// The windows after a time in which they were not used.
     pub(super) fn adjust_unused_window(&mut self, now: Instant) {
         let (windows, initial_window) = (self.windows(), self.initial_window());
         let (srtt, last_send) = (self.round_trip.smoothed(), self.timers.last_send);
-        let Some(Measured::Use(validation)) = self.measured.as_deref_mut() else { return };
+        let Some(validation) = self.validation() else { return };
         if !validation.is_validated(windows, srtt, last_send, now) {
             let adjusted = validation.adjusted(windows, initial_window, now);
             if adjusted != windows {
@@ -88,18 +123,16 @@ impl Endpoint {
     /// What the congestion control is told of a loss that duplicate ACKs announce.
     pub(super) fn at_loss(&mut self, now: Instant) -> AtLoss {
         let (at_loss, srtt) = (self.sender.at_loss(), self.round_trip.smoothed());
-        match self.measured.as_deref_mut() {
-            Some(Measured::Use(validation)) => validation.at_loss(at_loss, srtt, now),
-            Some(Measured::Packets(_)) | None => at_loss,
+        match self.validation() {
+            Some(validation) => validation.at_loss(at_loss, srtt, now),
+            None => at_loss,
         }
     }
 
     /// A repair is over.
     pub(super) fn after_repair(&mut self) {
-        let (windows, mss): (Windows, u32) = (self.windows(), self.sender.mss);
-        if let Some(Measured::Use(validation)) = self.measured.as_deref_mut()
-            && let Some(windows) = validation.recovered(windows, mss)
-        {
+        let (windows, mss) = (self.windows(), self.sender.mss);
+        if let Some(windows) = self.validation().and_then(|it| it.recovered(windows, mss)) {
             self.congestion.on_restart(windows);
         }
     }

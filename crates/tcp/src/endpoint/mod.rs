@@ -11,7 +11,7 @@
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
 //! | `paced` | segments that leave at a rate |
-//! | `measured`, `gauge`, `validation` | what some policies measure: packets in a round trip, use of the window (RFC 7661) |
+//! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
 //! | `usage` | how much of the congestion window was used |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
@@ -25,6 +25,7 @@
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
 
+mod ack_spacing;
 mod acknowledge;
 mod acknowledged;
 mod alarm;
@@ -130,7 +131,7 @@ pub struct Endpoint {
     counters: Option<Box<Counters>>,
     /// While what is sent is paced.
     paced: Option<Box<PacedSender>>,
-    /// If the policy for idle times has something measured.
+    /// If a policy has something measured.
     measured: Option<Box<Measured>>,
 }
 

@@ -16,6 +16,7 @@ mod idle_restart;
 mod initial_window;
 mod rate_based;
 mod sharing;
+mod slow_start;
 mod start;
 mod timers;
 
@@ -32,6 +33,7 @@ pub use rate_based::{
     Counted, PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing,
 };
 pub use sharing::{ControlBlocks, Sharing};
+pub use slow_start::SlowStartPolicy;
 pub use start::StartPolicy;
 pub use timers::TimerPolicy;
 
@@ -46,6 +48,8 @@ pub struct Policies {
     pub initial_window: InitialWindow,
     /// How the first window leaves.
     pub start: StartPolicy,
+    /// Where the first slow start ends.
+    pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
     /// cwnd after an idle time.
@@ -87,6 +91,7 @@ impl Policies {
         hold: HoldPolicy::Nagle,
         initial_window: InitialWindow::Rfc6928,
         start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
         idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
@@ -105,6 +110,7 @@ impl Policies {
         hold: HoldPolicy::Minshall,
         initial_window: InitialWindow::Rfc6928,
         start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Cubic,
         idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
@@ -123,6 +129,7 @@ impl Policies {
         hold: HoldPolicy::BsdNagle,
         initial_window: InitialWindow::BsdPassiveTwo,
         start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
         idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,

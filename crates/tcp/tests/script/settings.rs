@@ -8,7 +8,8 @@ use ackwise_tcp::{
     policy::{
         AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, HoldPolicy, IdleRestart,
         IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil, RateBased,
-        RateVersion, ResetInTimeWait, RestartWindow, Scale, StartPolicy, TimerPolicy,
+        RateVersion, ResetInTimeWait, RestartWindow, Scale, SlowStartPolicy, StartPolicy,
+        TimerPolicy,
     },
 };
 
@@ -90,6 +91,7 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "hold" => policies.hold = hold(value)?,
         "iw" => policies.initial_window = initial_window(value)?,
         "start" => policies.start = start(value)?,
+        "slow-start" => policies.slow_start = slow_start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
@@ -153,6 +155,14 @@ fn initial_window(value: &str) -> Option<InitialWindow> {
         "rfc6928" => InitialWindow::Rfc6928,
         segments => InitialWindow::Segments(segments.parse().ok()?),
     })
+}
+
+fn slow_start(value: &str) -> Option<SlowStartPolicy> {
+    match value {
+        "until-loss" => Some(SlowStartPolicy::UntilLoss),
+        "hoe" => Some(SlowStartPolicy::Hoe),
+        _ => None,
+    }
 }
 
 fn start(value: &str) -> Option<StartPolicy> {
