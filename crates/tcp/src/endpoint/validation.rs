@@ -91,7 +91,7 @@ impl Validation {
         if validated {
             self.unused_since = None;
         } else {
-            self.unused_since.get_or_insert(last_used.min(now));
+            self.unused_since.get_or_insert_with(|| last_used.min(now));
         }
         validated
     }
