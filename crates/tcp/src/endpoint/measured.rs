@@ -120,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// What the congestion control is told of a loss that duplicate ACKs announce.
+    /// What the congestion control learns of a loss that duplicate ACKs announce.
     pub(super) fn at_loss(&mut self, now: Instant) -> AtLoss {
         let (at_loss, srtt) = (self.sender.at_loss(), self.round_trip.smoothed());
         match self.validation() {

@@ -122,7 +122,7 @@ impl Validation {
         windows
     }
 
-    /// What the congestion control is told of a loss: section 4.4.1, in the non-validated phase cwnd is
+    /// What the congestion control learns of a loss: section 4.4.1, in the non-validated phase cwnd is
     /// halved from the larger of pipeACK and what was in flight.
     pub(super) fn at_loss(&mut self, at_loss: AtLoss, srtt: Option<Nanos>, now: Instant) -> AtLoss {
         let Some(_) = self.unused_since else { return at_loss };

@@ -1,8 +1,11 @@
 //! cwnd when the first data is sent after an idle time, and at which rate that data leaves.
 
-use core::{num::NonZeroU8, num::NonZeroU16, time::Duration};
+use core::num::{NonZeroU8, NonZeroU16};
 
-use super::rate_based::{Counted, Pacing, RateBased, Sending};
+use super::{
+    idle::Idle,
+    rate_based::{Pacing, RateBased, Sending},
+};
 use crate::congestion::Windows;
 
 /// What a connection that was idle does with its congestion window.
@@ -88,29 +91,6 @@ pub enum DecayRule {
     /// For each RTO, down to one segment (RFC 2861, section 3.2). The peer's window, which that also
     /// takes into account, is left out: the endpoint asks for both before it sends.
     Rfc2861,
-}
-
-/// All that the decision may depend on. Nothing is outstanding when it is asked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Idle {
-    /// Time since data was last sent.
-    pub since_send: Duration,
-    /// Time since a segment last arrived.
-    pub since_receive: Duration,
-    /// The current RTO.
-    pub rto: Duration,
-    /// The smoothed round-trip time, once there is a sample.
-    pub srtt: Option<Duration>,
-    /// What was counted in the last round trip, if the policy has it counted.
-    pub counted: Option<Counted>,
-    /// The windows before.
-    pub windows: Windows,
-    /// The initial window of this connection, in bytes.
-    pub initial_window: u32,
-    /// The peer's window, in bytes.
-    pub peer_window: u32,
-    /// The size of a full segment.
-    pub mss: u32,
 }
 
 /// How a connection goes on after an idle time.
@@ -241,6 +221,8 @@ impl DecayRule {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::{IdleRestart::*, *};
 
     const MSS: u32 = 1_000;

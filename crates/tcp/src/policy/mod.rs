@@ -12,6 +12,7 @@ mod ack;
 mod close;
 mod congestion;
 mod hold;
+mod idle;
 mod idle_restart;
 mod initial_window;
 mod rate_based;
@@ -24,14 +25,13 @@ pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arri
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
+pub use idle::{Counted, Idle};
 pub(crate) use idle_restart::Measures;
 pub use idle_restart::{
-    DecayRule, Idle, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
+    DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
-pub use rate_based::{
-    Counted, PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing,
-};
+pub use rate_based::{PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing};
 pub use sharing::{ControlBlocks, Sharing};
 pub use slow_start::SlowStartPolicy;
 pub use start::StartPolicy;

@@ -7,9 +7,9 @@
 //! Not here: Vegas' congestion control, only its measure of the rate. What the Vegas version leaves to
 //! Vegas, we leave to the connection's congestion control.
 
-use core::{num::NonZeroU16, time::Duration};
+use core::num::NonZeroU16;
 
-use super::Idle;
+use super::idle::{Counted, Idle};
 use crate::pacing::Pace;
 
 /// At which rate a connection goes on after an idle time, and until when.
@@ -54,15 +54,6 @@ pub enum PacedUntil {
 /// A share in whole percent, 1 to 400 %.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Scale(NonZeroU16);
-
-/// What was counted in a round trip.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Counted {
-    /// New segments that left in it, the timed one included.
-    pub segments: u32,
-    /// From the departure of the timed segment to its acknowledgement.
-    pub time: Duration,
-}
 
 /// How what may leave is spread.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -163,6 +154,8 @@ impl RateBased {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::{PacedUntil::*, RateVersion::*, WindowAfterPacing::*, *};
     use crate::congestion::Windows;
 
