@@ -136,3 +136,35 @@ fn a_threshold_of_one_round_trip_restarts_within_a_reply() {
     // 4.4BSD's idle time ends with the request.
     assert_eq!(time("4.4bsd"), time("keep"));
 }
+
+/// Pacing spares the buffer where the guess of the first window fits the path; it does not make it fit.
+#[test]
+fn a_paced_start_helps_where_the_path_has_room_for_the_first_window() {
+    let cases = run("paced_start.toml", "link.bottleneck.back");
+    let at = |rate, start| of(&cases, &[rate, "20", start]);
+    for rate in ["2.4", "9.6"] {
+        let [at_once, paced] = [at(rate, "at-once"), at(rate, "paced")];
+        assert!(at_once.drop_pct > 20.0 && paced.drop_pct == 0.0, "{at_once:?} {paced:?}");
+        assert!(2.0 * paced.page_ms < at_once.page_ms, "{at_once:?} {paced:?}");
+    }
+    for rate in ["0.6", "1.2"] {
+        let [at_once, paced] = [at(rate, "at-once"), at(rate, "paced")];
+        assert!(
+            paced.drop_pct > 10.0 && paced.drop_pct < at_once.drop_pct,
+            "{at_once:?} {paced:?}"
+        );
+    }
+}
+
+/// The closed formula that `check` reports is a lower bound of what the simulator saves.
+#[test]
+fn what_check_says_that_pacing_saves_is_a_lower_bound() {
+    let cases = run("restart_region.toml", "link.bottleneck.back");
+    for window in [7_u32, 10, 14, 20] {
+        let saved = ackwise_tcp::policy::round_trips_saved(window, 1);
+        let [restart, paced] = ["restart", "paced"]
+            .map(|policy| of(&cases, &[&window.to_string(), "20", "40", policy]).page_ms);
+        assert!(saved >= 1, "{window}");
+        assert!(restart - paced >= f64::from(saved) * ROUND_TRIP_MS, "{restart} {paced}");
+    }
+}

@@ -31,7 +31,9 @@ pub use idle_restart::{
     DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
 };
 pub use initial_window::InitialWindow;
-pub use rate_based::{PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing};
+pub use rate_based::{
+    PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
+};
 pub use sharing::{ControlBlocks, Sharing};
 pub use slow_start::SlowStartPolicy;
 pub use start::StartPolicy;

@@ -152,6 +152,23 @@ impl RateBased {
     }
 }
 
+/// Round trips that pacing saves at least, in a response of `window` segments after an idle time, where
+/// slow start begins again with `restart` segments and doubles.
+///
+/// By the first bytes: slow start needs r round trips to send them, the last of which begins r - 1 after
+/// the first; paced, they are spread over one. Delayed acknowledgements make slow start slower than that.
+#[must_use]
+pub fn round_trips_saved(window: u32, restart: u32) -> u32 {
+    let (mut sent, mut flight) = (0_u32, restart.max(1));
+    let mut round_trips = 0_u32;
+    while sent < window {
+        sent = sent.saturating_add(flight);
+        flight = flight.saturating_mul(2);
+        round_trips += 1;
+    }
+    round_trips.saturating_sub(2)
+}
+
 #[cfg(test)]
 mod tests {
     use core::time::Duration;
@@ -214,6 +231,22 @@ mod tests {
             assert_eq!((window / MSS, micros), expected, "{version:?} {scale:?} {idle:?}");
             let then = if version == Reno { PacedOut } else { Kept };
             assert_eq!((pacing.until, pacing.then), (FirstAck, then));
+        }
+    }
+
+    #[test]
+    fn slow_start_takes_a_round_trip_for_each_doubling() {
+        #[rustfmt::skip]
+        let table = [
+            // 1 + 2 + 4 + 8 + 16 segments: four round trips later than the first, pacing one.
+            (20, 1, 3), (31, 1, 3), (32, 1, 4),
+            // 10 + 20 are sent within one round trip, as they are when paced.
+            (30, 10, 0), (31, 10, 1), (100, 10, 2),
+            (10, 10, 0), (0, 10, 0), (10, 0, 2),
+            (u32::MAX, 1, 30), (u32::MAX, u32::MAX, 0),
+        ];
+        for (window, restart, saved) in table {
+            assert_eq!(round_trips_saved(window, restart), saved, "{window} and {restart}");
         }
     }
 
