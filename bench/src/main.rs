@@ -86,15 +86,18 @@ fn main() -> ExitCode {
 
 fn start() -> anyhow::Result<ExitCode> {
     let mut args = env::args_os().skip(1).peekable();
-    let chore = match args.next_if(|it| it == truth::NAME) {
-        Some(_) => truth::parse(args)?.map_or(Chore::Help, Chore::Truth),
-        None => parse(args)?,
+    let chore = if args.next_if(|it| it == truth::NAME).is_some() {
+        truth::parse(args)?.map_or(Chore::Help, Chore::Truth)
+    } else if args.next_if(|it| it == hostile::NAME).is_some() {
+        hostile::parse(args)?.map_or(Chore::Help, Chore::Hostile)
+    } else {
+        parse(args)?
     };
     process::stop_children_on_signal()?;
     xtask::enter_repository()?;
     match chore {
         Chore::Help => {
-            print!("{HELP}{}", truth::HELP);
+            print!("{HELP}{}{}", hostile::HELP, truth::HELP);
             Ok(ExitCode::SUCCESS)
         }
         Chore::List => {
@@ -103,6 +106,7 @@ fn start() -> anyhow::Result<ExitCode> {
         }
         Chore::Run { name, rounds } => run(&name, rounds),
         Chore::Agree(settings) => agree::run(settings),
+        Chore::Hostile(settings) => hostile::run(&settings),
         Chore::Truth(settings) => truth::run(&settings),
     }
 }
@@ -114,6 +118,7 @@ enum Chore {
     List,
     Run { name: String, rounds: Option<NonZeroUsize> },
     Agree(agree::Settings),
+    Hostile(hostile::Settings),
     Truth(truth::Settings),
 }
 
@@ -173,7 +178,6 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
-        hostile::NAME => return hostile::run(),
         _ => {}
     }
     let mut benchmark = all()

@@ -3,20 +3,24 @@
 
 #[path = "../../../crates/capture/tests/hostile/attacks/mod.rs"]
 mod attacks;
+mod live;
 
 use std::{
+    ffi::OsString,
     fs,
+    num::NonZeroU64,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
     time::Duration,
 };
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
+use lexopt::prelude::*;
 
 use self::attacks::Attack;
 use super::peak::{self, Peak};
 use super::{program, verdict};
-use xtask::install;
+use xtask::install::{self, needs::Package};
 use xtask::process::{self, End, Output};
 
 /// Its name in `cargo xtask bench NAME`.
@@ -26,14 +30,70 @@ pub(super) const NAME: &str = "hostile";
 pub(super) const QUESTION: &str =
     "what do captures that were made to cost much cost, in memory and time?";
 
+/// The lines of `bench --help`.
+pub(super) const HELP: &str = "\
+cargo xtask bench hostile [--attack NAME]... [--form NAME]...
+    Measure what each hostile capture costs with each form of the report or of the file (all by
+    default; about half an hour). Exit: 0 within the limits, 1 not.
+cargo xtask bench hostile --live SECONDS [--attack NAME]...
+    Send the same over a virtual link, as fast as it takes them, for SECONDS each (some of the
+    attacks by default). Needs root. Exit: 0 within the limits of memory and of Ctrl-C, 1 not.
+";
+
+/// What is measured; empty lists stand for everything.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Settings {
+    attacks: Vec<String>,
+    forms: Vec<String>,
+    /// How long each floods a live capture, instead of being read from a file.
+    live: Option<Duration>,
+}
+
+/// Parses everything after `cargo xtask bench hostile`; `None` asks for help.
+///
+/// # Errors
+///
+/// If an option is unknown, or names nothing.
+pub(super) fn parse(args: impl Iterator<Item = OsString>) -> anyhow::Result<Option<Settings>> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut settings = Settings::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("attack") => {
+                let name = parser.value()?.string()?;
+                ensure!(attacks::all().any(|it| it.name == name), "no attack is named `{name}`");
+                settings.attacks.push(name);
+            }
+            Long("form") => {
+                let name = parser.value()?.string()?;
+                ensure!(FORMS.iter().any(|it| it.name == name), "no form is named `{name}`");
+                settings.forms.push(name);
+            }
+            Long("live") => {
+                let seconds = parser.value()?.parse::<NonZeroU64>()?.get();
+                settings.live = Some(Duration::from_secs(seconds));
+            }
+            Short('h') | Long("help") => return Ok(None),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    ensure!(settings.live.is_none() || settings.forms.is_empty(), "a flood has one form");
+    Ok(Some(settings))
+}
+
 /// Measures and prints everything.
 ///
 /// # Errors
 ///
 /// If Ackwise does not build, or an attack cannot be written.
-pub(super) fn run() -> anyhow::Result<ExitCode> {
+pub(super) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    if let Some(time) = settings.live {
+        return flood(&settings.attacks, time);
+    }
+    let is_chosen = |names: &[String], name| names.is_empty() || names.iter().any(|it| it == name);
     println!("{NAME}: {QUESTION}");
     install::provide_packages(peak::PACKAGES)?;
+    install::provide_packages(PACKAGES)?;
     let program = program::build()?;
     let directory = Path::new(DIRECTORY);
     let peak = Peak::new(directory)?;
@@ -45,11 +105,15 @@ pub(super) fn run() -> anyhow::Result<ExitCode> {
     );
     println!("{:<28} {:<16} {:>8} {:>7}", "attack", "output", "MB", "cpu s");
     let mut missed = 0;
-    for attack in attacks::all() {
+    for attack in attacks::all().filter(|it| is_chosen(&settings.attacks, it.name)) {
         let file = directory.join(attack.name).with_extension("pcap");
         fs::write(&file, (attack.make)(BYTES))?;
-        for form in FORMS {
+        for form in FORMS.iter().filter(|it| is_chosen(&settings.forms, it.name)) {
+            let file = form.packed.map_or(Ok(file.clone()), |it| pack(it, &file))?;
             let cost = measure(&program, &attack, form, &file, &peak)?;
+            if form.packed.is_some() {
+                fs::remove_file(&file)?;
+            }
             missed += u32::from(!cost.is_within_limits());
             println!(
                 "{:<28} {:<16} {:>8.0} {:>7.2}  {}",
@@ -66,24 +130,111 @@ pub(super) fn run() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(missed > 0)))
 }
 
+/// Floods live captures and prints what that costs.
+fn flood(names: &[String], time: Duration) -> anyhow::Result<ExitCode> {
+    println!("{NAME}: {QUESTION}");
+    install::provide_packages(peak::PACKAGES)?;
+    let program = program::build()?;
+    // Files may be measured at the same time.
+    let peak = Peak::new(&Path::new(DIRECTORY).join("live"))?;
+    println!(
+        "{} s each; limits: {} MB resident, {} ms from Ctrl-C to the report\n",
+        time.as_secs(),
+        MOST_MEMORY / 1_000_000,
+        MOST_LATENCY.as_millis()
+    );
+    println!(
+        "{:<24} {:>5} {:>7} {:>8} {:>8} {:>7} {:>7}",
+        "attack", "MB", "cpu s", "k sent", "k read", "ms", "end ms"
+    );
+    let is_chosen = |attack: &Attack| match names {
+        [] => FLOODS.contains(&attack.name),
+        names => names.iter().any(|it| it == attack.name),
+    };
+    let mut missed = 0;
+    for attack in attacks::all().filter(is_chosen) {
+        let cost = live::flood(&program, &attack, BYTES, time, &peak)?;
+        let [begins, ends] = cost.stopped;
+        let is_within = cost.memory <= MOST_MEMORY && begins <= MOST_LATENCY;
+        missed += u32::from(!is_within);
+        println!(
+            "{:<24} {:>5.0} {:>7.2} {:>8} {:>8} {:>7.0} {:>7.0}  {}",
+            attack.name,
+            cost.memory as f64 / 1e6,
+            cost.cpu.as_secs_f64(),
+            cost.sent / 1_000,
+            cost.captured / 1_000,
+            begins.as_secs_f64() * 1e3,
+            ends.as_secs_f64() * 1e3,
+            verdict(is_within)
+        );
+    }
+    println!("\n{missed} beyond a limit");
+    Ok(ExitCode::from(u8::from(missed > 0)))
+}
+
+/// Those that a live capture is flooded with by default: of each kind those that cost most as files.
+const FLOODS: &[&str] = &[
+    "syn-flood",
+    "syn-flood-answered",
+    "byte-flood-both",
+    "h1-one-exchange-each",
+    "h1-turns",
+    "h2-table-path",
+    "h2-stream-open-many",
+];
+
+/// From Ctrl-C to the report: a person sees no delay.
+const MOST_LATENCY: Duration = Duration::from_millis(200);
+
 /// A form of the report, or of the input.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     name: &'static str,
     /// `FILE` stands for an output.
     options: &'static [&'static str],
+    /// The program that compresses the file first.
+    packed: Option<&'static str>,
+}
+
+impl Form {
+    const fn of_report(name: &'static str, options: &'static [&'static str]) -> Self {
+        Self { name, options, packed: None }
+    }
+
+    const fn of_file(program: &'static str) -> Self {
+        Self { name: program, options: &[], packed: Some(program) }
+    }
 }
 
 const FORMS: &[Form] = &[
-    Form { name: "text", options: &[] },
-    Form { name: "json", options: &["--json"] },
-    Form { name: "markdown", options: &["--markdown"] },
-    Form { name: "html", options: &["--html", "FILE"] },
-    Form { name: "save-stripped", options: &["--save-stripped", "FILE"] },
-    Form { name: "by-path", options: &["--by", "path", "--connections"] },
-    Form { name: "one-thread", options: &["--threads", "1"] },
-    Form { name: "filter", options: &["--filter", "tcp and not port 81"] },
+    Form::of_report("text", &[]),
+    Form::of_report("json", &["--json"]),
+    Form::of_report("markdown", &["--markdown"]),
+    Form::of_report("html", &["--html", "FILE"]),
+    Form::of_report("save-stripped", &["--save-stripped", "FILE"]),
+    Form::of_report("by-path", &["--by", "path", "--connections"]),
+    Form::of_report("one-thread", &["--threads", "1"]),
+    Form::of_report("filter", &["--filter", "tcp and not port 81"]),
+    Form::of_file("gzip"),
+    Form::of_file("zstd"),
 ];
+
+/// What [`pack`] runs.
+const PACKAGES: &[Package] = &[
+    Package { name: "gzip", purpose: "compressed captures", service: None },
+    Package { name: "zstd", purpose: "compressed captures", service: None },
+];
+
+/// Compresses `file` and gives the name of the result, which both programs end with their own.
+fn pack(program: &str, file: &Path) -> anyhow::Result<PathBuf> {
+    let mut command = Command::new(program);
+    command.args(["--keep", "--force", "--quiet"]).arg(file);
+    let end = process::run(&mut command, Output::Discard, TIME_LIMIT)?;
+    ensure!(end == End::Succeeded, "{program} {}: {end:?}", file.display());
+    let packed = ["gz", "zst"].map(|end| file.with_added_extension(end));
+    packed.into_iter().find(|it| it.exists()).context("no compressed file")
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Cost {

@@ -44,11 +44,13 @@ mod log;
 mod opening;
 mod span;
 mod target;
+mod text;
 mod tls;
 mod token;
 mod turns;
 
 pub use event::{Event, ExchangeId, Protocol, RequestHead, ResponseHead, TlsFlight, Tunnel};
+pub use text::Text;
 
 use ackwise_cause::Direction;
 use guess::Guess;
@@ -114,7 +116,7 @@ impl ExchangeReader {
         Self { state: State::Opening(Opening::default()), ends: [0; 2], log: Log::default() }
     }
 
-    /// The same, which also says what the bytes are that it reads: see
+    /// The same, which says what the bytes are that it reads instead of what that means: see
     /// [`poll_token`](Self::poll_token).
     pub(crate) fn with_tokens() -> Self {
         Self { log: Log::with_tokens(), ..Self::new() }

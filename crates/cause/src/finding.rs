@@ -17,6 +17,8 @@ pub enum FindingId {
     NagleDelayedAck,
     /// Whether it is held until a timer fires, whatever the client does.
     CorkTimer,
+    /// How long the server takes to begin its responses.
+    FirstByte,
     /// Segments sent before the first ACK.
     InitialWindow,
     /// The window before and after an idle period.
@@ -35,11 +37,12 @@ pub enum FindingId {
 
 impl FindingId {
     /// All findings, in the order of the report card.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SplitHead,
         Self::ShortInitialSegment,
         Self::NagleDelayedAck,
         Self::CorkTimer,
+        Self::FirstByte,
         Self::InitialWindow,
         Self::IdleRestart,
         Self::SendBuffer,
@@ -59,6 +62,7 @@ impl FindingId {
             Self::IdleRestart => Some(Cause::IdleRestart),
             Self::SendBuffer => Some(Cause::SendBuffer),
             Self::SplitHead
+            | Self::FirstByte
             | Self::InitialWindow
             | Self::KeepAlive
             | Self::Pipelining
@@ -75,6 +79,7 @@ impl FindingId {
         }
         match self {
             Self::SplitHead => "split-head",
+            Self::FirstByte => "first-byte",
             Self::InitialWindow => "initial-window",
             Self::KeepAlive => "keep-alive",
             Self::Pipelining => "pipelining",
@@ -150,8 +155,8 @@ mod tests {
         assert_eq!(
             UnknownFinding.to_string(),
             "unknown check (expected one of split-head, short-initial-segment, \
-             nagle-delayed-ack, cork-timer, initial-window, idle-restart, send-buffer, keep-alive, \
-             pipelining, close, request-segments)"
+             nagle-delayed-ack, cork-timer, first-byte, initial-window, idle-restart, send-buffer, \
+             keep-alive, pipelining, close, request-segments)"
         );
     }
 }

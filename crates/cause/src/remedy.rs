@@ -116,7 +116,7 @@ use Cause::{
     NagleDelayedAck, NagleRtt, PathStall, Queueing, ReceiveWindow, RetransmissionTimeout,
     SendBuffer, ServerThink, ShortInitialSegment, SillyWindow, SlowStart, TlsHandshake,
 };
-use FindingId::{InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
+use FindingId::{FirstByte, InitialWindow, KeepAlive, Pipelining, RequestSegments, SplitHead};
 use Software::{Apache, Go, HaProxy, Hyper, Java, Lighttpd, Nginx, Node, Python, Squid};
 
 const KEEP_CONNECTIONS: &str = "reuse connections for later requests";
@@ -173,6 +173,9 @@ const REMEDIES: &[Row] = &[
     of(CorkTimer, Either, "clear TCP_CORK after the last write, or make that write without \
                            MSG_MORE").tested("removing_the_cork_removes_the_wait"),
 
+    finding(FirstByte, Server, "run ackwise check at the server behind the proxy, if there is one: that \
+                                server, or the proxy as its client, may lack TCP_NODELAY; \
+                                otherwise profile the program"),
     finding(InitialWindow, Server, "on Linux: ip route change ROUTE initcwnd 10"),
     of(SlowStart, Either, "reuse connections, which keep their congestion windows, or raise \
                            the initial window to 10 segments"),

@@ -20,7 +20,7 @@ pub use budget::{Budget, LimitReached};
 pub use client::Client;
 pub use error::ExchangeError;
 pub use exchange::{Acked, Arrived, Closed, Exchange, HeadEnd, Stall};
-pub use request::{ByteRange, Page, Request};
+pub use request::{ByteRange, Page, Request, Template};
 pub use reused_connection::ReusedConnection;
 pub use tls::TlsSettings;
 

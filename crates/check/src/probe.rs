@@ -7,6 +7,7 @@
 mod close;
 mod cork_timer;
 mod facts;
+mod first_byte;
 mod flight;
 pub mod follow;
 mod idle_restart;
@@ -62,6 +63,7 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         FindingId::ShortInitialSegment => short_initial_segment::probe(client, facts),
         FindingId::NagleDelayedAck => nagle_delayed_ack::probe(client, facts),
         FindingId::CorkTimer => cork_timer::probe(client, facts),
+        FindingId::FirstByte => first_byte::probe(client, facts),
         FindingId::InitialWindow => initial_window::probe(client, facts),
         FindingId::IdleRestart => idle_restart::probe(client, facts),
         FindingId::SendBuffer => send_buffer::probe(client, facts),

@@ -1,5 +1,6 @@
 //! One check from the target's name to its card.
 
+pub mod asked;
 mod error;
 mod idle;
 mod options;
@@ -79,7 +80,7 @@ fn check_each(
 ) -> Result<Card, CheckError> {
     progress(Progress::Resolving);
     let begun = Instant::now();
-    let addresses = target.resolve_within(options.time)?;
+    let addresses = options.addresses(target)?;
     let mut failure = None;
     let last = addresses.len() - 1;
     for (number, server) in addresses.into_iter().enumerate() {

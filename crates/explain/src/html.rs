@@ -125,15 +125,14 @@ fn servers_table(servers: &[Server]) -> HtmlTable {
 #[must_use]
 pub fn timeline(analysis: &Analysis) -> Vec<Block> {
     let tunnels = TunnelIndex::of(analysis);
-    let mut timeline = Timeline {
+    let mut exchanges: Vec<(u64, &ExchangeResult)> = (0..).zip(&analysis.exchanges).collect();
+    let dropped = Timeline::keep_slowest(&mut exchanges, |(_, it)| it.duration);
+    let drawn = exchanges.into_iter().map(|(number, it)| exchange(number, it, &tunnels));
+    let timeline = Timeline {
         first: analysis.first,
         connections: analysis.connections.iter().map(connection).collect(),
-        exchanges: (0..)
-            .zip(&analysis.exchanges)
-            .map(|(number, it)| exchange(number, it, &tunnels))
-            .collect(),
+        exchanges: drawn.collect(),
     };
-    let dropped = timeline.keep_slowest();
     let mut blocks = vec![Block::Timeline(Box::new(timeline))];
     if dropped > 0 {
         let which = format!("Only the slowest exchanges are shown; {dropped} are omitted.");
@@ -156,7 +155,10 @@ fn connection(it: &ConnectionResult) -> TimelineConnection {
 
 fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> TimelineExchange {
     let request = request(it);
-    let mut label = format!("{number}: {request}");
+    let mut label = match request.char_indices().nth(MOST_LABEL) {
+        None => format!("{number}: {request}"),
+        Some((end, _)) => format!("{number}: {}…", &request[..end]),
+    };
     if let Some(status) = it.status {
         label += &format!(" {status}");
     }
@@ -176,6 +178,9 @@ fn exchange(number: u64, it: &ExchangeResult, tunnels: &TunnelIndex<'_>) -> Time
         spans: it.stretches.iter().map(drawn).collect(),
     }
 }
+
+/// Characters of a request that a page shows: a browser's row has room for fewer. Our choice.
+const MOST_LABEL: usize = 256;
 
 fn drawn(it: &Stretch) -> Span {
     let mut packets = [0; 3];

@@ -69,7 +69,7 @@ pub fn to_json<D: Document>(document: &D) -> String {
 ///
 /// If `output` takes no more.
 pub fn write_json<D: Document>(document: &D, output: impl io::Write) -> io::Result<()> {
-    let mut output = escape::JsonOutput(io::BufWriter::new(output));
+    let mut output = escape::JsonOutput::new(output);
     serde_json::to_writer_pretty(&mut output, &Formatted { format: D::FORMAT, document })?;
     output.write_all(b"\n")?;
     output.flush()

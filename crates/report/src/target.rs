@@ -108,6 +108,12 @@ impl Target {
         &self.host
     }
 
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Path and query.
     #[must_use]
     pub fn path(&self) -> &str {

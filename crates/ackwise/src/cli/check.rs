@@ -12,6 +12,10 @@ use ackwise_check::{
 use ackwise_report::{Name, Target};
 use clap::{Args, ValueEnum};
 
+mod asked;
+
+use asked::Asked;
+
 use super::{
     colour::Colour,
     duration,
@@ -67,6 +71,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PATH", value_delimiter = ',', requires = "url")]
     #[arg(value_parser = Options::parse_path)]
     paths: Vec<String>,
+
+    #[command(flatten)]
+    asked: Asked,
 
     /// Accept any TLS certificate
     #[arg(long, requires = "url")]
@@ -126,9 +133,9 @@ impl Check {
         }
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, Failure> {
         let default = if self.thorough { THOROUGH_TIMEOUT } else { TIMEOUT };
-        Options {
+        Ok(Options {
             stack: match self.stack {
                 Stack::Auto => StackChoice::Auto,
                 Stack::Kernel => StackChoice::Kernel,
@@ -140,10 +147,14 @@ impl Check {
             max_requests: self.max_requests,
             time: self.timeout.unwrap_or(default),
             paths: self.paths.clone(),
+            template: self.asked.template()?,
+            expect: self.asked.expect,
+            resolve: self.asked.resolve.clone(),
+            family: self.asked.family(),
             insecure: self.insecure,
             ca_file: self.ca_file.clone(),
             allow_host_changes: self.allow_host_changes,
-        }
+        })
     }
 
     fn report(&self, network: Network, wanted: &Wanted) -> Result<Report, Failure> {
@@ -155,7 +166,7 @@ impl Check {
                 Shown::Lasting(step) => line.say(&step),
             }
         };
-        let options = self.options();
+        let options = self.options()?;
         let Some(target) = &self.url else {
             return Ok(check_built_in(network, &options, &mut |step| {
                 show(describe_built_in(step))
@@ -248,7 +259,8 @@ Examples:
   ackwise check http://localhost:8080/     check your own server
   ackwise check --only nagle-delayed-ack --json http://localhost:8080/
   ackwise check --markdown https://localhost:8443/ --ca-file ca.pem
-  ackwise check --paths /small,/large --fail-on warn localhost:8080";
+  ackwise check --paths /small,/large --fail-on warn localhost:8080
+  ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search";
 
 /// For a check of one server, unless `--timeout` says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -266,6 +278,8 @@ Examples:
       print a report to paste into an issue
   ackwise check --paths /small,/large --fail-on warn localhost:8080
       check these pages too, and exit with 1 on warnings (for CI)
+  ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search
+      check a POST; it is sent up to 60 times (--max-requests)
 
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results

@@ -23,6 +23,7 @@ const TABLE: &[Row] = &[
     Row(EVERY,              BOTH,    "pipelining",            "ok",                 Yes),
     Row(EVERY,              BOTH,    "cork-timer",            "verdict",            Is("pass")),
     Row(EVERY,              BOTH,    "request-segments",      "verdict",            Is("pass")),
+    Row(EVERY,              BOTH,    "first-byte",            "verdict",            Is("pass")),
     Row(EVERY,              KERNEL,  "initial-window",        "verdict",            Is("unknown")),
     Row(EVERY,              OURS,    "initial-window",        "segments",           Within(10..=10)),
     Row(EVERY,              OURS,    "idle-restart",          "after",              Within(10..=10)),

@@ -2,6 +2,8 @@
 
 use ackwise_cause::Direction;
 
+use super::Text;
+
 /// One request and its response; numbered from 0 in each connection, in the order the requests
 /// begin.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -201,9 +203,9 @@ pub struct TlsFlight {
 #[non_exhaustive]
 pub struct RequestHead {
     /// The method as sent; `None` if HTTP/2's header compression hides it.
-    pub method: Option<Box<str>>,
+    pub method: Option<Text>,
     /// The path without the query; `None` if hidden, shorter than the path if the capture cut it.
-    pub path: Option<Box<str>>,
+    pub path: Option<Text>,
     /// Whether a query follows the path, as far as the head was captured.
     pub has_query: bool,
     /// Of the first byte after the head; `None` if the capture cut it.

@@ -178,7 +178,7 @@ impl Http1 {
     fn note_request(&mut self, asks: head::Asks, log: &mut Log) {
         self.pipeline.expect(asks.expected);
         if let Asking::Request(Some(exchange)) = self.asking {
-            log.push(Event::RequestHead { exchange, head: Box::new(asks.head) });
+            log.push_head(exchange, || asks.head);
         }
     }
 

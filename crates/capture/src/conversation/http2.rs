@@ -13,7 +13,7 @@ mod windows;
 use ackwise_cause::Direction;
 use blocks::{Blocks, Fields};
 use frames::{ACK, CLIENT_PREFACE, END_STREAM, Found, Frame, Frames, Kind};
-use hpack::{Block, Text};
+use hpack::Block;
 use streams::Streams;
 use windows::{Credit, Credits, FlowWindow, INITIAL_WINDOW, Whom, initial_window_size};
 
@@ -316,12 +316,11 @@ impl Half {
 impl Fields {
     fn known(&self) -> KnownFields {
         let Block { method, path, status, protocol, has_query: _ } = &self.block;
-        let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().into());
         KnownFields {
-            method: text(method),
-            path: text(path),
+            method: method.clone(),
+            path: path.clone(),
             status: *status,
-            protocol: text(protocol),
+            protocol: protocol.clone(),
         }
     }
 }
@@ -329,8 +328,7 @@ impl Fields {
 /// What a request asks for if it is no request for a response. RFC 8441, section 4: an extended CONNECT
 /// says in `:protocol` what it opens.
 fn tunnel(block: &Block) -> Option<Tunnel> {
-    let protocol = block.protocol.as_ref().map(Text::as_str);
-    (block.method.as_ref().map(Text::as_str) == Some("CONNECT")).then_some(match protocol {
+    (block.method.as_deref() == Some("CONNECT")).then_some(match block.protocol.as_deref() {
         Some(name) if name.eq_ignore_ascii_case("websocket") => Tunnel::WebSocket,
         _ => Tunnel::Connect,
     })
@@ -338,8 +336,8 @@ fn tunnel(block: &Block) -> Option<Tunnel> {
 
 fn request_head(block: &Block, end: u64) -> RequestHead {
     RequestHead {
-        method: block.method.as_ref().map(|it| it.as_str().into()),
-        path: block.path.as_ref().map(|it| it.as_str().into()),
+        method: block.method.clone(),
+        path: block.path.clone(),
         has_query: block.has_query,
         end: Some(end),
         expects_continue: false,

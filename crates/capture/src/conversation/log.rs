@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ackwise_cause::Direction;
 
 use super::{
-    Event, ExchangeId,
+    Event, ExchangeId, RequestHead,
     token::{Token, TokenKind, Tokens},
 };
 
@@ -15,21 +15,38 @@ use super::{
 /// open give rise to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
-    events: VecDeque<Event>,
+    wanted: Wanted,
     begun: u32,
     passed_over: u64,
-    /// What the readers have read, if somebody asked for it.
-    tokens: Option<VecDeque<Token>>,
+}
+
+/// What the caller asks for. Nobody needs both, and each costs memory for every request.
+#[derive(Clone, Debug)]
+enum Wanted {
+    Events(VecDeque<Event>),
+    /// What the readers have read.
+    Tokens(VecDeque<Token>),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Events(VecDeque::new())
+    }
 }
 
 impl Log {
+    /// With tokens instead of events.
     pub(super) fn with_tokens() -> Self {
-        Self { tokens: Some(VecDeque::new()), ..Self::default() }
+        Self { wanted: Wanted::Tokens(VecDeque::new()), ..Self::default() }
     }
 
     /// Where readers of one direction put their tokens.
     pub(super) const fn tokens(&mut self, direction: Direction) -> Tokens<'_> {
-        Tokens::new(direction, self.tokens.as_mut())
+        let queue = match &mut self.wanted {
+            Wanted::Tokens(queue) => Some(queue),
+            Wanted::Events(_) => None,
+        };
+        Tokens::new(direction, queue)
     }
 
     /// Notes what the bytes from `at` on are, if somebody asked for that.
@@ -43,23 +60,36 @@ impl Log {
     }
 
     pub(super) fn pop_token(&mut self) -> Option<Token> {
-        self.tokens.as_mut()?.pop_front()
+        match &mut self.wanted {
+            Wanted::Tokens(queue) => queue.pop_front(),
+            Wanted::Events(_) => None,
+        }
     }
 
     /// Whether somebody asked for tokens.
     pub(super) const fn has_tokens(&self) -> bool {
-        self.tokens.is_some()
+        matches!(self.wanted, Wanted::Tokens(_))
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        self.events.push_back(event);
+        if let Wanted::Events(queue) = &mut self.wanted {
+            queue.push_back(event);
+        }
+    }
+
+    /// Tells what a request asks.
+    pub(super) fn push_head(&mut self, exchange: ExchangeId, head: impl FnOnce() -> RequestHead) {
+        if let Wanted::Events(queue) = &mut self.wanted {
+            queue.push_back(Event::RequestHead { exchange, head: Box::new(head()) });
+        }
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        if event.is_none() && self.events.capacity() > KEPT_EVENTS {
-            self.events = VecDeque::new();
+        let Wanted::Events(queue) = &mut self.wanted else { return None };
+        let event = queue.pop_front();
+        if event.is_none() && queue.capacity() > KEPT_EVENTS {
+            *queue = VecDeque::new();
         }
         event
     }

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use ackwise_cause::Direction;
 use ackwise_http::ChunkSyntax;
 
+use super::Text;
+
 /// Bytes that were read. Of the same bytes a later token counts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Token {
@@ -47,10 +49,10 @@ pub(crate) enum TokenKind {
 /// What a field block says, once it is over.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct KnownFields {
-    pub(crate) method: Option<Box<str>>,
-    pub(crate) path: Option<Box<str>>,
+    pub(crate) method: Option<Text>,
+    pub(crate) path: Option<Text>,
     pub(crate) status: Option<u16>,
-    pub(crate) protocol: Option<Box<str>>,
+    pub(crate) protocol: Option<Text>,
 }
 
 /// What a hello's ALPN extension says (RFC 7301).

@@ -96,8 +96,6 @@ impl FollowedConnection {
         while let Some(token) = self.conversation.poll_token() {
             self.keep(token, held);
         }
-        // What nobody asks for must not pile up.
-        while self.conversation.poll_event().is_some() {}
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.decide(direction, held);
         }

@@ -18,6 +18,8 @@ pub enum Values {
     NagleDelayedAck(NagleDelayedAck),
     /// Values of `cork-timer`.
     CorkTimer(CorkTimer),
+    /// Values of `first-byte`.
+    FirstByte(FirstByte),
     /// Values of `initial-window`.
     InitialWindow(InitialWindow),
     /// Values of `idle-restart`.
@@ -43,6 +45,7 @@ impl Values {
             FindingId::ShortInitialSegment => ShortInitialSegment::default().into(),
             FindingId::NagleDelayedAck => NagleDelayedAck::default().into(),
             FindingId::CorkTimer => CorkTimer::default().into(),
+            FindingId::FirstByte => FirstByte::default().into(),
             FindingId::InitialWindow => InitialWindow::default().into(),
             FindingId::IdleRestart => IdleRestart::default().into(),
             FindingId::SendBuffer => SendBuffer::default().into(),
@@ -69,6 +72,7 @@ into_values!(
     ShortInitialSegment,
     NagleDelayedAck,
     CorkTimer,
+    FirstByte,
     InitialWindow,
     IdleRestart,
     SendBuffer,
@@ -145,6 +149,21 @@ pub struct CorkTimer {
     pub sizes: Option<Vec<u64>>,
     /// How long the segment was held.
     pub stall_ms: Option<f64>,
+}
+
+/// Values of `first-byte`.
+#[derive(Clone, Debug, Default, JsonSchema, PartialEq, Serialize)]
+pub struct FirstByte {
+    /// Time to the first byte by the number of the request on its connection: the quickest of each number.
+    pub by_request_ms: Option<Vec<f64>>,
+    /// Median time from the end of a request to the first byte of its response.
+    pub median_ms: Option<f64>,
+    /// The 99th percentile; of fewer than 100 responses, the slowest.
+    pub p99_ms: Option<f64>,
+    /// Field of the response that shows a proxy; null if none does.
+    pub proxy: Option<String>,
+    /// How much longer than a round trip the median is.
+    pub wait_ms: Option<f64>,
 }
 
 /// Values of `initial-window`.

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use ackwise_http::ConnectionOption;
 
 use super::{
-    Budget, ExchangeError, HttpConnection, Page, Request, TlsSettings, layer::Layer, tls::Tls,
+    Budget, ExchangeError, HttpConnection, Page, Request, Template, TlsSettings, layer::Layer,
+    tls::Tls,
 };
 use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
 
@@ -15,6 +16,7 @@ pub struct Client {
     server: SocketAddr,
     /// What `Host` says.
     host: String,
+    template: Template,
     /// `None` for `http://`.
     tls: Option<TlsSettings>,
     /// What is left of requests and time.
@@ -25,13 +27,25 @@ impl Client {
     /// A client that talks to `server` alone and calls it `host`.
     #[must_use]
     pub fn new(stack: Box<dyn Stack>, server: SocketAddr, host: String, budget: Budget) -> Self {
-        Self { stack, server, host, tls: None, budget }
+        Self { stack, server, host, template: Template::default(), tls: None, budget }
     }
 
     /// The same client, talking TLS.
     #[must_use]
     pub fn over_tls(self, settings: Option<TlsSettings>) -> Self {
         Self { tls: settings, ..self }
+    }
+
+    /// The same client, with other requests than plain GETs.
+    #[must_use]
+    pub fn with_template(self, template: Template) -> Self {
+        Self { template, ..self }
+    }
+
+    /// What its requests have in common.
+    #[must_use]
+    pub fn template(&self) -> &Template {
+        &self.template
     }
 
     /// What its TCP can do.
@@ -46,17 +60,17 @@ impl Client {
         self.stack.now()
     }
 
-    /// A GET of `page`; `connection` is what it says about persistence.
+    /// A request for `page`; `connection` is what it says about persistence.
     ///
     /// # Errors
     ///
     /// If the path cannot stand in a request.
-    pub fn get(
+    pub fn ask_for(
         &self,
         page: &Page,
         connection: Option<ConnectionOption>,
     ) -> Result<Request, ExchangeError> {
-        Ok(Request::get(&self.host, page, connection)?)
+        Ok(Request::new(&self.host, &self.template, page, connection)?)
     }
 
     /// Opens a connection.

@@ -34,7 +34,32 @@ impl Page {
     }
 }
 
-/// One request without content.
+/// What all requests have in common, beside `Host` and `Connection`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Template {
+    /// The method.
+    pub method: Method,
+    /// Fields, in their order. Of `Host`, `User-Agent` and `Accept`, these take the place of our own.
+    pub fields: Vec<(String, String)>,
+    /// The content, if the requests have one.
+    pub content: Option<Vec<u8>>,
+}
+
+/// A GET without fields of its own.
+impl Default for Template {
+    fn default() -> Self {
+        Self { method: Method::Get, fields: Vec::new(), content: None }
+    }
+}
+
+impl Template {
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self.fields.iter();
+        fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// One request.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
@@ -42,21 +67,37 @@ pub struct Request {
 }
 
 impl Request {
-    pub(super) fn get(
+    pub(super) fn new(
         host: &str,
+        template: &Template,
         page: &Page,
         connection: Option<ConnectionOption>,
     ) -> Result<Self, EncodeError> {
-        let mut builder = RequestBuilder::get(host, &page.path)
-            .field("User-Agent", USER_AGENT)
-            .field("Accept", "*/*");
+        let method = template.method;
+        let host = template.field(HOST).unwrap_or(host);
+        let mut builder = RequestBuilder::new(method, host, &page.path);
+        for (name, value) in [("User-Agent", USER_AGENT), ("Accept", "*/*")] {
+            if template.field(name).is_none() {
+                builder = builder.field(name, value);
+            }
+        }
+        for (name, value) in &template.fields {
+            if !name.eq_ignore_ascii_case(HOST) {
+                builder = builder.field(name, value);
+            }
+        }
         if let Some(option) = connection {
             builder = builder.connection(option);
         }
         if let Some(ByteRange { first, last }) = page.bytes {
             builder = builder.field("Range", format!("bytes={first}-{last}"));
         }
-        Ok(Self { method: Method::Get, bytes: builder.encode()? })
+        if let Some(content) = &template.content {
+            builder = builder.field("Content-Length", content.len().to_string());
+        }
+        let mut bytes = builder.encode()?;
+        bytes.extend_from_slice(template.content.as_deref().unwrap_or_default());
+        Ok(Self { method, bytes })
     }
 
     /// The method.
@@ -72,5 +113,35 @@ impl Request {
     }
 }
 
+const HOST: &str = "Host";
+
 /// So that whoever reads the server's log knows who it was.
 const USER_AGENT: &str = concat!("ackwise/", env!("CARGO_PKG_VERSION"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(template: &Template) -> String {
+        let page = Page::whole("/a");
+        let request = Request::new("h:8", template, &page, Some(ConnectionOption::Close));
+        String::from_utf8(request.unwrap().bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_template_says_the_rest() {
+        let plain = written(&Template::default());
+        assert!(plain.starts_with("GET /a HTTP/1.1\r\nHost: h:8\r\nConnection: close\r\n"));
+        assert!(plain.contains("\r\nAccept: */*\r\n") && plain.ends_with("\r\n\r\n"), "{plain}");
+        let fields = [("host", "other"), ("accept", "text/html"), ("Cookie", "a=b")];
+        let post = written(&Template {
+            method: Method::Post,
+            fields: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            content: Some(b"x=1".to_vec()),
+        });
+        assert!(post.starts_with("POST /a HTTP/1.1\r\nHost: other\r\n"), "{post}");
+        assert!(post.contains("\r\naccept: text/html\r\nCookie: a=b\r\n"), "{post}");
+        assert!(!post.contains("*/*") && !post.contains("h:8"), "{post}");
+        assert!(post.ends_with("\r\nContent-Length: 3\r\n\r\nx=1"), "{post}");
+    }
+}

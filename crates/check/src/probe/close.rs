@@ -101,7 +101,7 @@ fn request_close(
     client: &mut Client,
     facts: &mut Facts,
 ) -> Result<(HttpConnection, Exchange), ExchangeError> {
-    let request = client.get(&facts.page, Some(ConnectionOption::Close))?;
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::Close))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.request(&request, &mut client.budget)?;
     facts.note(&exchange);

@@ -61,7 +61,7 @@ fn look(
     reused: &mut ReusedConnection,
     client: &mut Client,
 ) -> Result<Exchange, ExchangeError> {
-    let request = client.get(page, Some(connection))?;
+    let request = client.ask_for(page, Some(connection))?;
     reused.request(&request, Acknowledge::Promptly, client)
 }
 

@@ -20,6 +20,8 @@ pub struct Facts {
     pub rtt: Duration,
     /// Slow probes are wanted.
     pub thorough: bool,
+    /// Requests are GETs: they may ask for ranges, and may be pipelined.
+    pub asks_by_get: bool,
     /// What became of a connection left idle, if it was looked at.
     pub idle: Option<Idle>,
     /// A head was seen to arrive in a segment of its own.
@@ -49,6 +51,7 @@ impl Facts {
             others: Vec::new(),
             rtt,
             thorough: false,
+            asks_by_get: true,
             idle: None,
             split_seen,
             splits,
@@ -64,7 +67,8 @@ impl Facts {
     /// Whether the server offers ranges of the page.
     #[must_use]
     pub fn takes_ranges(&self) -> bool {
-        self.first.head.status == 200
+        self.asks_by_get
+            && self.first.head.status == 200
             && self.first.head.fields.list("Accept-Ranges").any(|unit| unit == b"bytes")
     }
 

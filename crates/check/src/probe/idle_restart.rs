@@ -34,7 +34,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
             "needs a response of {LARGE} bytes (the largest seen has {bytes}): add a larger page with --paths"
         ));
     }
-    let request = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     connection.request(&request, &mut client.budget)?;
     connection.set_acknowledge(view.acknowledge());

@@ -19,7 +19,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         Err(reason) => return unknown(reason),
     };
     let (page, _) = facts.largest();
-    let request = client.get(&page, Some(ConnectionOption::Close))?;
+    let request = client.ask_for(&page, Some(ConnectionOption::Close))?;
     let receiver = Receiver { acknowledge: view.acknowledge(), ..Receiver::ETHERNET };
     let mut connection = client.open(receiver)?;
     let exchange = connection.request_beginning(&request, BEGINNING, &mut client.budget)?;

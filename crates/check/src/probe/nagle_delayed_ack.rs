@@ -177,7 +177,7 @@ impl Bench<'_> {
         page: &Page,
         acknowledge: Acknowledge,
     ) -> Result<Exchange, ExchangeError> {
-        let request = self.client.get(page, Some(ConnectionOption::KeepAlive))?;
+        let request = self.client.ask_for(page, Some(ConnectionOption::KeepAlive))?;
         let exchange = self.reused.request(&request, acknowledge, self.client)?;
         self.facts.note(&exchange);
         Ok(exchange)

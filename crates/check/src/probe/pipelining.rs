@@ -14,10 +14,15 @@ use crate::{
 /// Asks for two pages one after the other, then for both at once, and compares. Where they differ it
 /// asks once more one by one: a page that is never the same twice cannot be compared.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
+    if !facts.asks_by_get {
+        let method = client.template().method.as_str();
+        let summary = format!("{method} requests are not pipelined (RFC 9112, section 9.3.2)");
+        return Ok(ProbeResult::new(Verdict::Unknown, summary, Pipelining { ok: None }));
+    }
     let pages = two_pages(facts);
     let distinct = pages[0] != pages[1];
     let option = Some(ConnectionOption::KeepAlive);
-    let requests = [client.get(&pages[0], option)?, client.get(&pages[1], option)?];
+    let requests = [client.ask_for(&pages[0], option)?, client.ask_for(&pages[1], option)?];
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let alone = one_by_one(&requests, distinct, &mut reused, client)?;
     if let Some(reason) = alone.iter().find_map(unknown_end) {

@@ -50,7 +50,7 @@ fn request(
     client: &mut Client,
     facts: &mut Facts,
 ) -> Result<Exchange, ExchangeError> {
-    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = match current.take().filter(HttpConnection::accepts_requests) {
         Some(connection) => connection,
         None => client.open(Receiver::ETHERNET)?,

@@ -28,7 +28,7 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
              with --paths"
         ));
     }
-    let request = client.get(&page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver { window: WINDOW, ..Receiver::ETHERNET })?;
     let mut flights = Vec::new();
     let mut shown = None;

@@ -149,7 +149,7 @@ impl Bench<'_> {
         };
         let window = u32::from(self.mss) * 2;
         let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
-        let request = self.client.get(&self.page, Some(ConnectionOption::Close))?;
+        let request = self.client.ask_for(&self.page, Some(ConnectionOption::Close))?;
         let mut connection = self.client.open(receiver)?;
         let beginning = SEGMENTS_NEEDED * u64::from(self.mss);
         let exchange =

@@ -15,7 +15,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
         .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
-    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let both = [withheld, Acknowledge::Promptly];
     // Where segments are seen as they are, one more answer, on a used connection, is enough.

@@ -3,7 +3,7 @@
 use ackwise_report::{escape, layout::milliseconds};
 
 use super::{Report, pages, stalls, title};
-use crate::card::{Card, Finding, FindingId, Verdict};
+use crate::card::{Card, Finding, FindingId, FirstByte, Values, Verdict};
 
 pub(super) fn of(report: &Report) -> String {
     let sentences: Vec<_> = match &report.cards[..] {
@@ -41,8 +41,27 @@ fn of_card(card: &Card) -> String {
         1 => " One other check was inconclusive.".to_owned(),
         n => format!(" {n} other checks were inconclusive."),
     };
-    format!("{verdict}{open}{others}")
+    format!("{verdict}{open}{others}{}", slow_start(card))
 }
+
+/// What no other sentence says of a server that loses nothing: its responses begin late.
+fn slow_start(card: &Card) -> String {
+    let facts = |it: &Finding| match &it.values {
+        Values::FirstByte(FirstByte { wait_ms, .. }) if it.verdict == Verdict::Pass => *wait_ms,
+        _ => None,
+    };
+    match card.findings.iter().find_map(facts) {
+        Some(wait) if wait >= SLOW_MS => format!(
+            " Its first byte takes {} more than a round trip: time of the program, or of a server \
+             behind it.",
+            milliseconds(wait)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// A shorter time to the first byte is not worth a word; as for stalls.
+const SLOW_MS: f64 = 10.0;
 
 /// What fails, and what only warns but costs time; the dearest first.
 fn lossy(card: &Card) -> Vec<&Finding> {
@@ -150,6 +169,26 @@ mod tests {
         assert_eq!(of(&report), "http://127.0.0.1:8080/ loses no time and passes all checks.");
         report.cards[0].findings.retain(|finding| finding.id == FindingId::Pipelining);
         assert_eq!(of(&report), "http://127.0.0.1:8080/ passes all checks.");
+    }
+
+    #[test]
+    fn a_slow_first_byte_is_said_of_a_server_that_loses_nothing() {
+        let mut report = sample::one_card();
+        report.cards[0].findings.retain(|it| it.id == FindingId::Pipelining);
+        let facts = FirstByte { wait_ms: Some(44.2), ..FirstByte::default() };
+        let first_byte = Finding {
+            id: FindingId::FirstByte,
+            verdict: Verdict::Pass,
+            values: facts.into(),
+            ..report.cards[0].findings[0].clone()
+        };
+        report.cards[0].findings[0].verdict = Verdict::Pass;
+        report.cards[0].findings.push(first_byte);
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/ passes all checks. Its first byte takes 44.2 ms more than a \
+             round trip: time of the program, or of a server behind it."
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ fn is_stall(id: FindingId) -> bool {
         | FindingId::CorkTimer
         | FindingId::RequestSegments => true,
         FindingId::SplitHead
+        | FindingId::FirstByte
         | FindingId::InitialWindow
         | FindingId::IdleRestart
         | FindingId::SendBuffer

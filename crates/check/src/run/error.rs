@@ -46,6 +46,16 @@ pub enum CheckError {
         /// How many were followed.
         limit: usize,
     },
+    /// A page has another status than the caller expects.
+    #[error("{page} responds with status {status} (expected {expected}, from --expect)")]
+    Status {
+        /// The page.
+        page: String,
+        /// Its status.
+        status: u16,
+        /// What it should be.
+        expected: u16,
+    },
     /// The stack that was asked for cannot be had.
     #[error("{0}")]
     Stack(String),

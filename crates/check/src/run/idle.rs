@@ -70,7 +70,7 @@ fn announces(exchange: &Exchange) -> bool {
 }
 
 fn reopen(client: &mut Client, facts: &Facts) -> Result<(HttpConnection, Exchange), ExchangeError> {
-    let request = client.get(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.request(&request, &mut client.budget)?;
     if exchange.persists() {

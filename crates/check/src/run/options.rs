@@ -1,8 +1,14 @@
 //! How a check is to be done.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
-use crate::card::FindingId;
+use ackwise_report::Target;
+
+use super::{
+    CheckError,
+    asked::{Family, Resolve},
+};
+use crate::{card::FindingId, http_client::Template};
 
 /// What the caller of [`check`](super::check) can choose.
 #[derive(Clone, Debug)]
@@ -22,6 +28,14 @@ pub struct Options {
     /// Further paths on the same server, for responses of other sizes; see
     /// [`parse_path`](Self::parse_path).
     pub paths: Vec<String>,
+    /// What all requests say.
+    pub template: Template,
+    /// The status that every page must have; any, for `None`.
+    pub expect: Option<u16>,
+    /// Addresses for names, instead of the resolver's.
+    pub resolve: Vec<Resolve>,
+    /// Only addresses of this family.
+    pub family: Option<Family>,
     /// Do not verify the server's certificate.
     pub insecure: bool,
     /// Trust the certificates of this PEM file, and no others.
@@ -54,6 +68,10 @@ impl Default for Options {
             max_requests: 60,
             time: Duration::from_secs(15),
             paths: Vec::new(),
+            template: Template::default(),
+            expect: None,
+            resolve: Vec::new(),
+            family: None,
             insecure: false,
             ca_file: None,
             allow_host_changes: false,
@@ -77,6 +95,22 @@ impl Options {
                  and non-ASCII characters as %XX)"
             )),
         }
+    }
+
+    /// Where `target` is: at least one address.
+    pub(super) fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, CheckError> {
+        if let Some(address) = self.resolve.iter().find_map(|it| it.address_of(target)) {
+            return Ok(vec![address]);
+        }
+        let mut addresses = target.resolve_within(self.time)?;
+        if let Some(family) = self.family {
+            addresses.retain(|it| family.has(it));
+            if addresses.is_empty() {
+                let (host, family) = (target.host(), family.name());
+                return Err(CheckError::Options(format!("{host} has no {family} address")));
+            }
+        }
+        Ok(addresses)
     }
 
     /// Whether `id` is asked for.

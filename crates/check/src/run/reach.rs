@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use ackwise_http::ConnectionOption;
+use ackwise_http::{ConnectionOption, Method};
 use ackwise_report::Target;
 
 use super::{CheckError, Options, idle::IdleWatch};
@@ -36,7 +36,8 @@ pub(super) fn reach(
         Options::parse_path(path).map_err(CheckError::Options)?;
     }
     let tls = tls_settings(target, options)?;
-    let mut client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
+    let client = Client::new(stack, server, target.authority(), budget).over_tls(tls);
+    let mut client = client.with_template(options.template.clone());
     let mut notes = Vec::new();
     let mut page = target.clone();
     let mut chain = vec![page.path().to_owned()];
@@ -60,6 +61,7 @@ pub(super) fn reach(
             }
         }
     };
+    check_status(&page.to_string(), &first, options)?;
     notes.extend(remarks(target, &page, &first));
     let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
     let idle = IdleWatch::new(idle);
@@ -67,13 +69,32 @@ pub(super) fn reach(
     for path in &options.paths {
         let other = Page::whole(path);
         let answer = client
-            .get(&other, Some(ConnectionOption::KeepAlive))
+            .ask_for(&other, Some(ConnectionOption::KeepAlive))
             .and_then(|request| reused.request(&request, Acknowledge::Promptly, &mut client))
             .map_err(|error| CheckError::Unanswered { server, error })?;
+        check_status(path, &answer, options)?;
+        if answer.head.status >= 400 {
+            let status = answer.head.status;
+            notes.push(format!(
+                "{path} responds with status {status}: a response of --paths that is not a page"
+            ));
+        }
         facts.others.push((other, answer.content));
     }
     facts.thorough = options.thorough;
+    facts.asks_by_get = options.template.method == Method::Get;
     Ok(Reached { client, facts, idle, notes })
+}
+
+/// What is not what the user means is not checked.
+fn check_status(page: &str, answer: &Exchange, options: &Options) -> Result<(), CheckError> {
+    let status = answer.head.status;
+    match options.expect {
+        Some(expected) if status != expected => {
+            Err(CheckError::Status { page: page.to_owned(), status, expected })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings>, CheckError> {
@@ -89,7 +110,7 @@ fn first_answer(
     client: &mut Client,
     page: &Target,
 ) -> Result<(Exchange, HttpConnection), ExchangeError> {
-    let request = client.get(&Page::whole(page.path()), None)?;
+    let request = client.ask_for(&Page::whole(page.path()), None)?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.request(&request, &mut client.budget)?;
     Ok((exchange, connection))

@@ -162,6 +162,24 @@ fn a_request_that_is_looked_at_later_costs_what_it_costs() {
 }
 
 #[test]
+fn a_program_that_begins_late_is_measured_and_not_accused() {
+    let behaviour = Behaviour { think: Duration::from_millis(44), ..Behaviour::FIXED };
+    for round_trip in [1, 80].map(Duration::from_millis) {
+        let model = Model { round_trip, ..model(behaviour, 500) };
+        let found = finding(&model, FindingId::FirstByte);
+        assert_eq!(found.verdict, Verdict::Pass, "{found:?}");
+        let took = round_trip.as_secs_f64() * 1e3 + 44.0;
+        assert_eq!(value(&found, "median_ms"), took, "{found:?}");
+        assert_eq!(value(&found, "wait_ms"), 44.0, "{found:?}");
+        assert_eq!(
+            value(&found, "by_request_ms"),
+            serde_json::Value::from(vec![took; 6]),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn pipelining_and_close_are_facts() {
     for (pipelining, ok) in
         [(Pipelining::InOrder, true), (Pipelining::FirstOnly, false), (Pipelining::Reversed, false)]

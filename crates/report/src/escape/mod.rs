@@ -59,18 +59,41 @@ pub fn name(text: &str) -> Cow<'_, str> {
     name.into()
 }
 
-/// As [`json`], of a document that comes in pieces of whole characters.
-pub(crate) struct JsonOutput<W>(pub W);
+/// As [`json`], of a document that comes in many small pieces of whole characters.
+pub(crate) struct JsonOutput<W> {
+    output: W,
+    /// What has come since the last escape, which a piece of its own would cost more than it holds.
+    pending: Vec<u8>,
+}
+
+impl<W: io::Write> JsonOutput<W> {
+    /// Bytes that are escaped and written together.
+    const BATCH: usize = 64 * 1_024;
+
+    pub(crate) const fn new(output: W) -> Self {
+        Self { output, pending: Vec::new() }
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        let text = str::from_utf8(&self.pending).map_err(io::Error::other)?;
+        self.output.write_all(json(text).as_bytes())?;
+        self.pending.clear();
+        Ok(())
+    }
+}
 
 impl<W: io::Write> io::Write for JsonOutput<W> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let text = str::from_utf8(piece).map_err(io::Error::other)?;
-        self.0.write_all(json(text).as_bytes())?;
+        self.pending.extend_from_slice(piece);
+        if self.pending.len() >= Self::BATCH {
+            self.write_pending()?;
+        }
         Ok(piece.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.write_pending()?;
+        self.output.flush()
     }
 }
 
@@ -79,7 +102,9 @@ impl<W: io::Write> io::Write for JsonOutput<W> {
 #[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_invisible(c) && !matches!(c, '\n' | '\r' | '\t');
-    if !document.contains(is_hidden) {
+    // Of ASCII, JSON's own escapes leave only DEL to find, and looking for one byte is much faster.
+    let is_plain = document.is_ascii() && !document.contains('\u{7f}');
+    if is_plain || !document.contains(is_hidden) {
         return document.into();
     }
     let mut escaped = String::with_capacity(document.len());
@@ -123,6 +148,8 @@ fn replace(text: &str, is_replaced: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
@@ -147,9 +174,10 @@ mod tests {
         let document = serde_json::to_string_pretty(&[text]).expect("strings are JSON");
         assert_eq!(json(&document), "[\n  \"a\\u202e\\u009b\\udb40\\udc41\\n\"\n]");
         assert_eq!(serde_json::from_str::<[String; 1]>(&json(&document)).expect("JSON"), [text]);
-        let mut pieces = JsonOutput(Vec::new());
+        let mut pieces = JsonOutput::new(Vec::new());
         serde_json::to_writer_pretty(&mut pieces, &[text]).expect("memory takes all");
-        assert_eq!(pieces.0, json(&document).as_bytes());
+        pieces.flush().expect("memory takes all");
+        assert_eq!(pieces.output, json(&document).as_bytes());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Exchanges and packets over time.
 
-use std::time::Duration;
+use std::{cmp::Reverse, time::Duration};
 
 use ackwise_capture::series::Series;
 use ackwise_cause::{Cause, Direction};
@@ -64,14 +64,37 @@ impl Timeline {
     /// A page with more exchanges than this takes a browser too long to open. Ours.
     pub const MAX_EXCHANGES: usize = 50_000;
 
-    /// Keeps the slowest if there are too many; how many were dropped.
-    pub fn keep_slowest(&mut self) -> usize {
-        let dropped = self.exchanges.len().saturating_sub(Self::MAX_EXCHANGES);
+    /// Keeps the slowest of what is to become [`exchanges`](Self::exchanges) if there are too many; how many
+    /// were dropped. The order stays.
+    pub fn keep_slowest<T>(exchanges: &mut Vec<T>, duration: impl Fn(&T) -> Duration) -> usize {
+        let dropped = exchanges.len().saturating_sub(Self::MAX_EXCHANGES);
         if dropped > 0 {
-            self.exchanges.sort_by_key(|it| std::cmp::Reverse(it.duration));
-            self.exchanges.truncate(Self::MAX_EXCHANGES);
-            self.exchanges.sort_by_key(|it| (it.start, it.connection));
+            let mut numbered: Vec<_> = std::mem::take(exchanges).into_iter().enumerate().collect();
+            let slowest_first = |(number, it): &(usize, T)| (Reverse(duration(it)), *number);
+            numbered.select_nth_unstable_by_key(Self::MAX_EXCHANGES, slowest_first);
+            numbered.truncate(Self::MAX_EXCHANGES);
+            numbered.sort_unstable_by_key(|(number, _)| *number);
+            exchanges.extend(numbered.into_iter().map(|(_, it)| it));
         }
         dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_stay_in_their_order() {
+        let most = u64::try_from(Timeline::MAX_EXCHANGES).unwrap();
+        let duration = |it: &u64| Duration::from_millis(*it);
+        let mut few = vec![3, 1, 2];
+        assert_eq!(Timeline::keep_slowest(&mut few, duration), 0);
+        assert_eq!(few, [3, 1, 2]);
+        // Those in front are the fastest.
+        let mut many: Vec<u64> = [0, 1].into_iter().chain(2..most).chain([7; 5]).collect();
+        assert_eq!(Timeline::keep_slowest(&mut many, duration), 5);
+        let kept: Vec<u64> = (5..most).chain([7; 5]).collect();
+        assert_eq!(many, kept);
     }
 }

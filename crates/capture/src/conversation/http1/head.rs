@@ -5,7 +5,6 @@ use std::mem::MaybeUninit;
 use ackwise_http::{ConnectionOptions, FIELD_LIMIT, Fields, Framing, Method, Version, framing};
 
 use super::super::{RequestHead, ResponseHead, target};
-use crate::limits::kept;
 
 /// A request's head.
 pub(super) struct Asks {
@@ -52,8 +51,8 @@ pub(super) fn request(bytes: &[u8], end: u64) -> Option<Asks> {
     let fields = Fields::locate(bytes, parsed.headers);
     let (path, has_query) = target::split(target);
     let head = RequestHead {
-        method: Some(kept(method).into()),
-        path: Some(kept(path).into()),
+        method: Some(method.into()),
+        path: Some(path.into()),
         has_query,
         end: Some(end),
         expects_continue: has_element(&fields, "Expect", b"100-continue"),
@@ -81,8 +80,8 @@ pub(super) fn cut_request(bytes: &[u8]) -> Option<Asks> {
     let (path, has_query) = target::split(&target);
     let expected = Expected::of_method(&method);
     let head = RequestHead {
-        method: Some(kept(&method).into()),
-        path: Some(kept(path).into()),
+        method: Some(method.as_ref().into()),
+        path: Some(path.into()),
         has_query,
         end: None,
         expects_continue: false,

@@ -46,7 +46,7 @@ impl Blocks {
 
     /// Bytes that are held.
     pub(super) fn held(&self) -> usize {
-        self.payload.len() + self.block.len() + self.decoder.held()
+        self.payload.capacity() + self.block.capacity() + self.decoder.held()
     }
 
     /// Adds bytes of the payload of a frame that is to be read.
@@ -68,9 +68,8 @@ impl Blocks {
             self.block.clear();
             self.first = Some(*frame);
         }
-        let payload = std::mem::take(&mut self.payload);
-        let fragment = fragment(frame, &payload, self.is_whole);
-        self.block.extend_from_slice(fragment);
+        self.block.extend_from_slice(fragment(frame, &self.payload, self.is_whole));
+        empty(&mut self.payload);
         if !self.is_whole {
             // What was seen of it can be read, and nothing after it.
             self.is_whole = true;
@@ -92,8 +91,8 @@ impl Blocks {
 
     fn finish(&mut self, first: Frame, is_whole: bool) -> Fields {
         let mut block = Block::default();
-        let bytes = std::mem::take(&mut self.block);
-        let read = self.decoder.decode(&bytes, &mut block);
+        let read = self.decoder.decode(&self.block, &mut block);
+        empty(&mut self.block);
         self.long += u64::from(read == Err(Broken::TooLong));
         if !is_whole || read.is_err() {
             self.decoder.miss();
@@ -120,6 +119,16 @@ fn fragment<'a>(frame: &Frame, payload: &'a [u8], is_whole: bool) -> &'a [u8] {
     let padding = if is_whole { padding } else { 0 };
     &rest[..rest.len().saturating_sub(padding)]
 }
+
+/// Keeps the room that most blocks need, so that each does not ask for its own.
+fn empty(bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.shrink_to(KEPT_ROOM);
+}
+
+/// Bytes of room that stay between blocks. Our choice: most requests' blocks are shorter, and a thousand
+/// connections may be open.
+const KEPT_ROOM: usize = 512;
 
 /// Most bytes of a field block with its CONTINUATIONs; nginx and nghttp2 read 64 KiB at most.
 const PAYLOAD_LIMIT: usize = 64 * 1024;

@@ -4,12 +4,12 @@
 //! only the size is kept. So what a header holds never gets into memory that outlives a segment,
 //! and the table takes less than the 4096 bytes that its peer thinks.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use httlib_huffman::DecoderSpeed;
 
-use super::super::target;
-use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT, kept};
+use super::super::{Text, target};
+use crate::limits::{FIELDS_PER_BLOCK, KEPT_TEXT};
 
 /// Decodes the field blocks of one direction.
 #[derive(Clone, Debug)]
@@ -32,14 +32,6 @@ pub(super) struct Block {
     pub(super) status: Option<u16>,
     /// What an extended CONNECT opens (RFC 8441, section 4).
     pub(super) protocol: Option<Text>,
-}
-
-/// A value, at most [`KEPT_TEXT`] of it. Those of the tables are shared: a field of one byte may name
-/// any of them.
-#[derive(Clone, Debug)]
-pub(super) enum Text {
-    Static(&'static str),
-    Shared(Arc<str>),
 }
 
 /// Why a block is not read to its end.
@@ -120,11 +112,11 @@ impl Decoder {
     fn indexed(&self, index: usize) -> Result<Field, Broken> {
         Ok(match index {
             0 => return Err(Broken::Syntax),
-            2 => Field::Method(Text::Static("GET")),
-            3 => Field::Method(Text::Static("POST")),
-            4 => Field::Path { path: Text::Static("/"), has_query: false },
-            5 => Field::Path { path: Text::Static("/index.html"), has_query: false },
-            8..=14 => Field::Status(Text::Static(STATUSES[index - 8])),
+            2 => Field::Method(Text::of_static("GET")),
+            3 => Field::Method(Text::of_static("POST")),
+            4 => Field::Path { path: Text::of_static("/"), has_query: false },
+            5 => Field::Path { path: Text::of_static("/index.html"), has_query: false },
+            8..=14 => Field::Status(Text::of_static(STATUSES[index - 8])),
             1..=STATIC_ENTRIES => Field::Other,
             _ => self.dynamic(index)?.field.clone(),
         })
@@ -147,7 +139,7 @@ impl Decoder {
         let value = string(bytes)?;
         let size = name_size + value.len() + ENTRY_OVERHEAD;
         let text = || String::from_utf8_lossy(&value);
-        let value = || Text::of(&text());
+        let value = || Text::from(&*text());
         let field = match name {
             Name::Method => Field::Method(value()),
             Name::Path => Field::path(&text()),
@@ -194,39 +186,18 @@ impl Block {
             Field::Path { path, has_query } => {
                 (self.path, self.has_query) = (Some(path.clone()), *has_query);
             }
-            Field::Status(value) => self.status = value.as_str().parse().ok(),
+            Field::Status(value) => self.status = value.parse().ok(),
             Field::Protocol(value) => self.protocol = Some(value.clone()),
             Field::Other => {}
         }
     }
 }
 
-impl Text {
-    fn of(value: &str) -> Self {
-        Self::Shared(kept(value).into())
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        match self {
-            Self::Static(text) => text,
-            Self::Shared(text) => text,
-        }
-    }
-}
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for Text {}
-
 impl Field {
     /// Once, not for each request that the table gives it to.
     fn path(target: &str) -> Self {
         let (path, has_query) = target::split(target);
-        Self::Path { path: Text::of(path), has_query }
+        Self::Path { path: path.into(), has_query }
     }
 
     const fn name(&self) -> Name {
@@ -346,7 +317,7 @@ mod tests {
         ] {
             let mut block = Block::default();
             decoder.decode(&hex(bytes), &mut block).unwrap();
-            let text = |it: &Option<Text>| it.as_ref().map(|it| it.as_str().to_owned());
+            let text = |it: &Option<Text>| it.as_ref().map(|it| it.to_string());
             assert_eq!(
                 (text(&block.method).as_deref(), text(&block.path).as_deref()),
                 (Some(method), Some(path))
@@ -390,7 +361,7 @@ mod tests {
         decoder.miss();
         let mut block = Block::default();
         decoder.decode(&hex("82 44022f61 bf c0 be"), &mut block).unwrap();
-        let (get, path) = (Some(Text::Static("GET")), Some(Text::Static("/a")));
+        let (get, path) = (Some(Text::of_static("GET")), Some(Text::of_static("/a")));
         assert_eq!((block.method, &block.path), (get, &path));
         let mut block = Block::default();
         decoder.decode(&hex("be bf"), &mut block).unwrap();
@@ -405,7 +376,7 @@ mod tests {
         block.push(0x84);
         let mut read = Block::default();
         assert_eq!(decoder.decode(&block, &mut read), Err(Broken::TooLong));
-        assert_eq!((read.method, read.path), (Some(Text::Static("GET")), None));
+        assert_eq!((read.method, read.path), (Some(Text::of_static("GET")), None));
     }
 
     #[test]
@@ -416,12 +387,12 @@ mod tests {
         block.resize(block.len() + 4096, b'a');
         let mut read = Block::default();
         decoder.decode(&block, &mut read).unwrap();
-        let Some(Text::Shared(path)) = read.path else { panic!("a literal") };
+        let path = read.path.expect("a literal");
         assert_eq!(path.len(), KEPT_TEXT);
         let mut again = Block::default();
         decoder.decode(&[0xbe], &mut again).unwrap();
-        let Some(Text::Shared(indexed)) = again.path else { panic!("of the table") };
-        assert!(Arc::ptr_eq(&path, &indexed));
+        let indexed = again.path.expect("of the table");
+        assert!(std::ptr::eq(&*path, &*indexed), "a copy takes no memory");
     }
 
     #[test]

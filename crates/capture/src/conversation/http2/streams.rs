@@ -135,7 +135,7 @@ impl Streams {
         let Some(stream) = self.open.get_mut(&stream) else { return };
         if stream.request == Request::Nameless {
             stream.request = Request::Body;
-            log.push(Event::RequestHead { exchange: stream.exchange, head: Box::new(head()) });
+            log.push_head(stream.exchange, head);
         }
     }
 

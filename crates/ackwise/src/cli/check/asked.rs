@@ -1,0 +1,113 @@
+//! The options that say what is asked for, as in curl where curl has them.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+};
+
+use ackwise_check::{
+    http_client::Template,
+    run::asked::{Family, Resolve, parse_field, parse_method, parse_user},
+};
+use ackwise_http::Method;
+use clap::Args;
+
+use crate::cli::outcome::Failure;
+
+#[derive(Args, Debug)]
+pub(super) struct Asked {
+    /// Add this field to all requests, or replace Host, User-Agent or Accept (repeatable)
+    #[arg(help_heading = HEADING)]
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", requires = "url")]
+    #[arg(value_parser = parse_field)]
+    fields: Vec<(String, String)>,
+
+    /// Use this method: GET, POST, PUT, DELETE or OPTIONS [default: GET, with --data POST]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(short = 'X', long, value_name = "METHOD", requires = "url", value_parser = parse_method)]
+    method: Option<Method>,
+
+    /// Send this content with all requests, or that of a file: @FILE
+    ///
+    /// It is sent as a form unless --header gives a Content-Type. A check sends its request many times
+    /// (--max-requests): use content that may be repeated.
+    #[arg(help_heading = HEADING)]
+    #[arg(short, long, value_name = "TEXT", requires = "url")]
+    data: Option<String>,
+
+    /// Log in with this name and password (HTTP Basic)
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(short, long, value_name = "NAME:PASSWORD", requires = "url", value_parser = parse_user)]
+    user: Option<(String, String)>,
+
+    /// Do not check a server whose pages have another status: exit with 2
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "STATUS", requires = "url")]
+    #[arg(value_parser = clap::value_parser!(u16).range(200..=599))]
+    pub(super) expect: Option<u16>,
+
+    /// Connect to ADDRESS instead of what HOST resolves to (repeatable)
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", requires = "url", value_parser = Resolve::parse)]
+    pub(super) resolve: Vec<Resolve>,
+
+    /// Use IPv4 only
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(short = '4', long, requires = "url", conflicts_with = "ipv6")]
+    ipv4: bool,
+
+    /// Use IPv6 only
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(short = '6', long, requires = "url")]
+    ipv6: bool,
+}
+
+impl Asked {
+    pub(super) fn family(&self) -> Option<Family> {
+        match (self.ipv4, self.ipv6) {
+            (true, _) => Some(Family::Ipv4),
+            (_, true) => Some(Family::Ipv6),
+            _ => None,
+        }
+    }
+
+    pub(super) fn template(&self) -> Result<Template, Failure> {
+        let content = self.data.as_deref().map(content).transpose()?;
+        let default = if content.is_some() { Method::Post } else { Method::Get };
+        let mut fields = self.fields.clone();
+        fields.extend(self.user.clone());
+        let has_type = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Content-Type"));
+        if content.is_some() && !has_type {
+            fields.push(("Content-Type".to_owned(), FORM.to_owned()));
+        }
+        Ok(Template { method: self.method.unwrap_or(default), fields, content })
+    }
+}
+
+/// What `--data` stands for.
+fn content(given: &str) -> Result<Vec<u8>, Failure> {
+    let Some(path) = given.strip_prefix('@').map(Path::new) else {
+        return Ok(given.as_bytes().to_vec());
+    };
+    let read = || {
+        let mut content = Vec::new();
+        fs::File::open(path)?.take(MOST_CONTENT + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > MOST_CONTENT {
+            let problem = format!("larger than {MOST_CONTENT} bytes, the maximum of --data");
+            return Err(io::Error::other(problem));
+        }
+        Ok(content)
+    };
+    read()
+        .map_err(|error| Failure::Usage(format!("--data: cannot read {}: {error}", path.display())))
+}
+
+/// Over these options in `--help`.
+const HEADING: &str = "Requests";
+
+/// What curl says of content that nobody describes.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Content is sent with each of up to thousands of requests. Our choice.
+const MOST_CONTENT: u64 = 1 << 20;
