@@ -168,3 +168,23 @@ fn what_check_says_that_pacing_saves_is_a_lower_bound() {
         assert!(restart - paced >= f64::from(saved) * ROUND_TRIP_MS, "{restart} {paced}");
     }
 }
+
+/// Simulations name what the sender waits for: its pacer, or a window that was cut.
+#[test]
+fn pacing_and_a_cut_window_have_names_of_their_own() {
+    let text = ackwise_lab::experiment::built_in("idle_restart").expect("it is built in");
+    let experiment = Experiment::parse("idle_restart.toml", text).expect("it is one");
+    let experiment = experiment.with_all_set(["watch_causes=true", "seeds=1"]).expect("they fit");
+    let rows = run_all(&experiment, &Options::default(), &mut |_| {});
+    let rows = rows.unwrap_or_else(|error| panic!("{error}"));
+    for row in rows {
+        let policy = row.case.get("tcp.idle_restart").map(ToString::to_string).unwrap_or_default();
+        let time = |cause: &str| row.measure(&format!("cause.{cause}_ms")).unwrap_or(0.0);
+        let [pacing, cut] = ["pacing", "idle-restart"].map(time);
+        match policy.as_str() {
+            "paced" => assert!(pacing > 0.0, "{:?}: {pacing} ms", row.case),
+            "since-send" => assert!(cut > 0.0 && pacing == 0.0, "{:?}: {cut} ms", row.case),
+            _ => assert_eq!(pacing, 0.0, "{:?}", row.case),
+        }
+    }
+}
