@@ -143,15 +143,15 @@ fn a_paced_start_helps_where_the_path_has_room_for_the_first_window() {
     let cases = run("paced_start.toml", "link.bottleneck.back");
     let at = |rate, start| of(&cases, &[rate, "20", start]);
     for rate in ["2.4", "9.6"] {
-        let [at_once, paced] = [at(rate, "at-once"), at(rate, "paced")];
-        assert!(at_once.drop_pct > 20.0 && paced.drop_pct == 0.0, "{at_once:?} {paced:?}");
-        assert!(2.0 * paced.page_ms < at_once.page_ms, "{at_once:?} {paced:?}");
+        let [unpaced, paced] = [at(rate, "at-once"), at(rate, "paced")];
+        assert!(unpaced.drop_pct > 20.0 && paced.drop_pct == 0.0, "{unpaced:?} {paced:?}");
+        assert!(2.0 * paced.page_ms < unpaced.page_ms, "{unpaced:?} {paced:?}");
     }
     for rate in ["0.6", "1.2"] {
-        let [at_once, paced] = [at(rate, "at-once"), at(rate, "paced")];
+        let [unpaced, paced] = [at(rate, "at-once"), at(rate, "paced")];
         assert!(
-            paced.drop_pct > 10.0 && paced.drop_pct < at_once.drop_pct,
-            "{at_once:?} {paced:?}"
+            paced.drop_pct > 10.0 && paced.drop_pct < unpaced.drop_pct,
+            "{unpaced:?} {paced:?}"
         );
     }
 }
