@@ -103,9 +103,9 @@ const EFFECTS: &[Effect] = &[
     ("tcp.slow_start", &[LARGE_BUFFERS, LARGE_FILES], "tcp.slow_start", ["until-loss", "hoe"]),
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
-    ("slow-start.window", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.window", ["one-segment", "rfc-5681"]),
-    ("slow-start.since", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.since", ["send", "receive"]),
-    ("slow-start.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.slow-start.threshold", ["1", "9"]),
+    ("restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
+    ("restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),
+    ("restart.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.threshold", ["1", "9"]),
     ("decay.cap", &[KEPT, LONG_THINK], "tcp.idle_restart.decay.cap", ["1", "9"]),
     ("paced.version", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.version", ["reno", "vegas"]),
     ("paced.scale", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.scale", ["0.25", "1"]),
@@ -360,7 +360,7 @@ fn documented() -> BTreeSet<String> {
 fn scope_of(head: &str, section: &str) -> Option<&'static str> {
     let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
     let scopes =
-        ["slow-start", "decay", "paced", "table", "red", "web", "bulk", "arrivals", "behaviour"];
+        ["restart", "decay", "paced", "table", "red", "web", "bulk", "arrivals", "behaviour"];
     if let Some(of) = of {
         let found = scopes.into_iter().find(|scope| *scope == of);
         return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));

@@ -97,7 +97,7 @@ impl Scale {
         NonZeroU16::new(percent).filter(|it| it.get() <= Self::MAX_PERCENT).map(Self)
     }
 
-    /// `win = int(win * scale + 0.5)`, at least two segments: ns-2 "always pace[s] at least 2".
+    /// `win = int(win * scale + 0.5)`, at least two segments: ns-2 paces two always.
     fn of_segments(self, bytes: u32, mss: u32) -> u32 {
         let mss = u64::from(mss.max(1));
         let scaled = u64::from(bytes) * u64::from(self.0.get());

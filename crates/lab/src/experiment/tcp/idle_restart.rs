@@ -20,7 +20,7 @@ pub(super) fn read(field: Field<'_>) -> Result<IdleRestart, ExperimentError> {
         "keep" => variant.bare(IdleRestart::Keep),
         "since-send" => variant.bare(IdleRestart::RFC_5681),
         "since-receive" => variant.bare(IdleRestart::BSD_4_4),
-        "slow-start" => {
+        "restart" => {
             let mut reader = variant.table_or_word("{ window, since, threshold }")?;
             let window = reader.or("window", RestartWindow::OneSegment, |f| f.choice(WINDOW))?;
             let after = idle_time(&mut reader)?;
@@ -78,7 +78,7 @@ fn scale(field: Field<'_>) -> Result<Scale, ExperimentError> {
 }
 
 const IDLE_RESTART: &[&str] =
-    &["keep", "since-send", "since-receive", "slow-start", "decay", "rfc-2861", "new-cwv", "paced"];
+    &["keep", "since-send", "since-receive", "restart", "decay", "rfc-2861", "new-cwv", "paced"];
 
 const WINDOW: &[(&str, RestartWindow)] =
     &[("one-segment", RestartWindow::OneSegment), ("rfc-5681", RestartWindow::Rfc5681)];
