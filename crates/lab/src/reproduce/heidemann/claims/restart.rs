@@ -28,6 +28,17 @@ fn restarts(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     ];
     Ok(vec![
         Statement {
+            id: "heidemann.restart-mid-stream",
+            place: "section 2.4",
+            text: "P-HTTP will nearly always slow-start when the user follows a link",
+        }
+        .tested(
+            send > 1.5 * keep,
+            &numbers,
+            "True if idle time counts from the last data sent, as the papers say. The code that \
+             they cite counts from the last segment received, and the request is one.",
+        ),
+        Statement {
             id: "heidemann.4.4bsd-restarts",
             place: "section 2.4",
             text: "4.4BSD, FreeBSD 2.1, and Linux 2.0 will reset the congestion window",

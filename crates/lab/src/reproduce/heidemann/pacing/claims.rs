@@ -7,45 +7,44 @@ use super::{
 };
 use crate::reproduce::{
     ReproduceError,
-    claim::{Claim, Statement},
+    claim::{Claim, Holds, Statement},
 };
 
 /// All of them.
 pub(in crate::reproduce::heidemann) fn claims(
     pacing: &Pacing,
 ) -> Result<Vec<Claim>, ReproduceError> {
-    Ok(vec![nearly_always(pacing)?, balance(pacing)?, first_ack(pacing)?])
+    Ok(vec![reading(pacing)?, balance(pacing)?, first_ack(pacing)?])
 }
 
-fn nearly_always(pacing: &Pacing) -> Result<Claim, ReproduceError> {
+/// The premise of heidemann.restart-mid-stream, and what follows from it for three kinds of readers.
+fn reading(pacing: &Pacing) -> Result<Claim, ReproduceError> {
     let cut = |reads: &str, server: &str| {
         value(&pacing.links, cut_pct, &[("reads", reads), ("server", server)])
     };
-    let by_rule = [cut("surge", "papers-rule")?, cut("rfc-2415", "papers-rule")?];
-    let ten_seconds = cut("10-s", "papers-rule")?;
-    let least = by_rule.into_iter().fold(ten_seconds, f64::min);
     let said = Statement {
-        id: "heidemann.nearly-always-slow-starts",
+        id: "heidemann.users-read-longer-than-the-timeout",
         place: "section 2.4",
-        text: "since users nearly always spend more than the retransmission time-out browsing a \
-               given page, P-HTTP will nearly always slow-start when the user follows a link",
+        text: "users nearly always spend more than the retransmission time-out browsing a given page",
     };
     Ok(said.tested(
-        least > NEARLY_ALWAYS_PCT,
+        Holds::NotTestable,
         &[
-            ("papers_rule_surge_pct", by_rule[0]),
-            ("papers_rule_rfc_2415_pct", by_rule[1]),
-            ("papers_rule_10_s_pct", ten_seconds),
+            ("papers_rule_surge_pct", cut("surge", "papers-rule")?),
+            ("papers_rule_rfc_2415_pct", cut("rfc-2415", "papers-rule")?),
+            ("papers_rule_10_s_pct", cut("10-s", "papers-rule")?),
             ("bsd_4_4_surge_pct", cut("surge", "4.4bsd")?),
             ("bsd_4_4_rfc_2415_pct", cut("rfc-2415", "4.4bsd")?),
             ("bsd_4_4_10_s_pct", cut("10-s", "4.4bsd")?),
             ("rfc_5681_surge_pct", cut("surge", "rfc-5681")?),
             ("linux_6_surge_pct", cut("surge", "linux-6")?),
         ],
-        "Links that begin with a smaller window than the last page ended with; \"nearly always\" is \
-         more than 90 % with each of three kinds of readers (ours). By the papers' rule, nothing \
-         sent for one timeout. 4.4BSD, whose code they cite, counts from the last segment \
-         received, and the request is one.",
+        "It is about users, who are an input. The numbers are the links that begin with a smaller \
+         window than the last page ended with: by the papers' rule (nothing sent for one timeout) \
+         and \"nearly always\" with RFC 2415's readers (1 to 5 s) and after ten seconds, but not \
+         with SURGE's, of whom half read for less than 1.6 s. 4.4BSD, whose code the papers cite, \
+         counts from the last segment received, and the request is one: about 1 %, which are \
+         losses.",
     ))
 }
 
@@ -175,6 +174,3 @@ fn first_ack(pacing: &Pacing) -> Result<Claim, ReproduceError> {
          so a request that comes meanwhile releases the rest of the window as a burst.",
     ))
 }
-
-/// Ours: the papers give no number.
-const NEARLY_ALWAYS_PCT: f64 = 90.0;
