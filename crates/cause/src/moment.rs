@@ -174,6 +174,7 @@ impl Moment {
             Wait::Nagle | Wait::Minshall => Cause::NagleRtt,
             Wait::Cork => Cause::CorkTimer,
             Wait::SillyWindow => Cause::SillyWindow,
+            Wait::Pacing => Cause::Pacing,
             Wait::Recovery => Cause::LossRecovery,
             Wait::RetransmissionTimeout => Cause::RetransmissionTimeout,
         }

@@ -11,7 +11,7 @@ use Cause::*;
 /// cause while data is in flight; when it has arrived and its acknowledgement is in flight; and
 /// when the acknowledgement is delayed.
 #[rustfmt::skip]
-const HELD: [(Wait, [Cause; 3]); 13] = [
+const HELD: [(Wait, [Cause; 3]); 14] = [
     (Wait::Application,                         [Propagation,           ApplicationLimited,    ApplicationLimited]),
     (Wait::Handshake,                           [Handshake,             Handshake,             Handshake]),
     (Wait::SlowStart,                           [SlowStart,             SlowStart,             ShortInitialSegment]),
@@ -22,6 +22,7 @@ const HELD: [(Wait, [Cause; 3]); 13] = [
     (Wait::Minshall,                            [NagleRtt,              NagleRtt,              NagleDelayedAck]),
     (Wait::Cork,                                [CorkTimer,             CorkTimer,             CorkTimer]),
     (Wait::SillyWindow,                         [SillyWindow,           SillyWindow,           SillyWindow]),
+    (Wait::Pacing,                              [Pacing,                Pacing,                Pacing]),
     (Wait::Recovery,                            [LossRecovery,          LossRecovery,          LossRecovery]),
     (Wait::RetransmissionTimeout,               [RetransmissionTimeout, RetransmissionTimeout, RetransmissionTimeout]),
     (Wait::Closed,                              [Propagation,           ApplicationLimited,    ApplicationLimited]),
@@ -170,9 +171,10 @@ fn the_tables_have_every_wait() {
             Wait::Minshall => 7,
             Wait::Cork => 8,
             Wait::SillyWindow => 9,
-            Wait::Recovery => 10,
-            Wait::RetransmissionTimeout => 11,
-            Wait::Closed => 12,
+            Wait::Pacing => 10,
+            Wait::Recovery => 11,
+            Wait::RetransmissionTimeout => 12,
+            Wait::Closed => 13,
         }
     }
     for (place, (wait, _)) in HELD.into_iter().enumerate() {

@@ -138,7 +138,8 @@ const PROXY: &[&str] = &[
     "most_buffer_memory",
     "short_divisions_pct",
 ];
-const DIRECTION: &[&str] = &["offered", "dropped", "bytes", "utilization_pct", "drop_pct"];
+const DIRECTION: &[&str] =
+    &["offered", "dropped", "bytes", "utilization_pct", "drop_pct", "most_queued"];
 const HOST: &[&str] = &["connections_opened", "most_open", "most_time_wait"];
 const TABLE: &[&str] = &["lookups", "examined", "refused", "mean_memory", "most_memory"];
 const SEGMENTS: &[&str] = &["all", "full"];
@@ -244,12 +245,14 @@ impl Flat {
     }
 
     fn direction(&mut self, prefix: &str, measures: &DirectionMeasures) {
-        let DirectionMeasures { offered, dropped, bytes, utilization, drop_rate } = *measures;
+        let DirectionMeasures { offered, dropped, bytes, utilization, drop_rate, most_queued } =
+            *measures;
         self.put(prefix, ".offered", count(offered));
         self.put(prefix, ".dropped", count(dropped));
         self.put(prefix, ".bytes", count(bytes));
         self.put(prefix, ".utilization_pct", utilization.map(|share| share * 100.0));
         self.put(prefix, ".drop_pct", drop_rate * 100.0);
+        self.put(prefix, ".most_queued", count(most_queued));
     }
 
     fn host(&mut self, name: &str, measures: &HostMeasures) {

@@ -66,6 +66,12 @@ const ARRIVALS: &str = r#"application.web={ kind = "arrivals", client = "client"
 const RED: &str = "link.wire.queue={ red = { limit = \"30 packets\" } }";
 const CROWD: &str = "application.web.users=12";
 const SWAP: &str = "host.client.tcp.close=swap";
+/// Large requests come one after another while the server answers the first, after more than an RTO.
+const CROSSING: &str = r#"application.web={ kind = "web", client = "client", server = "server",
+    workload = { primary = "40 KB", inline = "40 KB", inlines = 9 }, transfer = "pipelined",
+    request = "15 KB", behaviour = { think = "1.2 s" } }"#;
+const SLOW_THERE: &str = r#"link.wire={ ends = ["client", "server"], rate = "300 kb/s",
+    delay = "100 ms", back = { rate = "2 Mb/s", queue = "12 packets" } }"#;
 const LARGE_BUFFERS: &str = r#"tcp={ receive_buffer = "1 MiB", send_buffer = "1 MiB" }"#;
 const FAT: &str =
     r#"link.wire={ ends = ["client", "server"], rate = "100 Mb/s", delay = "50 ms" }"#;
@@ -93,8 +99,19 @@ const EFFECTS: &[Effect] = &[
     ("tcp.hold", &[APART, "application.web.behaviour.nagle=on"], "tcp.hold", ["off", "nagle"]),
     ("tcp.hold.cork.release", &["application.web.behaviour.nagle=on"], "tcp.hold.cork.release", ["50 ms", "200 ms"]),
     ("tcp.initial_window", &[], "tcp.initial_window", ["1", "10"]),
+    ("tcp.start", &[SERIAL], "tcp.start", ["at-once", "paced"]),
+    ("tcp.slow_start", &[LARGE_BUFFERS, LARGE_FILES], "tcp.slow_start", ["until-loss", "hoe"]),
     ("tcp.congestion", &[LOSSY], "tcp.congestion", ["tahoe", "cubic"]),
     ("tcp.idle_restart", &[KEPT, LONG_THINK], "tcp.idle_restart", ["keep", "since-send"]),
+    ("restart.window", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.window", ["one-segment", "rfc-5681"]),
+    ("restart.since", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.since", ["send", "receive"]),
+    ("restart.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.restart.threshold", ["1", "9"]),
+    ("decay.cap", &[KEPT, LONG_THINK], "tcp.idle_restart.decay.cap", ["1", "9"]),
+    ("paced.version", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.version", ["reno", "vegas"]),
+    ("paced.scale", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.scale", ["0.25", "1"]),
+    ("paced.until", &[CROSSING, SLOW_THERE], "tcp.idle_restart.paced.until", ["first-ack", "first-arrival"]),
+    ("paced.since", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.since", ["send", "receive"]),
+    ("paced.threshold", &[KEPT, LONG_THINK], "tcp.idle_restart.paced.threshold", ["1", "9"]),
     ("tcp.timers", &[LOSSY], "tcp.timers", ["bsd", "linux"]),
     ("tcp.sharing", &[SERIAL], "tcp.sharing", ["off", "temporal"]),
     ("tcp.close", &[], "tcp.close", ["ordinary", "swap"]),
@@ -129,6 +146,9 @@ const EFFECTS: &[Effect] = &[
 
     ("link.ends", &[], "link.wire.ends", ["[\"client\", \"server\"]", "[\"server\", \"client\"]"]),
     ("link.rate", &[], "link.wire.rate", ["1 Mb/s", "2 Mb/s"]),
+    ("link.rate_change", &[], "link.wire.rate_change", ["{ at = \"5 s\", rate = \"1 Mb/s\" }", "{ at = \"90 s\", rate = \"1 Mb/s\" }"]),
+    ("link.rate_change.at", &["link.wire.rate_change.rate=1 Mb/s"], "link.wire.rate_change.at", ["5 s", "15 s"]),
+    ("link.rate_change.rate", &["link.wire.rate_change.at=5 s"], "link.wire.rate_change.rate", ["1 Mb/s", "4 Mb/s"]),
     ("link.delay", &[], "link.wire.delay", ["1 ms", "10 ms"]),
     ("link.queue", &[], "link.wire.queue", ["5 packets", "50 packets"]),
     ("link.loss", &[], "link.wire.loss", ["0 %", "1 %"]),
@@ -393,7 +413,18 @@ fn documented() -> BTreeSet<String> {
 /// What the keys of a table belong to, by its first head; none if it has no keys.
 fn scope_of(head: &str, section: &str) -> Option<&'static str> {
     let of = head.strip_prefix("key of `").and_then(|rest| rest.strip_suffix('`'));
-    let scopes = ["table", "red", "web", "bulk", "arrivals", "proxy", "behaviour"];
+    let scopes = [
+        "restart",
+        "decay",
+        "paced",
+        "table",
+        "red",
+        "web",
+        "bulk",
+        "arrivals",
+        "proxy",
+        "behaviour",
+    ];
     if let Some(of) = of {
         let found = scopes.into_iter().find(|scope| *scope == of);
         return Some(found.unwrap_or_else(|| panic!("no scope for {head}")));

@@ -11,6 +11,8 @@ use crate::{pick::Pick, rate::Rate, red::Red, seed::Seed};
 pub struct LinkConfig {
     /// Transmission rate; `None` is infinite, and nothing queues.
     pub rate: Option<Rate>,
+    /// When the rate becomes another, if it does.
+    pub rate_change: Option<RateChange>,
     /// Propagation delay, from the last bit sent to the packet's arrival.
     pub delay: Duration,
     /// Queueing of packets that have to wait.
@@ -21,10 +23,20 @@ pub struct LinkConfig {
     pub seed: Seed,
 }
 
+/// A rate that becomes another one, once: the path changes while a connection is open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RateChange {
+    /// From when on; packets that were accepted before leave as was planned.
+    pub at: Instant,
+    /// The rate from then on.
+    pub rate: Rate,
+}
+
 impl LinkConfig {
     /// No delay, infinite rate, no faults.
     pub const IDEAL: Self = Self {
         rate: None,
+        rate_change: None,
         delay: Duration::ZERO,
         queue: Queue::DropTail(Limit::Packets(NonZeroU32::MAX)),
         faults: Faults::NONE,

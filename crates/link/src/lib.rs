@@ -30,7 +30,7 @@ mod seed;
 mod transmitter;
 mod verdict;
 
-pub use config::{Faults, Limit, LinkConfig, Outage, Queue};
+pub use config::{Faults, Limit, LinkConfig, Outage, Queue, RateChange};
 pub use link::Link;
 pub use pick::{Pick, Probability};
 pub use rate::Rate;

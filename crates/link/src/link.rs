@@ -41,10 +41,11 @@ impl<T> Link<T> {
     /// An empty link.
     #[must_use]
     pub fn new(config: LinkConfig) -> Self {
-        let LinkConfig { rate, delay, queue, faults, seed } = config;
+        let LinkConfig { rate, rate_change, delay, queue, faults, seed } = config;
         Self {
             transmitter: Transmitter::new(rate, queue, seed.named("red"))
-                .with_outage(faults.outage),
+                .with_outage(faults.outage)
+                .with_rate_change(rate_change),
             delay_nanos: u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX),
             in_order: VecDeque::new(),
             faulty: Faulty::new(faults, seed).map(Box::new),
@@ -112,6 +113,19 @@ impl<T> Link<T> {
             delivered: taken - self.in_flight() as u64,
             ..self.counters
         }
+    }
+
+    /// The most packets that were in the queue at once, the one being sent included, since the link
+    /// was created or [`forget_most_queued`](Self::forget_most_queued) was called. Only times at which a
+    /// packet was accepted count.
+    #[must_use]
+    pub const fn most_queued(&self) -> usize {
+        self.transmitter.most()
+    }
+
+    /// Begins [`most_queued`](Self::most_queued) anew, with the next packet.
+    pub const fn forget_most_queued(&mut self) {
+        self.transmitter.forget_most();
     }
 
     /// When the last bit of the packets accepted so far will have left.

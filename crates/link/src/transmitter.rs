@@ -9,7 +9,7 @@ use core::time::Duration;
 use ackwise_tcp::{ByteCount, Instant};
 
 use crate::{
-    config::{Limit, Outage, Queue},
+    config::{Limit, Outage, Queue, RateChange},
     rate::{Pace, Rate},
     red::EarlyDetection,
     seed::Seed,
@@ -21,11 +21,15 @@ pub(crate) struct Transmitter {
     pace: Pace,
     discipline: Discipline,
     outage: Option<Outage>,
+    /// While it is still to come.
+    change: Option<RateChange>,
     /// When the last accepted packet will have left completely.
     free_at: Instant,
     /// Departures of the packets before it that have not left; empty while no packet waits.
     before: VecDeque<Instant>,
     busy_nanos: u64,
+    /// The most packets at once, the one that is sent included.
+    most: usize,
 }
 
 /// A [`Queue`] with its state.
@@ -62,15 +66,22 @@ impl Transmitter {
             pace: Pace::new(rate),
             discipline,
             outage: None,
+            change: None,
             free_at: Instant::EPOCH,
             before: VecDeque::new(),
             busy_nanos: 0,
+            most: 0,
         }
     }
 
     /// The same, with a time in which it sends nothing.
     pub(crate) fn with_outage(self, outage: Option<Outage>) -> Self {
         Self { outage, ..self }
+    }
+
+    /// The same, with a rate that becomes another one.
+    pub(crate) fn with_rate_change(self, change: Option<RateChange>) -> Self {
+        Self { change, ..self }
     }
 
     pub(crate) const fn outage(&self) -> Option<Outage> {
@@ -92,6 +103,12 @@ impl Transmitter {
     pub(crate) fn offer(&mut self, size: ByteCount, now: Instant) -> Result<Instant, DropReason> {
         let waiting = if self.free_at <= now { self.none_waits() } else { self.waiting(now) };
         self.admit(waiting, size, now)?;
+        self.most = self.most.max(waiting + 1);
+        if let Some(RateChange { at, rate }) = self.change
+            && at <= now
+        {
+            (self.pace, self.change) = (Pace::new(Some(rate)), None);
+        }
         let sending = self.pace.serialization_nanos(size);
         self.busy_nanos = self.busy_nanos.saturating_add(sending);
         let begins = now.max(self.free_at);
@@ -118,6 +135,15 @@ impl Transmitter {
     /// Total serialization delay of the accepted packets.
     pub(crate) const fn busy(&self) -> Duration {
         Duration::from_nanos(self.busy_nanos)
+    }
+
+    /// The most packets at once, the one that is sent included, since that was last forgotten.
+    pub(crate) const fn most(&self) -> usize {
+        self.most
+    }
+
+    pub(crate) const fn forget_most(&mut self) {
+        self.most = 0;
     }
 
     #[inline]
@@ -240,6 +266,19 @@ mod tests {
             Transmitter::new(None, queue, Seed(1)).with_outage(outage),
             &[(999, 9, Some(999)), (1_000, 9, Some(1_500)), (1_499, 9, Some(1_500))],
         );
+    }
+
+    #[test]
+    fn what_arrives_after_a_change_leaves_at_the_new_rate() {
+        let half = Rate::bits_per_second(4_000_000).unwrap();
+        let change = Some(RateChange { at: us(1_000), rate: half });
+        #[rustfmt::skip]
+        walk(transmitter(Queue::packets(9).unwrap()).with_rate_change(change), &[
+            (    0,   500, Some(500)),
+            (  999, 1_000, Some(1_999)),
+            (1_000, 1_000, Some(3_999)),
+            (9_000,   100, Some(9_200)),
+        ]);
     }
 
     #[test]

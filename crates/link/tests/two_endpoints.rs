@@ -11,8 +11,8 @@ use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 use ackwise_tcp::{
     Config, Policies, State,
     policy::{
-        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince, InitialWindow,
-        Offer,
+        AckDelay, AckPolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleTime, InitialWindow,
+        Offer, PacedUntil, RateBased, RateVersion, Scale, SlowStartPolicy, StartPolicy,
     },
 };
 use pair::Pair;
@@ -80,20 +80,38 @@ fn policies() -> impl Strategy<Value = Policies> {
         Just(InitialWindow::Rfc3390),
         Just(InitialWindow::Rfc6928),
     ];
+    let version = prop_oneof![
+        Just(RateVersion::Reno),
+        Just(RateVersion::Vegas),
+        Just(RateVersion::VegasWindow),
+        Just(RateVersion::Count),
+    ];
+    let until = prop_oneof![Just(PacedUntil::FirstAck), Just(PacedUntil::FirstArrival)];
     let idle = prop_oneof![
         Just(IdleRestart::Keep),
-        Just(IdleRestart::SlowStart { since: IdleSince::Send }),
-        Just(IdleRestart::SlowStart { since: IdleSince::Receive }),
-        Just(IdleRestart::Decay),
+        Just(IdleRestart::RFC_5681),
+        Just(IdleRestart::BSD_4_4),
+        Just(IdleRestart::LINUX),
+        Just(IdleRestart::NewCwv),
+        (version, until, 1_u16..=400).prop_map(|(version, until, percent)| {
+            let scale = Scale::percent(percent).unwrap();
+            let by = RateBased { version, scale, until };
+            IdleRestart::Paced { after: IdleTime::RFC_5681, by }
+        }),
     ];
     let offer = (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(sack, timestamps, window_scale)| Offer { sack, timestamps, window_scale });
-    (preset, ack, hold, congestion, window, idle, offer).prop_map(
-        |(preset, ack, hold, congestion, initial_window, idle_restart, offer)| Policies {
+    let start = prop_oneof![Just(StartPolicy::AtOnce), Just(StartPolicy::Paced)];
+    let slow_start = prop_oneof![Just(SlowStartPolicy::UntilLoss), Just(SlowStartPolicy::Hoe)];
+    let first = (window, start, slow_start);
+    (preset, ack, hold, congestion, first, idle, offer).prop_map(
+        |(preset, ack, hold, congestion, first, idle_restart, offer)| Policies {
             ack,
             hold,
             congestion,
-            initial_window,
+            initial_window: first.0,
+            start: first.1,
+            slow_start: first.2,
             idle_restart,
             offer,
             ..preset
@@ -125,6 +143,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
             queue: Queue::packets(queue).unwrap(),
             faults,
             seed: Seed(seed),
+            ..LinkConfig::IDEAL
         },
     )
 }

@@ -377,6 +377,16 @@ impl Network {
     pub(crate) fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
         self.hops.iter().map(|hop| hop.link.counters())
     }
+
+    /// The longest queue of each direction of each link, in the same order.
+    pub(crate) fn most_queued(&self) -> impl Iterator<Item = u64> + '_ {
+        self.hops.iter().map(|hop| hop.link.most_queued() as u64)
+    }
+
+    /// From now on, the longest queues count anew.
+    pub(crate) fn forget_most_queued(&mut self) {
+        self.hops.iter_mut().for_each(|hop| hop.link.forget_most_queued());
+    }
 }
 
 fn link_seed(run: Seed, name: &str, direction: usize) -> Seed {

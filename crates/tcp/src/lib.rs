@@ -14,6 +14,7 @@
 //! | [`policy`] | every choice the standards leave open, one enum each, and presets |
 //! | [`congestion`] | congestion controls: small structs in one enum |
 //! | [`round_trip`] | the round-trip time and the retransmission timeout |
+//! | [`pacing`] | segments that leave at a rate |
 //! | [`wait`] | why nothing is sent, why nothing is acknowledged, which timer asks |
 //! | [`endpoint`] | the connection itself |
 //! | [`driver`] | for who moves bytes: a stream's buffers, a listener's backlog |
@@ -28,6 +29,7 @@ pub mod congestion;
 pub mod driver;
 pub mod endpoint;
 pub mod notation;
+pub mod pacing;
 pub mod policy;
 pub mod round_trip;
 pub mod segment;

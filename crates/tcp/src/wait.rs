@@ -29,6 +29,8 @@ pub enum Wait {
     Cork,
     /// The window allows only a silly little segment (RFC 9293, section 3.8.6.2.1).
     SillyWindow,
+    /// The pacer lets the next segment leave later ([`crate::pacing`]).
+    Pacing,
     /// Lost segments are being repaired, and the recovery allows nothing new.
     Recovery,
     /// A retransmission timeout is being waited for or has just emptied the window.
@@ -39,7 +41,7 @@ pub enum Wait {
 
 impl Wait {
     /// Every wait.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Application,
         Self::Handshake,
         Self::SlowStart,
@@ -50,6 +52,7 @@ impl Wait {
         Self::Minshall,
         Self::Cork,
         Self::SillyWindow,
+        Self::Pacing,
         Self::Recovery,
         Self::RetransmissionTimeout,
         Self::Closed,
@@ -125,6 +128,8 @@ pub enum Timer {
     DelayedAck,
     /// The release of a corked small segment.
     Cork,
+    /// The next segment of a sender that is paced.
+    Pacing,
     /// 2 MSL.
     TimeWait,
     /// The user timeout: the connection is given up (RFC 9293, section 3.8.3).

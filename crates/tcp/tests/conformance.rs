@@ -232,6 +232,36 @@ shown_by! {
         "idle_restart/bsd_restarts_also_before_the_first_data"
         "idle_restart/sunos_keeps_the_window"
         "idle_restart/linux_halves_once_after_one_rto"
+        "idle_restart/one_segment_after_one_rto_without_sending"
+        "idle_restart/stevens_restarts_after_one_round_trip"
+        "idle_restart/a_longer_threshold_keeps_the_window"
+        "idle_restart/a_cap_bounds_what_decay_leaves"
+    }
+    fn pacing_after_a_pause_is_that_of_its_sources() {
+        "idle_restart/rbp_spreads_the_window_until_the_first_ack"
+        "idle_restart/rbp_ends_with_what_was_paced_out"
+        "idle_restart/rbp_by_window_keeps_it_when_it_ends"
+        "idle_restart/rbp_by_vegas_paces_what_was_counted"
+        "idle_restart/rbp_by_count_sends_one_every_t_over_n"
+        "idle_restart/rbp_goes_on_when_a_request_arrives"
+        "idle_restart/rbp_of_ns_2_ends_with_any_arrival"
+        "idle_restart/rbp_of_ns_2_takes_three_quarters"
+    }
+    fn a_new_connection_may_be_paced() {
+        "idle_restart/a_new_connection_may_be_paced"
+    }
+    fn slow_start_may_end_before_a_loss() {
+        "idle_restart/hoe_ends_slow_start_at_the_bandwidth_delay_product"
+    }
+    fn an_unused_window_is_kept_for_five_minutes() {
+        "idle_restart/new_cwv_keeps_the_window_for_five_minutes"
+        "idle_restart/new_cwv_halves_the_window_after_five_minutes"
+        "idle_restart/new_cwv_does_not_grow_a_window_that_is_not_used"
+    }
+    fn pacing_ends_where_acknowledgements_do_not_clock() {
+        "idle_restart/rbp_ends_with_a_time_out"
+        "idle_restart/rbp_ends_with_a_loss"
+        "idle_restart/rbp_paces_what_is_written_later"
     }
 
     // Timestamps and window scale.

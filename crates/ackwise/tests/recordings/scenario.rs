@@ -53,7 +53,7 @@ fn scenario(transfer: Transfer, policies: Policies, faults: Faults) -> Scenario 
         delay: Duration::from_millis(5),
         queue: Queue::packets(100).unwrap(),
         faults,
-        seed: Seed(0),
+        ..LinkConfig::IDEAL
     };
     Scenario {
         nodes: vec![host("client"), host("server")],

@@ -57,14 +57,14 @@ fn a_reproduction_fits_a_phone_and_paper_and_the_dark() {
 #[test]
 fn a_sweep_is_plotted_by_its_first_number() {
     let Some(browser) = started("sweep") else { return };
-    // Five ways to restart after idle, with three queues; three measures.
+    // Six ways to restart after idle, with three queues; three measures.
     let run = ["run", "idle_restart", "--seeds", "1"];
     page(&browser, &directory("sweep"), |command| command.args(run));
     assert_eq!(browser.text("h2"), "By link.bottleneck.queue");
     assert_eq!(browser.evaluate("return document.querySelectorAll('canvas').length"), json!(3));
     assert!(painted(&browser), "the plot is empty");
     let lines = "return document.querySelectorAll('figure .u-series').length";
-    assert_eq!(browser.evaluate(lines), json!(3 * 5));
+    assert_eq!(browser.evaluate(lines), json!(3 * 6));
     browser.keys("figure .frame", "\u{e014}\u{e014}");
     let said = browser.text("figure .says");
     assert!(said.starts_with("link.bottleneck.queue (packets): 25 · "), "{said}");

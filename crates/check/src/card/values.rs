@@ -188,6 +188,9 @@ pub struct IdleRestart {
     pub before: Option<u64>,
     /// Length of the idle period.
     pub idle_s: Option<f64>,
+    /// What pacing would save at least in a response of `before` segments after such a period: slow
+    /// start from `after` against spreading it over one round trip. Only if the window falls.
+    pub paced_saves_ms: Option<f64>,
 }
 
 /// What limits the data in flight.

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ackwise_http::ConnectionOption;
+use ackwise_tcp::policy::round_trips_saved;
 
 use super::{
     Facts, ProbeResult,
@@ -52,20 +53,29 @@ pub(super) fn probe(client: &mut Client, facts: &Facts) -> Result<ProbeResult, E
     if before.is_all && matches!(view, View::Bursts(_)) {
         return unknown("cannot separate flights on this path".to_owned());
     }
-    Ok(report(before, after, pause).shown_by(Some(&rested)))
+    Ok(report(before, after, pause, facts.rtt).shown_by(Some(&rested)))
 }
 
-fn report(before: Flight, after: Flight, pause: Duration) -> ProbeResult {
+fn report(before: Flight, after: Flight, pause: Duration, rtt: Duration) -> ProbeResult {
     let values = IdleRestart {
         before: Some(before.segments),
         after: Some(after.segments),
         idle_s: Some(super::rounded(pause.as_secs_f64())),
+        paced_saves_ms: None,
     };
     let (from, to, secs) = (before.segments, after.segments, pause.as_secs_f64());
     if to * 2 <= from {
-        let summary = format!(
+        let segments = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let saved_ms = (rtt * round_trips_saved(segments(from), segments(to))).as_secs_f64() * 1e3;
+        let values = IdleRestart { paced_saves_ms: Some(super::rounded(saved_ms)), ..values };
+        let mut summary = format!(
             "after {secs:.1} s idle, the congestion window falls from {from} to {to} segments: the next large response takes more round trips"
         );
+        if saved_ms >= SHOWN_FROM_MS {
+            summary += &format!(
+                " (with the window kept and paced, {from} segments would take at least {saved_ms:.0} ms less)"
+            );
+        }
         return ProbeResult::new(Verdict::Warn, summary, values);
     }
     if before.is_all {
@@ -82,6 +92,9 @@ fn report(before: Flight, after: Flight, pause: Duration) -> ProbeResult {
 
 /// Longer than Linux's and BSD's RTO on a short path.
 const PAUSE: Duration = Duration::from_millis(1_200);
+
+/// Less is not worth a sentence; our choice.
+const SHOWN_FROM_MS: f64 = 1.0;
 
 /// With `--thorough`: several RTOs of a slow path.
 const LONG_PAUSE: Duration = Duration::from_secs(4);

@@ -121,6 +121,9 @@ fn a_window_that_falls_while_idle_is_seen() {
     assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
     assert_eq!(value(&found, "after"), 10);
     assert!(value(&found, "before").as_u64() > Some(100), "{found:?}");
+    // From 10 to more than 70 and at most 150 segments takes four round trips; paced, two.
+    let saves = value(&found, "paced_saves_ms").as_f64().expect("the window fell");
+    assert!(saves > 0.0, "{found:?}");
     assert_eq!(finding(&model(Behaviour::FIXED, 200_000), id).verdict, Verdict::Pass);
 }
 

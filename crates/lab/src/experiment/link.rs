@@ -3,8 +3,10 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use ackwise_http::workload::Span;
-use ackwise_link::{BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, Red};
-use ackwise_tcp::ByteCount;
+use ackwise_link::{
+    BeyondMax, Faults, Limit, LinkConfig, Pick, Probability, Queue, Rate, RateChange, Red,
+};
+use ackwise_tcp::{ByteCount, Instant};
 
 use super::{
     distribution::span,
@@ -16,7 +18,7 @@ use super::{
 
 /// The keys of one direction; `back` may repeat them with other values for the way back.
 const DIRECTION: &[&str] =
-    &["rate", "delay", "queue", "loss", "duplication", "reordering", "lateness"];
+    &["rate", "rate_change", "delay", "queue", "loss", "duplication", "reordering", "lateness"];
 
 /// Both directions of the link that `table` describes: there, and back.
 pub(crate) fn directions(
@@ -53,6 +55,7 @@ pub(crate) fn drawn_delay(table: &Table, path: &str) -> Result<Option<Span>, Exp
 
 fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
     let rate = reader.optional("rate").map(|field| field.quantity::<Rate>()).transpose()?;
+    let rate_change = reader.or("rate_change", None, |field| rate_change(&field).map(Some))?;
     // One that is drawn is read for both directions together.
     let delay = reader.or("delay", Duration::ZERO, |field| match field.item.value {
         Value::Table(_) => Ok(Duration::ZERO),
@@ -66,7 +69,15 @@ fn direction(reader: &mut Reader<'_>) -> Result<LinkConfig, ExperimentError> {
         lateness: reader.or("lateness", Duration::ZERO, |field| field.quantity())?,
         ..Faults::NONE
     };
-    Ok(LinkConfig { rate, delay, queue, faults, ..LinkConfig::IDEAL })
+    Ok(LinkConfig { rate, rate_change, delay, queue, faults, ..LinkConfig::IDEAL })
+}
+
+fn rate_change(field: &Field<'_>) -> Result<RateChange, ExperimentError> {
+    let mut reader = field.table("{ at, rate }")?;
+    let at: Duration = reader.required("at", Duration::EXPECTED)?.quantity()?;
+    let rate = reader.required("rate", Rate::EXPECTED)?.quantity()?;
+    reader.finish()?;
+    Ok(RateChange { at: Instant::EPOCH + at, rate })
 }
 
 fn queue(field: Field<'_>) -> Result<Queue, ExperimentError> {

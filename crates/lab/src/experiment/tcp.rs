@@ -5,10 +5,12 @@ use std::{num::NonZeroU8, time::Duration};
 use ackwise_tcp::{
     ByteCount, Config, TimeWaitHolder,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
-        InitialWindow, Offer, Policies, ResetInTimeWait, Sharing, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, InitialWindow, Offer,
+        Policies, ResetInTimeWait, Sharing, SlowStartPolicy, StartPolicy, TimerPolicy,
     },
 };
+
+mod idle_restart;
 
 use super::{
     document::{Item, Table, Value},
@@ -55,6 +57,8 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         ack: default_ack,
         hold: default_hold,
         initial_window: default_window,
+        start,
+        slow_start,
         congestion,
         idle_restart,
         timers,
@@ -68,8 +72,10 @@ fn policies(reader: &mut Reader<'_>, preset: Policies) -> Result<Policies, Exper
         ack: reader.or("ack", default_ack, ack)?,
         hold: reader.or("hold", default_hold, hold)?,
         initial_window: reader.or("initial_window", default_window, initial_window)?,
+        start: reader.or("start", start, |f| f.choice(START))?,
+        slow_start: reader.or("slow_start", slow_start, |f| f.choice(SLOW_START))?,
         congestion: reader.or("congestion", congestion, |f| f.choice(CONGESTION))?,
-        idle_restart: reader.or("idle_restart", idle_restart, |f| f.choice(IDLE_RESTART))?,
+        idle_restart: reader.or("idle_restart", idle_restart, idle_restart::read)?,
         timers: reader.or("timers", timers, |f| f.choice(TIMERS))?,
         sharing: reader.or("sharing", sharing, |f| f.choice(SHARING))?,
         offer: Offer {
@@ -205,6 +211,12 @@ const INITIAL_WINDOW: &[(&str, InitialWindow)] = &[
     ("rfc-6928", InitialWindow::Rfc6928),
 ];
 
+const START: &[(&str, StartPolicy)] =
+    &[("at-once", StartPolicy::AtOnce), ("paced", StartPolicy::Paced)];
+
+const SLOW_START: &[(&str, SlowStartPolicy)] =
+    &[("until-loss", SlowStartPolicy::UntilLoss), ("hoe", SlowStartPolicy::Hoe)];
+
 const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("tahoe", CongestionPolicy::Tahoe),
     ("ns-2-tahoe", CongestionPolicy::Ns2Tahoe),
@@ -212,14 +224,6 @@ const CONGESTION: &[(&str, CongestionPolicy)] = &[
     ("new-reno", CongestionPolicy::NewReno),
     ("sack", CongestionPolicy::Sack),
     ("cubic", CongestionPolicy::Cubic),
-];
-
-const IDLE_RESTART: &[(&str, IdleRestart)] = &[
-    ("keep", IdleRestart::Keep),
-    ("since-send", IdleRestart::SlowStart { since: IdleSince::Send }),
-    ("since-receive", IdleRestart::SlowStart { since: IdleSince::Receive }),
-    ("decay", IdleRestart::Decay),
-    ("rfc-2861", IdleRestart::Rfc2861),
 ];
 
 const TIMERS: &[(&str, TimerPolicy)] = &[

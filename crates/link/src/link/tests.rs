@@ -18,6 +18,7 @@ fn config(faults: Faults) -> LinkConfig {
         queue: Queue::packets(4).unwrap(),
         faults,
         seed: Seed(1).named("test"),
+        ..LinkConfig::IDEAL
     }
 }
 
@@ -90,6 +91,20 @@ fn a_burst_is_spread_and_cut() {
     };
     assert_eq!(link.counters(), expected);
     assert_eq!((expected.dropped(), expected.offered()), (2, 6));
+}
+
+#[test]
+fn the_longest_queue_is_remembered_until_it_is_forgotten() {
+    let mut link = Link::new(config(Faults::NONE));
+    assert_eq!(link.most_queued(), 0);
+    // Four fit, the one that is sent included; those that are dropped do not count.
+    assert_eq!(send(&mut link, 6, ms(0)).len(), 4);
+    assert_eq!(link.most_queued(), 4);
+    link.forget_most_queued();
+    assert_eq!(link.push(7, ByteCount(1_000), Instant::EPOCH + ms(60)), Verdict::Queued);
+    assert_eq!(link.push(8, ByteCount(1_000), Instant::EPOCH + ms(60)), Verdict::Queued);
+    assert_eq!(link.push(9, ByteCount(1_000), Instant::EPOCH + ms(70)), Verdict::Queued);
+    assert_eq!(link.most_queued(), 2);
 }
 
 #[test]

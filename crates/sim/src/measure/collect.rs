@@ -179,7 +179,7 @@ impl Collector {
     pub(crate) fn finish(
         self,
         scenario: &Scenario,
-        links: impl Iterator<Item = Counters>,
+        links: impl Iterator<Item = (Counters, u64)>,
         hosts: impl Iterator<Item = HostMeasures>,
         now: Instant,
     ) -> Measures {
@@ -191,8 +191,10 @@ impl Collector {
             let mut counters = links.zip(before);
             for link in &scenario.links {
                 let both = link.directions.each_ref().map(|config| {
-                    let (after, before) = counters.next().expect("two for each link");
-                    direction(config, &after, &before, seconds)
+                    let ((after, most_queued), before) =
+                        counters.next().expect("two for each link");
+                    let measures = direction(config, &after, &before, seconds);
+                    DirectionMeasures { most_queued, ..measures }
                 });
                 measures.links.insert(link.name.clone(), both);
             }
@@ -279,12 +281,14 @@ fn direction(
     let dropped = after.dropped() - before.dropped();
     let offered = after.queued - before.queued + dropped;
     let bytes = after.bytes - before.bytes;
-    let capacity = config.rate.map(|rate| rate.get() as f64 / 8.0 * seconds);
+    let constant = config.rate.filter(|_| config.rate_change.is_none());
+    let capacity = constant.map(|rate| rate.get() as f64 / 8.0 * seconds);
     DirectionMeasures {
         offered,
         dropped,
         bytes,
         utilization: capacity.filter(|&most| most > 0.0).map(|most| bytes as f64 / most),
         drop_rate: if offered > 0 { dropped as f64 / offered as f64 } else { 0.0 },
+        most_queued: 0,
     }
 }

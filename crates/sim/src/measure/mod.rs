@@ -110,10 +110,13 @@ pub struct DirectionMeasures {
     pub dropped: u64,
     /// Bytes that were taken, link overhead included.
     pub bytes: u64,
-    /// The share of the measured time in which the link was sending, 0 to 1; `None` without a rate.
+    /// The share of the measured time in which the link was sending, 0 to 1; `None` without a rate, or
+    /// if that changes.
     pub utilization: Option<f64>,
     /// Dropped / offered, 0 to 1.
     pub drop_rate: f64,
+    /// The most packets in the queue at once, the one being sent included.
+    pub most_queued: u64,
 }
 
 /// What one host held.

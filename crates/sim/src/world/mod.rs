@@ -287,6 +287,7 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn warmed_up(&mut self) {
         self.collector.warmed_up(self.network.counters(), self.now);
+        self.network.forget_most_queued();
         for table in self.hosts.iter_mut().filter_map(|host| host.table.as_mut()) {
             table.warmed_up(self.now);
         }
@@ -321,7 +322,8 @@ impl<'a, O: Observer> World<'a, O> {
         collector.measures.work.events = events;
         collector.measures.work.trace_hash = trace.value();
         let hosts = hosts.iter().map(|host| host.measures(now));
-        collector.finish(scenario, network.counters(), hosts, now)
+        let links = network.counters().zip(network.most_queued());
+        collector.finish(scenario, links, hosts, now)
     }
 
     /// A stream of random numbers for the next user, client or source of an application: by the

@@ -14,6 +14,7 @@ impl Endpoint {
     /// sent.
     pub(super) fn take_ack(&mut self, ack: u64, segment: &Segment, now: Instant) {
         let window_before = self.sender.window;
+        self.pace_until(ack > self.sender.una, self.sender.flight());
         let SackNews { news, delivered } = self.take_sack(ack, segment);
         self.update_window(ack, segment);
         if self.timers.runs(Timer::Persist) {
@@ -25,9 +26,9 @@ impl Endpoint {
         }
         if ack > self.sender.una {
             self.take_new_ack(ack, delivered, segment, now);
-            self.take_news(news);
+            self.take_news(news, now);
         } else if self.is_duplicate(ack, segment, window_before, news) {
-            self.take_duplicate_ack();
+            self.take_duplicate_ack(now);
         }
     }
 
@@ -41,12 +42,14 @@ impl Endpoint {
         self.sender.next = self.sender.next.max(ack);
         let sacked_earlier = self.recovery.remove_before(ack);
         self.measure_round_trip(segment, now);
+        let may_grow = self.measure_ack(ack, flight, now);
         self.timers.stalled_since = Alarm::OFF;
         if bytes > 0 {
             let srtt = self.round_trip.smoothed();
             let delivered = (u64::from(bytes) + newly_sacked).saturating_sub(sacked_earlier);
             let delivered = u32::try_from(delivered).unwrap_or(u32::MAX);
-            self.recover_on_ack(Acked { bytes, delivered, flight, window_limited, srtt }, now);
+            let acked = Acked { bytes, delivered, flight, window_limited, srtt };
+            self.recover_on_ack(acked, may_grow, now);
         }
         self.restart_retransmission_timer(now);
         self.notify_writable(had_room);

@@ -4,7 +4,7 @@ use core::num::NonZeroU64;
 
 use super::{
     DropReason, Endpoint, Event, Input, Placement, Received, State, alarm::Alarm,
-    output::PendingReset,
+    measured::Measured, output::PendingReset,
 };
 use crate::{
     policy::{AckReason, Offer},
@@ -384,6 +384,8 @@ impl Endpoint {
     fn establish(&mut self, segment: &Segment, now: Instant) {
         self.round_trip.on_established();
         self.begin_congestion_control();
+        self.measured = Measured::new(&self.config.policies);
+        self.pace_start(now);
         if !segment.flags.syn {
             self.sender.window = self.sender.window_shift.bytes(segment.window);
             self.sender.max_window = self.sender.max_window.max(self.sender.window);

@@ -6,7 +6,7 @@ use super::{Endpoint, State, recovery::Phase};
 use crate::{
     segment::{TimeWaitHolder, WindowShift},
     seq::SeqNumber,
-    wait::{AckWait, Wait},
+    wait::{AckWait, Timer, Wait},
 };
 
 /// What the two SYNs have agreed on.
@@ -176,7 +176,8 @@ impl Endpoint {
     /// Why nothing (more) is sent now; `None` if something would be.
     #[must_use]
     pub fn wait(&self) -> Option<Wait> {
-        self.next_data_again().err()
+        let paced = || self.timers.runs(Timer::Pacing).then_some(Wait::Pacing);
+        self.next_data_again().map_or_else(Some, |_| paced())
     }
 
     /// Why what was received is not acknowledged yet; `None` if nothing is unacknowledged.

@@ -10,6 +10,8 @@
 //! | `acknowledged` | what an ACK means for what we have sent |
 //! | `recovery`, `scoreboard` | what is sent again (RFC 5681, 6582, 6675) |
 //! | `output` | what may be sent now, and if nothing, why |
+//! | `paced` | segments that leave at a rate |
+//! | `measured`, `gauge`, `validation`, `ack_spacing` | what some policies measure: packets in a round trip, use of the window, bandwidth |
 //! | `usage` | how much of the congestion window was used |
 //! | `acknowledge`, `quick_ack` | when to acknowledge, and what Linux learns for it |
 //! | `sender`, `receiver`, `ranges` | the two sequence spaces, and ranges in them |
@@ -23,6 +25,7 @@
 //! Inside, sequence numbers are *positions*: 64-bit and unwrapped, 0 for the SYN, 1 for the first
 //! byte of the stream. Only `arrive` and `output` see the 32-bit circle.
 
+mod ack_spacing;
 mod acknowledge;
 mod acknowledged;
 mod alarm;
@@ -32,9 +35,12 @@ mod closing;
 mod config;
 mod counters;
 mod events;
+mod gauge;
 mod heritage;
 mod inspect;
+mod measured;
 mod output;
+mod paced;
 mod path_mtu;
 mod quick_ack;
 mod ranges;
@@ -47,6 +53,7 @@ mod settings;
 mod state;
 mod timers;
 mod usage;
+mod validation;
 
 pub use arrive::{ListenDecision, classify_for_listener, refuse};
 pub use config::Config;
@@ -72,7 +79,9 @@ use crate::{
 use acknowledge::Acknowledger;
 use challenge::Challenges;
 use events::Events;
+use measured::Measured;
 use output::PendingReset;
+use paced::PacedSender;
 use receiver::Receiver;
 use recovery::Recovery;
 use sender::Sender;
@@ -120,6 +129,10 @@ pub struct Endpoint {
     events: Events,
     pending_reset: Option<PendingReset>,
     counters: Option<Box<Counters>>,
+    /// While what is sent is paced.
+    paced: Option<Box<PacedSender>>,
+    /// If a policy has something measured.
+    measured: Option<Box<Measured>>,
 }
 
 impl Endpoint {
@@ -171,6 +184,8 @@ impl Endpoint {
             events: Events::default(),
             pending_reset: None,
             counters: None,
+            paced: None,
+            measured: None,
             config,
         }
     }
@@ -276,6 +291,7 @@ impl Endpoint {
     fn finish(&mut self, event: Event) {
         self.events.push(event);
         if self.state == State::Closed {
+            (self.paced, self.measured) = (None, None);
             self.timers.stop();
             self.acknowledger.clear();
         }

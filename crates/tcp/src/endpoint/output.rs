@@ -157,7 +157,7 @@ impl Endpoint {
             return Some(self.transmit_syn(now));
         }
         self.note_outstanding_at_call();
-        match self.next_data() {
+        match self.next_data().and_then(|piece| self.when_paced(piece, now)) {
             Ok(piece) => Some(self.transmit(piece, now)),
             Err(wait) => {
                 if matches!(wait, Wait::SlowStart | Wait::CongestionWindow) {
@@ -360,9 +360,11 @@ impl Endpoint {
         sender.usage.note(sender.una, sender.next, room < u64::from(sender.mss));
         sender.release_held = false;
         self.timers.waiting = Alarm::OFF;
+        self.measure_sent(end, piece.len, retransmission, now);
         if piece.len > 0 {
             self.timers.last_send = now;
             self.acknowledger.data_sent(now);
+            self.note_paced(piece.len, now);
         }
         if probing {
             self.timers.wait_for(Timer::Persist, self.retransmission_due(now));
@@ -374,16 +376,25 @@ impl Endpoint {
     /// The first data after an idle time: what may leave of it, after the window was changed if it was.
     #[inline(never)]
     fn restart_after_idle(&mut self, piece: Piece, now: Instant) -> Piece {
+        self.adjust_unused_window(now);
         let idle = Idle {
             since_send: now.since(self.timers.last_send),
             since_receive: now.since(self.timers.last_receive),
             rto: self.round_trip.rto(),
+            srtt: self.round_trip.srtt(),
+            counted: self.counted(),
             windows: self.windows(),
             initial_window: self.initial_window(),
+            peer_window: self.sender.window,
             mss: self.sender.mss,
         };
-        let Some(windows) = self.config.policies.idle_restart.decide(idle) else { return piece };
-        self.congestion.on_restart(windows);
+        let Some(restart) = self.config.policies.idle_restart.decide(idle) else { return piece };
+        if restart.windows != idle.windows {
+            self.congestion.on_restart(restart.windows);
+        }
+        if let Some(pacing) = restart.pacing {
+            self.start_pacing(pacing, now);
+        }
         self.next_data_again().unwrap_or(piece)
     }
 

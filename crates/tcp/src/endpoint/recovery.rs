@@ -132,13 +132,13 @@ impl Endpoint {
 
     /// RFC 6675, section 5: SACK blocks with `news` make a duplicate ACK also of one that advances
     /// ("regardless of its status as a cumulative acknowledgment").
-    pub(super) fn take_news(&mut self, news: bool) {
+    pub(super) fn take_news(&mut self, news: bool, now: Instant) {
         if news && self.recovery.phase == Phase::Open && self.sender.is_outstanding() {
-            self.take_duplicate_ack();
+            self.take_duplicate_ack(now);
         }
     }
 
-    pub(super) fn take_duplicate_ack(&mut self) {
+    pub(super) fn take_duplicate_ack(&mut self, now: Instant) {
         self.count_duplicate_ack();
         let recovery = &mut self.recovery;
         recovery.duplicate_acks = recovery.duplicate_acks.saturating_add(1);
@@ -149,7 +149,7 @@ impl Endpoint {
                 let lost = self.recovery.duplicate_acks >= DUPLICATE_THRESHOLD
                     || self.scoreboard().head_is_lost();
                 if lost && self.may_repair() {
-                    self.begin_repair();
+                    self.begin_repair(now);
                 }
             }
         }
@@ -169,17 +169,19 @@ impl Endpoint {
         }
     }
 
-    fn begin_repair(&mut self) {
+    fn begin_repair(&mut self, now: Instant) {
         self.count_loss_event();
         let repair = match self.congestion.repair() {
             Repair::Scoreboard if !self.receiver.sack => Repair::PartialAcks,
             repair => repair,
         };
+        self.stop_pacing();
         self.recovery.recover = self.sender.max;
         self.recovery.high_retransmitted = self.sender.una;
         self.recovery.rescued = false;
         self.recovery.partial_acks = 0;
-        self.congestion.on_loss(self.sender.at_loss(), repair == Repair::Scoreboard);
+        let at_loss = self.at_loss(now);
+        self.congestion.on_loss(at_loss, repair == Repair::Scoreboard);
         if repair == Repair::GoBack {
             self.recovery.phase = Phase::GoneBack;
             self.sender.next = self.sender.una;
@@ -191,10 +193,12 @@ impl Endpoint {
     }
 
     /// New data was acknowledged: the repair goes on or ends, and the window follows.
-    pub(super) fn recover_on_ack(&mut self, acked: Acked, now: Instant) {
+    /// A window that is not validated does not grow (RFC 7661).
+    pub(super) fn recover_on_ack(&mut self, acked: Acked, may_grow: bool, now: Instant) {
         let done = self.sender.una >= self.recovery.recover;
         self.recovery.duplicate_acks = 0;
         match self.recovery.phase {
+            Phase::Open if !may_grow => {}
             Phase::Open => self.congestion.on_ack(acked, now),
             Phase::GoneBack => {
                 if done {
@@ -206,6 +210,7 @@ impl Endpoint {
                 self.recovery.phase = Phase::Open;
                 self.recovery.retransmit_head = false;
                 self.congestion.on_recovered(self.sender.flight());
+                self.after_repair();
             }
             Phase::Fast(Repair::Scoreboard) => {}
             Phase::Fast(_) => {

@@ -100,6 +100,7 @@ impl Endpoint {
                 self.sender.next = self.sender.una;
                 self.sender.release_held = true;
             }
+            Timer::Pacing => {}
             _ => self.sender.release_held = true,
         }
     }
@@ -113,6 +114,7 @@ impl Endpoint {
             self.sender.timed_since = Alarm::OFF;
         } else {
             self.round_trip.back_off();
+            self.stop_pacing();
             self.go_back(first);
         }
     }
@@ -149,6 +151,11 @@ impl Endpoint {
             Wait::Cork => {
                 if let Some(release) = self.config.policies.hold.release() {
                     self.timers.wait_once_for(Timer::Cork, Alarm::at(now + release));
+                }
+            }
+            Wait::Pacing => {
+                if let Some(due) = self.paced_until(now) {
+                    self.timers.wait_for(Timer::Pacing, Alarm::at(due));
                 }
             }
             _ => {}

@@ -22,6 +22,7 @@ impl Wait {
             Self::Minshall => "minshall",
             Self::Cork => "cork",
             Self::SillyWindow => "silly-window",
+            Self::Pacing => "pacing",
             Self::Recovery => "recovery",
             Self::RetransmissionTimeout => "retransmission-timeout",
             Self::Closed => "closed",
@@ -108,6 +109,7 @@ impl Timer {
             Self::SillyWindowOverride => "silly-window-override",
             Self::DelayedAck => "delayed-ack",
             Self::Cork => "cork",
+            Self::Pacing => "pacing",
             Self::TimeWait => "time-wait",
             Self::UserTimeout => "user-timeout",
         }

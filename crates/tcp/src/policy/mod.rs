@@ -12,18 +12,31 @@ mod ack;
 mod close;
 mod congestion;
 mod hold;
+mod idle;
 mod idle_restart;
 mod initial_window;
+mod rate_based;
 mod sharing;
+mod slow_start;
+mod start;
 mod timers;
 
 pub use ack::{AckDecision, AckDelay, AckDelayTooLong, AckPolicy, AckReason, Arrival, Reading};
 pub use close::{ClosePolicy, ResetInTimeWait};
 pub use congestion::CongestionPolicy;
 pub use hold::{HoldDecision, HoldPolicy, Pending};
-pub use idle_restart::{Idle, IdleRestart, IdleSince};
+pub use idle::{Counted, Idle};
+pub(crate) use idle_restart::Measures;
+pub use idle_restart::{
+    DecayRule, IdleRestart, IdleSince, IdleThreshold, IdleTime, Restart, RestartWindow,
+};
 pub use initial_window::InitialWindow;
+pub use rate_based::{
+    PacedUntil, Pacing, RateBased, RateVersion, Scale, WindowAfterPacing, round_trips_saved,
+};
 pub use sharing::{ControlBlocks, Sharing};
+pub use slow_start::SlowStartPolicy;
+pub use start::StartPolicy;
 pub use timers::TimerPolicy;
 
 /// Every choice the standards leave open, one field each.
@@ -35,6 +48,10 @@ pub struct Policies {
     pub hold: HoldPolicy,
     /// cwnd at the start.
     pub initial_window: InitialWindow,
+    /// How the first window leaves.
+    pub start: StartPolicy,
+    /// Where the first slow start ends.
+    pub slow_start: SlowStartPolicy,
     /// cwnd afterwards.
     pub congestion: CongestionPolicy,
     /// cwnd after an idle time.
@@ -75,8 +92,10 @@ impl Policies {
         ack: AckPolicy::RFC,
         hold: HoldPolicy::Nagle,
         initial_window: InitialWindow::Rfc6928,
+        start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Sack,
-        idle_restart: IdleRestart::SlowStart { since: IdleSince::Send },
+        idle_restart: IdleRestart::RFC_5681,
         timers: TimerPolicy::Rfc6298,
         sharing: Sharing::Off,
         offer: Offer::ALL,
@@ -92,8 +111,10 @@ impl Policies {
         ack: AckPolicy::LinuxQuickAck,
         hold: HoldPolicy::Minshall,
         initial_window: InitialWindow::Rfc6928,
+        start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Cubic,
-        idle_restart: IdleRestart::Decay,
+        idle_restart: IdleRestart::LINUX,
         timers: TimerPolicy::Linux,
         sharing: Sharing::Off,
         offer: Offer::ALL,
@@ -109,8 +130,10 @@ impl Policies {
         ack: AckPolicy::BSD_TICK,
         hold: HoldPolicy::BsdNagle,
         initial_window: InitialWindow::BsdPassiveTwo,
+        start: StartPolicy::AtOnce,
+        slow_start: SlowStartPolicy::UntilLoss,
         congestion: CongestionPolicy::Reno,
-        idle_restart: IdleRestart::SlowStart { since: IdleSince::Receive },
+        idle_restart: IdleRestart::BSD_4_4,
         timers: TimerPolicy::Bsd,
         sharing: Sharing::Off,
         offer: Offer::NONE,

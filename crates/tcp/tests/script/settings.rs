@@ -6,8 +6,10 @@ use ackwise_tcp::{
     Config, IpVersion, Policies, SeqNumber, TimeWaitHolder,
     notation::Isns,
     policy::{
-        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, HoldPolicy, IdleRestart, IdleSince,
-        InitialWindow, Offer, ResetInTimeWait, TimerPolicy,
+        AckDelay, AckPolicy, ClosePolicy, CongestionPolicy, DecayRule, HoldPolicy, IdleRestart,
+        IdleSince, IdleThreshold, IdleTime, InitialWindow, Offer, PacedUntil, RateBased,
+        RateVersion, ResetInTimeWait, RestartWindow, Scale, SlowStartPolicy, StartPolicy,
+        TimerPolicy,
     },
 };
 
@@ -88,6 +90,8 @@ fn policy(policies: &mut Policies, word: &str) -> Option<()> {
         "ack" => policies.ack = ack(value)?,
         "hold" => policies.hold = hold(value)?,
         "iw" => policies.initial_window = initial_window(value)?,
+        "start" => policies.start = start(value)?,
+        "slow-start" => policies.slow_start = slow_start(value)?,
         "congestion" => policies.congestion = congestion(value)?,
         "idle" => policies.idle_restart = idle_restart(value)?,
         "timers" => policies.timers = timers(value)?,
@@ -153,6 +157,22 @@ fn initial_window(value: &str) -> Option<InitialWindow> {
     })
 }
 
+fn slow_start(value: &str) -> Option<SlowStartPolicy> {
+    match value {
+        "until-loss" => Some(SlowStartPolicy::UntilLoss),
+        "hoe" => Some(SlowStartPolicy::Hoe),
+        _ => None,
+    }
+}
+
+fn start(value: &str) -> Option<StartPolicy> {
+    match value {
+        "at-once" => Some(StartPolicy::AtOnce),
+        "paced" => Some(StartPolicy::Paced),
+        _ => None,
+    }
+}
+
 fn congestion(value: &str) -> Option<CongestionPolicy> {
     Some(match value {
         "tahoe" => CongestionPolicy::Tahoe,
@@ -165,12 +185,65 @@ fn congestion(value: &str) -> Option<CongestionPolicy> {
     })
 }
 
+/// `keep`, `since-send`, `since-receive`, `slow-start(one-segment,send,2rto)`, `decay`, `rfc-2861`,
+/// `decay(8)` with a cap in segments, or `paced(reno,75,first-ack)`.
 fn idle_restart(value: &str) -> Option<IdleRestart> {
+    let (name, arguments) = arguments(value)?;
+    Some(match (name, &arguments[..]) {
+        ("keep", []) => IdleRestart::Keep,
+        ("since-send", []) => IdleRestart::RFC_5681,
+        ("since-receive", []) => IdleRestart::BSD_4_4,
+        ("slow-start", [window, since, threshold]) => IdleRestart::SlowStart {
+            after: IdleTime { since: idle_since(since)?, threshold: threshold_of(threshold)? },
+            window: match *window {
+                "one-segment" => RestartWindow::OneSegment,
+                "rfc-5681" => RestartWindow::Rfc5681,
+                _ => return None,
+            },
+        },
+        ("decay", []) => IdleRestart::LINUX,
+        ("rfc-2861", []) => IdleRestart::RFC_2861,
+        ("new-cwv", []) => IdleRestart::NewCwv,
+        ("decay", [cap]) => {
+            IdleRestart::Decay { rule: DecayRule::Linux, cap: Some(cap.parse().ok()?) }
+        }
+        ("paced", [version, percent, until]) => IdleRestart::Paced {
+            after: IdleTime::RFC_5681,
+            by: RateBased {
+                version: rate_version(version)?,
+                scale: Scale::percent(percent.parse().ok()?)?,
+                until: match *until {
+                    "first-ack" => PacedUntil::FirstAck,
+                    "first-arrival" => PacedUntil::FirstArrival,
+                    _ => return None,
+                },
+            },
+        },
+        _ => return None,
+    })
+}
+
+fn idle_since(value: &str) -> Option<IdleSince> {
+    match value {
+        "send" => Some(IdleSince::Send),
+        "receive" => Some(IdleSince::Receive),
+        _ => None,
+    }
+}
+
+fn threshold_of(value: &str) -> Option<IdleThreshold> {
+    match value {
+        "rtt" => Some(IdleThreshold::RoundTrip),
+        count => Some(IdleThreshold::Timeouts(count.strip_suffix("rto")?.parse().ok()?)),
+    }
+}
+
+fn rate_version(value: &str) -> Option<RateVersion> {
     Some(match value {
-        "keep" => IdleRestart::Keep,
-        "since-send" => IdleRestart::SlowStart { since: IdleSince::Send },
-        "since-receive" => IdleRestart::SlowStart { since: IdleSince::Receive },
-        "decay" => IdleRestart::Decay,
+        "reno" => RateVersion::Reno,
+        "vegas" => RateVersion::Vegas,
+        "vegas-window" => RateVersion::VegasWindow,
+        "count" => RateVersion::Count,
         _ => return None,
     })
 }

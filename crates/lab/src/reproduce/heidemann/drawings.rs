@@ -24,6 +24,7 @@ pub(in crate::reproduce) fn figures(results: &PaperResults) -> Result<Vec<Figure
         figures.push(sequence(plot, &packets, file)?);
         figures.push(Figure::new(list, [Block::Table(listing(&packets))]));
     }
+    figures.extend(super::pacing::figure(&results.tables));
     Ok(figures)
 }
 

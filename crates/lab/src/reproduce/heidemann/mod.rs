@@ -7,12 +7,14 @@
 //! | `drawings` | Figures 1 to 4 |
 //! | `wan` | Table 1's rows over wide-area paths, and the model there |
 //! | `transports` | the model alone, by every transport |
+//! | `pacing` | the window after an idle time: pacing and its alternatives |
 //! | `studies` | experiments about claims |
 //! | `claims` | what the papers say in words |
 
 mod claims;
 mod drawings;
 mod figures;
+mod pacing;
 mod studies;
 mod table_1;
 mod transports;
@@ -32,6 +34,7 @@ struct Runs {
     figures: Figures,
     wan: wan::Results,
     studies: Studies,
+    pacing: pacing::Pacing,
 }
 
 /// Runs all of the papers' experiments and compares.
@@ -47,11 +50,14 @@ pub fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<PaperResults, Reprodu
     progress("heidemann: wide-area paths");
     let wan = wan::run()?;
     progress("heidemann: claims");
-    let runs = Runs { table_1, figures, wan, studies: studies::run()? };
+    let studies = studies::run()?;
+    progress("heidemann: pacing after an idle time");
+    let runs = Runs { table_1, figures, wan, studies, pacing: pacing::run()? };
     let claims = claims::all(&runs)?;
-    let Runs { table_1, figures, wan, studies } = runs;
+    let Runs { table_1, figures, wan, studies, pacing } = runs;
     let mut tables = vec![table_1.table, figures.figure_2.table, figures.figure_4.table];
     tables.extend(studies.into_tables());
+    tables.extend(pacing.into_tables());
     tables.extend([wan.table, wan.model, transports::table()]);
     Ok(PaperResults { paper: Paper::Heidemann, tables, claims })
 }

@@ -18,6 +18,7 @@ pub(super) fn all(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     claims.extend(initial_segment::claims(runs)?);
     claims.extend(final_segment::claims(runs)?);
     claims.extend(restart::claims(runs)?);
+    claims.extend(super::pacing::claims(&runs.pacing)?);
     claims.extend(other::claims(runs)?);
     Ok(claims)
 }

@@ -1,0 +1,105 @@
+//! A sender that is paced: when it begins, what it holds, and when acknowledgements clock it again.
+//!
+//! It takes a pointer in an endpoint that is not paced.
+
+use alloc::boxed::Box;
+
+use super::{Endpoint, alarm::Alarm, output::Piece};
+use crate::{
+    pacing::{Pace, Pacer},
+    policy::{PacedUntil, Pacing, WindowAfterPacing},
+    units::Instant,
+    wait::{Timer, Wait},
+};
+
+/// An endpoint that paces what it sends.
+#[derive(Clone, Debug)]
+pub(super) struct PacedSender {
+    pacer: Pacer,
+    until: PacedUntil,
+    then: WindowAfterPacing,
+}
+
+/// Each segment alone: a quantum of one byte.
+const ONE_SEGMENT: u32 = 1;
+
+impl Endpoint {
+    /// Paces from now on; the first segment may leave at once.
+    pub(super) fn start_pacing(&mut self, pacing: Pacing, now: Instant) {
+        let Pacing { pace, until, then } = pacing;
+        let pacer = Pacer::new(pace, ONE_SEGMENT, now);
+        self.paced = Some(Box::new(PacedSender { pacer, until, then }));
+    }
+
+    /// A connection begins.
+    pub(super) fn pace_start(&mut self, now: Instant) {
+        let window = self.windows().congestion.min(self.sender.window);
+        let start = self.config.policies.start;
+        if let Some(pacing) = start.pacing(window, self.round_trip.srtt()) {
+            self.start_pacing(pacing, now);
+        }
+    }
+
+    /// Nothing is paced any more.
+    pub(super) fn stop_pacing(&mut self) {
+        self.paced = None;
+        if self.timers.runs(Timer::Pacing) {
+            self.timers.waiting = Alarm::OFF;
+        }
+    }
+
+    /// The rate of a sender that is paced.
+    #[must_use]
+    pub fn pace(&self) -> Option<Pace> {
+        self.paced.as_ref().map(|paced| paced.pacer.pace())
+    }
+
+    /// Lets `piece` pass, unless it must wait for its time.
+    #[inline]
+    pub(super) fn when_paced(&self, piece: Piece, now: Instant) -> Result<Piece, Wait> {
+        match self.paced_until(now) {
+            Some(_) => Err(Wait::Pacing),
+            None => Ok(piece),
+        }
+    }
+
+    /// When the next segment may leave, if that is not yet.
+    #[inline]
+    pub(super) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        self.paced.as_ref().and_then(|paced| paced.pacer.held_until(now))
+    }
+
+    /// A segment with data has left.
+    #[inline]
+    pub(super) fn note_paced(&mut self, bytes: u32, now: Instant) {
+        if let Some(paced) = &mut self.paced {
+            paced.pacer.on_sent(bytes, now);
+        }
+    }
+
+    /// Something has arrived; whether it acknowledges new data. `flight` was outstanding before.
+    #[inline]
+    pub(super) fn pace_until(&mut self, acknowledges: bool, flight: u32) {
+        if self.paced.is_some() {
+            self.end_pacing(acknowledges, flight);
+        }
+    }
+
+    #[cold]
+    fn end_pacing(&mut self, acknowledges: bool, flight: u32) {
+        let Some(paced) = &self.paced else { return };
+        let ends = match paced.until {
+            PacedUntil::FirstAck => acknowledges,
+            PacedUntil::FirstArrival => true,
+        };
+        // Before the ACK is taken, so that it opens the window which is left.
+        if ends && acknowledges && paced.then == WindowAfterPacing::PacedOut {
+            let windows = self.windows();
+            let congestion = windows.congestion.min(flight);
+            self.congestion.on_restart(crate::congestion::Windows { congestion, ..windows });
+        }
+        if ends {
+            self.stop_pacing();
+        }
+    }
+}

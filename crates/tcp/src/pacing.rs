@@ -1,0 +1,155 @@
+//! Pacing: segments leave one after another at a rate, not as soon as a window allows.
+//!
+//! The endpoint has one pacer, whoever asks for it: restart after idle by rate
+//! ([`IdleRestart::Paced`](crate::policy::IdleRestart::Paced)) and a paced start
+//! ([`StartPolicy`](crate::policy::StartPolicy)) set a rate and a quantum, and stop it again.
+//!
+//! Not here: how a rate is chosen, which is a policy's business; and credit for a driver that is late,
+//! so a late driver sends more slowly than the rate, never faster.
+
+use core::time::Duration;
+
+use crate::units::{Instant, Nanos};
+
+/// A sending rate: `bytes` in `span`. Two whole numbers, because a rate in whole bytes a second would
+/// round the spacing of segments.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pace {
+    bytes: u32,
+    span: Nanos,
+}
+
+impl Pace {
+    /// `bytes` in `span`; `None` without bytes, because nothing would ever leave. A span longer than an
+    /// hour counts as an hour.
+    #[must_use]
+    pub fn new(bytes: u32, span: Duration) -> Option<Self> {
+        (bytes > 0).then(|| Self { bytes, span: Nanos::of(span).min(LONGEST_SPAN) })
+    }
+
+    /// `None` for zero.
+    #[must_use]
+    pub fn bytes_per_second(bytes: u32) -> Option<Self> {
+        Self::new(bytes, Duration::from_secs(1))
+    }
+
+    /// How long `bytes` take at this rate, rounded up: a pacer is never early.
+    #[must_use]
+    pub fn time_for(self, bytes: u32) -> Duration {
+        self.span_of(bytes).into()
+    }
+
+    fn span_of(self, bytes: u32) -> Nanos {
+        // An hour has 2^42 nanoseconds, so the product may need more than 64 bits.
+        let product = u128::from(self.span.get()) * u128::from(bytes);
+        Nanos::new(u64::try_from(product.div_ceil(u128::from(self.bytes))).unwrap_or(u64::MAX))
+    }
+}
+
+/// When the next segment may leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Pacer {
+    pace: Pace,
+    /// Bytes that may leave at once.
+    quantum: u32,
+    /// What is left of the quantum.
+    credit: u32,
+    /// When a new quantum may begin.
+    next: Instant,
+}
+
+impl Pacer {
+    /// The first quantum may leave at `now`. A quantum of no bytes counts as one byte: a segment.
+    pub(crate) fn new(pace: Pace, quantum: u32, now: Instant) -> Self {
+        let quantum = quantum.max(1);
+        Self { pace, quantum, credit: quantum, next: now }
+    }
+
+    /// The rate.
+    pub(crate) const fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// When the next segment may leave, if that is not yet.
+    pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
+        (self.credit == 0 && now < self.next).then_some(self.next)
+    }
+
+    /// A segment with `bytes` of data has left. A segment may exceed what is left of the quantum: its
+    /// whole time is waited for afterwards.
+    pub(crate) fn on_sent(&mut self, bytes: u32, now: Instant) {
+        if now >= self.next {
+            // A pause earns nothing: what was not sent in it does not leave as a burst.
+            (self.next, self.credit) = (now, self.quantum);
+        }
+        self.next = self.next + self.pace.span_of(bytes);
+        self.credit = self.credit.saturating_sub(bytes);
+    }
+}
+
+/// Our choice: far beyond any round trip, and a bound for the arithmetic.
+const LONGEST_SPAN: Nanos = Nanos::from_millis(3_600_000);
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1_000)
+    }
+
+    /// When `count` segments of 1,000 bytes leave, in microseconds, if the driver comes whenever the
+    /// pacer says so.
+    fn departures(pacer: &mut Pacer, count: usize, mut now: Instant) -> Vec<u64> {
+        let mut leave = || {
+            now = pacer.held_until(now).unwrap_or(now);
+            pacer.on_sent(1_000, now);
+            now.as_nanos() / 1_000
+        };
+        (0..count).map(|_| leave()).collect()
+    }
+
+    #[test]
+    fn a_window_is_spread_over_its_round_trip() {
+        let pace = Pace::new(4_000, Duration::from_millis(100)).unwrap();
+        let mut pacer = Pacer::new(pace, 1_000, at(7));
+        assert_eq!(departures(&mut pacer, 5, at(7)), [7, 25_007, 50_007, 75_007, 100_007]);
+    }
+
+    #[test]
+    fn a_quantum_leaves_at_once_and_its_time_is_waited_for() {
+        let pace = Pace::bytes_per_second(1_000_000).unwrap();
+        let mut pacer = Pacer::new(pace, 3_000, at(0));
+        let times = departures(&mut pacer, 7, at(0));
+        assert_eq!(times, [0, 0, 0, 3_000, 3_000, 3_000, 6_000]);
+    }
+
+    #[test]
+    fn a_pause_earns_no_burst() {
+        let pace = Pace::bytes_per_second(1_000_000).unwrap();
+        let mut pacer = Pacer::new(pace, 1_000, at(0));
+        assert_eq!(departures(&mut pacer, 2, at(0)), [0, 1_000]);
+        assert_eq!(departures(&mut pacer, 3, at(9_000)), [9_000, 10_000, 11_000]);
+    }
+
+    #[test]
+    fn no_rate_overflows_or_stands_still() {
+        assert_eq!((Pace::new(0, Duration::MAX), Pace::bytes_per_second(0)), (None, None));
+        let slowest = Pace::new(1, Duration::MAX).unwrap();
+        assert_eq!(slowest.time_for(1), Duration::from_secs(3_600));
+        assert!(slowest.time_for(u32::MAX) > Duration::from_secs(3_600));
+        let fastest = Pace::new(u32::MAX, Duration::ZERO).unwrap();
+        assert_eq!(fastest.time_for(u32::MAX), Duration::ZERO);
+        let mut pacer = Pacer::new(fastest, 0, at(3));
+        assert_eq!(departures(&mut pacer, 2, at(3)), [3, 3]);
+    }
+
+    #[test]
+    fn times_are_rounded_up() {
+        let pace = Pace::new(3, Duration::from_nanos(10)).unwrap();
+        assert_eq!(pace.time_for(1), Duration::from_nanos(4));
+        assert_eq!(pace.time_for(3), Duration::from_nanos(10));
+    }
+}
