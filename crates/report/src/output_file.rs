@@ -15,6 +15,11 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
+#[cfg(unix)]
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use tempfile::{Builder, TempPath};
 
@@ -97,10 +102,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    without_links(&mut options).open(path).map_err(|error| match path.is_symlink() {
+    let file = without_links(&mut options).open(path).map_err(|error| match path.is_symlink() {
         true => io::Error::other("is a symbolic link (expected a file or an unused name)"),
         false => error,
-    })
+    })?;
+    only_ours(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// Whether this is a file, or will be one: another file can be beside it, and a complete one can take
@@ -183,12 +190,79 @@ fn open_stream(path: &Path) -> io::Result<File> {
         let truncated = fs::metadata(path).is_ok_and(|found| found.is_file());
         return options.truncate(truncated).open(path);
     }
-    let file = without_links(&mut options).open(path)?;
-    match is_stream(&file.metadata()?) {
-        true => Ok(file),
-        false => Err(io::Error::other("changed while it was opened (expected a pipe)")),
+    let file = open_read_pipe(&mut options, path)?;
+    let found = file.metadata()?;
+    if !is_stream(&found) {
+        return Err(io::Error::other("changed while it was opened (expected a pipe)"));
+    }
+    only_ours(&found)?;
+    Ok(file)
+}
+
+/// Opens a pipe that somebody reads, or will soon: who only opens it waits for ever.
+#[cfg(unix)]
+fn open_read_pipe(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+    let until = Instant::now() + LONGEST_WAIT;
+    loop {
+        match options.open(path) {
+            Err(error) if error.raw_os_error() == Some(NO_READER) && Instant::now() < until => {
+                thread::sleep(RETRY);
+            }
+            Err(error) if error.raw_os_error() == Some(NO_READER) => {
+                let seconds = LONGEST_WAIT.as_secs();
+                return Err(io::Error::other(format!(
+                    "is a pipe that nobody has read from for {seconds} s"
+                )));
+            }
+            opened => {
+                let file = opened?;
+                fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+                return Ok(file);
+            }
+        }
     }
 }
+
+#[cfg(not(unix))]
+fn open_read_pipe(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.open(path)
+}
+
+/// What another user has put there may hold what that user wants us to believe, or show them what we
+/// write.
+#[cfg(unix)]
+fn only_ours(found: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+
+    if found.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(io::Error::other("belongs to another user (expected a file of your own)"));
+    }
+    if found.is_file() && found.nlink() > 1 {
+        return Err(io::Error::other("has several names (expected a file with one)"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn only_ours(_: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// ENXIO: the pipe has no reader.
+#[cfg(unix)]
+const NO_READER: i32 = nix::errno::Errno::ENXIO as i32;
+
+/// How long a reader may take to open its end. Our choice.
+#[cfg(unix)]
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// How often it is looked for. Our choice.
+#[cfg(unix)]
+const RETRY: Duration = Duration::from_millis(20);
 
 #[cfg(unix)]
 fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {

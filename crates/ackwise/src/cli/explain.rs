@@ -64,8 +64,8 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "EXPRESSION", value_parser = Filter::from_str)]
     filter: Option<Filter>,
 
-    /// Show the N slowest exchanges
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0_usize..))]
+    /// Show the N slowest exchanges, at most 10,000 (--json has all)
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(0..=10_000_usize))]
     worst: usize,
 
     /// Show all exchanges of this connection

@@ -61,7 +61,7 @@ impl Log {
 
     pub(super) fn pop_token(&mut self) -> Option<Token> {
         match &mut self.wanted {
-            Wanted::Tokens(queue) => queue.pop_front(),
+            Wanted::Tokens(queue) => pop(queue),
             Wanted::Events(_) => None,
         }
     }
@@ -87,11 +87,7 @@ impl Log {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
         let Wanted::Events(queue) = &mut self.wanted else { return None };
-        let event = queue.pop_front();
-        if event.is_none() && queue.capacity() > KEPT_EVENTS {
-            *queue = VecDeque::new();
-        }
-        event
+        pop(queue)
     }
 
     /// Tells of a request's first byte.
@@ -110,6 +106,15 @@ impl Log {
     pub(super) const fn passed_over(&self) -> u64 {
         self.passed_over
     }
+}
+
+#[inline]
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if first.is_none() && queue.capacity() > KEPT_EVENTS {
+        *queue = VecDeque::new();
+    }
+    first
 }
 
 /// Room for events that stays once they have been told: a segment mostly has fewer. Our choice.

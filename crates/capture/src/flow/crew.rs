@@ -72,6 +72,11 @@ impl Round {
         Arc::new(Self { task: Task::Resume, taken: AtomicUsize::new(0), ..parts })
     }
 
+    /// The batch.
+    pub(crate) const fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
     /// The batch, at which nobody is any more.
     pub(crate) fn into_batch(this: Arc<Self>) -> Batch {
         Self::into_parts(this).batch

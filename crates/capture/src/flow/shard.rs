@@ -74,6 +74,15 @@ pub(crate) struct Awaiting {
     pair: EndpointPair,
 }
 
+/// What is left of a batch.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    /// A connection to be told what is known.
+    Awaiting(Box<Awaiting>),
+    /// A packet that was put off, by its place in its part.
+    Packet(u32),
+}
+
 /// A connection that the capture does not show the end of.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
@@ -166,10 +175,31 @@ impl Shard {
     }
 
     fn begin_all(&mut self, known: &mut KnownPaces) {
-        while let Some(mut awaiting) = self.awaiting.pop() {
-            awaiting.paces = known.add(awaiting.hosts, &awaiting.paces);
-            self.begin(&awaiting);
+        while let Some(awaiting) = self.awaiting.pop() {
+            self.tell(awaiting, known);
         }
+    }
+
+    /// Tells a connection what is known, and learns what it has shown.
+    pub(crate) fn tell(&mut self, mut awaiting: Awaiting, known: &mut KnownPaces) {
+        awaiting.paces = known.add(awaiting.hosts, &awaiting.paces);
+        self.begin(&awaiting);
+    }
+
+    /// Hands out what waits, each with the segment of the capture to which it belongs.
+    pub(crate) fn take_rest<'a>(
+        &mut self,
+        batch: &'a Batch,
+        part: usize,
+    ) -> impl Iterator<Item = (u64, Rest)> + use<'a> {
+        self.reopening = None;
+        let awaiting = std::mem::take(&mut self.awaiting).into_iter();
+        let packets = std::mem::take(&mut self.deferred).into_iter();
+        let awaiting = awaiting.map(|it| (it.ordinal, Rest::Awaiting(Box::new(it))));
+        awaiting.chain(
+            packets
+                .map(move |index| (batch.get(part, index as usize).0.ordinal, Rest::Packet(index))),
+        )
     }
 
     /// Takes the segments of `batch` that are this shard's to their connections, as far as these can go

@@ -13,7 +13,7 @@ use super::{
     crew::{Crew, Round, Shards},
     endpoint_pair::EndpointPair,
     relief,
-    shard::{Shard, Unfinished},
+    shard::{Rest, Shard, Unfinished},
 };
 use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
 
@@ -29,6 +29,8 @@ pub(crate) struct ConnectionTable {
     crew: Crew,
     /// The batch that the crew is at.
     under_way: Option<Arc<Round>>,
+    /// Bytes since memory was looked at.
+    unrelieved: usize,
 }
 
 impl Default for ConnectionTable {
@@ -42,8 +44,14 @@ impl ConnectionTable {
     pub(crate) const SHARDS: usize = Batch::PARTS;
     /// So many connections are worth waking others for. Our choice.
     const MANY: usize = 16;
-    /// Segments after which memory is looked at, if they do not come in batches. Our choice.
-    const RELIEVES: u64 = 256;
+    /// Bytes after which memory is looked at, if segments do not come in batches: each may name a path of
+    /// a compression table, which takes a thousand times as much. Our choice.
+    const RELIEVES: usize = 64 << 10;
+    /// What a segment counts beside its payload: so memory is looked at every 256 segments. Our choice.
+    const PACKET_COST: usize = Self::RELIEVES / 256;
+    /// Rounds after which the rest of a batch is judged in order: in each, all that was put off is looked
+    /// at again. Our choice.
+    const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
     /// The most address translations that are remembered. Our choice.
@@ -58,6 +66,7 @@ impl ConnectionTable {
             aliases: HashMap::default(),
             crew: Crew::default(),
             under_way: None,
+            unrelieved: 0,
         }
     }
 
@@ -103,13 +112,15 @@ impl ConnectionTable {
         let mut shard = self.shards.of(&pair);
         shard.handle(Located { ordinal, pair }, seen, &mut self.known);
         drop(shard);
-        if ordinal.is_multiple_of(Self::RELIEVES) {
+        self.unrelieved += Self::PACKET_COST + seen.payload.len();
+        if self.unrelieved >= Self::RELIEVES {
             self.relieve();
         }
     }
 
     /// Keeps to the limits of memory. Nobody is at the shards.
     fn relieve(&mut self) {
+        self.unrelieved = 0;
         let mut shards: Vec<_> = self.shards.lock_all().collect();
         relief::relieve(&mut shards, &mut self.known);
     }
@@ -142,7 +153,11 @@ impl ConnectionTable {
     fn complete(&mut self) -> Batch {
         let Some(mut round) = self.under_way.take() else { return Batch::default() };
         self.crew.finish(&round);
-        loop {
+        for rounds in 0.. {
+            if rounds == Self::ROUNDS {
+                self.finish_in_order(&round);
+                break;
+            }
             let awaiting = self.tell_all();
             if awaiting == 0 {
                 break;
@@ -174,6 +189,27 @@ impl ConnectionTable {
             it.told = true;
         }
         awaiting.len()
+    }
+
+    /// Goes on with all that was put off, in the order of the capture.
+    fn finish_in_order(&mut self, round: &Round) {
+        let batch = round.batch();
+        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
+        let mut rest: Vec<(u64, usize, Rest)> = Vec::new();
+        for (number, shard) in shards.iter_mut().enumerate() {
+            rest.extend(shard.take_rest(batch, number).map(|(ordinal, it)| (ordinal, number, it)));
+        }
+        // What a connection has shown is told before the next segment.
+        rest.sort_by_key(|(ordinal, ..)| *ordinal);
+        for (_, number, it) in rest {
+            match it {
+                Rest::Awaiting(awaiting) => shards[number].tell(*awaiting, &mut self.known),
+                Rest::Packet(index) => {
+                    let (located, seen) = batch.get(number, index as usize);
+                    shards[number].handle(located, &seen, &mut self.known);
+                }
+            }
+        }
     }
 
     /// The copy of a packet has other addresses than the packet: so has all of its connection.

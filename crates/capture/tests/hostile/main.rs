@@ -99,7 +99,9 @@ fn what_is_not_listed_is_in_the_sums() {
 
 #[test]
 fn limits_are_the_same_for_any_number_of_threads() {
-    for name in ["byte-flood-both", "h2-reset", "syn-same-ports"] {
+    for name in
+        ["byte-flood-both", "h2-reset", "syn-same-ports", "reopened-ports", "reopened-ports-64"]
+    {
         let analyses = [1, 2].map(|threads| {
             let threads = std::num::NonZeroUsize::new(threads).unwrap();
             analyse(attack(name, 6_000_000), Analyser::default().with_threads(threads))
@@ -108,6 +110,23 @@ fn limits_are_the_same_for_any_number_of_threads() {
             (names(&it.reached), it.folded, format!("{:?}{:?}", it.connections, it.exchanges))
         });
         assert!(one == two, "{name}: {:?} {:?}", one.0, two.0);
+    }
+}
+
+/// After some rounds, the rest of a batch is judged in the order of the capture.
+#[test]
+fn a_batch_of_reopened_ports_is_judged_as_one_packet_after_the_other() {
+    for name in ["reopened-ports", "reopened-ports-64"] {
+        let capture = attack(name, 300_000);
+        let batch = analyse(capture.clone(), Analyser::default());
+        let (mut source, mut analyser) = (source(capture), Analyser::default());
+        while let Ok(Some(frame)) = source.next() {
+            analyser.handle(&RawSegment::find(&frame).expect("only segments").decode());
+        }
+        let single = analyser.finish();
+        assert!(batch.connections.len() > 1_000, "{name}: {}", batch.connections.len());
+        let said = |it: &Analysis| format!("{:?}{:?}", it.connections, it.exchanges);
+        assert!(said(&batch) == said(&single), "{name}");
     }
 }
 

@@ -90,18 +90,25 @@ impl<'a> Theirs<'a> {
         Self { server, clocks, connections, exchanges }
     }
 
-    /// The connection between these ends that was there at the same time. Ports are used again.
+    /// The connection between these ends that was there at the same time. Ports are used again, by one
+    /// connection after the other in both captures: what is over too early now stays too early.
     fn connection(&mut self, ends: [SocketAddr; 2], ours: &ConnectionResult) -> Option<usize> {
         let (server, clocks) = (self.server, self.clocks);
         let candidates = self.connections.get_mut(&ends)?;
-        let place = candidates.iter().position(|&index| {
+        let max_error = clocks.max_error() + ours.round_trip;
+        let span = |index: usize| {
             let theirs = &server.connections[index];
-            let [from, until] =
-                [theirs.first_seen, theirs.last_seen].map(|at| clocks.at_client(at));
-            let max_error = clocks.max_error() + ours.round_trip;
-            from <= ours.last_seen + max_error && ours.first_seen <= until + max_error
-        })?;
-        candidates.remove(place)
+            [theirs.first_seen, theirs.last_seen].map(|at| clocks.at_client(at))
+        };
+        while let Some(&index) = candidates.front() {
+            let [from, until] = span(index);
+            if ours.first_seen <= until + max_error {
+                let overlaps = from <= ours.last_seen + max_error;
+                return overlaps.then(|| candidates.pop_front()).flatten();
+            }
+            candidates.pop_front();
+        }
+        None
     }
 
     /// The same exchange on the connection with this index.

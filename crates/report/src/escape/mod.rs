@@ -39,11 +39,11 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     replace(text, |c| is_invisible(c) && c != '\n')
 }
 
-/// As [`line()`], and a blank after a blank is shown: no name can push its end to where a terminal's next
-/// line, or a column of a table, begins.
+/// As [`line()`], and a blank after a blank is shown, as is every blank but the space: no name can push its
+/// end to where a terminal's next line, or a column of a table, begins.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
-    let text = line(text);
+    let text = replace(text, |c| is_invisible(c) || is_other_blank(c));
     if !text.contains("  ") {
         return text;
     }
@@ -57,6 +57,12 @@ pub fn name(text: &str) -> Cow<'_, str> {
         before = Some(c);
     }
     name.into()
+}
+
+/// Whether `c` looks like a space and is none. The blank pattern of Braille is a symbol to Unicode.
+fn is_other_blank(c: char) -> bool {
+    const BRAILLE_BLANK: char = '\u{2800}';
+    c != ' ' && (c.is_whitespace() || c == BRAILLE_BLANK)
 }
 
 /// As [`json`], of a document that comes in many small pieces of whole characters.
@@ -166,6 +172,7 @@ mod tests {
     fn blanks_push_nothing() {
         assert_eq!(name("GET /a b"), "GET /a b");
         assert_eq!(name("GET /   x"), "GET / \\u{20}\\u{20}x");
+        assert_eq!(name("/\u{a0}\u{3000}\u{2800}x"), "/\\u{a0}\\u{3000}\\u{2800}x");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "h1-partial-heads", make: partial_heads },
     Attack { name: "h1-empty-lines", make: empty_lines },
     Attack { name: "h1-chunks-bytewise", make: chunks },
+    Attack { name: "h1-chunks-each", make: chunks_each },
+    Attack { name: "h1-control-paths", make: control_paths },
     Attack { name: "h1-chunk-extensions", make: chunk_extensions },
     Attack { name: "h1-websockets", make: websockets },
     Attack { name: "h1-long-paths", make: long_paths },
@@ -218,6 +220,35 @@ fn one_exchange_each(most: usize) -> Vec<u8> {
     while file.has_room(1000) {
         let mut talk = Talk::new(number);
         let head = format!("GET /{number} HTTP/1.1\r\n\r\n");
+        file.say(&mut talk, By::Client, head.as_bytes());
+        file.say(&mut talk, By::Server, RESPONSE);
+        number += 1;
+    }
+    file.into_bytes()
+}
+
+/// Many small chunks on each of many connections.
+fn chunks_each(most: usize) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    response.extend(b"1\r\na\r\n".repeat(10_800));
+    let mut number = 0;
+    while file.has_room(70_000) {
+        let mut talk = Talk::new(number);
+        file.say(&mut talk, By::Client, REQUEST);
+        file.say(&mut talk, By::Server, &response);
+        number += 1;
+    }
+    file.into_bytes()
+}
+
+/// Paths of which each character becomes an escape.
+fn control_paths(most: usize) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut number = 0;
+    while file.has_room(1000) {
+        let mut talk = Talk::new(number);
+        let head = format!("GET /{number}{} HTTP/1.1\r\n\r\n", "\u{9b}".repeat(60));
         file.say(&mut talk, By::Client, head.as_bytes());
         file.say(&mut talk, By::Server, RESPONSE);
         number += 1;

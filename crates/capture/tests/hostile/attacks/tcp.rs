@@ -10,6 +10,8 @@ pub(crate) const ALL: &[Attack] = &[
     Attack { name: "syn-flood-answered", make: syn_flood_answered },
     Attack { name: "syn-flood-servers", make: syn_flood_servers },
     Attack { name: "syn-same-ports", make: syn_same_ports },
+    Attack { name: "reopened-ports", make: |most| reopened(most, 1) },
+    Attack { name: "reopened-ports-64", make: |most| reopened(most, 64) },
     Attack { name: "syn-reset", make: syn_reset },
     Attack { name: "handshakes", make: handshakes },
     Attack { name: "byte-flood", make: byte_flood },
@@ -71,6 +73,25 @@ fn syn_same_ports(most: usize) -> Vec<u8> {
         talk.next[0] = number.wrapping_mul(1000);
         file.send(&mut talk, By::Client, SYN, &[]);
     })
+}
+
+/// Connections that begin again and again between the same ports, `pairs` of them in turn.
+fn reopened(most: usize, pairs: u32) -> Vec<u8> {
+    let mut file = File::new(most);
+    let mut number = 0_u32;
+    while file.has_room(20_000) {
+        let mut talks: Vec<_> = (0..pairs).map(Talk::new).collect();
+        for talk in &mut talks {
+            talk.next[0] = number.wrapping_mul(100_000);
+            file.send(talk, By::Client, SYN, &[]);
+            talk.next[0] += 1;
+        }
+        for talk in &mut talks {
+            file.say(talk, By::Client, b"G");
+        }
+        number += 1;
+    }
+    file.into_bytes()
 }
 
 fn syn_reset(most: usize) -> Vec<u8> {
