@@ -67,6 +67,32 @@ fn a_link_where_finished_rows_are_kept_is_refused() {
     directory.assert_untouched();
 }
 
+/// As root: who else could make a file of another user?
+#[test]
+fn rows_and_pipes_of_another_user_are_refused() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let directory = Directory::new();
+    fs::write(directory.path("new.csv.rows"), "forged").unwrap();
+    let pipe = directory.path("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();
+    for name in ["new.csv.rows", "pipe"] {
+        chown(directory.path(name), Some(NOBODY), None).unwrap();
+    }
+    let _reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    for (option, name, refused) in
+        [("--csv", "new.csv", "new.csv.rows"), ("--html", "pipe", "pipe")]
+    {
+        let output = directory.run(&["run", "stalls", "--shard", "1/9", option, name]);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        let refused = format!("{refused}: belongs to another user");
+        assert!(complaint.contains(&refused), "{complaint}");
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+    }
+    assert_eq!(fs::read_to_string(directory.path("new.csv.rows")).unwrap(), "forged");
+}
+
 #[test]
 fn an_error_leaves_the_file_as_it_was() {
     let directory = Directory::new();

@@ -82,7 +82,7 @@ impl Page {
     pub fn render(&self) -> String {
         let scripts = bundle::scripts();
         let mut out = self.head(&scripts);
-        out += &self.body();
+        self.body(&mut out);
         for script in scripts {
             let _ = writeln!(out, "<script>{script}</script>");
         }
@@ -104,29 +104,29 @@ impl Page {
         out + "</head>\n"
     }
 
-    fn body(&self) -> String {
-        let mut out = format!("<body>\n<header>\n<h1>{}</h1>\n", Html(&self.title));
+    fn body(&self, out: &mut String) {
+        let _ = writeln!(out, "<body>\n<header>\n<h1>{}</h1>", Html(&self.title));
         if let Some(preface) = &self.preface {
             let _ = writeln!(out, "<p>{}</p>", Html(preface));
         }
         for sentence in &self.lead {
             let _ = writeln!(out, "<p class=\"lead\">{}</p>", Html(sentence));
         }
-        out += NO_SCRIPT;
+        out.push_str(NO_SCRIPT);
         if self.contents {
-            out += &self.contents();
+            out.push_str(&self.contents());
         }
-        out += "</header>\n<main>\n";
+        out.push_str("</header>\n<main>\n");
         let mut number = 0;
         for (place, Section { title, blocks }) in self.sections.iter().enumerate() {
             let _ = writeln!(out, "<section id=\"section-{place}\">\n<h2>{}</h2>", Html(title));
             for block in blocks {
                 number += 1;
-                out += &block.render(&format!("block-{number}"));
+                block.render(&format!("block-{number}"), out);
             }
-            out += "</section>\n";
+            out.push_str("</section>\n");
         }
-        out + "</main>\n"
+        out.push_str("</main>\n");
     }
 
     fn contents(&self) -> String {
@@ -139,16 +139,19 @@ impl Page {
 }
 
 impl Block {
-    fn render(&self, id: &str) -> String {
+    fn render(&self, id: &str, out: &mut String) {
         match self {
-            Self::Heading(text) => format!("<h3>{}</h3>\n", Html(text)),
-            Self::Text(text) => format!("<p>{}</p>\n", Html(text)),
-            Self::Notes(notes) => list(notes),
-            Self::Table(table) => table.render(),
-            Self::Plot(plot) => drawn("plot", id, &plot.title) + &data_element(id, &plot.drawn()),
+            Self::Heading(text) => drop(writeln!(out, "<h3>{}</h3>", Html(text))),
+            Self::Text(text) => drop(writeln!(out, "<p>{}</p>", Html(text))),
+            Self::Notes(notes) => out.push_str(&list(notes)),
+            Self::Table(table) => out.push_str(&table.render()),
+            Self::Plot(plot) => {
+                out.push_str(&drawn("plot", id, &plot.title));
+                data_element(id, &plot.drawn(), out);
+            }
             Self::Timeline(timeline) => {
-                drawn("timeline", id, "Exchanges and packets over time")
-                    + &data_element(id, &timeline.pack())
+                out.push_str(&drawn("timeline", id, "Exchanges and packets over time"));
+                data_element(id, &timeline.pack(), out);
             }
         }
     }
