@@ -10,8 +10,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 const METHODS: [Method; 5] =
     [Method::Get, Method::Post, Method::Put, Method::Delete, Method::Options];
 
-/// Fields that say where a message ends and whether the connection persists: they are ours.
-const OURS: [&str; 4] = ["Connection", "Content-Length", "Transfer-Encoding", "Range"];
+/// Fields that a check writes itself: they say where a message ends, and whether the connection persists.
+const RESERVED: [&str; 4] = ["Connection", "Content-Length", "Transfer-Encoding", "Range"];
 
 /// Another address for a host and port, as in `curl --resolve`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -110,7 +110,7 @@ pub fn parse_field(given: &str) -> Result<(String, String), String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return refuse("the name is not a token (RFC 9110, section 5.1)");
     }
-    if OURS.iter().any(|it| it.eq_ignore_ascii_case(name)) {
+    if RESERVED.iter().any(|it| it.eq_ignore_ascii_case(name)) {
         return refuse("ackwise check writes this field itself");
     }
     if !value.chars().all(|c| !c.is_control() || c == '\t') {

@@ -77,7 +77,7 @@ pub enum Source {
     Printed(&'static str),
     /// Our choice, for this reason.
     Ours(&'static str),
-    /// What the same measure is in another run of ours.
+    /// The same measure in another of our runs.
     Run(&'static str),
     /// The number of cases.
     Cases,
@@ -278,12 +278,12 @@ impl Measured {
         Bounded { measured: self, bound: Bound::Near { value, tolerance }, source }
     }
 
-    /// Larger than in another run of ours.
+    /// Larger than in another of our runs.
     pub(super) fn above_run(self, case: &'static str, value: f64) -> Test {
         self.above(value, Source::Run(case)).against_the_bound()
     }
 
-    /// Smaller than in another run of ours.
+    /// Smaller than in another of our runs.
     pub(super) fn below_run(self, case: &'static str, value: f64) -> Test {
         self.below(value, Source::Run(case)).against_the_bound()
     }

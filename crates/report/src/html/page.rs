@@ -141,8 +141,12 @@ impl Page {
 impl Block {
     fn render(&self, id: &str, out: &mut String) {
         match self {
-            Self::Heading(text) => drop(writeln!(out, "<h3>{}</h3>", Html(text))),
-            Self::Text(text) => drop(writeln!(out, "<p>{}</p>", Html(text))),
+            Self::Heading(text) => {
+                let _ = writeln!(out, "<h3>{}</h3>", Html(text));
+            }
+            Self::Text(text) => {
+                let _ = writeln!(out, "<p>{}</p>", Html(text));
+            }
             Self::Notes(notes) => out.push_str(&list(notes)),
             Self::Table(table) => out.push_str(&table.render()),
             Self::Plot(plot) => {

@@ -73,7 +73,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Enough for a minute of 1.5 Mb/s. Ours.
+    /// Enough for a minute of 1.5 Mb/s. Our choice.
     const MOST: usize = 20_000;
 
     /// One connection after the other, with a gap between two.
