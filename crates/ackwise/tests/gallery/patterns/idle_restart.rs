@@ -23,7 +23,7 @@ fn serve(stream: &mut TcpStream, version: Version) -> io::Result<()> {
     let keep = if version == Version::Fixed { "0" } else { "1" };
     fs::write("/proc/sys/net/ipv4/tcp_slow_start_after_idle", keep)?;
     stream.set_nodelay(true)?;
-    answer(stream, 120_000)
+    answer(stream, 95_000)
 }
 
 fn ask_now_and_then(server: SocketAddr, _: Version) -> io::Result<()> {
