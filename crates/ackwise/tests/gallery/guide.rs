@@ -107,10 +107,15 @@ fn sentence(report: &str) -> &str {
     paragraphs.find(|it| !it.starts_with("Capture: ")).unwrap_or_default()
 }
 
-/// Numbers differ from run to run, and so does a confidence that nine tenths of the time just have.
+/// Numbers differ from run to run, and so do a confidence that nine tenths of the time just have and the
+/// rival that comes with a lower one.
 fn without_values(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| !["high", "medium", "low"].contains(word));
-    words.map(|word| word.replace(|it: char| it.is_ascii_digit(), "")).collect()
+    let text: String = words.map(|word| word.replace(|it: char| it.is_ascii_digit(), "")).collect();
+    match text.split_once("confidence") {
+        Some((before, doubt)) => [before, doubt.split_once(')').map_or(doubt, |it| it.1)].concat(),
+        None => text,
+    }
 }
 
 /// What is less than this, in percent, comes and goes. Ours.
