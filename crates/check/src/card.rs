@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 pub use values::{
-    Bound, Close, CorkTimer, End, FirstByte, IdleRestart, InitialWindow, KeepAlive,
-    NagleDelayedAck, Pipelining, ReleasedBy, RequestSegments, SendBuffer, ShortInitialSegment,
-    SplitHead, SwapResult, TriedSize, Values,
+    Bound, ByRequest, Close, CorkTimer, End, FirstByte, IdleRestart, InitialWindow, KeepAlive,
+    NagleDelayedAck, Pipelining, ReceiverName, ReleasedBy, RequestSegments, SendBuffer,
+    ShortInitialSegment, SplitHead, SwapResult, TriedSize, Values,
 };
 
 /// The results for one server.
@@ -68,6 +68,10 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// How to fix it; null if there is nothing to fix.
     pub remedy: Option<String>,
+    /// The verdict is unknown because a disturbance took the answer: a busy machine, a path or server that
+    /// stopped answering. Omitted if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
 }
 
 fn ids(_: &mut SchemaGenerator) -> Schema {

@@ -35,17 +35,23 @@ pub struct ProbeResult {
     summary: String,
     values: Values,
     evidence: Vec<String>,
+    /// Something outside the server took the answer.
+    disturbed: bool,
 }
 
 impl ProbeResult {
     fn new(verdict: Verdict, summary: impl Into<String>, values: impl Into<Values>) -> Self {
         let (summary, values) = (summary.into(), values.into());
-        Self { verdict, cost_ms: None, summary, values, evidence: Vec::new() }
+        Self { verdict, cost_ms: None, summary, values, evidence: Vec::new(), disturbed: false }
     }
 
     fn costing(mut self, ms: Option<f64>) -> Self {
         self.cost_ms = ms.map(rounded);
         self
+    }
+
+    fn disturbed(self, disturbed: bool) -> Self {
+        Self { disturbed, ..self }
     }
 
     fn shown_by(mut self, exchange: Option<&Exchange>) -> Self {
@@ -78,11 +84,12 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
             format!("could not be determined: {error}"),
             Values::unknown(id),
         )
+        .disturbed(error.is_disturbance())
     });
-    let ProbeResult { verdict, cost_ms, summary, values, evidence } = found;
+    let ProbeResult { verdict, cost_ms, summary, values, evidence, disturbed } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
     let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(|it| it.text.to_owned());
-    Finding { id, verdict, cost_ms, summary, values, evidence, remedy }
+    Finding { id, verdict, cost_ms, summary, values, evidence, remedy, disturbed }
 }
 
 /// Milliseconds, to the microsecond.

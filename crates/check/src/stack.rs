@@ -30,12 +30,35 @@ pub struct Receiver {
 pub enum Acknowledge {
     /// Every segment, at once.
     Promptly,
-    /// Every second full-sized segment at once, anything else after this long: what a receiver
-    /// that obeys RFC 9293, section 3.8.6.3, does to its peers.
-    Delayed(Duration),
+    /// At once what this rule counts, anything else after this long. The kernel's sockets have one
+    /// rule: [`Capabilities::ack_rules`].
+    Delayed(AckRule, Duration),
     /// Nothing earlier than this after the first unacknowledged segment. The kernel's sockets cannot
     /// and do as with `Delayed`.
     After(Duration),
+}
+
+/// What a receiver that delays its ACKs acknowledges at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AckRule {
+    /// More than one full segment: Linux, once its quick-ACK phase is over (`__tcp_ack_snd_check`).
+    Linux,
+    /// Every second segment, full or not: Windows (Microsoft, "Delayed Acknowledgments": "an ACK is
+    /// sent for every other TCP segment") and lwIP (`tcp_ack`).
+    EverySecond,
+    /// Two full segments: BSD in 1996 (Heidemann 1996, section 2.1).
+    TwoFull,
+}
+
+impl AckRule {
+    /// Whether systems of today acknowledge like this.
+    #[must_use]
+    pub const fn is_in_use(self) -> bool {
+        match self {
+            Self::Linux | Self::EverySecond => true,
+            Self::TwoFull => false,
+        }
+    }
 }
 
 /// What a stack can do; a probe that needs more answers `unknown` and says what it needed.
@@ -46,6 +69,8 @@ pub struct Capabilities {
     /// ACKs can be withheld at most so long such that it is known when they leave. A stack may take
     /// [`Acknowledge::After`] a longer delay; its own timer then ends it.
     pub longest_delay: Duration,
+    /// The rules that [`Acknowledge::Delayed`] can follow, the most common receiver first.
+    pub ack_rules: &'static [AckRule],
     /// SACK can be left out of the offer.
     pub without_sack: bool,
     /// Whole segments can be made up: an exact RST, an out-of-window probe.

@@ -72,6 +72,7 @@ mod tests {
             values: Values::unknown(id),
             evidence: vec![],
             remedy: None,
+            disturbed: false,
         };
         Card {
             target: String::new(),

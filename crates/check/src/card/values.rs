@@ -123,19 +123,51 @@ pub struct NagleDelayedAck {
     pub cost_ms_200_computed: Option<f64>,
     /// Cost with an ACK delay of 40 ms.
     pub cost_ms_40: Option<f64>,
+    /// First and third quartile of the stall with an ACK delay of 40 ms; only if they differ so much that
+    /// the cost is doubtful.
+    pub cost_quartiles_ms: Option<[f64; 2]>,
+    /// The client that the worst response waits for; null if none waits.
+    pub receiver: Option<ReceiverName>,
     /// What ends the pause of the worst response.
     pub released_by: Option<ReleasedBy>,
     /// The tested responses; null if there were none.
     pub sizes: Option<Vec<TriedSize>>,
 }
 
+/// What a client acknowledges at once.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiverName {
+    /// More than one full segment, as Linux does.
+    Linux,
+    /// Every second segment, full or not, as Windows does.
+    EverySecond,
+    /// Two full segments, as BSD did in 1996.
+    TwoFull,
+}
+
+/// Responses of `nagle-delayed-ack` with the same number.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+pub struct ByRequest {
+    /// Responses for which the client delayed its ACK.
+    pub asked: u32,
+    /// Those that waited for it.
+    pub held: u32,
+    /// The number of the request on its connection, from 1.
+    pub request: u32,
+}
+
 /// A response tested by `nagle-delayed-ack`.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 pub struct TriedSize {
+    /// How many responses waited, by the number of the request on its connection.
+    pub by_request: Vec<ByRequest>,
     /// Size of the content.
     pub bytes: u64,
     /// The requested path.
     pub path: String,
+    /// The client that the response waits for; null if it does not wait.
+    pub receiver: Option<ReceiverName>,
     /// What ends the pause.
     pub released_by: Option<ReleasedBy>,
     /// Length of the pause.

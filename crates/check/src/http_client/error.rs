@@ -61,6 +61,23 @@ pub enum ExchangeError {
 }
 
 impl ExchangeError {
+    /// Whether this takes an answer that the server gave before: the path or the server has changed.
+    #[must_use]
+    pub const fn is_disturbance(&self) -> bool {
+        match self {
+            Self::Connect(_) | Self::Transport(_) | Self::Silent(_) | Self::EndlessHandshake(_) => {
+                true
+            }
+            Self::LimitReached(_)
+            | Self::ClosedUnanswered(_)
+            | Self::EndlessHead { .. }
+            | Self::Http { .. }
+            | Self::TooMuch
+            | Self::Tls(_)
+            | Self::Request(_) => false,
+        }
+    }
+
     /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,
     /// section 6), or with no answer.
     pub(crate) fn hints_at_tls(&self) -> bool {

@@ -4,8 +4,9 @@
 //! too small for another: the receiver has less than the two full segments that it acknowledges at
 //! once, and the sender has nothing that it may send.
 //!
-//! Today's windows are larger, and most receivers count segments and not bytes. So a response that
-//! waits when *every* ACK is withheld is only warned of; it fails if an ordinary receiver waits too.
+//! Today's windows are larger, and receivers count segments and not bytes. So a response that waits when
+//! *every* ACK is withheld fails only if a receiver of today waits too (an initial window of one segment), and is
+//! warned of only if one of 1996 waits with a window of today (an initial window of two).
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use ackwise_tcp::Timestamps;
 
 use super::{
     Facts, ProbeResult,
-    follow::{self, Arm, Delays, ROUNDS_MAX, Release, Trial, TrialOutcome},
+    follow::{self, Arm, Delays, Release, Trial, TrialOutcome},
     ms,
 };
 use crate::{
     card::{ShortInitialSegment, Verdict},
     http_client::{Client, Exchange, ExchangeError, Page, Stall},
-    stack::{Acknowledge, Receiver},
+    stack::{AckRule, Acknowledge, Receiver},
 };
 
 /// New connections with a window of two segments, ACKs withheld for two different times.
@@ -40,11 +41,21 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             "needs a response of {needed} bytes (the largest seen has {bytes}): add a larger page with --paths"
         ));
     };
-    let mut bench = Bench { client, facts, page, mss, delays, shown: None };
+    let mut bench = Bench { client, facts, page, mss, delays, window: Window::Two, shown: None };
     let (release, trials) = bench.study(Acknowledge::After)?;
+    let mut waits_in_1996 = false;
     let cost = match release {
-        Release::Ack if capabilities.segments => cost(&bench.study(Acknowledge::Delayed)?),
-        release => cost(&(release, trials.clone())), // The kernel's receiver is an ordinary one.
+        Release::Ack if capabilities.segments => {
+            let today = |delay| Acknowledge::Delayed(AckRule::EverySecond, delay);
+            let cost = cost(&bench.study(today)?);
+            if cost.is_none() {
+                bench.window = Window::Ample;
+                let in_1996 = |delay| Acknowledge::Delayed(AckRule::TwoFull, delay);
+                waits_in_1996 = bench.study(in_1996)?.0 == Release::Ack;
+            }
+            cost
+        }
+        release => cost(&(release, trials.clone())), // The kernel's receiver is one of today.
     };
     let Bench { facts, shown, .. } = bench;
     let stall = follow::median(
@@ -59,16 +70,16 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             if let Some(cost) = cost.map(ms) {
                 let summary = format!("{begins} {cost:.0} ms for a delayed ACK");
                 ProbeResult::new(Verdict::Fail, summary, values).costing(Some(cost))
-            } else {
-                let stall = stall.unwrap_or_default();
+            } else if waits_in_1996 {
                 let summary = format!(
-                    "the response begins with a short segment; if the window is two segments, the rest \
-                     waits as long as the client withholds its ACK ({stall:.0} ms in this test). Only \
-                     receivers that, like BSD, send no ACK until they have received two full segments \
-                     are affected; those that acknowledge every second segment, whatever its size, \
-                     are not"
+                    "{begins} for a client that acknowledges two full segments, as BSD did in 1996; \
+                     clients of today lose nothing"
                 );
                 ProbeResult::new(Verdict::Warn, summary, values)
+            } else {
+                let summary = "the response begins with a short segment, which costs nothing: the initial \
+                               window lets the next segments follow at once";
+                ProbeResult::new(Verdict::Pass, summary, values)
             }
         }
         Release::NotHeld if !capabilities.segments && facts.splits_heads(false) => {
@@ -83,10 +94,10 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             ProbeResult::new(Verdict::Pass, summary, values(Some(0.0)))
         }
         Release::Undecided => {
-            return unknown(
-                "a response pauses at its start, but the trials were inconclusive: this machine or the path is too busy"
-                    .to_owned(),
-            );
+            let summary = "a response pauses at its start, but the trials were inconclusive: this \
+                           machine or the path is too busy";
+            let values = ShortInitialSegment::default();
+            ProbeResult::new(Verdict::Unknown, summary, values).disturbed(true)
         }
         Release::Other | Release::Timer => {
             let summary = "a response pauses at its start, but not for an ACK";
@@ -109,7 +120,17 @@ struct Bench<'a> {
     page: Page,
     mss: u16,
     delays: Delays,
+    window: Window,
     shown: Option<Exchange>,
+}
+
+/// The receive window of the client.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Window {
+    /// Two segments, as in 1996 the congestion window was.
+    Two,
+    /// Larger than any initial window.
+    Ample,
 }
 
 impl Bench<'_> {
@@ -127,8 +148,7 @@ impl Bench<'_> {
         if trials.iter().all(free) {
             return Ok((Release::NotHeld, trials));
         }
-        let round = [Arm::Short, Arm::Prompt, Arm::Long];
-        for arm in round.into_iter().cycle().take(ROUNDS_MAX * round.len()) {
+        for arm in follow::arms() {
             trials.push(self.try_once(arm, acknowledge)?);
             let release = follow::decide(&trials, self.facts.rtt, self.delays.trusted);
             if release != Release::Undecided {
@@ -147,7 +167,10 @@ impl Bench<'_> {
             Arm::Prompt => Acknowledge::Promptly,
             arm => acknowledge(self.delays.of(arm)),
         };
-        let window = u32::from(self.mss) * 2;
+        let window = match self.window {
+            Window::Two => u32::from(self.mss) * 2,
+            Window::Ample => Receiver::ETHERNET.window,
+        };
         let receiver = Receiver { mss: self.mss, window, acknowledge, ..Receiver::ETHERNET };
         let request = self.client.ask_for(&self.page, Some(ConnectionOption::Close))?;
         let mut connection = self.client.open(receiver)?;

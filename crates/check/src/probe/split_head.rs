@@ -6,7 +6,7 @@ use super::{Facts, ProbeResult, follow::Delays};
 use crate::{
     card::{SplitHead, Verdict},
     http_client::{Client, ExchangeError, ReusedConnection},
-    stack::{Acknowledge, Receiver},
+    stack::{AckRule, Acknowledge, Receiver},
 };
 
 /// Looks at the ends of segments, or of reads: two segments may merge into one read, never the other
@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
     // Behind Nagle's algorithm the content comes after our ACK: withheld, it makes the cut plain.
     let withheld = Delays::within(client.capabilities())
-        .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(delays.short));
+        .map_or(Acknowledge::Promptly, |delays| Acknowledge::Delayed(AckRule::Linux, delays.short));
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     let both = [withheld, Acknowledge::Promptly];

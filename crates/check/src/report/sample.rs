@@ -3,8 +3,9 @@
 use super::Report;
 use crate::{
     card::{
-        Bound, BuiltIn, Card, Finding, FindingId, NagleDelayedAck, Pipelining, ReleasedBy,
-        SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize, Values, Verdict,
+        Bound, BuiltIn, ByRequest, Card, Finding, FindingId, NagleDelayedAck, Pipelining,
+        ReceiverName, ReleasedBy, SendBuffer, ShortInitialSegment, SplitHead, StackName, TriedSize,
+        Values, Verdict,
     },
     page_times::PageTimes,
 };
@@ -95,6 +96,7 @@ fn split_head() -> Finding {
             "write head and body in one call: use writev, or a buffer that is flushed after the body"
                 .to_owned(),
         ),
+        disturbed: false,
     }
 }
 
@@ -119,6 +121,8 @@ fn nagle() -> Finding {
         values: NagleDelayedAck {
             released_by: Some(ReleasedBy::Ack),
             cost_ms_40: Some(40.17),
+            cost_quartiles_ms: None,
+            receiver: Some(ReceiverName::Linux),
             cost_ms_120: Some(120.3),
             cost_ms_200_computed: Some(200.17),
             sizes: Some(vec![tried(ReleasedBy::Ack, Some(120.3))]),
@@ -134,6 +138,7 @@ fn nagle() -> Finding {
             "set TCP_NODELAY on accepted connections, or write each response in one call"
                 .to_owned(),
         ),
+        disturbed: false,
     }
 }
 
@@ -157,11 +162,30 @@ fn pipelining() -> Finding {
 
 fn fact(id: FindingId, verdict: Verdict, summary: &str, values: impl Into<Values>) -> Finding {
     let (summary, values) = (summary.to_owned(), values.into());
-    Finding { id, verdict, cost_ms: None, summary, values, evidence: vec![], remedy: None }
+    Finding {
+        id,
+        verdict,
+        cost_ms: None,
+        summary,
+        values,
+        evidence: vec![],
+        remedy: None,
+        disturbed: false,
+    }
 }
 
 fn tried(released_by: ReleasedBy, stall_ms: Option<f64>) -> TriedSize {
-    TriedSize { bytes: 300, path: "/".to_owned(), released_by: Some(released_by), stall_ms }
+    let held = released_by == ReleasedBy::Ack;
+    TriedSize {
+        by_request: (1..=2)
+            .map(|request| ByRequest { asked: 2, held: if held { 2 } else { 0 }, request })
+            .collect(),
+        bytes: 300,
+        path: "/".to_owned(),
+        receiver: held.then_some(ReceiverName::Linux),
+        released_by: Some(released_by),
+        stall_ms,
+    }
 }
 
 fn page(

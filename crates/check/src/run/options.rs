@@ -65,7 +65,7 @@ impl Default for Options {
             only: None,
             thorough: false,
             max_wait: Duration::from_secs(10),
-            max_requests: 60,
+            max_requests: 150,
             time: Duration::from_secs(15),
             paths: Vec::new(),
             template: Template::default(),

@@ -27,8 +27,8 @@ use ackwise_tcp::{
 use stream::InOrder;
 
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
-    StackEvent, TransportError,
+    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
+    Stack, StackEvent, TransportError,
 };
 use crate::card::StackName;
 
@@ -62,6 +62,7 @@ impl Stack for AckwiseStack {
         Capabilities {
             segments: true,
             longest_delay: LONGEST_DELAY,
+            ack_rules: &[AckRule::Linux, AckRule::EverySecond, AckRule::TwoFull],
             without_sack: true,
             crafted_segments: true,
         }
@@ -131,7 +132,14 @@ fn ack_policy(acknowledge: Acknowledge) -> AckPolicy {
     };
     match acknowledge {
         Acknowledge::Promptly => AckPolicy::EverySegment,
-        Acknowledge::Delayed(delay) => AckPolicy::Delayed { every: TWO, delay: legal(delay) },
+        Acknowledge::Delayed(rule, delay) => {
+            let delay = legal(delay);
+            match rule {
+                AckRule::Linux => AckPolicy::OverOneFull { delay },
+                AckRule::EverySecond => AckPolicy::AnySegments { every: TWO, delay },
+                AckRule::TwoFull => AckPolicy::Delayed { every: TWO, delay },
+            }
+        }
         Acknowledge::After(delay) => AckPolicy::Withheld { delay: legal(delay) },
     }
 }
@@ -296,7 +304,7 @@ impl Drop for AckwiseConnection {
     }
 }
 
-/// RFC 9293, section 3.8.6.3 (SHLD-19).
+/// RFC 9293, section 3.8.6.3 (SHLD-19): an ACK for at least every second full-sized segment.
 const TWO: NonZeroU8 = NonZeroU8::new(2).expect("2 is not 0");
 /// Segments that are kept per connection; the trace is read at every wake-up.
 const TAP: Tap = Tap::Last(4096);

@@ -23,8 +23,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
-    Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
-    StackEvent, TransportError,
+    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
+    Stack, StackEvent, TransportError,
 };
 use crate::card::StackName;
 
@@ -41,6 +41,8 @@ impl Stack for KernelStack {
         Capabilities {
             segments: false,
             longest_delay: pending_ack::LONGEST,
+            // Elsewhere, nothing can be withheld, so that no rule is asked for.
+            ack_rules: &[AckRule::Linux],
             without_sack: false,
             crafted_segments: false,
         }

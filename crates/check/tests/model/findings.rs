@@ -81,12 +81,52 @@ fn the_odd_last_segment_of_a_joined_response_is_found() {
 }
 
 #[test]
-fn a_short_initial_segment_is_a_warning_unless_an_ordinary_receiver_waits_too() {
+fn only_receivers_that_exist_today_make_a_failure() {
+    // Python's http.server with a page of 1,623 bytes: head, then more than a segment.
+    let nagle = Behaviour { nagle: Nagle::On, ..APART };
+    let python = |page| Model { ranges: false, ..model(nagle, page) };
+    let found = finding(&python(1_623), FindingId::NagleDelayedAck);
+    assert_eq!((found.verdict, found.cost_ms), (Verdict::Warn, None), "{found:?}");
+    assert_eq!(value(&found, "receiver"), "two-full");
+    assert!(found.summary.contains("as BSD did in 1996"), "{found:?}");
+    let found = finding(&python(623), FindingId::NagleDelayedAck);
+    assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
+    assert_eq!(value(&found, "receiver"), "linux");
+}
+
+#[test]
+fn a_stall_that_begins_when_the_window_is_large_enough_is_found() {
+    // Each write goes before the next one, once the window holds it: then the last one waits.
+    const SIZES: &[u64] = &[4_096, 201_460, 100];
+    let gap = Duration::from_micros(1_200);
+    let slow = Model {
+        pattern: Some((SIZES, gap)),
+        ranges: false,
+        ..model(JOINED_4096, SIZES.iter().sum())
+    };
+    let found = finding(&slow, FindingId::NagleDelayedAck);
+    assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
+    let by_request = value(&found, "sizes")[0]["by_request"].clone();
+    let held = |number: usize| by_request[number]["held"].as_u64().expect("a count");
+    assert_eq!([held(0), held(1)], [0, 1], "{by_request}");
+    assert!(found.summary.contains("not before request"), "{found:?}");
+}
+
+#[test]
+fn a_short_initial_segment_matters_to_receivers_of_1996_and_where_the_window_is_one_segment() {
     let id = FindingId::ShortInitialSegment;
     let found = finding(&model(APART, 20_000), id);
-    assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
+    assert_eq!(found.verdict, Verdict::Pass, "no window of today is so small: {found:?}");
     assert_eq!(value(&found, "stall_ms"), 121.0);
-    assert_eq!(finding(&model(Behaviour::FIXED, 20_000), id).verdict, Verdict::Pass);
+    let found = finding(&model(Behaviour::FIXED, 20_000), id);
+    assert_eq!((found.verdict, value(&found, "stall_ms")), (Verdict::Pass, 0.0.into()));
+
+    // An initial window of two segments, as in 1996: the second one is full, so that clients of today
+    // acknowledge at once.
+    let sending = Sending { initial_window: 2, ..LINUX };
+    let found = finding(&Model { sending, ..model(APART, 20_000) }, id);
+    assert_eq!((found.verdict, found.cost_ms), (Verdict::Warn, None), "{found:?}");
+    assert!(found.summary.contains("1996"), "{found:?}");
 
     // An initial window of one segment is used up by the head.
     let sending = Sending { initial_window: 1, ..LINUX };
@@ -254,6 +294,8 @@ fn model(behaviour: Behaviour, page: u64) -> Model {
         round_trip: Duration::from_millis(1),
         reset_ends_time_wait: true,
         half_closes: true,
+        ranges: true,
+        pattern: None,
         varies: false,
     }
 }

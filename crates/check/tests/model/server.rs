@@ -1,12 +1,14 @@
 //! The server's program: requests in, writes out. The plan of the writes is the one that the built-in
 //! server carries out too.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use ackwise_http::{
     Behaviour, Method, RangeRequest, Request, RequestParser, ResponseBuilder, Version,
     behaviour::{Pipelining, RequestPieces},
 };
+
+use super::stack::Model;
 
 /// One write of a response.
 pub(crate) struct Write {
@@ -23,13 +25,16 @@ pub(crate) struct Program {
     behaviour: Behaviour,
     page: u64,
     varies: bool,
+    ranges: bool,
+    pattern: Option<(&'static [u64], Duration)>,
     answered: u64,
     parser: RequestParser,
 }
 
 impl Program {
-    pub(crate) fn new(behaviour: Behaviour, page: u64, varies: bool) -> Self {
-        Self { behaviour, page, varies, answered: 0, parser: RequestParser::new() }
+    pub(crate) fn new(model: &Model) -> Self {
+        let Model { behaviour, page, varies, ranges, pattern, .. } = *model;
+        Self { behaviour, page, varies, ranges, pattern, answered: 0, parser: RequestParser::new() }
     }
 
     /// What it writes when `bytes` arrive.
@@ -67,29 +72,36 @@ impl Program {
         let length = body.end - body.start;
         let mut head = ResponseBuilder::new(Version::Http11, status)
             .field("Server", "model")
-            .field("Accept-Ranges", "bytes")
+            .field("Accept-Ranges", if self.ranges { "bytes" } else { "none" })
             .field("Content-Length", length.to_string());
         if closes {
             head = head.field("Connection", "close");
         }
         let head = head.encode().expect("these fields are fit for a head");
-        let plan = self.behaviour.writes(head.len(), length);
-        let mut writes: Vec<Write> = plan
-            .map(|write| Write {
-                after: write.after,
-                bytes: head[write.head]
-                    .iter()
-                    .copied()
-                    .chain(
-                        write.body.map(|at| {
-                            b'a' + u8::try_from((body.start + at + shift) % 26).expect("26")
-                        }),
-                    )
-                    .collect(),
-                corked: write.corked,
-                closes: false,
-            })
-            .collect();
+        let letter = |at| b'a' + u8::try_from((body.start + at + shift) % 26).expect("26");
+        let write = |after, of_head: &[u8], of_body: Range<u64>, corked| {
+            let bytes = of_head.iter().copied().chain(of_body.map(letter)).collect();
+            Write { after, bytes, corked, closes: false }
+        };
+        let mut writes: Vec<Write> = match self.pattern {
+            None => self
+                .behaviour
+                .writes(head.len(), length)
+                .map(|it| write(it.after, &head[it.head], it.body, it.corked))
+                .collect(),
+            Some((sizes, gap)) => {
+                let mut from = 0;
+                let next = |(number, size): (usize, &u64)| {
+                    let (of_head, after) = match number {
+                        0 => (&head[..], Duration::ZERO),
+                        _ => (&[][..], gap),
+                    };
+                    from += size;
+                    write(after, of_head, from - size..from, false)
+                };
+                sizes.iter().enumerate().map(next).collect()
+            }
+        };
         if let Some(last) = writes.last_mut() {
             last.closes = closes;
         }

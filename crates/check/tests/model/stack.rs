@@ -11,8 +11,8 @@ use std::{
 use ackwise_check::{
     card::StackName,
     stack::{
-        Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver, Stack,
-        StackEvent, TransportError,
+        AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
+        Stack, StackEvent, TransportError,
     },
 };
 use ackwise_http::Behaviour;
@@ -35,6 +35,10 @@ pub(crate) struct Model {
     pub(crate) reset_ends_time_wait: bool,
     /// It resets whoever sends after its FIN.
     pub(crate) half_closes: bool,
+    /// Offers ranges of its page.
+    pub(crate) ranges: bool,
+    /// Writes of these sizes, so far apart, instead of those of `behaviour`; the head goes with the first.
+    pub(crate) pattern: Option<(&'static [u64], Duration)>,
     /// No two answers of a connection have the same content.
     pub(crate) varies: bool,
 }
@@ -64,6 +68,7 @@ impl Stack for ModelStack {
         Capabilities {
             segments: true,
             longest_delay: Duration::from_millis(180),
+            ack_rules: &[AckRule::Linux, AckRule::EverySecond, AckRule::TwoFull],
             without_sack: true,
             crafted_segments: true,
         }
@@ -80,8 +85,8 @@ impl Stack for ModelStack {
         self.clock.set(self.clock.get() + model.round_trip);
         Ok(Box::new(ModelConnection {
             sender: Sender::new(model.sending, receiver.mss.into(), receiver.window.into()),
-            receiving: Receiving::new(receiver.acknowledge),
-            program: Program::new(model.behaviour, model.page, model.varies),
+            receiving: Receiving::new(receiver.acknowledge, receiver.mss.into()),
+            program: Program::new(&model),
             model,
             clock: Rc::clone(&self.clock),
             events: BTreeMap::new(),

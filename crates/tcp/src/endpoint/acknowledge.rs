@@ -31,6 +31,8 @@ pub(super) struct Acknowledger {
     last_arrival: Alarm,
     /// The largest segment that the peer has sent: what "full" means.
     full_segment: u16,
+    /// Segments since the last ACK left.
+    segments: u8,
     /// The last segment was a full one.
     after_full: bool,
     /// Heidemann's interarrival time of full segments, in microseconds.
@@ -52,6 +54,7 @@ impl Acknowledger {
             since: Instant::EPOCH,
             last_arrival: Alarm::OFF,
             full_segment: DEFAULT_SEGMENT,
+            segments: 0,
             after_full: false,
             interarrival_us: INTERARRIVAL_MAX_US,
             quick_ack: QuickAck::NEW,
@@ -85,6 +88,7 @@ impl Acknowledger {
     pub(super) fn sent(&mut self, next: u64) {
         self.quick_ack.ack_sent(self.is_pending());
         self.clear();
+        self.segments = 0;
         self.last_sent = next;
     }
 
@@ -109,9 +113,11 @@ impl Acknowledger {
             }
             AckPolicy::Interarrival => AckWait::Interarrival { since, until },
             AckPolicy::Withheld { .. } => AckWait::Withheld { since, until },
-            AckPolicy::EverySegment | AckPolicy::Delayed { .. } | AckPolicy::LinuxQuickAck => {
-                AckWait::Delayed { since, until }
-            }
+            AckPolicy::EverySegment
+            | AckPolicy::Delayed { .. }
+            | AckPolicy::AnySegments { .. }
+            | AckPolicy::OverOneFull { .. }
+            | AckPolicy::LinuxQuickAck => AckWait::Delayed { since, until },
         })
     }
 
@@ -123,6 +129,7 @@ impl Acknowledger {
     /// `gap` after other data.
     fn learn(&mut self, len: u32, largest: u16, gap: Option<Nanos>, now: Instant) {
         let len = u16::try_from(len).unwrap_or(u16::MAX);
+        self.segments = self.segments.saturating_add(1);
         self.full_segment = self.full_segment.max(len.min(largest));
         let full = len >= self.full_segment;
         if let Some(gap) = gap.filter(|_| full && self.after_full) {
@@ -161,6 +168,7 @@ impl Endpoint {
         };
         let arrival = Arrival {
             unacked_bytes: self.receiver.unacknowledged(acknowledger.last_sent),
+            unacked_segments: acknowledger.segments,
             mss: acknowledger.full_segment.into(),
             out_of_order: order != Order::Next,
             quick: acknowledger.quick_ack.is_quick(),

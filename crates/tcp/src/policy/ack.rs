@@ -18,6 +18,22 @@ pub enum AckPolicy {
         /// The per-connection timer.
         delay: AckDelay,
     },
+    /// At once when `every` segments are unacknowledged, whatever their size, else after `delay`: with 2,
+    /// lwIP (`tcp_ack`) and Windows ("an ACK is sent for every other TCP segment", Microsoft,
+    /// "Delayed Acknowledgments").
+    AnySegments {
+        /// 2 in lwIP and Windows.
+        every: NonZeroU8,
+        /// The per-connection timer.
+        delay: AckDelay,
+    },
+    /// Linux outside its quick-ACK phase, with a fixed timeout: at once when more than one full segment
+    /// is unacknowledged (`__tcp_ack_snd_check`: "More than one full frame received"), else after
+    /// `delay`.
+    OverOneFull {
+        /// Linux: about 40 ms.
+        delay: AckDelay,
+    },
     /// BSD: when the reader has made room for two full segments or half of the buffer, else at the
     /// host-wide tick, which comes every `period` at `phase` after the beginning of the run.
     HostTick {
@@ -84,12 +100,18 @@ impl AckPolicy {
             Self::Interarrival if enough(2) => AckDecision::Now(AckReason::SegmentCount),
             Self::LinuxQuickAck if arrival.quick => AckDecision::Now(AckReason::QuickAck),
             // Linux counts "more than one full frame", not two (`__tcp_ack_snd_check`).
-            Self::LinuxQuickAck if arrival.unacked_bytes > arrival.mss => {
+            Self::LinuxQuickAck | Self::OverOneFull { .. }
+                if arrival.unacked_bytes > arrival.mss =>
+            {
                 AckDecision::Now(AckReason::SegmentCount)
             }
-            Self::Delayed { delay, .. } | Self::Withheld { delay } => {
-                AckDecision::At(now + delay.get())
+            Self::AnySegments { every, .. } if arrival.unacked_segments >= every.get() => {
+                AckDecision::Now(AckReason::SegmentCount)
             }
+            Self::Delayed { delay, .. }
+            | Self::AnySegments { delay, .. }
+            | Self::OverOneFull { delay }
+            | Self::Withheld { delay } => AckDecision::At(now + delay.get()),
             Self::HostTick { period, phase } => AckDecision::At(next_tick(period, phase, now)),
             Self::Ns2 { interval, .. } => AckDecision::At(next_tick(interval, AckDelay::ZERO, now)),
             Self::LinuxQuickAck => AckDecision::At(now + arrival.time_out),
@@ -116,9 +138,12 @@ impl AckPolicy {
                     || reading.unacked_bytes > reading.full_segment
                     || reading.drained && reading.acknowledges_drained
             }
-            Self::EverySegment | Self::Delayed { .. } | Self::Ns2 { .. } | Self::Interarrival => {
-                opens
-            }
+            Self::EverySegment
+            | Self::Delayed { .. }
+            | Self::AnySegments { .. }
+            | Self::OverOneFull { .. }
+            | Self::Ns2 { .. }
+            | Self::Interarrival => opens,
         }
     }
 }
@@ -153,6 +178,8 @@ fn next_tick(period: AckDelay, phase: AckDelay, now: Instant) -> Instant {
 pub struct Arrival {
     /// In-order bytes received since the last ACK was sent, this segment included.
     pub unacked_bytes: u32,
+    /// Segments that these came in, this one included; 255 stands for more.
+    pub unacked_segments: u8,
     /// The size of a full segment from this peer.
     pub mss: u32,
     /// The segment is out of order, fills a gap, or repeats what is already here.
@@ -282,6 +309,46 @@ mod tests {
         assert_eq!(AckDelay::try_from(longest).map(AckDelay::get), Ok(longest));
         let half = Duration::from_millis(500);
         assert_eq!(AckDelay::try_from(half), Err(AckDelayTooLong(half)));
+    }
+
+    #[test]
+    fn receivers_count_bytes_or_segments() {
+        let delay = AckDelay::MILLIS_200;
+        let two = NonZeroU8::new(2).unwrap();
+        // Unacknowledged segments and bytes, then who acknowledges at once: who waits for two full
+        // segments, any two, more than one full.
+        #[rustfmt::skip]
+        let table = [
+            (1, 80,    [false, false, false]),
+            (1, 1_460, [false, false, false]),
+            (2, 700,   [false, true,  false]),
+            (2, 1_460, [false, true,  false]),
+            (2, 1_540, [false, true,  true]), // Python's head and a full segment.
+            (2, 2_920, [true,  true,  true]),
+            (3, 2_919, [false, true,  true]),
+        ];
+        for (unacked_segments, unacked_bytes, at_once) in table {
+            let arrival = Arrival {
+                unacked_bytes,
+                unacked_segments,
+                mss: 1_460,
+                out_of_order: false,
+                quick: false,
+                time_out: Duration::ZERO,
+                interarrival: Duration::ZERO,
+            };
+            let decided = [
+                AckPolicy::Delayed { every: two, delay },
+                AckPolicy::AnySegments { every: two, delay },
+                AckPolicy::OverOneFull { delay },
+            ]
+            .map(|policy| policy.on_arrival(arrival, Instant::EPOCH));
+            let expected = at_once.map(|now| match now {
+                true => AckDecision::Now(AckReason::SegmentCount),
+                false => AckDecision::At(Instant::EPOCH + delay.get()),
+            });
+            assert_eq!(decided, expected, "{arrival:?}");
+        }
     }
 
     #[test]

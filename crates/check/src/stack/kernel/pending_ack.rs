@@ -45,7 +45,7 @@ impl PendingAck {
         self.renew(socket);
         match self.acknowledge {
             Acknowledge::Promptly => self.left(received, Instant::now()),
-            Acknowledge::Delayed(delay) | Acknowledge::After(delay) => {
+            Acknowledge::Delayed(_, delay) | Acknowledge::After(delay) => {
                 self.due.get_or_insert(at + delay);
                 None
             }
@@ -81,7 +81,7 @@ impl PendingAck {
         self.renew(socket);
         match acknowledge {
             Acknowledge::Promptly => self.left(received, now),
-            Acknowledge::Delayed(_) | Acknowledge::After(_) => None,
+            Acknowledge::Delayed(..) | Acknowledge::After(_) => None,
         }
     }
 
