@@ -11,4 +11,5 @@ pub mod stack;
 
 pub use ackwise_report::{Target, TargetError};
 pub use page_times::PageTimes;
-pub use run::{CheckError, Options, Progress, StackChoice, check};
+pub use report::STALLS;
+pub use run::{CheckError, MAX_REQUESTS, Options, Progress, StackChoice, check};

@@ -14,7 +14,7 @@ use std::{
 };
 
 pub use error::CheckError;
-pub use options::{Options, StackChoice};
+pub use options::{MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
 use select_stack::{SelectedStack, select_stack};
 

@@ -23,6 +23,17 @@ pub struct Receiver {
     pub sack: bool,
     /// When we acknowledge.
     pub acknowledge: Acknowledge,
+    /// Whose TCP it is.
+    pub whose: Whose,
+}
+
+/// Whose TCP plays the client on one connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Whose {
+    /// That of the [`Stack`].
+    Stack,
+    /// The kernel's, which is what users of this host have: [`Stack::kernel`].
+    Kernel,
 }
 
 /// When our end acknowledges.
@@ -89,6 +100,11 @@ pub trait Stack {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// The kernel's TCP, if this stack is another and the kernel reaches the server too.
+    fn kernel(&mut self) -> Option<&mut dyn Stack> {
+        None
+    }
 
     /// Opens a connection.
     ///

@@ -12,6 +12,7 @@
 //! | `close` | closes without an RST that would destroy data in flight |
 //! | `counters` | event counts, updated by all threads |
 //! | `limits` | limits on a hostile client |
+//! | `pattern` | a server with named patterns of writes, for tests |
 //!
 //! Each connection has a thread, at most [`Limits::connections`] of them. With blocking reads and
 //! writes, the order of events on the wire is the order in the source. The server is a measurement
@@ -22,6 +23,7 @@ mod connection;
 mod counters;
 mod document;
 mod limits;
+pub mod pattern;
 mod reply;
 mod send;
 mod server;

@@ -16,6 +16,8 @@ pub(crate) enum Outcome {
     Good,
     /// What was looked for was found: a stall, a wrong answer, a surprise.
     Bad,
+    /// A disturbance took an answer, so that neither can be said.
+    Disturbed,
 }
 
 impl From<Outcome> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Good => Self::SUCCESS,
             Outcome::Bad => Self::FAILURE,
+            Outcome::Disturbed => Self::from(2),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     Budget, ExchangeError, HttpConnection, Page, Request, Template, TlsSettings, layer::Layer,
     tls::Tls,
 };
-use crate::stack::{Acknowledge, Capabilities, Receiver, Stack};
+use crate::stack::{Acknowledge, Capabilities, Receiver, Stack, Whose};
 
 /// A client of one server.
 pub struct Client {
@@ -54,6 +54,11 @@ impl Client {
         self.stack.capabilities()
     }
 
+    /// What the kernel's TCP can do, if it is another and may be used too.
+    pub fn kernel_capabilities(&mut self) -> Option<Capabilities> {
+        self.stack.kernel().map(|kernel| kernel.capabilities())
+    }
+
     /// The time by the stack's clock.
     #[must_use]
     pub fn now(&self) -> std::time::Instant {
@@ -82,7 +87,13 @@ impl Client {
         let now = self.stack.now();
         self.budget.check_time(now)?;
         let deadline = self.budget.answer_by(now);
-        let mut connection = self.stack.connect(self.server, receiver, deadline)?;
+        let mut connection = match receiver.whose {
+            Whose::Stack => self.stack.connect(self.server, receiver, deadline)?,
+            Whose::Kernel => {
+                let kernel = self.stack.kernel().expect("it is asked for only if there is one");
+                kernel.connect(self.server, receiver, deadline)?
+            }
+        };
         let layer = match &self.tls {
             None => Layer::clear(),
             Some(settings) => {
@@ -95,6 +106,11 @@ impl Client {
 
 impl Receiver {
     /// A receiver on an Ethernet that never gets in the way: large window, acknowledges promptly.
-    pub const ETHERNET: Self =
-        Self { mss: 1460, window: 1 << 20, sack: false, acknowledge: Acknowledge::Promptly };
+    pub const ETHERNET: Self = Self {
+        mss: 1460,
+        window: 1 << 20,
+        sack: false,
+        acknowledge: Acknowledge::Promptly,
+        whose: Whose::Stack,
+    };
 }

@@ -22,6 +22,11 @@ impl ReusedConnection {
         self.current.as_ref()
     }
 
+    /// Closes the connection in use.
+    pub fn close(&mut self) {
+        self.current = None;
+    }
+
     /// Asks, and acknowledges the answer as `acknowledge` says.
     ///
     /// # Errors

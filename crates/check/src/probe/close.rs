@@ -27,6 +27,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         }
         _ => None,
     };
+    drop(connection);
     let swap = if closed_first { try_swap(client, facts)? } else { Swap::NotNeeded };
     let who = if closed_first { End::Server } else { End::Client };
     let on_idle = facts.idle.and_then(|idle| idle.closed_by_server.then_some(End::Server));

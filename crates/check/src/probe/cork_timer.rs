@@ -36,6 +36,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             let again = look(&page, ConnectionOption::KeepAlive, &mut reused, client)?;
             kept.push(pause(&again));
         }
+        reused.close(); // One connection at a time.
         let mut closing = ReusedConnection::new(Receiver::ETHERNET);
         let mut closed = Vec::new();
         for _ in 0..CLOSED_TRIALS {

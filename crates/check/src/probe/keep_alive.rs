@@ -1,7 +1,6 @@
 //! `keep-alive`: is the connection kept, how long, for how many requests?
 //!
-//! The connection of the very first answer is left idle while the other probes work, and looked at
-//! last.
+//! A connection is left idle after the other probes, so that no other waits for it.
 
 use std::time::Duration;
 

@@ -3,6 +3,9 @@
 //! While the congestion window is small, a short tail leaves together with what waits for the window; so a
 //! stall may begin at the fourth response of a connection, or come in one response of three. Each page is
 //! asked for often enough on one connection to see that.
+//!
+//! Whether a write finds its predecessor in flight depends on the round trip too, which is shorter with the
+//! kernel's TCP than with ours: so the kernel's plays the client as well, where the server is local.
 
 mod report;
 
@@ -17,29 +20,71 @@ use super::{
 };
 use crate::{
     card::{NagleDelayedAck, Verdict},
-    http_client::{Client, Exchange, ExchangeError, Page, ReusedConnection},
-    stack::{AckRule, Acknowledge, Receiver},
+    http_client::{Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection},
+    stack::{AckRule, Acknowledge, Receiver, Whose},
 };
 
 /// Responses of several sizes: first whether any pauses while our ACK is withheld, then, for those
 /// that do, what ends the pause.
 pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResult, ExchangeError> {
-    let Some(delays) = Delays::within(client.capabilities()) else {
+    let players = Player::of(client);
+    if players.is_empty() {
         let summary = "this stack cannot withhold ACKs";
         return Ok(ProbeResult::new(Verdict::Unknown, summary, NagleDelayedAck::default()));
-    };
-    let rules = client.capabilities().ack_rules;
-    let mut bench =
-        Bench { client, facts, delays, reused: ReusedConnection::new(Receiver::ETHERNET) };
+    }
+    let mut bench = Bench { client, facts, player: players[0], reused: None };
     let mut sizes: Vec<Size> = Vec::new();
     for page in bench.facts.sizes() {
-        let size = match bench.study(&page, rules, &sizes) {
+        let size = match bench.study(&page, &players, &sizes) {
             Err(ExchangeError::LimitReached(_)) if !sizes.is_empty() => break,
             size => size?,
         };
         sizes.push(size);
     }
-    Ok(report(&sizes, rules))
+    Ok(report(&sizes, &players))
+}
+
+/// A client, and how often it asks.
+#[derive(Clone, Copy, Debug)]
+struct Player {
+    whose: Whose,
+    rule: AckRule,
+    delays: Delays,
+    /// Answers that must be free of pauses before a page counts as free of stalls.
+    answers: usize,
+    /// The same for a range of a page that was asked for as often.
+    answers_range: usize,
+}
+
+impl Player {
+    /// Those that `client` can play, the most telling first.
+    fn of(client: &mut Client) -> Vec<Self> {
+        let (own, kernel) = (client.capabilities(), client.kernel_capabilities());
+        let player = |whose, rule, delays, answers, answers_range| Self {
+            whose,
+            rule,
+            delays,
+            answers,
+            answers_range,
+        };
+        let mut players = Vec::new();
+        if let Some(delays) = Delays::within(own) {
+            for rule in own.ack_rules {
+                let (answers, range) = match rule {
+                    AckRule::Linux if kernel.is_none() => (ANSWERS, ANSWERS_FEW),
+                    AckRule::Linux => (ANSWERS_SOME, ANSWERS_FEW),
+                    AckRule::EverySecond | AckRule::TwoFull => (ANSWERS_FEW, ANSWERS_LEAST),
+                };
+                players.push(player(Whose::Stack, *rule, delays, answers, range));
+            }
+        }
+        if let Some(delays) = kernel.and_then(Delays::within) {
+            let place = players.len().min(1);
+            let kernel = player(Whose::Kernel, AckRule::Linux, delays, ANSWERS, ANSWERS_FEW);
+            players.insert(place, kernel);
+        }
+        players
+    }
 }
 
 /// One size of response, and what was found out about it.
@@ -113,33 +158,27 @@ impl Size {
 struct Bench<'a> {
     client: &'a mut Client,
     facts: &'a mut Facts,
-    delays: Delays,
-    reused: ReusedConnection,
+    /// Who asks now, and on which connection.
+    player: Player,
+    reused: Option<ReusedConnection>,
 }
 
 impl Bench<'_> {
-    /// Asks for `page` as each of the receivers, until it stalls for one; all on one connection, whose
-    /// window grows.
+    /// Asks for `page` as each of the clients, until it stalls for one.
     fn study(
         &mut self,
         page: &Page,
-        rules: &[AckRule],
+        players: &[Player],
         before: &[Size],
     ) -> Result<Size, ExchangeError> {
-        self.reused = ReusedConnection::new(Receiver::ETHERNET);
         let mut found: Option<Size> = None;
-        for rule in rules {
-            let answers = match (&page.bytes, found.is_none()) {
-                (None, true) => ANSWERS,
-                (None, false) | (Some(_), true) => ANSWERS_FEW,
-                (Some(_), false) => ANSWERS_LEAST,
-            };
-            let size = match (self.study_as(page, *rule, answers, before), found.is_some()) {
+        for player in players {
+            let size = match (self.study_as(page, *player, before), found.is_some()) {
                 (Err(ExchangeError::LimitReached(_)), true) => break,
                 (size, _) => size?,
             };
             // A client that no longer exists accuses nobody by trials that say nothing.
-            let telling = rule.is_in_use() || size.release == Release::Ack;
+            let telling = player.rule.is_in_use() || size.release == Release::Ack;
             if found.as_ref().is_none_or(|found| telling && size.weight() > found.weight()) {
                 found = Some(size);
             }
@@ -153,13 +192,19 @@ impl Bench<'_> {
     fn study_as(
         &mut self,
         page: &Page,
-        rule: AckRule,
-        answers: usize,
+        player: Player,
         before: &[Size],
     ) -> Result<Size, ExchangeError> {
+        self.player = player;
+        self.reused = None;
+        let rule = player.rule;
+        let answers = if page.bytes.is_some() { player.answers_range } else { player.answers };
         let mut size = Size::new(page, rule);
         let mut trials = Vec::new();
-        for _ in 0..answers {
+        for number in 0..answers {
+            if number == ANSWERS_ON_ONE {
+                self.reused = None;
+            }
             trials.push(self.try_once(&mut size, Arm::Long)?);
             if trials.iter().filter(|trial| self.outcome(trial) != TrialOutcome::Free).count() >= 2
             {
@@ -191,9 +236,12 @@ impl Bench<'_> {
         size: &mut Size,
         trials: &mut Vec<Trial>,
     ) -> Result<Release, ExchangeError> {
-        for arm in follow::arms() {
+        for (number, arm) in follow::arms().enumerate() {
+            if number % CONFIRM_ON_ONE == 0 {
+                self.reused = None; // Some stall only early in a connection.
+            }
             trials.push(self.try_once(size, arm)?);
-            let release = follow::decide(trials, self.facts.rtt, self.delays.trusted);
+            let release = follow::decide(trials, self.facts.rtt, self.player.delays.trusted);
             if release != Release::Undecided {
                 return Ok(release);
             }
@@ -202,13 +250,13 @@ impl Bench<'_> {
     }
 
     fn outcome(&self, trial: &Trial) -> TrialOutcome {
-        trial.outcome(self.facts.rtt, self.delays.trusted)
+        trial.outcome(self.facts.rtt, self.player.delays.trusted)
     }
 
     /// What the stall costs a receiver that delays its ACKs, where that can be measured.
     fn measure(&mut self, size: &mut Size, trials: &[Trial]) {
         size.cost_long = follow::extra_delay(trials, Arm::Long, trials);
-        if self.delays.short == FORTY {
+        if self.player.delays.short == FORTY {
             size.cost_40 = follow::extra_delay(trials, Arm::Short, trials);
             size.cost_120 = size.cost_long;
             size.stretched = follow::stretched(trials, Arm::Short);
@@ -232,13 +280,14 @@ impl Bench<'_> {
     fn try_once(&mut self, size: &mut Size, arm: Arm) -> Result<Trial, ExchangeError> {
         let acknowledge = match arm {
             Arm::Prompt => Acknowledge::Promptly,
-            arm => Acknowledge::Delayed(size.rule, self.delays.of(arm)),
+            arm => Acknowledge::Delayed(size.rule, self.player.delays.of(arm)),
         };
         let exchange = self.exchange(&size.page, acknowledge)?;
         let trial = Trial::of(arm, exchange.longest_stall(), &exchange);
         let held = self.outcome(&trial) == TrialOutcome::Follows;
         if arm != Arm::Prompt {
-            let request = self.reused.current().map_or(0, |it| it.requests());
+            let current = self.reused.as_ref().and_then(ReusedConnection::current);
+            let request = current.map_or(0, HttpConnection::requests);
             size.answers.push(Answer { request, held });
         }
         size.content = exchange.content;
@@ -264,8 +313,12 @@ impl Bench<'_> {
         acknowledge: Acknowledge,
     ) -> Result<Exchange, ExchangeError> {
         let request = self.client.ask_for(page, Some(ConnectionOption::KeepAlive))?;
-        let exchange = self.reused.request(&request, acknowledge, self.client)?;
-        self.facts.note(&exchange);
+        let receiver = Receiver { whose: self.player.whose, ..Receiver::ETHERNET };
+        let reused = self.reused.get_or_insert_with(|| ReusedConnection::new(receiver));
+        let exchange = reused.request(&request, acknowledge, self.client)?;
+        if self.player.whose == Whose::Stack {
+            self.facts.note(&exchange);
+        }
         Ok(exchange)
     }
 }
@@ -276,16 +329,21 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     follow::median(of_arm.filter_map(Trial::length_if_stalled))
 }
 
-/// Answers that must be free of pauses before a page counts as free of stalls, if the client acknowledges as
-/// most do. Our choice: a server that stalls in one response of three, at random, shows none in 16 with a
-/// probability of 0.15 %.
-const ANSWERS: usize = 16;
+/// Answers to a client on Linux that must be free of pauses before a page counts as free of stalls. Our choice:
+/// a server that stalls in one response of three, at random, shows none in 20 with a probability of 0.03 %.
+const ANSWERS: usize = 20;
 
-/// The same for the other ways to acknowledge, and for ranges of a page that was asked for as often.
+/// After so many, the rest is asked for on a new connection: some servers stall only early in one.
+const ANSWERS_ON_ONE: usize = 12;
+
+/// The same for one whose path is longer, if the kernel's TCP asks too; for the other ways to acknowledge, and
+/// for ranges of a page that was asked for as often; for both of these at once.
+const ANSWERS_SOME: usize = 8;
 const ANSWERS_FEW: usize = 4;
-
-/// The same for both at once.
 const ANSWERS_LEAST: usize = 2;
+
+/// Trials that confirm a stall are made on new connections, so many on each.
+const CONFIRM_ON_ONE: usize = 12;
 
 /// Stalled trials that measure what the kernel's own delayed ACK costs, and answers that they may take.
 const COST_TRIALS: usize = 3;

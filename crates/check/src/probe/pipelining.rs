@@ -32,6 +32,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         let summary = "the server closes after each response, so requests cannot be pipelined";
         return Ok(ProbeResult::new(Verdict::Pass, summary, Pipelining { ok: Some(false) }));
     }
+    reused.close(); // One connection at a time.
     let mut connection = client.open(Receiver::ETHERNET)?;
     let sent = connection.send(&requests, &mut client.budget)?;
     let first = connection.receive(sent, &client.budget)?;
@@ -54,6 +55,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     } else if alike(&together, &alone) {
         right(distinct)
     } else {
+        drop(connection);
         let again = one_by_one(&requests, distinct, &mut reused, client)?;
         otherwise(&together, &alone, &again)
     };

@@ -31,17 +31,24 @@ fn of_card(card: &Card) -> String {
     }
     let open: Vec<_> = stalls::open(card).collect();
     let others = with(Verdict::Unknown).count() - open.len();
+    let leads = |it: &&Finding| it.id == FindingId::NagleDelayedAck || it.disturbed;
     // Without a loss it has been said.
-    let open = match lost.is_empty() || open.is_empty() {
-        true => String::new(),
-        false => format!(" Could not determine {}.", names(open)),
+    let [first, open] = match (lost.is_empty() || open.is_empty(), open.iter().any(leads)) {
+        (true, _) => [String::new(), String::new()],
+        // The stall that is most common, or an answer that the next run may give: the first thing to know.
+        (_, true) => [format!("Could not determine {}. ", names(open)), String::new()],
+        _ => [String::new(), format!(" Could not determine {}.", names(open))],
     };
     let others = match others {
         0 => String::new(),
         1 => " One other check was inconclusive.".to_owned(),
         n => format!(" {n} other checks were inconclusive."),
     };
-    format!("{verdict}{open}{others}{}", slow_start(card))
+    let disturbed = match stalls::open(card).any(|it| it.disturbed) {
+        true => " A disturbance took an answer: run the check again.",
+        false => "",
+    };
+    format!("{first}{verdict}{open}{others}{}{disturbed}", slow_start(card))
 }
 
 /// What no other sentence says of a server that loses nothing: its responses begin late.
@@ -216,8 +223,7 @@ mod tests {
         assert_eq!(
             of(&report),
             "http://127.0.0.1:8080/ loses 96.0 ms per request to request-segments. Could not \
-             determine \
-             short-initial-segment."
+             determine short-initial-segment."
         );
     }
 
@@ -240,6 +246,39 @@ mod tests {
             of(&report),
             "http://127.0.0.1:8080/: could not determine short-initial-segment, \
              nagle-delayed-ack; warnings: split-head."
+        );
+    }
+
+    #[test]
+    fn an_unknown_nagle_stall_leads_the_summary_whatever_else_is_lost() {
+        let mut report = sample::one_card();
+        nagle(&mut report).verdict = Verdict::Unknown;
+        let split_head = &mut report.cards[0].findings[0];
+        (split_head.verdict, split_head.cost_ms) = (Verdict::Warn, Some(12.0));
+        let sentence = of(&report);
+        let begins = "Could not determine short-initial-segment, nagle-delayed-ack. http://";
+        assert!(sentence.starts_with(begins), "{sentence}");
+    }
+
+    #[test]
+    fn a_disturbance_is_said_with_what_it_took() {
+        let mut report = sample::one_card();
+        report.cards[0].findings.retain(|it| it.id == FindingId::NagleDelayedAck);
+        assert!(!report.is_disturbed());
+        *nagle(&mut report) = Finding {
+            verdict: Verdict::Unknown,
+            disturbed: true,
+            summary: "too busy".to_owned(),
+            ..nagle(&mut report).clone()
+        };
+        assert_eq!(
+            of(&report),
+            "http://127.0.0.1:8080/: could not determine nagle-delayed-ack. A disturbance took an \
+             answer: run the check again."
+        );
+        assert_eq!(
+            report.disturbance().as_deref(),
+            Some("a disturbance took an answer: nagle-delayed-ack: too busy (run the check again)")
         );
     }
 

@@ -14,6 +14,7 @@ mod text;
 
 pub use json::{Document, Json};
 pub use markdown::Markdown;
+pub use stalls::STALLS;
 pub use text::Text;
 
 use ackwise_report::escape;
@@ -46,6 +47,22 @@ impl Report {
     #[must_use]
     pub fn has_open_stalls(&self) -> bool {
         self.cards.iter().any(|card| stalls::open(card).next().is_some())
+    }
+
+    /// Whether a disturbance took the answer to a question about stalls.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        self.disturbance().is_some()
+    }
+
+    /// What a disturbance left open, and why, in one sentence.
+    #[must_use]
+    pub fn disturbance(&self) -> Option<String> {
+        let disturbed = self.cards.iter().flat_map(stalls::open).filter(|it| it.disturbed);
+        let named: Vec<_> = disturbed.map(|it| format!("{}: {}", it.id, it.summary)).collect();
+        (!named.is_empty()).then(|| {
+            format!("a disturbance took an answer: {} (run the check again)", named.join("; "))
+        })
     }
 
     /// One sentence: what costs how much, and what to change.

@@ -13,18 +13,13 @@ pub(super) fn open(card: &Card) -> impl Iterator<Item = &Finding> {
 }
 
 fn is_stall(id: FindingId) -> bool {
-    match id {
-        FindingId::ShortInitialSegment
-        | FindingId::NagleDelayedAck
-        | FindingId::CorkTimer
-        | FindingId::RequestSegments => true,
-        FindingId::SplitHead
-        | FindingId::FirstByte
-        | FindingId::InitialWindow
-        | FindingId::IdleRestart
-        | FindingId::SendBuffer
-        | FindingId::KeepAlive
-        | FindingId::Pipelining
-        | FindingId::Close => false,
-    }
+    STALLS.contains(&id)
 }
+
+/// The questions about stalls.
+pub const STALLS: [FindingId; 4] = [
+    FindingId::ShortInitialSegment,
+    FindingId::NagleDelayedAck,
+    FindingId::CorkTimer,
+    FindingId::RequestSegments,
+];

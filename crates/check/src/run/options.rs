@@ -65,7 +65,7 @@ impl Default for Options {
             only: None,
             thorough: false,
             max_wait: Duration::from_secs(10),
-            max_requests: 150,
+            max_requests: MAX_REQUESTS,
             time: Duration::from_secs(15),
             paths: Vec::new(),
             template: Template::default(),
@@ -119,6 +119,10 @@ impl Options {
         self.only.as_ref().is_none_or(|only| only.contains(&id))
     }
 }
+
+/// Requests in all, unless the caller says otherwise. Our choice: enough for three sizes of response and every
+/// question; the first question alone asks for a page 20 times and more.
+pub const MAX_REQUESTS: u32 = 150;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Options, reach::Reached};
+use super::{Options, idle, reach::Reached};
 use crate::{
     card::{Finding, FindingId},
     probe,
@@ -37,15 +37,14 @@ pub(super) fn run_probes(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<Finding> {
-    let Reached { mut client, mut facts, mut idle, .. } = reached;
+    let Reached { mut client, mut facts, .. } = reached;
     let steps: Vec<&Step> = ORDER.iter().filter(|step| options.wants(step.id)).collect();
     let mut findings = Vec::new();
     for (done, step) in steps.iter().enumerate() {
         progress(Progress::Probing { id: step.id, done, of: steps.len() });
         if step.needs_idle && facts.idle.is_none() && facts.unknown_end().is_none() {
-            facts.idle = Some(idle.wait_for_close(&mut client, &facts, options));
+            facts.idle = idle::watch(&mut client, &facts, options);
         }
-        idle.poll_close();
         let now = client.now();
         let time = client.budget.time_left(now).mul_f64(step.share);
         let all = client.budget.clone();
@@ -68,7 +67,7 @@ struct Step {
     least: u32,
     /// Share of the time that is left when its turn comes.
     share: f64,
-    /// It speaks about the idle connection, which is waited for as late as possible.
+    /// It speaks about an idle connection, which is watched as late as possible.
     needs_idle: bool,
 }
 
@@ -88,6 +87,6 @@ const ORDER: [Step; 12] = [
     step(FindingId::InitialWindow, 1, 1, 0.3),
     step(FindingId::SendBuffer, 4, 4, 0.4),
     step(FindingId::IdleRestart, 3, 3, 0.5),
-    Step { needs_idle: true, ..step(FindingId::Close, 2, 2, 0.5) },
+    Step { needs_idle: true, ..step(FindingId::Close, 3, 3, 0.5) },
     Step { needs_idle: true, ..step(FindingId::KeepAlive, 2, u32::MAX, 1.0) },
 ];

@@ -1,16 +1,13 @@
 //! The first answer: connects, asks for the page, follows redirects on the same server.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use ackwise_http::{ConnectionOption, Method};
 use ackwise_report::Target;
 
-use super::{CheckError, Options, idle::IdleWatch};
+use super::{CheckError, Options};
 use crate::{
-    http_client::{
-        Budget, Client, Exchange, ExchangeError, HttpConnection, Page, ReusedConnection,
-        TlsSettings,
-    },
+    http_client::{Budget, Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
     probe::Facts,
     stack::{Acknowledge, Receiver, Stack},
 };
@@ -19,9 +16,6 @@ use crate::{
 pub(super) struct Reached {
     pub(super) client: Client,
     pub(super) facts: Facts,
-    /// The connection of the first answer, asked with no word about its persistence and left idle
-    /// from now on: `keep-alive` looks at it late.
-    pub(super) idle: IdleWatch,
     pub(super) notes: Vec<String>,
 }
 
@@ -41,14 +35,14 @@ pub(super) fn reach(
     let mut notes = Vec::new();
     let mut page = target.clone();
     let mut chain = vec![page.path().to_owned()];
-    let (first, idle) = loop {
-        let (first, idle) = first_answer(&mut client, &page)
+    let (first, handshake) = loop {
+        let (first, handshake) = first_answer(&mut client, &page)
             .map_err(|error| CheckError::unanswered(server, error, &page))?;
         match redirect(&page, &first) {
-            None => break (first, idle),
+            None => break (first, handshake),
             Some(Err(note)) => {
                 notes.push(note);
-                break (first, idle);
+                break (first, handshake);
             }
             Some(Ok(next)) => {
                 page = next;
@@ -63,8 +57,7 @@ pub(super) fn reach(
     };
     check_status(&page.to_string(), &first, options)?;
     notes.extend(remarks(target, &page, &first));
-    let mut facts = Facts::new(Page::whole(page.path()), first, idle.handshake());
-    let idle = IdleWatch::new(idle);
+    let mut facts = Facts::new(Page::whole(page.path()), first, handshake);
     let mut reused = ReusedConnection::new(Receiver::ETHERNET);
     for path in &options.paths {
         let other = Page::whole(path);
@@ -83,7 +76,7 @@ pub(super) fn reach(
     }
     facts.thorough = options.thorough;
     facts.asks_by_get = options.template.method == Method::Get;
-    Ok(Reached { client, facts, idle, notes })
+    Ok(Reached { client, facts, notes })
 }
 
 /// What is not what the user means is not checked.
@@ -106,14 +99,11 @@ fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings
         .map_err(CheckError::Options)
 }
 
-fn first_answer(
-    client: &mut Client,
-    page: &Target,
-) -> Result<(Exchange, HttpConnection), ExchangeError> {
+fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Duration), ExchangeError> {
     let request = client.ask_for(&Page::whole(page.path()), None)?;
     let mut connection = client.open(Receiver::ETHERNET)?;
     let exchange = connection.request(&request, &mut client.budget)?;
-    Ok((exchange, connection))
+    Ok((exchange, connection.handshake()))
 }
 
 /// Where the response leads: to another page of this server, or, with a note, to where we do not go.

@@ -26,6 +26,7 @@ use ackwise_tcp::{
 };
 use stream::InOrder;
 
+use super::kernel::KernelStack;
 use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
@@ -37,6 +38,7 @@ pub struct AckwiseStack {
     tun: Rc<RefCell<TunStack>>,
     /// Where the server that was asked for is found from the device.
     peer: SocketAddr,
+    kernel: KernelStack,
     _changes: Option<HostChanges>,
 }
 
@@ -49,7 +51,8 @@ impl AckwiseStack {
     /// allowed.
     pub fn open(server: SocketAddr, changes: Changes<'_>) -> Result<Self, RouteError> {
         let Wire { tun, peer, changes } = Wire::open(server, changes)?;
-        Ok(Self { tun: Rc::new(RefCell::new(tun)), peer, _changes: changes })
+        let tun = Rc::new(RefCell::new(tun));
+        Ok(Self { tun, peer, kernel: KernelStack, _changes: changes })
     }
 }
 
@@ -66,6 +69,10 @@ impl Stack for AckwiseStack {
             without_sack: true,
             crafted_segments: true,
         }
+    }
+
+    fn kernel(&mut self) -> Option<&mut dyn Stack> {
+        Some(&mut self.kernel)
     }
 
     fn connect(

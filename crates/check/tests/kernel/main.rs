@@ -7,5 +7,7 @@ mod errors;
 #[cfg(target_os = "linux")]
 mod findings;
 #[cfg(target_os = "linux")]
+mod patterns;
+#[cfg(target_os = "linux")]
 mod remedies;
 mod server;

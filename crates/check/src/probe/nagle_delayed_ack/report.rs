@@ -10,14 +10,14 @@ use super::{
         follow::{Release, STALL},
         ms, rounded,
     },
-    Answer, Size,
+    Answer, Player, Size,
 };
 use crate::{
     card::{ByRequest, NagleDelayedAck, ReceiverName, ReleasedBy, TriedSize, Verdict},
     stack::AckRule,
 };
 
-pub(super) fn report(sizes: &[Size], rules: &[AckRule]) -> ProbeResult {
+pub(super) fn report(sizes: &[Size], players: &[Player]) -> ProbeResult {
     let worst = sizes.iter().max_by_key(|size| (size.weight(), size.cost(), size.stall));
     let Some(worst) = worst else {
         let summary = "no response was asked for";
@@ -49,8 +49,8 @@ pub(super) fn report(sizes: &[Size], rules: &[AckRule]) -> ProbeResult {
             (verdict, Some(ms(worst.cost())), summary)
         }
         Release::NotHeld => {
-            let client = match rules {
-                [AckRule::Linux] => "the ACK of a client on Linux",
+            let client = match players {
+                [_] => "the ACK of a client on Linux",
                 _ => "the client's ACK",
             };
             let tried = counted(sizes.len() as u64, "size");

@@ -1,0 +1,70 @@
+//! Named patterns of writes: who stalls for a client of today fails, on both stacks, and nobody else.
+
+use std::net::SocketAddr;
+
+use ackwise_check::{
+    CheckError, Options, StackChoice,
+    builtin::Network,
+    card::{Finding, FindingId, Verdict},
+    check,
+};
+use ackwise_report::Target;
+use ackwise_serve::pattern::{PatternServer, Stalls, WritePattern};
+
+#[test]
+fn the_kernel_fails_the_patterns_that_stall_and_no_other() {
+    for pattern in WritePattern::ALL {
+        let server = PatternServer::start(loopback(), pattern).expect("a free port");
+        let found = nagle(server.local_addr(), StackChoice::Kernel).expect("a card");
+        judge(pattern, &found, pattern.stalls == Stalls::Always);
+        assert_ne!(found.verdict, Verdict::Warn, "{}: {found:?}", pattern.name);
+    }
+}
+
+#[test]
+fn our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for() {
+    // A namespace of its own belongs to a thread that has no other to look after.
+    if Network::private() != Network::Private {
+        return ackwise_linux::testing::skip(
+            "our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for",
+            "a network namespace; run as root",
+        );
+    }
+    for pattern in WritePattern::ALL {
+        let server = PatternServer::start(Network::Private.bind(), pattern).expect("a free port");
+        let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
+        let found = match nagle(address, StackChoice::Ackwise) {
+            Err(CheckError::Stack(missing)) => {
+                return ackwise_linux::testing::skip(
+                    "our_stack_fails_the_same_ones_and_warns_of_what_only_receivers_of_1996_wait_for",
+                    missing,
+                );
+            }
+            found => found.expect("a card"),
+        };
+        judge(pattern, &found, pattern.stalls != Stalls::Never);
+        let of_1996 = [WritePattern::HEAD_APART_1623, WritePattern::EIGHTY_AND_2000];
+        let warned = found.verdict == Verdict::Warn;
+        assert_eq!(warned, of_1996.contains(&pattern), "{}: {found:?}", pattern.name);
+    }
+}
+
+fn judge(pattern: WritePattern, found: &Finding, stalls: bool) {
+    let failed = found.verdict == Verdict::Fail;
+    assert_eq!(failed, stalls, "{}: {found:?}", pattern.name);
+    if let Some(cost) = found.cost_ms.filter(|_| failed) {
+        assert!((30.0..120.0).contains(&cost), "{}: {found:?}", pattern.name);
+    }
+}
+
+fn nagle(address: SocketAddr, stack: StackChoice) -> Result<Finding, CheckError> {
+    let target: Target = format!("http://{address}/").parse().expect("an address");
+    let only = Some([FindingId::NagleDelayedAck].into());
+    let options = Options { stack, only, ..Options::default() };
+    let mut card = check(&target, &options, &mut |_| {})?;
+    Ok(card.findings.remove(0))
+}
+
+fn loopback() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
