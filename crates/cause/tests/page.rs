@@ -99,7 +99,7 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
         }
         let software = remedy.software.map_or("", |software| software.name());
         let colon = if software.is_empty() { "" } else { ": " };
-        let tested = if remedy.tested.is_some() { " (tested)" } else { "" };
+        let tested = if remedy.tested.is_some() { " (tested on our server)" } else { "" };
         let begin = if seen.len() == 1 { "\n" } else { "" };
         writeln!(out, "{begin}- {software}{colon}{}{tested}", remedy.text).expect(STRING);
     }
@@ -107,9 +107,9 @@ fn remedies(out: &mut String, remedies: impl Iterator<Item = Remedy>) {
 
 const INTRODUCTION: &str = "# Stalls by name
 
-Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. \"(tested)\" means that a test in this
-repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the crate
-`ackwise-cause`, which also supplies the commands' texts.
+Every name that `ackwise check`, `explain` and `run` use for lost time: what it means, who can change it, and how. \"(tested on our server)\" means
+that a test in this repository applies the fix to a server that stalls, and requires that the stall disappears. This page is generated from the
+crate `ackwise-cause`, which also supplies the commands' texts.
 
 ## Causes
 ";

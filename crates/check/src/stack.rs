@@ -25,6 +25,17 @@ pub struct Receiver {
     pub acknowledge: Acknowledge,
     /// Whose TCP it is.
     pub whose: Whose,
+    /// Whether small segments of ours wait for the server's ACK.
+    pub hold: Hold,
+}
+
+/// Nagle's algorithm (RFC 896) at our end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Hold {
+    /// Off: what is sent leaves at once.
+    Off,
+    /// On, as Linux has it.
+    Nagle,
 }
 
 /// Whose TCP plays the client on one connection.

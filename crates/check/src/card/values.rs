@@ -317,6 +317,9 @@ pub struct Close {
 /// The facts of `request-segments`.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub struct RequestSegments {
+    /// How much later a request in two writes is answered if the client's TCP uses Nagle's algorithm: how
+    /// long the server delays its ACK. Only with `--data-split`.
+    pub nagle_stall_ms: Option<f64>,
     /// How much later a request in two segments is answered than one in one.
     pub stall_ms: Option<f64>,
 }

@@ -8,7 +8,7 @@ use super::{
     Budget, ExchangeError, HttpConnection, Page, Request, Template, TlsSettings, layer::Layer,
     tls::Tls,
 };
-use crate::stack::{Acknowledge, Capabilities, Receiver, Stack, Whose};
+use crate::stack::{Acknowledge, Capabilities, Hold, Receiver, Stack, Whose};
 
 /// A client of one server.
 pub struct Client {
@@ -112,5 +112,6 @@ impl Receiver {
         sack: false,
         acknowledge: Acknowledge::Promptly,
         whose: Whose::Stack,
+        hold: Hold::Off,
     };
 }

@@ -78,6 +78,11 @@ impl ExchangeError {
         }
     }
 
+    /// Whether a server that speaks HTTP/2 alone would answer HTTP/1.1 like this.
+    pub(crate) fn hints_at_http2(&self) -> bool {
+        matches!(self, Self::Http { sample, .. } if is_settings(sample))
+    }
+
     /// Whether a server that expects TLS would answer plain HTTP like this: with an alert (RFC 8446,
     /// section 6), or with no answer.
     pub(crate) fn hints_at_tls(&self) -> bool {
@@ -88,6 +93,16 @@ impl ExchangeError {
         }
     }
 }
+
+/// What a server that speaks HTTP/2 alone sends first: a SETTINGS frame (RFC 9113, sections 3.4 and 4.1: a
+/// length of three bytes, type 4, no flags, stream 0), escaped as in a sample.
+fn is_settings(sample: &str) -> bool {
+    let rest = sample.strip_prefix("\\x00\\x00").unwrap_or_default();
+    // The third byte of the length may be escaped or not.
+    rest.split_once(FRAME).is_some_and(|(length, _)| length.len() <= "\\x12".len())
+}
+
+const FRAME: &str = "\\x04\\x00\\x00\\x00\\x00\\x00";
 
 /// Content type and major version of a TLS record with an alert, escaped as in a sample.
 const ALERT: &str = "\\x15\\x03";
@@ -102,5 +117,20 @@ fn ending(error: Option<TransportError>) -> String {
     match error {
         None => "closed the connection".to_owned(),
         Some(error) => format!("broke the connection: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_settings;
+
+    #[test]
+    fn a_settings_frame_is_recognised() {
+        let frame = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        assert!(is_settings(&frame(b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80")));
+        assert!(is_settings(&frame(b"\0\0\0\x04\0\0\0\0\0")));
+        assert!(is_settings(&frame(b"\0\0$\x04\0\0\0\0\0")));
+        assert!(!is_settings(&frame(b"\0\0\x12\x05\0\0\0\0\0")));
+        assert!(!is_settings("HTTP/0.9 hello"));
     }
 }

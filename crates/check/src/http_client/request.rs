@@ -43,12 +43,14 @@ pub struct Template {
     pub fields: Vec<(String, String)>,
     /// The content, if the requests have one.
     pub content: Option<Vec<u8>>,
+    /// A request in two writes is cut after so many bytes of its content; in its middle, for `None`.
+    pub split: Option<usize>,
 }
 
 /// A GET without fields of its own.
 impl Default for Template {
     fn default() -> Self {
-        Self { method: Method::Get, fields: Vec::new(), content: None }
+        Self { method: Method::Get, fields: Vec::new(), content: None, split: None }
     }
 }
 
@@ -64,6 +66,8 @@ impl Template {
 pub struct Request {
     method: Method,
     bytes: Vec<u8>,
+    /// Where it is cut if it is sent in two writes.
+    cut: usize,
 }
 
 impl Request {
@@ -96,14 +100,22 @@ impl Request {
             builder = builder.field("Content-Length", content.len().to_string());
         }
         let mut bytes = builder.encode()?;
+        let head = bytes.len();
         bytes.extend_from_slice(template.content.as_deref().unwrap_or_default());
-        Ok(Self { method, bytes })
+        let cut = template.split.map_or(bytes.len() / 2, |content| head + content);
+        Ok(Self { method, cut: cut.min(bytes.len()), bytes })
     }
 
     /// The method.
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
+    }
+
+    /// Where it is cut if it is sent in two writes.
+    #[must_use]
+    pub fn cut(&self) -> usize {
+        self.cut
     }
 
     /// The request as it goes onto the wire.
@@ -138,6 +150,7 @@ mod tests {
             method: Method::Post,
             fields: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
             content: Some(b"x=1".to_vec()),
+            split: None,
         });
         assert!(post.starts_with("POST /a HTTP/1.1\r\nHost: other\r\n"), "{post}");
         assert!(post.contains("\r\naccept: text/html\r\nCookie: a=b\r\n"), "{post}");

@@ -24,10 +24,6 @@ pub struct Facts {
     pub asks_by_get: bool,
     /// What became of a connection left idle, if it was looked at.
     pub idle: Option<Idle>,
-    /// A head was seen to arrive in a segment of its own.
-    pub split_seen: Option<Exchange>,
-    /// How often one was seen.
-    splits: u32,
 }
 
 /// What became of a connection that was left idle.
@@ -43,8 +39,6 @@ impl Facts {
     /// What is known after `first` came for `page`.
     #[must_use]
     pub fn new(page: Page, first: Exchange, rtt: Duration) -> Self {
-        let split_seen = first.has_split_head().then(|| first.clone());
-        let splits = u32::from(split_seen.is_some());
         Self {
             page,
             first,
@@ -53,15 +47,19 @@ impl Facts {
             thorough: false,
             asks_by_get: true,
             idle: None,
-            split_seen,
-            splits,
         }
     }
 
     /// What the `Server` field says that it is, if that is known.
     #[must_use]
     pub fn software(&self) -> Option<Software> {
-        self.first.head.fields.text("Server").and_then(Software::recognise)
+        let fields = &self.first.head.fields;
+        match fields.text("Server") {
+            Some(server) => Software::recognise(server),
+            None => {
+                spells_as_the_jdk(fields.iter().map(|(name, _)| name)).then_some(Software::Java)
+            }
+        }
     }
 
     /// Whether the server offers ranges of the page.
@@ -110,21 +108,17 @@ impl Facts {
         unknown_end(&self.first).filter(|_| endless)
     }
 
-    /// Whether the server sends heads in segments of their own. A read may end at the head by chance,
-    /// while the rest is on its way through the kernel: unless segments are seen, it takes two of them.
-    pub const fn splits_heads(&self, segments: bool) -> bool {
-        self.splits >= if segments { 1 } else { 2 }
-    }
-
-    /// Takes note of what any exchange may tell: a head in a segment of its own, and that the path
-    /// is no longer than request and answer took.
+    /// Takes note of what any exchange may tell: that the path is no longer than request and answer
+    /// took.
     pub fn note(&mut self, exchange: &Exchange) {
-        if exchange.has_split_head() {
-            self.splits += 1;
-            self.split_seen.get_or_insert_with(|| exchange.clone());
-        }
         self.rtt = exchange.first_byte().map_or(self.rtt, |took| self.rtt.min(took));
     }
+}
+
+/// Whether the names of fields are spelled as the JDK's `com.sun.net.httpserver` spells them (observed with
+/// JDK 17: `Transfer-encoding: chunked`). It sends no `Server` field.
+fn spells_as_the_jdk<'a>(mut names: impl Iterator<Item = &'a [u8]>) -> bool {
+    names.any(|name| name == b"Transfer-encoding" || name == b"Content-length")
 }
 
 /// Why `exchange` says nothing about what comes after an answer; `None` if its end was seen.
@@ -144,3 +138,15 @@ const RANGES: [u64; 3] = [200, 4_100, 8_900];
 
 /// No more sizes than these are tried.
 const SIZES_LIMIT: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jdk_is_known_by_its_spelling() {
+        let jdk = |names: &[&'static str]| spells_as_the_jdk(names.iter().map(|it| it.as_bytes()));
+        assert!(jdk(&["Date", "Transfer-encoding"]) && jdk(&["Date", "Content-length"]));
+        assert!(!jdk(&["Date", "Transfer-Encoding", "content-length"]));
+    }
+}

@@ -24,6 +24,11 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     let mut connection = client.open(receiver)?;
     let exchange = connection.request_beginning(&request, BEGINNING, &mut client.budget)?;
     facts.note(&exchange);
+    if !exchange.complete && exchange.content < BEGINNING {
+        let (bytes, said) = (exchange.content, exchange.head.content_length);
+        let of = said.map_or_else(String::new, |said| format!(" of {said}"));
+        return unknown(format!("the response stops after {bytes}{of} bytes of its body"));
+    }
     let Some(flight) = view.first_flight(&exchange) else {
         return unknown("the response is empty".to_owned());
     };

@@ -8,7 +8,7 @@ use super::{Facts, ProbeResult, follow, ms};
 use crate::{
     card::{RequestSegments, Verdict},
     http_client::{Client, Exchange, ExchangeError, HttpConnection},
-    stack::Receiver,
+    stack::{Hold, Receiver},
 };
 
 /// Whole requests and cut ones in turn; what counts is the time from the *last* byte of the
@@ -30,8 +30,20 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         }
     }
     let stall = decide(&whole, &cut);
-    let values = RequestSegments { stall_ms: Some(ms(stall)) };
-    let found = if stall >= follow::STALL {
+    drop(current);
+    let held = match client.template().split {
+        Some(_) => Some(with_nagle(client, facts)?.saturating_sub(usual(&whole))),
+        None => None,
+    };
+    let values = RequestSegments { nagle_stall_ms: held.map(ms), stall_ms: Some(ms(stall)) };
+    let found = if let Some(held) = held.filter(|held| *held >= follow::STALL.max(stall)) {
+        let cost = ms(held);
+        let summary = format!(
+            "a request in two writes is answered {cost:.0} ms later if the client leaves Nagle's algorithm on: \
+             its second segment waits for the server's delayed ACK"
+        );
+        ProbeResult::new(Verdict::Warn, summary, values).costing(Some(cost))
+    } else if stall >= follow::STALL {
         let cost = ms(stall);
         let summary = format!(
             "a request in two segments gets its response {cost:.0} ms later than one in a single segment"
@@ -42,6 +54,33 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
         ProbeResult::new(Verdict::Pass, summary, values)
     };
     Ok(found.shown_by(shown.as_ref()))
+}
+
+/// How long a request takes that a client with Nagle's algorithm writes in two, from the first write on; the
+/// median of those after the server's quick-ACK phase.
+fn with_nagle(client: &mut Client, facts: &mut Facts) -> Result<Duration, ExchangeError> {
+    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+    let receiver = Receiver { hold: Hold::Nagle, ..Receiver::ETHERNET };
+    let mut times = Vec::new();
+    let mut connection = client.open(receiver)?;
+    for number in 0..NAGLE_TRIALS {
+        if !connection.accepts_requests() {
+            connection = client.open(receiver)?;
+        }
+        let begun = connection.now();
+        let cut = request.cut();
+        let sent = connection.send_in_two(&request, cut, Duration::ZERO, &mut client.budget)?;
+        let exchange = connection.receive(sent, &client.budget)?;
+        let before = sent.saturating_duration_since(begun);
+        if number >= NAGLE_WARM_UP {
+            times.extend(exchange.first_byte().map(|took| took + before));
+        }
+    }
+    Ok(usual(&times))
+}
+
+fn usual(times: &[Duration]) -> Duration {
+    follow::median(times.iter().copied()).unwrap_or_default()
 }
 
 fn request(
@@ -56,8 +95,7 @@ fn request(
         None => client.open(Receiver::ETHERNET)?,
     };
     let sent = if in_two {
-        let middle = request.bytes().len() / 2;
-        connection.send_in_two(&request, middle, PAUSE + facts.rtt, &mut client.budget)?
+        connection.send_in_two(&request, request.cut(), PAUSE + facts.rtt, &mut client.budget)?
     } else {
         connection.send(std::slice::from_ref(&request), &mut client.budget)?
     };
@@ -70,12 +108,17 @@ fn request(
 /// How much longer the *quickest* answer to a cut request takes than the usual one to a whole one:
 /// load makes answers late, never early.
 fn decide(whole: &[Duration], cut: &[Duration]) -> Duration {
-    let usual = follow::median(whole.iter().copied()).unwrap_or_default();
+    let usual = usual(whole);
     cut.iter().min().map_or(Duration::ZERO, |quickest| quickest.saturating_sub(usual))
 }
 
 /// Between the two segments: long enough for the server to read the first one by itself.
 const PAUSE: Duration = Duration::from_millis(3);
+
+/// Requests of a client with Nagle's algorithm, and those that do not count: Linux acknowledges at once at the
+/// start of a connection. Our choice.
+const NAGLE_TRIALS: usize = 8;
+const NAGLE_WARM_UP: usize = 3;
 
 /// Pairs after which a server may be acquitted.
 const TRIALS_MIN: usize = 2;

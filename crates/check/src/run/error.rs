@@ -34,6 +34,14 @@ pub enum CheckError {
         /// What to check instead.
         url: String,
     },
+    /// The server answers HTTP/1.1 with a frame of HTTP/2.
+    #[error(
+        "{server} speaks only HTTP/2 on this port, which `ackwise check` does not support (expected HTTP/1.1)"
+    )]
+    OnlyHttp2 {
+        /// The address.
+        server: SocketAddr,
+    },
     /// The server sends us in a circle.
     #[error(
         "cannot check {target}: redirect loop {chain} (expected a page after at most {limit} redirects)"
@@ -66,6 +74,9 @@ pub enum CheckError {
 
 impl CheckError {
     pub(super) fn unanswered(server: SocketAddr, error: ExchangeError, page: &Target) -> Self {
+        if error.hints_at_http2() {
+            return Self::OnlyHttp2 { server };
+        }
         match !page.is_secure() && error.hints_at_tls() {
             true => Self::PerhapsTls { server, error, url: page.with_other_scheme().to_string() },
             false => Self::Unanswered { server, error },

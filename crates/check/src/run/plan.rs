@@ -81,7 +81,7 @@ const ORDER: [Step; 12] = [
     step(FindingId::ShortInitialSegment, 8, 30, 0.3),
     step(FindingId::CorkTimer, 4, 8, 0.3),
     step(FindingId::FirstByte, 4, 12, 0.3),
-    step(FindingId::RequestSegments, 4, 8, 0.3),
+    step(FindingId::RequestSegments, 4, 16, 0.3),
     step(FindingId::Pipelining, 4, 6, 0.3),
     step(FindingId::SplitHead, 1, 6, 0.3), // The others may have seen it already.
     step(FindingId::InitialWindow, 1, 1, 0.3),

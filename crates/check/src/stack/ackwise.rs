@@ -28,7 +28,7 @@ use stream::InOrder;
 
 use super::kernel::KernelStack;
 use super::{
-    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
+    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
 };
 use crate::card::StackName;
@@ -121,7 +121,10 @@ impl Stack for AckwiseStack {
 fn config(receiver: Receiver) -> Config {
     let policies = Policies {
         ack: ack_policy(receiver.acknowledge),
-        hold: HoldPolicy::Off,
+        hold: match receiver.hold {
+            Hold::Off => HoldPolicy::Off,
+            Hold::Nagle => HoldPolicy::Minshall,
+        },
         timers: TimerPolicy::Linux,
         offer: Offer {
             sack: receiver.sack,

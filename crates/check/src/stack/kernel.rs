@@ -23,7 +23,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use self::{pending_ack::PendingAck, receive::Receiving};
 use super::{
-    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, NotSeen, Receiver,
+    AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
 };
 use crate::card::StackName;
@@ -83,7 +83,7 @@ fn open(server: SocketAddr, receiver: Receiver, deadline: Instant) -> io::Result
     if receiver.window <= AUTOTUNED_FROM {
         socket.set_recv_buffer_size(receiver.window as usize)?;
     }
-    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_nodelay(receiver.hold == Hold::Off)?;
     socket.set_nonblocking(true)?;
     match socket.connect(&server.into()) {
         Err(error) if error.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {

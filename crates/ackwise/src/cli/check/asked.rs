@@ -36,6 +36,14 @@ pub(super) struct Asked {
     #[arg(short, long, value_name = "TEXT", requires = "url")]
     data: Option<String>,
 
+    /// Also write requests in two: the head and N bytes of --data, then the rest
+    ///
+    /// Measures what a client loses whose TCP uses Nagle's algorithm (request-segments). N = 0 cuts between head
+    /// and content.
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "data")]
+    data_split: Option<usize>,
+
     /// Log in with this name and password (HTTP Basic)
     #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(short, long, value_name = "NAME:PASSWORD", requires = "url", value_parser = parse_user)]
@@ -74,6 +82,13 @@ impl Asked {
 
     pub(super) fn template(&self) -> Result<Template, Failure> {
         let content = self.data.as_deref().map(content).transpose()?;
+        let split = self.data_split;
+        let beyond = |content: &Vec<u8>| split.is_some_and(|split| split >= content.len());
+        if let Some(content) = content.as_ref().filter(|content| beyond(content)) {
+            let size = content.len();
+            let least = "expected fewer bytes than --data has, so that a rest is left";
+            return Err(Failure::Usage(format!("--data-split: --data has {size} bytes ({least})")));
+        }
         let default = if content.is_some() { Method::Post } else { Method::Get };
         let mut fields = self.fields.clone();
         fields.extend(self.user.clone());
@@ -81,7 +96,7 @@ impl Asked {
         if content.is_some() && !has_type {
             fields.push(("Content-Type".to_owned(), FORM.to_owned()));
         }
-        Ok(Template { method: self.method.unwrap_or(default), fields, content })
+        Ok(Template { method: self.method.unwrap_or(default), fields, content, split })
     }
 }
 
