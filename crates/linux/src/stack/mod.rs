@@ -30,6 +30,7 @@
 //! | `deadlines` | the next deadline of each connection |
 //! | `secrets` | initial sequence numbers and ports |
 //! | `trace`, `numbers` | segments on the wire, with offsets in the two streams |
+//! | `path` | an emulated path to the peers |
 //! | `listener`, `echo`, `counters`, `link` | the rest of a host |
 //!
 //! The clock is read once per wake-up and once per call of the application. Limitations: ICMP
@@ -44,6 +45,7 @@ use std::{
     time::{self, Duration},
 };
 
+use ackwise_link::LinkConfig;
 use ackwise_tcp::{
     Config, Endpoint, Event, Instant, IpVersion, Segment, Transmit,
     driver::Stream,
@@ -59,6 +61,7 @@ mod echo;
 mod link;
 mod listener;
 mod numbers;
+mod path;
 mod path_mtu;
 mod secrets;
 mod table;
@@ -75,6 +78,7 @@ use connection::{Connection, Owner};
 use deadlines::Deadlines;
 use link::Link;
 use listener::Port;
+use path::Path;
 use path_mtu::PathMtus;
 use secrets::Secrets;
 use table::Table;
@@ -193,7 +197,8 @@ impl TunStack {
     /// If the device was removed.
     pub fn poll(&mut self, deadline: time::Instant) -> io::Result<()> {
         let timer = self.deadlines.earliest().and_then(|at| self.clock.outside(at));
-        self.wake.sleep(timer.map_or(deadline, |at| at.min(deadline)))?;
+        let due = timer.into_iter().chain(self.link.due()).min();
+        self.wake.sleep(due.map_or(deadline, |at| at.min(deadline)))?;
         let now = self.clock.now();
         let mut inbound = std::mem::take(&mut self.inbound);
         let received = self.receive(&mut inbound, now);
@@ -354,6 +359,12 @@ impl TunStack {
     #[must_use]
     pub const fn device(&self) -> &TunDevice {
         &self.link.device
+    }
+
+    /// Puts an emulated path between this host and its peers, to them and from them, or removes it. Packets
+    /// that are under way are lost: change it while no connection is in use.
+    pub fn set_path(&mut self, links: Option<[LinkConfig; 2]>) {
+        self.link.path = links.map(|links| Path::new(links, self.clock));
     }
 
     /// The current time on the clock of events and traces.
