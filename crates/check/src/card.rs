@@ -25,8 +25,41 @@ pub struct Card {
     /// page, a busy machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The path that was put between the client and the server; omitted if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<Emulated>,
     /// One for each check that was run.
     pub findings: Vec<Finding>,
+}
+
+/// An emulated path, and how long the page takes over it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Emulated {
+    /// Share of the packets that is lost in each direction while the page is timed; null if none.
+    pub loss_percent: Option<f64>,
+    /// Times of the page; null if it could not be timed.
+    pub page: Option<FarPage>,
+    /// Bytes that the queue of each direction holds; null if nothing queues.
+    pub queue_bytes: Option<u64>,
+    /// Rate of each direction; null if infinite.
+    pub rate_bits_per_second: Option<u64>,
+    /// Round-trip time.
+    pub rtt_ms: f64,
+}
+
+/// How long a page takes over an emulated path, from the SYN or the request to its last byte.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct FarPage {
+    /// Size of the content.
+    pub bytes: u64,
+    /// Median of the second requests on the same connections; null if they did not persist.
+    pub kept_connection_ms: Option<f64>,
+    /// Loads on new connections.
+    pub loads: u32,
+    /// Median of the loads on new connections.
+    pub new_connection_ms: Option<f64>,
+    /// The requested path.
+    pub path: String,
 }
 
 /// The two built-in servers.

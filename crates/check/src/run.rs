@@ -1,6 +1,7 @@
 //! One check from the target's name to its card.
 
 pub mod asked;
+mod distance;
 mod error;
 mod idle;
 mod options;
@@ -13,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use distance::Distance;
 pub use error::CheckError;
 pub use options::{MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
@@ -89,21 +91,29 @@ fn check_each(
         let (name, now) = (stack.name(), stack.now());
         // The stack's clock may be a test's, but names are resolved and devices set up in real time.
         let spent = Duration::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
-        let budget = Budget::new(options.max_requests, options.time, options.max_wait, now);
+        let farther = options.distance.map(|it| it.extra_answer()).unwrap_or_default();
+        let answer = options.max_wait + farther;
+        let budget = Budget::new(options.max_requests, options.time, answer, now);
         let budget = budget.after(spent);
         // Another address would need another device.
         if number == last {
             progress(Progress::Ready);
         }
         match reach::reach(stack, server, target, options, budget) {
-            Ok(reached) => {
+            Ok(mut reached) => {
                 if number < last {
                     progress(Progress::Ready);
                 }
-                let notes = note.into_iter().chain(reached.notes.iter().cloned()).collect();
+                let emulated = options
+                    .distance
+                    .map(|distance| distance.emulate(&mut reached.client, &mut reached.facts));
+                let far = emulated.iter().flat_map(distance::notes);
+                let notes = note.into_iter().chain(reached.notes.iter().cloned()).chain(far);
+                let notes = notes.collect();
                 let findings = plan::run_probes(reached, options, progress);
                 let target = target.to_string();
-                return Ok(Card { target, server: None, stack: name, notes, findings });
+                let server = None;
+                return Ok(Card { target, server, stack: name, notes, emulated, findings });
             }
             // Another address of the same name may do better only where this one has no server.
             Err(error) if error.may_differ_by_address() => failure = Some(error),

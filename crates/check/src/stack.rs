@@ -112,6 +112,10 @@ pub trait Stack {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// Lets the emulated path lose packets, if there is one that does, or keeps it from that. No connection may
+    /// be open.
+    fn emulate_loss(&mut self, _on: bool) {}
+
     /// The kernel's TCP, if this stack is another and the kernel reaches the server too.
     fn kernel(&mut self) -> Option<&mut dyn Stack> {
         None

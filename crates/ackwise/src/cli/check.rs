@@ -13,8 +13,10 @@ use ackwise_report::{Name, Target, printable};
 use clap::{Args, ValueEnum};
 
 mod asked;
+mod far;
 
 use asked::Asked;
+use far::Far;
 
 use super::{
     colour::Colour,
@@ -78,6 +80,9 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     asked: Asked,
+
+    #[command(flatten)]
+    far: Far,
 
     /// Accept any TLS certificate
     #[arg(long, requires = "url")]
@@ -147,6 +152,8 @@ impl Check {
             (_, true) => THOROUGH_TIMEOUT,
             _ => TIMEOUT,
         };
+        let distance = self.far.distance();
+        let farther = distance.map(|it| it.extra_time()).unwrap_or_default();
         let only = match (self.quick, &self.only[..]) {
             (true, _) => Some(STALLS.into()),
             (_, []) => None,
@@ -162,12 +169,13 @@ impl Check {
             thorough: self.thorough,
             max_wait: self.max_wait,
             max_requests: self.max_requests,
-            time: self.timeout.unwrap_or(default),
+            time: self.timeout.unwrap_or(default + farther),
             paths: self.paths.clone(),
             template: self.asked.template()?,
             expect: self.asked.expect,
             resolve: self.asked.resolve.clone(),
             family: self.asked.family(),
+            distance,
             insecure: self.insecure,
             ca_file: self.ca_file.clone(),
             allow_host_changes: self.allow_host_changes,

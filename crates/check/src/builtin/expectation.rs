@@ -79,6 +79,7 @@ mod tests {
             server: Some(server),
             stack: StackName::Kernel,
             notes: vec![],
+            emulated: None,
             findings: findings.iter().map(finding).collect(),
         }
     }

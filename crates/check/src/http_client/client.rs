@@ -59,6 +59,11 @@ impl Client {
         self.stack.kernel().map(|kernel| kernel.capabilities())
     }
 
+    /// Lets the emulated path lose packets, if there is one, or keeps it from that.
+    pub fn emulate_loss(&mut self, on: bool) {
+        self.stack.emulate_loss(on);
+    }
+
     /// The time by the stack's clock.
     #[must_use]
     pub fn now(&self) -> std::time::Instant {

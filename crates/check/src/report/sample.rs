@@ -16,6 +16,7 @@ pub(super) fn one_card() -> Report {
         target: "http://127.0.0.1:8080/".to_owned(),
         server: None,
         stack: StackName::Ackwise,
+        emulated: None,
         notes: vec![
             "http://127.0.0.1:8080/old redirects to http://127.0.0.1:8080/; that page was checked"
                 .to_owned(),
@@ -31,6 +32,7 @@ pub(super) fn built_in() -> Report {
         target: target.to_owned(),
         server: Some(server),
         stack: StackName::Kernel,
+        emulated: None,
         notes: vec!["using the kernel's TCP stack: /dev/net/tun is missing".to_owned()],
         findings,
     };

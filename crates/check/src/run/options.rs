@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration}
 use ackwise_report::Target;
 
 use super::{
-    CheckError,
+    CheckError, Distance,
     asked::{Family, Resolve},
 };
 use crate::{card::FindingId, http_client::Template};
@@ -36,6 +36,8 @@ pub struct Options {
     pub resolve: Vec<Resolve>,
     /// Only addresses of this family.
     pub family: Option<Family>,
+    /// A path that is put between our own TCP and the server.
+    pub distance: Option<Distance>,
     /// Do not verify the server's certificate.
     pub insecure: bool,
     /// Trust the certificates of this PEM file, and no others.
@@ -72,6 +74,7 @@ impl Default for Options {
             expect: None,
             resolve: Vec::new(),
             family: None,
+            distance: None,
             insecure: false,
             ca_file: None,
             allow_host_changes: false,

@@ -23,13 +23,20 @@ pub(super) fn select_stack(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<SelectedStack, CheckError> {
+    let needs_ours = options.distance.is_some() || options.stack == StackChoice::Ackwise;
     let ours = match options.stack {
+        StackChoice::Kernel if needs_ours => {
+            return Err(CheckError::Options(
+                "cannot emulate a path with the kernel's TCP (expected --stack ackwise with --rtt)"
+                    .to_owned(),
+            ));
+        }
         StackChoice::Kernel => return Ok(SelectedStack::without_note(KernelStack)),
         StackChoice::Auto | StackChoice::Ackwise => open_ours(server, options, progress),
     };
     match ours {
         Ok(chosen) => Ok(chosen),
-        Err(reason) if options.stack == StackChoice::Ackwise => Err(CheckError::Stack(reason)),
+        Err(reason) if needs_ours => Err(CheckError::Stack(reason)),
         Err(reason) => Ok(SelectedStack {
             note: Some(format!("using the kernel's TCP stack: {reason}")),
             ..SelectedStack::without_note(KernelStack)
@@ -52,12 +59,14 @@ fn open_ours(
         true => Changes::Announced(&mut announce),
         false => Changes::Forbidden,
     };
-    AckwiseStack::open(server, changes).map(SelectedStack::without_note).map_err(|error| {
-        // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
-        let insists = options.stack == StackChoice::Ackwise;
-        let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
-        format!("{error}{advice}")
-    })
+    AckwiseStack::open(server, changes, options.distance).map(SelectedStack::without_note).map_err(
+        |error| {
+            // Where the kernel's TCP steps in by itself, nobody needs to be told to use it.
+            let insists = options.stack == StackChoice::Ackwise && options.distance.is_none();
+            let advice = if insists && error.spares_the_kernel() { ADVICE } else { "" };
+            format!("{error}{advice}")
+        },
+    )
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -31,13 +31,15 @@ use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
 };
-use crate::card::StackName;
+use crate::{card::StackName, run::Distance};
 
 /// Our own TCP on a TUN device.
 pub struct AckwiseStack {
     tun: Rc<RefCell<TunStack>>,
     /// Where the server that was asked for is found from the device.
     peer: SocketAddr,
+    /// The path to it.
+    distance: Option<Distance>,
     kernel: KernelStack,
     _changes: Option<HostChanges>,
 }
@@ -49,10 +51,15 @@ impl AckwiseStack {
     ///
     /// If there can be no device, or the way to `server` needs changes to the host that are not
     /// allowed.
-    pub fn open(server: SocketAddr, changes: Changes<'_>) -> Result<Self, RouteError> {
-        let Wire { tun, peer, changes } = Wire::open(server, changes)?;
+    pub fn open(
+        server: SocketAddr,
+        changes: Changes<'_>,
+        distance: Option<Distance>,
+    ) -> Result<Self, RouteError> {
+        let Wire { mut tun, peer, changes } = Wire::open(server, changes)?;
+        tun.set_path(distance.map(|distance| distance.links(false)));
         let tun = Rc::new(RefCell::new(tun));
-        Ok(Self { tun, peer, kernel: KernelStack, _changes: changes })
+        Ok(Self { tun, peer, distance, kernel: KernelStack, _changes: changes })
     }
 }
 
@@ -72,7 +79,14 @@ impl Stack for AckwiseStack {
     }
 
     fn kernel(&mut self) -> Option<&mut dyn Stack> {
-        Some(&mut self.kernel)
+        // Its packets would not take the emulated path.
+        self.distance.is_none().then_some(&mut self.kernel as &mut dyn Stack)
+    }
+
+    fn emulate_loss(&mut self, on: bool) {
+        if let Some(distance) = self.distance.filter(|distance| distance.loss.is_some()) {
+            self.tun.borrow_mut().set_path(Some(distance.links(on)));
+        }
     }
 
     fn connect(

@@ -1,0 +1,45 @@
+//! The options that put an emulated path between our TCP and the server.
+
+use std::time::Duration;
+
+use ackwise_check::Distance;
+use ackwise_link::{Probability, Rate};
+use clap::Args;
+
+use crate::cli::{duration, number::whole};
+
+#[derive(Args, Debug)]
+pub(super) struct Far {
+    /// Emulate a path with this round-trip time between client and server (ackwise stack only)
+    ///
+    /// Shows what users far away see: initial window, restart after idle, send buffer and page times. Verdicts on stalls
+    /// hold for any distance. Time limits grow with the round-trip time.
+    #[arg(help_heading = HEADING)]
+    #[arg(long, value_name = "TIME", requires = "url", value_parser = duration::parse)]
+    rtt: Option<Duration>,
+
+    /// Emulate this rate in each direction, such as 20Mb/s
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "RATE", requires = "rtt", value_parser = Distance::parse_rate)]
+    rate: Option<Rate>,
+
+    /// Emulate loss in each direction while the page is timed, such as 0.1%
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "PERCENT", requires = "rtt", value_parser = Distance::parse_loss)]
+    loss: Option<Probability>,
+
+    /// Emulate queues of N bytes [default: one bandwidth-delay product]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "rate", value_parser = whole(1..=1_000_000_000_u64))]
+    queue: Option<u64>,
+}
+
+impl Far {
+    pub(super) fn distance(&self) -> Option<Distance> {
+        let Self { rtt, rate, loss, queue } = *self;
+        rtt.map(|rtt| Distance { rtt, rate, queue, loss })
+    }
+}
+
+/// Over these options in `--help`.
+const HEADING: &str = "Distance";
