@@ -42,6 +42,8 @@ pub struct HttpConnection {
     closed: Option<Closed>,
     requests: u32,
     persists: bool,
+    /// Bytes of each content that are kept.
+    kept: usize,
 }
 
 impl HttpConnection {
@@ -55,6 +57,7 @@ impl HttpConnection {
             closed: None,
             requests: 0,
             persists: true,
+            kept: 0,
         }
     }
 
@@ -86,6 +89,11 @@ impl HttpConnection {
     #[must_use]
     pub fn closed(&self) -> Option<Closed> {
         self.closed
+    }
+
+    /// Keeps the first `bytes` of the contents that are read from now on: [`Exchange::beginning`].
+    pub fn keep_content(&mut self, bytes: usize) {
+        self.kept = bytes;
     }
 
     /// Changes when we acknowledge.
@@ -196,7 +204,7 @@ impl HttpConnection {
         budget: &Budget,
     ) -> Result<Exchange, ExchangeError> {
         let deadline = budget.answer_by(self.now());
-        let mut draft = PartialResponse::default();
+        let mut draft = PartialResponse::keeping(self.kept);
         loop {
             if self.reader.advance(&mut draft)? {
                 return self.finish(draft, sent);

@@ -12,4 +12,6 @@ pub mod stack;
 pub use ackwise_report::{Target, TargetError};
 pub use page_times::PageTimes;
 pub use report::STALLS;
-pub use run::{CheckError, Distance, MAX_REQUESTS, Options, Progress, StackChoice, check};
+pub use run::{
+    CheckError, Distance, MAX_REQUESTS, Options, Probability, Progress, Rate, StackChoice, check,
+};

@@ -4,6 +4,7 @@ pub mod asked;
 mod distance;
 mod error;
 mod idle;
+mod links;
 mod options;
 mod plan;
 mod reach;
@@ -14,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use ackwise_link::{Probability, Rate};
 pub use distance::Distance;
 pub use error::CheckError;
 pub use options::{MAX_REQUESTS, Options, StackChoice};

@@ -23,6 +23,8 @@ pub struct Exchange {
     pub head: ResponseHead,
     /// Bytes of content.
     pub content: u64,
+    /// Its first bytes, if the connection keeps them.
+    pub beginning: Vec<u8>,
     /// A hash of the content.
     pub digest: u64,
     /// New bytes, in order of arrival: no retransmissions.

@@ -26,6 +26,9 @@ pub(super) struct PartialResponse {
     start: Option<u64>,
     head: Option<(ResponseHead, HeadEnd)>,
     content: u64,
+    /// The first bytes of the content, and how many of them are kept.
+    beginning: Vec<u8>,
+    kept: usize,
     digest: DefaultHasher,
     end: Option<u64>,
     complete: bool,
@@ -106,6 +109,11 @@ impl Reader {
 }
 
 impl PartialResponse {
+    /// One that keeps the first `kept` bytes of its content.
+    pub(super) fn keeping(kept: usize) -> Self {
+        Self { kept, ..Self::default() }
+    }
+
     pub(super) fn content(&self) -> u64 {
         self.content
     }
@@ -137,6 +145,7 @@ impl PartialResponse {
             complete: self.complete,
             head,
             content: self.content,
+            beginning: self.beginning,
             digest: self.digest.finish(),
             arrivals,
             acks,
@@ -154,6 +163,8 @@ impl PartialResponse {
             }
             ResponseEvent::Content(content) => {
                 self.content += content.len() as u64;
+                let more = self.kept.saturating_sub(self.beginning.len()).min(content.len());
+                self.beginning.extend_from_slice(&content[..more]);
                 self.digest.write(content);
             }
             ResponseEvent::End(response) => {

@@ -16,6 +16,8 @@ pub struct Facts {
     pub first: Exchange,
     /// Further pages by the user's word, with their sizes in bytes.
     pub others: Vec<(Page, u64)>,
+    /// A larger page that the page refers to, with its size in bytes, if one was looked for.
+    pub linked: Option<(Page, u64)>,
     /// The quickest handshake or answer: about one round trip.
     pub rtt: Duration,
     /// Slow probes are wanted.
@@ -43,6 +45,7 @@ impl Facts {
             page,
             first,
             others: Vec::new(),
+            linked: None,
             rtt,
             thorough: false,
             asks_by_get: true,
@@ -86,12 +89,11 @@ impl Facts {
     #[must_use]
     pub fn largest(&self) -> (Page, u64) {
         let page = (self.page.clone(), self.length());
-        self.others.iter().cloned().fold(
-            page,
-            |largest, other| {
-                if other.1 > largest.1 { other } else { largest }
-            },
-        )
+        self.others
+            .iter()
+            .chain(&self.linked)
+            .cloned()
+            .fold(page, |largest, other| if other.1 > largest.1 { other } else { largest })
     }
 
     /// Bytes of the page.

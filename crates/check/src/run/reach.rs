@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use ackwise_http::{ConnectionOption, Method};
 use ackwise_report::Target;
 
-use super::{CheckError, Options};
+use super::{CheckError, Options, links};
 use crate::{
     http_client::{Budget, Client, Exchange, ExchangeError, Page, ReusedConnection, TlsSettings},
     probe::Facts,
@@ -76,6 +76,8 @@ pub(super) fn reach(
     }
     facts.thorough = options.thorough;
     facts.asks_by_get = options.template.method == Method::Get;
+    drop(reused); // One connection at a time.
+    notes.extend(links::find_larger(&mut client, &mut facts, &page, options));
     Ok(Reached { client, facts, notes })
 }
 
@@ -102,6 +104,7 @@ fn tls_settings(target: &Target, options: &Options) -> Result<Option<TlsSettings
 fn first_answer(client: &mut Client, page: &Target) -> Result<(Exchange, Duration), ExchangeError> {
     let request = client.ask_for(&Page::whole(page.path()), None)?;
     let mut connection = client.open(Receiver::ETHERNET)?;
+    connection.keep_content(LINKS);
     let exchange = connection.request(&request, &mut client.budget)?;
     Ok((exchange, connection.handshake()))
 }
@@ -149,6 +152,9 @@ fn remarks(target: &Target, page: &Target, first: &Exchange) -> Vec<String> {
     }
     notes
 }
+
+/// Bytes of a page that are searched for references to other pages. Our choice.
+const LINKS: usize = 64 << 10;
 
 /// Redirects that are followed.
 const REDIRECTS_LIMIT: usize = 5;

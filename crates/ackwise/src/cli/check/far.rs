@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ackwise_check::Distance;
-use ackwise_link::{Probability, Rate};
+use ackwise_check::{Distance, Probability, Rate};
+
 use clap::Args;
 
 use crate::cli::{duration, number::whole};

@@ -1,0 +1,141 @@
+//! Finds a larger page on the same server: several questions need a response that is larger than windows, and a
+//! user who names one page often has none at hand. What an HTML page refers to is asked for, a few bytes each.
+
+use ackwise_http::ConnectionOption;
+use ackwise_report::Target;
+
+use super::Options;
+use crate::{
+    card::FindingId,
+    http_client::{Client, Exchange, Page},
+    probe::Facts,
+    stack::Receiver,
+};
+
+/// Looks for a larger page if a question needs one, and says which was found.
+pub(super) fn find_larger(
+    client: &mut Client,
+    facts: &mut Facts,
+    page: &Target,
+    options: &Options,
+) -> Option<String> {
+    let wanted = NEED_LARGE.into_iter().any(|id| options.wants(id));
+    let enough = facts.largest().1 >= LARGE;
+    if !wanted || enough || !facts.asks_by_get || !is_html(&facts.first) {
+        return None;
+    }
+    let mut best: Option<(Page, u64)> = None;
+    for path in linked(&facts.first.beginning, page).into_iter().take(CANDIDATES) {
+        let candidate = Page::whole(path);
+        let Some(bytes) = size(&candidate, client) else { continue };
+        let largest = best.as_ref().map_or(facts.largest().1, |(_, bytes)| *bytes);
+        if bytes > largest {
+            best = Some((candidate, bytes));
+        }
+        if bytes >= LARGE {
+            break;
+        }
+    }
+    let (found, bytes) = best?;
+    let note = format!(
+        "{} ({bytes} bytes), which the page refers to, was used where a larger response is needed",
+        found.path
+    );
+    facts.linked = Some((found, bytes));
+    Some(note)
+}
+
+/// Bytes of `candidate`, as its head says; the content is not read on.
+fn size(candidate: &Page, client: &mut Client) -> Option<u64> {
+    let request = client.ask_for(candidate, Some(ConnectionOption::Close)).ok()?;
+    let mut connection = client.open(Receiver::ETHERNET).ok()?;
+    let answer = connection.request_beginning(&request, 0, &mut client.budget).ok()?;
+    (answer.head.status == 200).then_some(answer.head.content_length).flatten()
+}
+
+fn is_html(first: &Exchange) -> bool {
+    let kind = first.head.fields.text("Content-Type").unwrap_or_default();
+    kind.to_ascii_lowercase().starts_with("text/html")
+}
+
+/// Paths on the server of `page` that `html` refers to by `src` or `href`, those that are likely to be large first,
+/// each once.
+fn linked(html: &[u8], page: &Target) -> Vec<String> {
+    let html = String::from_utf8_lossy(html);
+    let mut paths: Vec<String> = Vec::new();
+    for reference in references(&html).take(REFERENCES) {
+        let reference = reference.replace("&amp;", "&");
+        let Ok(target) = page.join(&reference) else { continue };
+        let path = target.path().to_owned();
+        let fit = target.shares_server_with(page) && Options::parse_path(&path).is_ok();
+        if fit && path != page.path() && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths.sort_by_key(|path| !is_likely_large(path));
+    paths
+}
+
+/// The quoted values of `src` and `href`, in order. Not a parser of HTML: what it misses is not asked for.
+fn references(html: &str) -> impl Iterator<Item = &str> {
+    ["src=", "href="].into_iter().flat_map(move |attribute| {
+        html.split(attribute).skip(1).filter_map(|rest| {
+            let quote = rest.chars().next().filter(|it| matches!(it, '"' | '\''))?;
+            let value = rest[1..].split(quote).next()?;
+            // Another scheme (mailto:, data:) is no page of this server.
+            let scheme = value.split(['/', '?', '#']).next().unwrap_or_default().contains(':');
+            let http = value.starts_with("http://") || value.starts_with("https://");
+            (value.len() < REFERENCE_LENGTH && (!scheme || http) && !value.is_empty())
+                .then_some(value)
+        })
+    })
+}
+
+fn is_likely_large(path: &str) -> bool {
+    let file = path.split('?').next().unwrap_or_default();
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str())
+}
+
+/// Questions that a small page leaves open.
+const NEED_LARGE: [FindingId; 4] = [
+    FindingId::ShortInitialSegment,
+    FindingId::InitialWindow,
+    FindingId::IdleRestart,
+    FindingId::SendBuffer,
+];
+
+/// Scripts, images, fonts, documents.
+const EXTENSIONS: [&str; 14] = [
+    "js", "css", "png", "jpg", "jpeg", "gif", "webp", "svg", "woff", "woff2", "pdf", "mp4", "zip",
+    "wasm",
+];
+
+/// Our choices: enough for every question, few requests, and bounds on what a page may cost.
+const LARGE: u64 = 256 << 10;
+const CANDIDATES: usize = 6;
+const REFERENCES: usize = 200;
+const REFERENCE_LENGTH: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_page_refers_to_on_its_own_server_is_found() {
+        let page: Target = "http://h:8080/dir/index.html".parse().unwrap();
+        let html = br#"<a href="about.html">x</a> <a href='mailto:a@b'>m</a> <img src="data:x,y">
+            <script src="/app.js?v=1&amp;w=2"></script> <img src='pics/a.PNG'>
+            <a href="https://h:8080/tls"></a> <a href="//other/x.js"></a> <a href="about.html#top">
+            <a href=unquoted> <a href="index.html"> <a href="a b">"#;
+        assert_eq!(linked(html, &page), ["/app.js?v=1&w=2", "/dir/pics/a.PNG", "/dir/about.html"]);
+        assert!(linked(b"src=\"", &page).is_empty() && linked(b"src=", &page).is_empty());
+    }
+
+    #[test]
+    fn a_hostile_page_costs_little() {
+        let page: Target = "http://h/".parse().unwrap();
+        let html = "<a href=\"x\">".repeat(100_000);
+        assert_eq!(linked(html.as_bytes(), &page), ["/x"]);
+    }
+}
