@@ -37,8 +37,8 @@ pub struct Card {
 pub struct Emulated {
     /// Share of the packets that is lost in each direction while the page is timed; null if none.
     pub loss_percent: Option<f64>,
-    /// Times of the page; null if it could not be timed.
-    pub page: Option<FarPage>,
+    /// Times of the pages that could be timed.
+    pub pages: Vec<FarPage>,
     /// Bytes that the queue of each direction holds; null if nothing queues.
     pub queue_bytes: Option<u64>,
     /// Rate of each direction; null if infinite.

@@ -22,6 +22,8 @@ mod split_head;
 
 pub use facts::{Facts, Idle};
 
+use ackwise_cause::Remedy;
+
 use super::{
     card::{Finding, FindingId, Values, Verdict},
     http_client::{Client, Exchange},
@@ -37,12 +39,22 @@ pub struct ProbeResult {
     evidence: Vec<String>,
     /// Something outside the server took the answer.
     disturbed: bool,
+    /// What to change, if not what the finding's name tells.
+    remedy: Option<Remedy>,
 }
 
 impl ProbeResult {
     fn new(verdict: Verdict, summary: impl Into<String>, values: impl Into<Values>) -> Self {
         let (summary, values) = (summary.into(), values.into());
-        Self { verdict, cost_ms: None, summary, values, evidence: Vec::new(), disturbed: false }
+        Self {
+            verdict,
+            cost_ms: None,
+            summary,
+            values,
+            evidence: Vec::new(),
+            disturbed: false,
+            remedy: None,
+        }
     }
 
     fn costing(mut self, ms: Option<f64>) -> Self {
@@ -52,6 +64,10 @@ impl ProbeResult {
 
     fn disturbed(self, disturbed: bool) -> Self {
         Self { disturbed, ..self }
+    }
+
+    fn remedied_by(self, remedy: Option<Remedy>) -> Self {
+        Self { remedy, ..self }
     }
 
     fn shown_by(mut self, exchange: Option<&Exchange>) -> Self {
@@ -86,9 +102,10 @@ pub fn probe(id: FindingId, client: &mut Client, facts: &mut Facts) -> Finding {
         )
         .disturbed(error.is_disturbance())
     });
-    let ProbeResult { verdict, cost_ms, summary, values, evidence, disturbed } = found;
+    let ProbeResult { verdict, cost_ms, summary, values, evidence, disturbed, remedy } = found;
     let wanted = matches!(verdict, Verdict::Warn | Verdict::Fail);
-    let remedy = wanted.then(|| id.remedy(facts.software())).flatten().map(|it| it.text.to_owned());
+    let remedy = remedy.or_else(|| id.remedy(facts.software())).filter(|_| wanted);
+    let remedy = remedy.map(|it| it.text.to_owned());
     Finding { id, verdict, cost_ms, summary, values, evidence, remedy, disturbed }
 }
 

@@ -108,7 +108,7 @@ fn check_each(
                 }
                 let emulated = options
                     .distance
-                    .map(|distance| distance.emulate(&mut reached.client, &mut reached.facts));
+                    .map(|distance| distance.emulate(&mut reached.client, &reached.facts));
                 let far = emulated.iter().flat_map(distance::notes);
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).chain(far);
                 let notes = notes.collect();

@@ -85,6 +85,13 @@ impl Facts {
             .collect()
     }
 
+    /// The page, the user's paths and what was found by a link, with their bytes of content.
+    #[must_use]
+    pub fn pages(&self) -> Vec<(Page, u64)> {
+        let page = std::iter::once((self.page.clone(), self.length()));
+        page.chain(self.others.iter().chain(&self.linked).cloned()).collect()
+    }
+
     /// The largest response that is known, and its bytes of content.
     #[must_use]
     pub fn largest(&self) -> (Page, u64) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ackwise_cause::{Cause, Direction};
 use ackwise_http::ConnectionOption;
 
 use super::{Facts, ProbeResult, follow, ms};
@@ -42,7 +43,8 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             "a request in two writes is answered {cost:.0} ms later if the client leaves Nagle's algorithm on: \
              its second segment waits for the server's delayed ACK"
         );
-        ProbeResult::new(Verdict::Warn, summary, values).costing(Some(cost))
+        let at_client = Cause::NagleDelayedAck.remedy(Direction::ToServer);
+        ProbeResult::new(Verdict::Warn, summary, values).costing(Some(cost)).remedied_by(at_client)
     } else if stall >= follow::STALL {
         let cost = ms(stall);
         let summary = format!(

@@ -43,56 +43,34 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     };
     let mut bench =
         Bench { client, facts, page, mss, delays, window: Window::Two, splits: 0, shown: None };
-    let (release, trials) = bench.study(Acknowledge::After)?;
-    let mut waits_in_1996 = false;
-    let cost = match release {
-        Release::Ack if capabilities.segments => {
-            let today = |delay| Acknowledge::Delayed(AckRule::EverySecond, delay);
-            let cost = cost(&bench.study(today)?);
-            if cost.is_none() {
-                bench.window = Window::Ample;
-                let in_1996 = |delay| Acknowledge::Delayed(AckRule::TwoFull, delay);
-                waits_in_1996 = bench.study(in_1996)?.0 == Release::Ack;
-            }
-            cost
-        }
-        release => cost(&(release, trials.clone())), // The kernel's receiver is one of today.
-    };
-    let Bench { shown, splits, .. } = bench;
-    let stall = follow::median(
+    let rule = if capabilities.segments { EVERY_SECOND } else { LINUX };
+    let (release, trials) = bench.study(rule)?;
+    let waited = follow::median(
         trials.iter().filter(|trial| trial.arm == Arm::Long).filter_map(Trial::length_if_stalled),
     );
     let values = |stall_ms: Option<f64>| ShortInitialSegment { mss: Some(mss), stall_ms };
     let found = match release {
         Release::Ack => {
-            let stall = stall.map(ms);
-            let values = values(stall);
+            let values = values(waited.map(ms));
             let begins = "the response begins with a short segment and then waits";
-            if let Some(cost) = cost.map(ms) {
-                let summary = format!("{begins} {cost:.0} ms for a delayed ACK");
-                ProbeResult::new(Verdict::Fail, summary, values).costing(Some(cost))
-            } else if waits_in_1996 {
-                let summary = format!(
-                    "{begins} for a client that acknowledges two full segments, as BSD did in 1996; \
-                     clients of today lose nothing"
-                );
-                ProbeResult::new(Verdict::Warn, summary, values)
-            } else {
-                let summary = "the response begins with a short segment, which costs nothing: the initial \
-                               window lets the next segments follow at once";
-                ProbeResult::new(Verdict::Pass, summary, values)
+            match cost(&trials) {
+                Some(cost) => {
+                    let summary = format!("{begins} {:.0} ms for a delayed ACK", ms(cost));
+                    ProbeResult::new(Verdict::Fail, summary, values).costing(Some(ms(cost)))
+                }
+                None => {
+                    let summary = format!("{begins} for a delayed ACK, no longer than in any case");
+                    ProbeResult::new(Verdict::Pass, summary, values)
+                }
             }
         }
-        Release::NotHeld if !capabilities.segments && splits >= SPLITS => {
-            return unknown(
-                "responses begin with a short segment, but this kernel acknowledges it and the next \
-                 full one at once (use --stack ackwise to see whether the server waits)"
-                    .to_owned(),
-            );
-        }
+        Release::NotHeld if capabilities.segments => bench.as_in_1996(values)?,
         Release::NotHeld => {
-            let summary = "no response waits for an ACK at its start";
-            ProbeResult::new(Verdict::Pass, summary, values(Some(0.0)))
+            let how = match bench.splits >= SPLITS {
+                true => "responses begin with a short segment, but no client on Linux waits for it",
+                false => "no response waits for the ACK of a client on Linux at its start",
+            };
+            ProbeResult::new(Verdict::Pass, how, values(Some(0.0)))
         }
         Release::Undecided => {
             let summary = "a response pauses at its start, but the trials were inconclusive: this \
@@ -105,15 +83,19 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
             ProbeResult::new(Verdict::Pass, summary, values(None))
         }
     };
-    Ok(found.shown_by(shown.as_ref()))
+    Ok(found.shown_by(bench.shown.as_ref()))
 }
 
-/// What the stall costs, beyond what the application takes in any case, if our ACK ends it and that is
-/// worth the name.
-fn cost((release, trials): &(Release, Vec<Trial>)) -> Option<Duration> {
-    follow::extra_delay(trials, Arm::Long, trials)
-        .filter(|cost| *release == Release::Ack && *cost >= follow::STALL)
+/// What the stall costs, beyond what the application takes in any case, if that is worth the name.
+fn cost(trials: &[Trial]) -> Option<Duration> {
+    follow::extra_delay(trials, Arm::Long, trials).filter(|cost| *cost >= follow::STALL)
 }
+
+/// How clients acknowledge: Linux, others of today, and BSD in 1996.
+const LINUX: fn(Duration) -> Acknowledge = |delay| Acknowledge::Delayed(AckRule::Linux, delay);
+const EVERY_SECOND: fn(Duration) -> Acknowledge =
+    |delay| Acknowledge::Delayed(AckRule::EverySecond, delay);
+const IN_1996: fn(Duration) -> Acknowledge = |delay| Acknowledge::Delayed(AckRule::TwoFull, delay);
 
 struct Bench<'a> {
     client: &'a mut Client,
@@ -137,6 +119,35 @@ enum Window {
 }
 
 impl Bench<'_> {
+    /// No client of today waits. Would one of 1996 have waited, with its window; and does it still?
+    fn as_in_1996(
+        &mut self,
+        values: impl Fn(Option<f64>) -> ShortInitialSegment,
+    ) -> Result<ProbeResult, ExchangeError> {
+        let mut waited: Vec<Trial> = Vec::new();
+        for _ in 0..SCREENINGS {
+            let trial = self.try_once(Arm::Long, IN_1996)?;
+            if trial.outcome(self.facts.rtt, self.delays.trusted) == TrialOutcome::Follows {
+                waited.push(trial);
+            }
+        }
+        if waited.len() < SCREENINGS {
+            let summary = "no response waits for an ACK at its start";
+            return Ok(ProbeResult::new(Verdict::Pass, summary, values(Some(0.0))));
+        }
+        let stall = follow::median(waited.iter().map(Trial::length)).map(ms);
+        self.window = Window::Ample;
+        if self.study(IN_1996)?.0 == Release::Ack {
+            let summary = "the response begins with a short segment and then waits for a client that \
+                           acknowledges two full segments, as BSD did in 1996; clients of today lose \
+                           nothing";
+            return Ok(ProbeResult::new(Verdict::Warn, summary, values(stall)));
+        }
+        let summary = "the response begins with a short segment, which costs nothing: the initial \
+                       window lets the next segments follow at once";
+        Ok(ProbeResult::new(Verdict::Pass, summary, values(stall)))
+    }
+
     fn study(
         &mut self,
         acknowledge: fn(Duration) -> Acknowledge,

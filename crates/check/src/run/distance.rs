@@ -7,7 +7,7 @@ use ackwise_link::{Faults, LinkConfig, Pick, Probability, Queue, Rate, Seed};
 
 use crate::{
     card::{Emulated, FarPage},
-    http_client::{Client, ExchangeError, HttpConnection},
+    http_client::{Client, ExchangeError, HttpConnection, Page},
     probe::{Facts, follow::median},
     stack::Receiver,
 };
@@ -98,13 +98,18 @@ impl Distance {
     }
 
     /// As the card shows it, with the times of the page.
-    pub(super) fn emulate(&self, client: &mut Client, facts: &mut Facts) -> Emulated {
+    pub(super) fn emulate(&self, client: &mut Client, facts: &Facts) -> Emulated {
         client.emulate_loss(true);
-        let page = time_page(client, facts).ok().flatten();
+        let mut pages = Vec::new();
+        for (page, bytes) in facts.pages().into_iter().take(PAGES) {
+            // A limit that is reached leaves the rest untimed.
+            let Ok(timed) = time_page(&page, bytes, client) else { break };
+            pages.push(timed);
+        }
         client.emulate_loss(false);
         Emulated {
             loss_percent: self.loss.map(|loss| f64::from(loss.as_per_million()) / 1e4),
-            page,
+            pages,
             queue_bytes: self.queue_bytes(),
             rate_bits_per_second: self.rate.map(Rate::get),
             rtt_ms: self.rtt.as_secs_f64() * 1e3,
@@ -113,8 +118,8 @@ impl Distance {
 }
 
 /// Times the page on new connections, from the SYN on, and on the same ones once more.
-fn time_page(client: &mut Client, facts: &mut Facts) -> Result<Option<FarPage>, ExchangeError> {
-    let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
+fn time_page(page: &Page, bytes: u64, client: &mut Client) -> Result<FarPage, ExchangeError> {
+    let request = client.ask_for(page, Some(ConnectionOption::KeepAlive))?;
     let (mut new, mut kept) = (Vec::new(), Vec::new());
     let time = |connection: &mut HttpConnection, client: &mut Client| {
         let exchange = connection.request(&request, &mut client.budget)?;
@@ -130,18 +135,18 @@ fn time_page(client: &mut Client, facts: &mut Facts) -> Result<Option<FarPage>, 
         }
     }
     let ms = |times: &[Duration]| median(times.iter().copied()).map(|it| it.as_secs_f64() * 1e3);
-    Ok(Some(FarPage {
-        bytes: facts.length(),
+    Ok(FarPage {
+        bytes,
         kept_connection_ms: ms(&kept),
         loads: u32::try_from(new.len()).unwrap_or(u32::MAX),
         new_connection_ms: ms(&new),
-        path: facts.page.path.clone(),
-    }))
+        path: page.path.clone(),
+    })
 }
 
 /// What the card says of it.
 pub(super) fn notes(emulated: &Emulated) -> Vec<String> {
-    let Emulated { loss_percent, page, queue_bytes, rate_bits_per_second, rtt_ms } = emulated;
+    let Emulated { loss_percent, pages, queue_bytes, rate_bits_per_second, rtt_ms } = emulated;
     let rate = rate_bits_per_second
         .map_or_else(String::new, |rate| format!(", {} Mb/s", rate as f64 / 1e6));
     let queue = queue_bytes.map_or_else(String::new, |bytes| format!(", queues of {bytes} bytes"));
@@ -149,9 +154,8 @@ pub(super) fn notes(emulated: &Emulated) -> Vec<String> {
         format!(", {percent} % loss while the page was timed, and none otherwise")
     });
     let mut notes = vec![format!("emulated a path of {rtt_ms} ms{rate}{queue}{loss}")];
-    if let Some(FarPage { bytes, kept_connection_ms, loads, new_connection_ms: Some(new), path }) =
-        page
-    {
+    for FarPage { bytes, kept_connection_ms, loads, new_connection_ms, path } in pages {
+        let Some(new) = new_connection_ms else { continue };
         let kept = kept_connection_ms
             .map_or_else(String::new, |kept| format!(", {kept:.0} ms on a kept one"));
         notes.push(format!(
@@ -161,7 +165,8 @@ pub(super) fn notes(emulated: &Emulated) -> Vec<String> {
     notes
 }
 
-/// Our choices: a median of five, one of which may be disturbed, and what all questions take.
+/// Our choices: pages that are timed, a median of five, one of which may be disturbed, and what all questions take.
+const PAGES: usize = 3;
 const LOADS: usize = 5;
 const ROUND_TRIPS: u32 = 250;
 const ANSWER_ROUND_TRIPS: u32 = 20;
