@@ -5,6 +5,7 @@
 //! other processes used the processors.
 
 mod agree;
+mod check;
 mod child;
 mod dice;
 mod explain;
@@ -164,6 +165,7 @@ fn list() {
     }
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
+    println!("{:<10} {}", check::NAME, check::QUESTION);
     println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
@@ -178,6 +180,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
+        check::NAME => return check::run(rounds),
         _ => {}
     }
     let mut benchmark = all()

@@ -4,6 +4,7 @@
 //!
 //! | module | purpose |
 //! | --- | --- |
+//! | `busy` | load on every core, for tests |
 //! | `server` | accepts connections, and stops within a bounded time |
 //! | `connection` | serves one connection: read, answer, close |
 //! | `reply` | maps a request to a head and a range of a document; pure |
@@ -18,6 +19,7 @@
 //! writes, the order of events on the wire is the order in the source. The server is a measurement
 //! target, not a fast server; documents on disk and thousands of connections are out of scope.
 
+pub mod busy;
 mod close;
 mod connection;
 mod counters;

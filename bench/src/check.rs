@@ -1,0 +1,107 @@
+//! `cargo xtask bench check`: are the verdicts of `ackwise check --quick` right when every core is busy?
+//!
+//! Servers with named patterns of writes are checked again and again, with both stacks. One that stalls must fail
+//! in 99 of 100 runs; one that does not, never.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    num::NonZeroUsize,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use ackwise_check::{
+    CheckError, Options, STALLS, StackChoice, Target,
+    builtin::Network,
+    card::{Card, Verdict},
+    check,
+};
+use ackwise_serve::{
+    busy::BusyCores,
+    pattern::{PatternServer, Stalls, WritePattern},
+};
+use anyhow::ensure;
+use xtask::process;
+
+pub(crate) const NAME: &str = "check";
+pub(crate) const QUESTION: &str =
+    "do the verdicts of `check --quick` hold when every core is busy?";
+
+/// Runs for each pattern and stack. 300 take about half an hour. Our choice.
+const RUNS: usize = 20;
+
+/// Percentage of the runs against a server that stalls that must fail.
+const BAD_PERCENT: usize = 99;
+
+/// Of `--quick`.
+const TIME: Duration = Duration::from_secs(4);
+
+pub(crate) fn run(runs: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
+    let runs = runs.map_or(RUNS, NonZeroUsize::get);
+    println!("{NAME}: {QUESTION} ({runs} runs each)\n");
+    println!("{:<8} {:<56} {:>14} {:>8}  others", "stack", "writes", "failed", "s a run");
+    let busy = BusyCores::start();
+    let mut right = true;
+    for stack in [StackChoice::Kernel, StackChoice::Ackwise] {
+        // The kernel's stack comes first: a private network is for good.
+        let network = match stack {
+            StackChoice::Ackwise => Network::private(),
+            _ => Network::Host,
+        };
+        for pattern in WritePattern::ALL {
+            right &= judge(pattern, stack, network, runs)?;
+        }
+    }
+    drop(busy);
+    println!("\n{}", crate::verdict(right));
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Checks one server, prints the counts; whether they are as they must be.
+fn judge(
+    pattern: WritePattern,
+    stack: StackChoice,
+    network: Network,
+    runs: usize,
+) -> anyhow::Result<bool> {
+    let server = PatternServer::start(network.bind(), pattern)?;
+    let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
+    let target: Target = format!("http://{address}/").parse()?;
+    let options = Options { stack, only: Some(STALLS.into()), time: TIME, ..Options::default() };
+    let (mut failed, mut others) = (0, BTreeMap::new());
+    let begun = Instant::now();
+    for _ in 0..runs {
+        ensure!(!process::interrupted(), "interrupted");
+        let card = match check(&target, &options, &mut |_| ()) {
+            // A machine without a TUN device can try the kernel's stack alone.
+            Err(CheckError::Stack(missing)) => {
+                println!("ackwise  not tried: {missing}");
+                return Ok(true);
+            }
+            card => card?,
+        };
+        failed += usize::from(fails(&card));
+        for it in card.findings.iter().filter(|it| is_other(it.verdict)) {
+            *others.entry(format!("{} {:?}", it.id, it.verdict)).or_insert(0_usize) += 1;
+        }
+    }
+    let must_fail = match (pattern.stalls, stack) {
+        (Stalls::Always, _) | (Stalls::SegmentBySegment, StackChoice::Ackwise) => true,
+        (Stalls::Never | Stalls::SegmentBySegment, _) => false,
+    };
+    let name = if stack == StackChoice::Kernel { "kernel" } else { "ackwise" };
+    let took = begun.elapsed().as_secs_f64() / runs as f64;
+    let counted = format!("{failed} of {runs}");
+    println!("{name:<8} {:<56} {counted:>14} {took:>8.2}  {others:?}", pattern.name);
+    Ok(if must_fail { failed * 100 >= runs * BAD_PERCENT } else { failed == 0 })
+}
+
+fn fails(card: &Card) -> bool {
+    card.findings.iter().any(|finding| finding.verdict == Verdict::Fail)
+}
+
+/// What is worth a column of its own: neither expected nor a failure.
+fn is_other(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Unknown | Verdict::Warn)
+}
