@@ -7,6 +7,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener},
     process::{Command, Output, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -75,6 +76,16 @@ fn wrong_arguments_exit_with_2_and_say_what_was_expected() {
         (&["check", "--data", "@/nonexistent", "localhost"], "cannot read /nonexistent"),
         (&["check", "--resolve", "localhost", "localhost"], "HOST:PORT:ADDRESS"),
         (&["check", "--expect", "99", "localhost"], "200..=599"),
+        (&["check", "--data-split", "1", "localhost"], "--data"),
+        (&["check", "--data", "x", "--data-split", "1", "localhost"], "--data has 1 bytes"),
+        (&["check", "--quick", "--thorough", "localhost"], "cannot be used with"),
+        (&["check", "--rate", "20Mb/s", "localhost"], "--rtt"),
+        (&["check", "--rtt", "80ms", "--rate", "20", "localhost"], "such as 20Mb/s"),
+        (&["check", "--rtt", "80ms", "--loss", "0.1", "localhost"], "such as 0.1%"),
+        (
+            &["check", "--rtt", "80ms", "--stack", "kernel", "http://127.0.0.1:9/"],
+            "--stack ackwise",
+        ),
         (&["check", "-4", "-6", "localhost"], "cannot be used with"),
         (&["check", "-4", "http://[::1]/"], "::1 has no IPv4 address"),
         (&["check", "--paths", "/x"], "URL"),
@@ -239,6 +250,33 @@ fn a_good_server_exits_with_0_and_a_stall_with_1() {
         assert!(!shown.contains('\u{1b}'), "colours without a terminal");
         assert!(stderr(&output).is_empty(), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_server_that_speaks_http_2_alone_gets_a_clear_word() {
+    let address = serve(|_| "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d".to_owned());
+    let output = run(&["check", "--stack", "kernel", &format!("http://{address}/")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("speaks only HTTP/2"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_that_dies_during_a_check_is_a_disturbance_and_no_success() {
+    // It answers the first requests and then nobody, on any connection.
+    let answered = AtomicUsize::new(0);
+    let address = serve(move |_| match answered.fetch_add(1, Ordering::SeqCst) {
+        0 => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        _ => {
+            thread::sleep(Duration::from_secs(30));
+            String::new()
+        }
+    });
+    let url = format!("http://{address}/");
+    let output = run(&["check", "--stack", "kernel", "--quick", "--max-wait", "500ms", &url]);
+    let (shown, said) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(2), "{shown}{said}");
+    assert!(shown.contains("could not determine") && shown.contains("A disturbance"), "{shown}");
+    assert!(said.contains("a disturbance took an answer: "), "{said}");
 }
 
 #[test]

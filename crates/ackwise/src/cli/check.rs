@@ -310,7 +310,7 @@ Examples:
   ackwise check --paths /small,/large --fail-on warn localhost:8080
       check these pages too, and exit with 1 on warnings (for CI)
   ackwise check --data 'q=1' --header 'Cookie: id=7' --expect 200 http://localhost:8080/search
-      check a POST; it is sent up to 150 times (--max-requests)
+      check a POST; it is sent up to 200 times (--max-requests)
 
 Exit codes:
   0    nothing failed; without a URL, both built-in servers gave the expected results

@@ -113,9 +113,9 @@ const PAGE: &str = "500";
 /// Other sizes, the last longer than an initial window.
 const PATHS: &str = "/6651,/3883,/1866,/300,/200,/65536";
 
-/// Seven sizes take many of the 60 requests that are allowed by default, and each question is to be
-/// answered here; with 60 some stay `unknown`, and say so.
-const MAX_REQUESTS: &str = "120";
+/// Seven sizes take more than the 200 requests that are allowed by default, and each question is to be
+/// answered here; with 200 some stay `unknown`, and say so.
+const MAX_REQUESTS: &str = "300";
 
 /// The program promises 15 s; a busy machine may add to that.
 const CHECK_LIMIT: Duration = Duration::from_secs(60);

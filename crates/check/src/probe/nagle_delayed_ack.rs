@@ -34,14 +34,17 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
     }
     let mut bench = Bench { client, facts, player: players[0], reused: None };
     let mut sizes: Vec<Size> = Vec::new();
-    for page in bench.facts.sizes() {
-        let size = match bench.study(&page, &players, &sizes) {
+    let pages = bench.facts.sizes();
+    for page in &pages {
+        let size = match bench.study(page, &players, &sizes) {
             Err(ExchangeError::LimitReached(_)) if !sizes.is_empty() => break,
             size => size?,
         };
         sizes.push(size);
     }
-    Ok(report(&sizes, &players))
+    // A range says no more than the page that it is of; another page does.
+    let untried = pages[sizes.len()..].iter().filter(|page| page.bytes.is_none()).count();
+    Ok(report(&sizes, untried, &players))
 }
 
 /// A client, and how often it asks.
@@ -50,38 +53,37 @@ struct Player {
     whose: Whose,
     rule: AckRule,
     delays: Delays,
-    /// Answers that must be free of pauses before a page counts as free of stalls.
+    /// Answers that must be free of pauses before the page counts as free of stalls.
     answers: usize,
-    /// The same for a range of a page that was asked for as often.
-    answers_range: usize,
+    /// The same for other pages, of which there may be several, and for ranges of the page.
+    answers_other: usize,
 }
 
 impl Player {
     /// Those that `client` can play, the most telling first.
     fn of(client: &mut Client) -> Vec<Self> {
         let (own, kernel) = (client.capabilities(), client.kernel_capabilities());
-        let player = |whose, rule, delays, answers, answers_range| Self {
+        let player = |whose, rule, delays, [answers, answers_other]: [usize; 2]| Self {
             whose,
             rule,
             delays,
             answers,
-            answers_range,
+            answers_other,
         };
         let mut players = Vec::new();
         if let Some(delays) = Delays::within(own) {
             for rule in own.ack_rules {
-                let (answers, range) = match rule {
-                    AckRule::Linux if kernel.is_none() => (ANSWERS, ANSWERS_FEW),
-                    AckRule::Linux => (ANSWERS_SOME, ANSWERS_FEW),
-                    AckRule::EverySecond | AckRule::TwoFull => (ANSWERS_FEW, ANSWERS_LEAST),
+                let answers = match rule {
+                    AckRule::Linux if kernel.is_none() => ANSWERS,
+                    AckRule::Linux => ANSWERS_FARTHER,
+                    AckRule::EverySecond | AckRule::TwoFull => ANSWERS_OTHERWISE,
                 };
-                players.push(player(Whose::Stack, *rule, delays, answers, range));
+                players.push(player(Whose::Stack, *rule, delays, answers));
             }
         }
         if let Some(delays) = kernel.and_then(Delays::within) {
             let place = players.len().min(1);
-            let kernel = player(Whose::Kernel, AckRule::Linux, delays, ANSWERS, ANSWERS_FEW);
-            players.insert(place, kernel);
+            players.insert(place, player(Whose::Kernel, AckRule::Linux, delays, ANSWERS));
         }
         players
     }
@@ -198,7 +200,7 @@ impl Bench<'_> {
         self.player = player;
         self.reused = None;
         let rule = player.rule;
-        let answers = if page.bytes.is_some() { player.answers_range } else { player.answers };
+        let answers = if *page == self.facts.page { player.answers } else { player.answers_other };
         let mut size = Size::new(page, rule);
         let mut trials = Vec::new();
         for number in 0..answers {
@@ -329,18 +331,17 @@ fn stall_of(trials: &[Trial], arm: Arm) -> Option<Duration> {
     follow::median(of_arm.filter_map(Trial::length_if_stalled))
 }
 
-/// Answers to a client on Linux that must be free of pauses before a page counts as free of stalls. Our choice:
-/// a server that stalls in one response of three, at random, shows none in 20 with a probability of 0.03 %.
-const ANSWERS: usize = 20;
+/// Answers to a client on Linux that must be free of pauses before the page, or another one, counts as free of
+/// stalls. Our choice: a server that stalls in one response of three, at random, shows none in 20 with a
+/// probability of 0.03 %, and none in 8 with one of 4 %.
+const ANSWERS: [usize; 2] = [20, 8];
+
+/// The same for one whose path is longer, if the kernel's TCP asks too, and for the other ways to acknowledge.
+const ANSWERS_FARTHER: [usize; 2] = [8, 4];
+const ANSWERS_OTHERWISE: [usize; 2] = [4, 2];
 
 /// After so many, the rest is asked for on a new connection: some servers stall only early in one.
 const ANSWERS_ON_ONE: usize = 12;
-
-/// The same for one whose path is longer, if the kernel's TCP asks too; for the other ways to acknowledge, and
-/// for ranges of a page that was asked for as often; for both of these at once.
-const ANSWERS_SOME: usize = 8;
-const ANSWERS_FEW: usize = 4;
-const ANSWERS_LEAST: usize = 2;
 
 /// Trials that confirm a stall are made on new connections, so many on each.
 const CONFIRM_ON_ONE: usize = 12;

@@ -123,9 +123,9 @@ impl Options {
     }
 }
 
-/// Requests in all, unless the caller says otherwise. Our choice: enough for three sizes of response and every
-/// question; the first question alone asks for a page 20 times and more.
-pub const MAX_REQUESTS: u32 = 150;
+/// Requests in all, unless the caller says otherwise. Our choice: enough for five pages and every question; the
+/// first question alone asks for a page 36 times, and more if it stalls.
+pub const MAX_REQUESTS: u32 = 200;
 
 #[cfg(test)]
 mod tests {

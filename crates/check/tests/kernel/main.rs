@@ -5,7 +5,13 @@
 
 mod errors;
 #[cfg(target_os = "linux")]
+mod far;
+#[cfg(target_os = "linux")]
 mod findings;
+#[cfg(target_os = "linux")]
+mod first_byte;
+#[cfg(target_os = "linux")]
+mod one_worker;
 #[cfg(target_os = "linux")]
 mod patterns;
 #[cfg(target_os = "linux")]

@@ -17,7 +17,7 @@ use crate::{
     stack::AckRule,
 };
 
-pub(super) fn report(sizes: &[Size], players: &[Player]) -> ProbeResult {
+pub(super) fn report(sizes: &[Size], untried: usize, players: &[Player]) -> ProbeResult {
     let worst = sizes.iter().max_by_key(|size| (size.weight(), size.cost(), size.stall));
     let Some(worst) = worst else {
         let summary = "no response was asked for";
@@ -47,6 +47,15 @@ pub(super) fn report(sizes: &[Size], players: &[Player]) -> ProbeResult {
             values.cost_ms_200_computed = computed_200(worst);
             let (verdict, summary) = waits(worst);
             (verdict, Some(ms(worst.cost())), summary)
+        }
+        Release::NotHeld if untried > 0 => {
+            let summary = format!(
+                "no response waits for the client's ACK in {} of {} pages; the limit of requests or of time \
+                 left none for the others (raise --max-requests or --timeout)",
+                sizes.len(),
+                sizes.len() + untried
+            );
+            (Verdict::Unknown, None, summary)
         }
         Release::NotHeld => {
             let client = match players {
