@@ -7,7 +7,10 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener},
     process::{Command, Output, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -263,7 +266,7 @@ fn a_server_that_speaks_http_2_alone_gets_a_clear_word() {
 #[test]
 fn a_server_that_dies_during_a_check_is_a_disturbance_and_no_success() {
     // It answers the first requests and then nobody, on any connection.
-    let answered = AtomicUsize::new(0);
+    let answered = Arc::new(AtomicUsize::new(0));
     let address = serve(move |_| match answered.fetch_add(1, Ordering::SeqCst) {
         0 => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(),
         _ => {

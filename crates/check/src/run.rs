@@ -16,7 +16,6 @@ use std::{
 };
 
 pub use ackwise_link::{Probability, Rate};
-pub use distance::Distance;
 pub use error::CheckError;
 pub use options::{MAX_REQUESTS, Options, StackChoice};
 pub use plan::Progress;
@@ -24,6 +23,7 @@ use select_stack::{SelectedStack, select_stack};
 
 use ackwise_report::Target;
 
+pub use super::stack::distance::Distance;
 use super::{card::Card, http_client::Budget, stack::Stack};
 
 /// Checks the server that `target` names.
@@ -106,9 +106,9 @@ fn check_each(
                 if number < last {
                     progress(Progress::Ready);
                 }
-                let emulated = options
-                    .distance
-                    .map(|distance| distance.emulate(&mut reached.client, &reached.facts));
+                let emulated = options.distance.map(|distance| {
+                    distance::emulate(&distance, &mut reached.client, &reached.facts)
+                });
                 let far = emulated.iter().flat_map(distance::notes);
                 let notes = note.into_iter().chain(reached.notes.iter().cloned()).chain(far);
                 let notes = notes.collect();

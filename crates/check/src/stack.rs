@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod ackwise;
+pub mod distance;
 pub mod kernel;
 
 use std::{

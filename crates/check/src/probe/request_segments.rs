@@ -60,7 +60,7 @@ pub(super) fn probe(client: &mut Client, facts: &mut Facts) -> Result<ProbeResul
 
 /// How long a request takes that a client with Nagle's algorithm writes in two, from the first write on; the
 /// median of those after the server's quick-ACK phase.
-fn with_nagle(client: &mut Client, facts: &mut Facts) -> Result<Duration, ExchangeError> {
+fn with_nagle(client: &mut Client, facts: &Facts) -> Result<Duration, ExchangeError> {
     let request = client.ask_for(&facts.page, Some(ConnectionOption::KeepAlive))?;
     let receiver = Receiver { hold: Hold::Nagle, ..Receiver::ETHERNET };
     let mut times = Vec::new();

@@ -28,7 +28,7 @@ pub(super) fn find_larger(
     for path in linked(&facts.first.beginning, page).into_iter().take(CANDIDATES) {
         let candidate = Page::whole(path);
         let Some(bytes) = size(&candidate, client) else { continue };
-        let largest = best.as_ref().map_or(facts.largest().1, |(_, bytes)| *bytes);
+        let largest = best.as_ref().map_or_else(|| facts.largest().1, |(_, bytes)| *bytes);
         if bytes > largest {
             best = Some((candidate, bytes));
         }

@@ -5,10 +5,10 @@ use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration}
 use ackwise_report::Target;
 
 use super::{
-    CheckError, Distance,
+    CheckError,
     asked::{Family, Resolve},
 };
-use crate::{card::FindingId, http_client::Template};
+use crate::{card::FindingId, http_client::Template, stack::distance::Distance};
 
 /// What the caller of [`check`](super::check) can choose.
 #[derive(Clone, Debug)]

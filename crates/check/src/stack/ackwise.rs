@@ -26,12 +26,12 @@ use ackwise_tcp::{
 };
 use stream::InOrder;
 
-use super::kernel::KernelStack;
 use super::{
     AckRule, Acknowledge, Arrival, Capabilities, ConnectError, Connection, Hold, NotSeen, Receiver,
     Stack, StackEvent, TransportError,
 };
-use crate::{card::StackName, run::Distance};
+use super::{distance::Distance, kernel::KernelStack};
+use crate::card::StackName;
 
 /// Our own TCP on a TUN device.
 pub struct AckwiseStack {

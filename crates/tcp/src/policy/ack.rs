@@ -327,7 +327,7 @@ mod tests {
             (2, 2_920, [true,  true,  true]),
             (3, 2_919, [false, true,  true]),
         ];
-        for (unacked_segments, unacked_bytes, at_once) in table {
+        for (unacked_segments, unacked_bytes, immediately) in table {
             let arrival = Arrival {
                 unacked_bytes,
                 unacked_segments,
@@ -343,7 +343,7 @@ mod tests {
                 AckPolicy::OverOneFull { delay },
             ]
             .map(|policy| policy.on_arrival(arrival, Instant::EPOCH));
-            let expected = at_once.map(|now| match now {
+            let expected = immediately.map(|now| match now {
                 true => AckDecision::Now(AckReason::SegmentCount),
                 false => AckDecision::At(Instant::EPOCH + delay.get()),
             });
