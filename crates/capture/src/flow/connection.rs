@@ -3,14 +3,18 @@
 mod cost;
 mod events;
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+};
 
 use ackwise_cause::{Direction, Party};
 use ackwise_tcp::{Instant, Segment, SeqNumber};
 
 use super::{
     closed::{Closed, Swap},
-    ends::{Ends, Lost},
+    ends::{Ends, Lost, Survey},
     exchange::{EarlierEnd, OpenExchange},
     flow_control::FlowControl,
     lingering::Lingering,
@@ -23,7 +27,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Nanos, Stall,
+        KnownPaces, Nanos, Paces, Stall,
         gap::{Gap, Missing, Resolution},
         sender::Departure,
     },
@@ -39,6 +43,8 @@ use crate::{
 enum Beginning {
     /// Its first segments are put off.
     WarmsUp(WarmUp),
+    /// They have shown what they can; what earlier connections have shown is missing.
+    Surveyed(WarmUp, Box<Survey>),
     /// They are judged.
     Judged,
 }
@@ -170,9 +176,8 @@ impl ObservedConnection {
         begins(segment) && (other || self.ends.is_closing())
     }
 
-    /// Takes a segment that was captured. Gives the memory back in which the first ones were, once they
-    /// are judged.
-    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) -> Option<WarmUp> {
+    /// Takes a segment that was captured.
+    pub(crate) fn handle(&mut self, seen: &Seen<'_>, results: &mut Results) {
         let direction = self.direction(seen.source);
         if begins(&seen.segment) {
             self.initial = Some(seen.segment.seq);
@@ -180,28 +185,60 @@ impl ObservedConnection {
         match &mut self.beginning {
             Beginning::WarmsUp(warm_up) => {
                 if warm_up.add(seen, direction) {
-                    self.begin(results)
-                } else {
-                    None
+                    self.survey();
                 }
             }
-            Beginning::Judged => {
-                self.judge(seen, results);
-                None
-            }
+            Beginning::Surveyed(..) | Beginning::Judged => self.judge(seen, results),
         }
     }
 
-    /// What was put off is judged, now that the path is known as well as the first segments can show it.
-    fn begin(&mut self, results: &mut Results) -> Option<WarmUp> {
+    /// The path is known as well as the first segments can show it.
+    pub(crate) fn survey(&mut self) {
+        self.beginning = match std::mem::replace(&mut self.beginning, Beginning::Judged) {
+            Beginning::WarmsUp(warm_up) => {
+                let survey = Ends::survey(&warm_up);
+                Beginning::Surveyed(warm_up, Box::new(survey))
+            }
+            other => other,
+        };
+    }
+
+    /// Which hosts' earlier connections it has to learn from, and what it has to teach, before it can
+    /// go on.
+    pub(crate) const fn awaits_paces(&self) -> Option<([IpAddr; 2], &Paces)> {
+        match &self.beginning {
+            Beginning::Surveyed(_, survey) => {
+                Some(([self.client.ip(), self.server.ip()], &survey.paces))
+            }
+            Beginning::WarmsUp(_) | Beginning::Judged => None,
+        }
+    }
+
+    /// Whether its first segments are still put off.
+    pub(crate) const fn warms_up(&self) -> bool {
+        matches!(self.beginning, Beginning::WarmsUp(_))
+    }
+
+    /// What was put off is judged, now that the path is known as well as it can be. Gives the memory back
+    /// in which it was.
+    pub(crate) fn begin(&mut self, known: &Paces, results: &mut Results) -> Option<WarmUp> {
         let beginning = std::mem::replace(&mut self.beginning, Beginning::Judged);
-        let Beginning::WarmsUp(mut warm_up) = beginning else { return None };
-        self.ends.learn(&warm_up);
+        let Beginning::Surveyed(mut warm_up, survey) = beginning else { return None };
+        self.ends.learn(survey.distances, known);
         for (seen, _) in warm_up.segments() {
             self.judge(&seen, results);
         }
         warm_up.clear();
         Some(warm_up)
+    }
+
+    /// The same at once, with what is known by now.
+    pub(crate) fn begin_now(&mut self, known: &mut KnownPaces, results: &mut Results) {
+        self.survey();
+        if let Some((hosts, seen)) = self.awaits_paces() {
+            let paces = known.add(hosts, seen);
+            self.begin(&paces, results);
+        }
     }
 
     fn judge(&mut self, seen: &Seen<'_>, results: &mut Results) {
@@ -476,7 +513,6 @@ impl ObservedConnection {
 
     /// The capture is over, or the connection, which has begun.
     pub(crate) fn finish(mut self, results: &mut Results) -> Closed {
-        self.begin(results);
         self.linger_no_more(None, results);
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.unsettled[direction as usize].resolve(Resolution::Never);

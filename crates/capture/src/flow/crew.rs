@@ -45,10 +45,17 @@ impl Shards {
 pub(crate) struct Round {
     shards: Arc<Shards>,
     batch: Batch,
+    task: Task,
     /// The shards, those with most to do first: so the threads are done at about the same time.
     order: Box<[usize]>,
     /// How many of them somebody has taken.
     taken: AtomicUsize,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Task {
+    Handle,
+    Resume,
 }
 
 impl Round {
@@ -56,13 +63,27 @@ impl Round {
         let mut order: Box<[usize]> = (0..shards.len()).collect();
         order.sort_by_key(|&shard| Reverse(batch.part(shard)));
         let (shards, taken) = (Arc::clone(shards), AtomicUsize::new(0));
-        Arc::new(Self { shards, batch, order, taken })
+        Arc::new(Self { shards, batch, task: Task::Handle, order, taken })
+    }
+
+    /// The same batch once more, for what was put off. Nobody is at it any more.
+    pub(crate) fn resume(this: Arc<Self>) -> Arc<Self> {
+        let parts = Self::into_parts(this);
+        Arc::new(Self { task: Task::Resume, taken: AtomicUsize::new(0), ..parts })
+    }
+
+    /// The batch.
+    pub(crate) const fn batch(&self) -> &Batch {
+        &self.batch
     }
 
     /// The batch, at which nobody is any more.
     pub(crate) fn into_batch(this: Arc<Self>) -> Batch {
-        let this = Arc::into_inner(this);
-        this.expect("helpers let go of a round before they say that it is done").batch
+        Self::into_parts(this).batch
+    }
+
+    fn into_parts(this: Arc<Self>) -> Self {
+        Arc::into_inner(this).expect("helpers let go of a round before they say that it is done")
     }
 
     /// Does what nobody else does.
@@ -70,7 +91,11 @@ impl Round {
         loop {
             let taken = self.taken.fetch_add(1, Ordering::Relaxed);
             let Some(&number) = self.order.get(taken) else { return };
-            self.shards.lock(number).handle_batch(&self.batch, number);
+            let mut shard = self.shards.lock(number);
+            match self.task {
+                Task::Handle => shard.handle_batch(&self.batch, number),
+                Task::Resume => shard.resume(&self.batch, number),
+            }
         }
     }
 }

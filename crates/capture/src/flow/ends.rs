@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     attribution::{
-        Acknowledgement, Distances, Loss, Nanos,
+        Acknowledgement, Distances, Loss, Nanos, Paces,
         gap::{Gap, Missing, Resolution},
         sender::{SeenData, Sender},
     },
@@ -82,6 +82,13 @@ pub(crate) struct Data {
     pub resolution: Option<Resolution>,
 }
 
+/// What the first segments of a connection show of the path.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub distances: Distances,
+    pub paces: Paces,
+}
+
 impl Ends {
     pub(crate) const fn half(&self, direction: Direction) -> &Half {
         &self.halves[direction as usize]
@@ -114,8 +121,8 @@ impl Ends {
         self.reset || self.halves.iter().any(|it| it.fin.is_some())
     }
 
-    /// Begins with what the first segments of a connection show of the path.
-    pub(crate) fn learn(&mut self, warm_up: &WarmUp) {
+    /// What the first segments of a connection show of the path.
+    pub(crate) fn survey(warm_up: &WarmUp) -> Survey {
         let mut trial = Self::default();
         let mut setup = super::setup::Setup::default();
         for (seen, direction) in warm_up.segments() {
@@ -129,8 +136,15 @@ impl Ends {
                 trial.handle_data(&seen.segment, direction, seen.at, seen.number);
             }
         }
-        self.distances = trial.distances;
         let paces = trial.halves.each_ref().map(|half| half.sender.paces());
+        Survey { distances: trial.distances, paces: Paces(paces) }
+    }
+
+    /// Begins with what the first segments have shown, and what they have not, earlier connections
+    /// between the same hosts may have.
+    pub(crate) fn learn(&mut self, distances: Distances, known: &Paces) {
+        self.distances = distances;
+        let Paces(paces) = *known;
         for (half, [one, other]) in self.halves.iter_mut().zip([paces, [paces[1], paces[0]]]) {
             // A path is as fast in the direction that shows nothing as in the other: mostly it is.
             half.sender.set_paces([one[0].or(other[1]), one[1].or(other[0])]);

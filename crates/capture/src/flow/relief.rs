@@ -5,12 +5,13 @@ use std::{sync::MutexGuard, time::Duration};
 
 use super::shard::{Load, Shard};
 use crate::{
+    attribution::KnownPaces,
     limits::{EXCHANGE_BYTES, LISTED_CONNECTIONS, LIVE_BYTES, ONE_PACKET, QUIET_CONNECTIONS},
     results::Room,
 };
 
 /// Lets go of the oldest and of the least interesting beyond each limit.
-pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>]) {
+pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>], known: &mut KnownPaces) {
     let load = load(shards);
     let mut beyond = load.one_packet.saturating_sub(ONE_PACKET);
     in_line(shards, Shard::oldest_one_packet, |shard| {
@@ -26,7 +27,7 @@ pub(super) fn relieve(shards: &mut [MutexGuard<'_, Shard>]) {
     in_line(shards, Shard::idle_longest, |shard| {
         if beyond > 0 {
             let before = shard.load().live_bytes;
-            shard.let_go();
+            shard.let_go(known);
             beyond = beyond.saturating_sub(before - shard.load().live_bytes);
         }
         beyond > 0

@@ -1,9 +1,11 @@
 //! Some of the connections of a capture, judged by one thread at a time.
 //!
-//! Connections do not know each other, so shards may judge a batch of packets side by side. The result is
-//! that of one packet after the other.
+//! Connections do not know each other, with one exception: what earlier ones between the same hosts have
+//! shown of the path. So in a batch of packets each shard goes on as far as it can without that
+//! ([`Shard::handle_batch`]); then all learn of each other in the order of the capture; then each shard
+//! does what is left ([`Shard::resume`]). The result is that of one packet after the other.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, net::IpAddr, time::Duration};
 
 use ackwise_tcp::Instant;
 use hashbrown::{HashMap, hash_map::Entry};
@@ -16,6 +18,7 @@ use super::{
     warm_up::WarmUp,
 };
 use crate::{
+    attribution::{KnownPaces, Paces},
     decode::Seen,
     limits::{Limit, ONE_PACKET_BYTES},
     results::Results,
@@ -44,8 +47,40 @@ pub(crate) struct Shard {
     /// Bytes that these take, about.
     live_bytes: usize,
     results: Results,
+    /// Connections that wait for what others have shown.
+    awaiting: Vec<Awaiting>,
+    /// Room for them while they are told.
+    told: Vec<Awaiting>,
+    /// Packets of the batch that belong to such connections, by their place in its part.
+    deferred: Vec<u32>,
+    /// Room for those while they are handled.
+    resumed: Vec<u32>,
     /// Memory for the first segments of connections.
     spare: Vec<WarmUp>,
+    /// The first segment among them that may begin another connection, which has something to tell.
+    reopening: Option<u64>,
+}
+
+/// A connection that waits for what others have shown of its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaiting {
+    /// The segment of the capture that brought it here.
+    pub ordinal: u64,
+    pub hosts: [IpAddr; 2],
+    /// What it has shown itself; once it is told, what is known.
+    pub paces: Paces,
+    pub told: bool,
+    at: Instant,
+    pair: EndpointPair,
+}
+
+/// What is left of a batch.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    /// A connection to be told what is known.
+    Awaiting(Box<Awaiting>),
+    /// A packet that was put off, by its place in its part.
+    Packet(u32),
 }
 
 /// A connection that the capture does not show the end of.
@@ -75,6 +110,15 @@ struct OnePacket {
 impl OnePacket {
     fn seen(&self) -> Seen<'_> {
         Seen { payload: &self.payload, ..self.seen }
+    }
+}
+
+impl Awaiting {
+    /// The connection, if it waits.
+    fn of(connection: &ObservedConnection, located: Located, at: Instant) -> Option<Self> {
+        let (hosts, paces) = connection.awaits_paces()?;
+        let Located { ordinal, pair } = located;
+        Some(Self { ordinal, hosts, paces: *paces, told: false, at, pair })
     }
 }
 
@@ -121,36 +165,119 @@ impl Shard {
         self.slots.contains_key(pair)
     }
 
-    /// Takes the segments of `batch` that are this shard's to their connections.
-    pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
-        for index in 0..batch.part(part) {
-            let (located, seen) = batch.get(part, index);
-            self.handle(located, &seen);
+    /// Takes a segment to its connection, when all segments before it have been handled.
+    pub(crate) fn handle(&mut self, located: Located, seen: &Seen<'_>, known: &mut KnownPaces) {
+        if !self.try_handle(located, seen) {
+            self.begin_all(known);
+            self.try_handle(located, seen);
+        }
+        self.begin_all(known);
+    }
+
+    fn begin_all(&mut self, known: &mut KnownPaces) {
+        while let Some(awaiting) = self.awaiting.pop() {
+            self.tell(awaiting, known);
         }
     }
 
-    /// Takes a segment to its connection, when all segments of that before it have been handled.
-    pub(crate) fn handle(&mut self, located: Located, seen: &Seen<'_>) {
+    /// Tells a connection what is known, and learns what it has shown.
+    pub(crate) fn tell(&mut self, mut awaiting: Awaiting, known: &mut KnownPaces) {
+        awaiting.paces = known.add(awaiting.hosts, &awaiting.paces);
+        self.begin(&awaiting);
+    }
+
+    /// Hands out what waits, each with the segment of the capture to which it belongs.
+    pub(crate) fn take_rest<'a>(
+        &mut self,
+        batch: &'a Batch,
+        part: usize,
+    ) -> impl Iterator<Item = (u64, Rest)> + use<'a> {
+        self.reopening = None;
+        let awaiting = std::mem::take(&mut self.awaiting).into_iter();
+        let packets = std::mem::take(&mut self.deferred).into_iter();
+        let awaiting = awaiting.map(|it| (it.ordinal, Rest::Awaiting(Box::new(it))));
+        awaiting.chain(
+            packets
+                .map(move |index| (batch.get(part, index as usize).0.ordinal, Rest::Packet(index))),
+        )
+    }
+
+    /// Takes the segments of `batch` that are this shard's to their connections, as far as these can go
+    /// on.
+    pub(crate) fn handle_batch(&mut self, batch: &Batch, part: usize) {
+        (0..).take(batch.part(part)).for_each(|index| self.handle_one(batch, part, index));
+    }
+
+    fn handle_one(&mut self, batch: &Batch, part: usize, index: u32) {
+        let (located, seen) = batch.get(part, index as usize);
+        if !self.try_handle(located, &seen) {
+            self.deferred.push(index);
+            if begins(&seen) {
+                self.reopening.get_or_insert(located.ordinal);
+            }
+        }
+    }
+
+    /// The connections that wait, to be told what is known.
+    pub(crate) fn awaiting(&mut self) -> &mut [Awaiting] {
+        &mut self.awaiting
+    }
+
+    /// The segment before which all connections are known that have something to tell; `None` if all
+    /// of the batch are.
+    pub(crate) const fn reopening(&self) -> Option<u64> {
+        self.reopening
+    }
+
+    /// Goes on with the connections that were told, and with what was put off for them.
+    pub(crate) fn resume(&mut self, batch: &Batch, part: usize) {
+        let mut told = std::mem::take(&mut self.told);
+        told.append(&mut self.awaiting);
+        for it in told.drain(..) {
+            if it.told {
+                self.begin(&it);
+            } else {
+                self.awaiting.push(it);
+            }
+        }
+        self.told = told;
+        self.reopening = None;
+        let mut resumed = std::mem::take(&mut self.resumed);
+        resumed.append(&mut self.deferred);
+        resumed.drain(..).for_each(|index| self.handle_one(batch, part, index));
+        self.resumed = resumed;
+    }
+
+    /// False if the connection first has to be told what others have shown.
+    fn try_handle(&mut self, located: Located, seen: &Seen<'_>) -> bool {
         let pair = located.pair;
         self.forget(seen.at);
         let slot = self.slots.get_mut(&pair);
         let slot = match slot {
             Some(Slot::Over(closed)) if !begins(seen) => {
-                return closed.handle(seen, &mut self.results);
+                closed.handle(seen, &mut self.results);
+                return true;
             }
             Some(Slot::OnePacket(_)) => return self.go_on(located, seen),
+            Some(Slot::Alive(connection)) if connection.awaits_paces().is_some() => return false,
             Some(Slot::Alive(connection)) if !connection.is_reused_by(&seen.segment) => {
-                let warm_up = connection.handle(seen, &mut self.results);
-                self.spare.extend(warm_up.filter(|_| self.spare.len() < Self::MAX_SPARE));
+                connection.handle(seen, &mut self.results);
                 connection.touched = located.ordinal;
                 charge(connection, &mut self.live_bytes);
                 if connection.is_over() {
                     self.end(pair, seen.at);
+                } else {
+                    self.awaiting.extend(Awaiting::of(connection, located, seen.at));
                 }
-                return;
+                return true;
+            }
+            Some(Slot::Alive(connection)) if connection.warms_up() => {
+                connection.survey();
+                self.awaiting.extend(Awaiting::of(connection, located, seen.at));
+                return false;
             }
             // An end that nobody saw the beginning of.
-            None if seen.segment.len == 0 && !seen.segment.flags.syn => return,
+            None if seen.segment.len == 0 && !seen.segment.flags.syn => return true,
             slot => slot,
         };
         let before = slot.map(|it| std::mem::replace(it, Slot::Over(Closed::default())));
@@ -167,11 +294,12 @@ impl Shard {
             self.slots.insert(pair, Slot::OnePacket(Box::new(OnePacket { id, seen, payload })));
             self.one_packet.push_back((located.ordinal, pair));
             self.one_packet_count += 1;
-            return;
+            return true;
         }
         let mut connection = self.open(id, seen);
         connection.handle(seen, &mut self.results);
         self.keep(located, connection, seen.at);
+        true
     }
 
     /// A number for a connection that the segment `ordinal` begins.
@@ -200,7 +328,8 @@ impl Shard {
     }
 
     fn keep(&mut self, located: Located, mut connection: Box<ObservedConnection>, at: Instant) {
-        let is_over = connection.is_over();
+        // Its only packet may be the last.
+        self.awaiting.extend(Awaiting::of(&connection, located, at));
         connection.touched = located.ordinal;
         charge(&mut connection, &mut self.live_bytes);
         self.live_count += 1;
@@ -209,31 +338,42 @@ impl Shard {
         }
         self.live.push_back((located.ordinal, located.pair));
         self.slots.insert(located.pair, Slot::Alive(connection));
-        // Its only packet may be the last.
-        if is_over {
-            self.end(located.pair, at);
-        }
     }
 
     /// A connection of which one packet was seen goes on, unless another takes its place.
-    fn go_on(&mut self, located: Located, seen: &Seen<'_>) {
-        let Some(Slot::OnePacket(first)) = self.slots.remove(&located.pair) else { return };
+    fn go_on(&mut self, located: Located, seen: &Seen<'_>) -> bool {
+        let Some(Slot::OnePacket(first)) = self.slots.remove(&located.pair) else {
+            return true;
+        };
         self.one_packet_count -= 1;
         let begun = Located { ordinal: self.begun[first.id as usize], ..located };
         let mut connection = self.open(first.id, &first.seen());
         connection.handle(&first.seen(), &mut self.results);
-        if connection.is_reused_by(&seen.segment) {
+        if connection.is_reused_by(&seen.segment) && connection.warms_up() {
+            // One packet has shown nothing that others could learn from.
+            connection.begin_now(&mut KnownPaces::default(), &mut self.results);
             connection.finish(&mut self.results);
         } else {
             self.keep(begun, connection, first.seen.at);
         }
-        self.handle(located, seen);
+        self.try_handle(located, seen)
     }
 
     fn finish_one(&mut self, connection: Box<ObservedConnection>) -> Closed {
         self.live_count -= 1;
         self.live_bytes -= connection.charged;
         connection.finish(&mut self.results)
+    }
+
+    /// The connection goes on, and may be over.
+    fn begin(&mut self, awaiting: &Awaiting) {
+        let Some(Slot::Alive(connection)) = self.slots.get_mut(&awaiting.pair) else { return };
+        let warm_up = connection.begin(&awaiting.paces, &mut self.results);
+        self.spare.extend(warm_up.filter(|_| self.spare.len() < Self::MAX_SPARE));
+        charge(connection, &mut self.live_bytes);
+        if connection.is_over() {
+            self.end(awaiting.pair, awaiting.at);
+        }
     }
 
     fn end(&mut self, pair: EndpointPair, now: Instant) {
@@ -269,8 +409,8 @@ impl Shard {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, unfinished: Unfinished) {
-        let connection = match unfinished.slot {
+    pub(crate) fn finish(&mut self, unfinished: Unfinished, known: &mut KnownPaces) {
+        let mut connection = match unfinished.slot {
             Slot::Alive(connection) => connection,
             Slot::OnePacket(one_packet) => {
                 let mut connection = self.open(one_packet.id, &one_packet.seen());
@@ -279,6 +419,7 @@ impl Shard {
             }
             Slot::Over(_) => return,
         };
+        connection.begin_now(known, &mut self.results);
         connection.finish(&mut self.results);
     }
 
@@ -318,7 +459,7 @@ impl Shard {
 
     /// Ends the connection that is first in line, unless it was used since. Those with packets from
     /// one end only go first: whoever invents addresses hears no answer.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn let_go(&mut self, known: &mut KnownPaces) {
         let Some((seen, pair)) = self.live.pop_front() else { return };
         let Entry::Occupied(mut slot) = self.slots.entry(pair) else { return };
         let Slot::Alive(connection) = slot.get_mut() else { return };
@@ -328,7 +469,8 @@ impl Shard {
             self.live.push_back((connection.touched, pair));
             return;
         }
-        if let Slot::Alive(connection) = slot.remove() {
+        if let Slot::Alive(mut connection) = slot.remove() {
+            connection.begin_now(known, &mut self.results);
             self.finish_one(connection);
             self.results.reached.count(Limit::LiveConnections, 1);
         }

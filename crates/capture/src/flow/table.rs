@@ -1,6 +1,9 @@
 //! Which connection a segment belongs to, and who judges it.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, MutexGuard},
+};
 
 use hashbrown::HashMap;
 
@@ -10,14 +13,15 @@ use super::{
     crew::{Crew, Round, Shards},
     endpoint_pair::EndpointPair,
     relief,
-    shard::Unfinished,
+    shard::{Rest, Shard, Unfinished},
 };
-use crate::{decode::Seen, results::Results, series::Budget};
+use crate::{attribution::KnownPaces, decode::Seen, results::Results, series::Budget};
 
 /// All connections of a capture.
 #[derive(Debug)]
 pub(crate) struct ConnectionTable {
     shards: Arc<Shards>,
+    known: KnownPaces,
     copies: Copies,
     copied: u64,
     /// Addresses behind NAT, as they are before it.
@@ -38,11 +42,16 @@ impl Default for ConnectionTable {
 impl ConnectionTable {
     /// One for each part of a batch.
     pub(crate) const SHARDS: usize = Batch::PARTS;
+    /// So many connections are worth waking others for. Our choice.
+    const MANY: usize = 16;
     /// Bytes after which memory is looked at, if segments do not come in batches: each may name a path of
     /// a compression table, which takes a thousand times as much. Our choice.
     const RELIEVES: usize = 64 << 10;
     /// What a segment counts beside its payload: so memory is looked at every 256 segments. Our choice.
     const PACKET_COST: usize = Self::RELIEVES / 256;
+    /// Rounds after which the rest of a batch is judged in order: in each, all that was put off is looked
+    /// at again. Our choice.
+    const ROUNDS: usize = 8;
     /// Connections that end together before memory is looked at. Our choice.
     const FINISHES: usize = 32;
     /// The most address translations that are remembered. Our choice.
@@ -51,6 +60,7 @@ impl ConnectionTable {
     fn new(shards: usize) -> Self {
         Self {
             shards: Arc::new(Shards::new(shards)),
+            known: KnownPaces::default(),
             copies: Copies::default(),
             copied: 0,
             aliases: HashMap::default(),
@@ -100,7 +110,7 @@ impl ConnectionTable {
         };
         let pair = EndpointPair::of(seen.source, seen.destination);
         let mut shard = self.shards.of(&pair);
-        shard.handle(Located { ordinal, pair }, seen);
+        shard.handle(Located { ordinal, pair }, seen, &mut self.known);
         drop(shard);
         self.unrelieved += Self::PACKET_COST + seen.payload.len();
         if self.unrelieved >= Self::RELIEVES {
@@ -112,7 +122,7 @@ impl ConnectionTable {
     fn relieve(&mut self) {
         self.unrelieved = 0;
         let mut shards: Vec<_> = self.shards.lock_all().collect();
-        relief::relieve(&mut shards);
+        relief::relieve(&mut shards, &mut self.known);
     }
 
     /// Takes the segments of `batch` to their connections; `before` were before them. They may be judged
@@ -141,12 +151,65 @@ impl ConnectionTable {
 
     /// Waits until the batch that is under way has been judged. Gives its memory back.
     fn complete(&mut self) -> Batch {
-        let Some(round) = self.under_way.take() else { return Batch::default() };
+        let Some(mut round) = self.under_way.take() else { return Batch::default() };
         self.crew.finish(&round);
+        for rounds in 0.. {
+            if rounds == Self::ROUNDS {
+                self.finish_in_order(&round);
+                break;
+            }
+            let awaiting = self.tell_all();
+            if awaiting == 0 {
+                break;
+            }
+            round = Round::resume(round);
+            if awaiting >= Self::MANY {
+                self.crew.begin(&round);
+                self.crew.finish(&round);
+            } else {
+                round.work();
+            }
+        }
         let mut batch = Round::into_batch(round);
         batch.clear();
         self.relieve();
         batch
+    }
+
+    /// Tells the connections that wait what others have shown, in the order of the capture. How many
+    /// they are.
+    fn tell_all(&mut self) -> usize {
+        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
+        let reopening = shards.iter().filter_map(|it| it.reopening()).min().unwrap_or(u64::MAX);
+        let awaiting = shards.iter_mut().flat_map(|it| it.awaiting());
+        let mut awaiting: Vec<_> = awaiting.filter(|it| it.ordinal <= reopening).collect();
+        awaiting.sort_unstable_by_key(|it| it.ordinal);
+        for it in &mut awaiting {
+            it.paces = self.known.add(it.hosts, &it.paces);
+            it.told = true;
+        }
+        awaiting.len()
+    }
+
+    /// Goes on with all that was put off, in the order of the capture.
+    fn finish_in_order(&mut self, round: &Round) {
+        let batch = round.batch();
+        let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.lock_all().collect();
+        let mut rest: Vec<(u64, usize, Rest)> = Vec::new();
+        for (number, shard) in shards.iter_mut().enumerate() {
+            rest.extend(shard.take_rest(batch, number).map(|(ordinal, it)| (ordinal, number, it)));
+        }
+        // What a connection has shown is told before the next segment.
+        rest.sort_by_key(|(ordinal, ..)| *ordinal);
+        for (_, number, it) in rest {
+            match it {
+                Rest::Awaiting(awaiting) => shards[number].tell(*awaiting, &mut self.known),
+                Rest::Packet(index) => {
+                    let (located, seen) = batch.get(number, index as usize);
+                    shards[number].handle(located, &seen, &mut self.known);
+                }
+            }
+        }
     }
 
     /// The copy of a packet has other addresses than the packet: so has all of its connection.
@@ -184,7 +247,7 @@ impl ConnectionTable {
         }
         unfinished.sort_unstable_by_key(|(_, it)| it.begun);
         for (done, (number, it)) in unfinished.into_iter().enumerate() {
-            shards[number].finish(it);
+            shards[number].finish(it, &mut self.known);
             if done.is_multiple_of(Self::FINISHES) {
                 relief::relieve_results(&mut shards);
             }

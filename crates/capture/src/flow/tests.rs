@@ -149,29 +149,6 @@ fn a_body_that_waits_for_a_delayed_acknowledgement_is_nagles() {
 }
 
 #[test]
-fn what_a_capture_lacks_of_one_connection_changes_no_other() {
-    const OTHER: Place = Place { client: "10.0.0.1:5001", ..BEFORE_NAT };
-    let alone = Wire::new().nagle(&[OTHER]);
-    for packets in 0..=10 {
-        let mut wire = Wire::new();
-        wire.exchange(&[BEFORE_NAT], packets);
-        let analysis = &wire.nagle(&[OTHER]);
-        let client = |connection: u32| analysis.connections[connection as usize].client;
-        let [other] = analysis
-            .exchanges
-            .iter()
-            .filter(|it| client(it.connection).port() == 5001)
-            .collect::<Vec<_>>()[..]
-        else {
-            panic!("one exchange each: {:?}", analysis.exchanges)
-        };
-        let shares = [&alone.exchanges[0], other]
-            .map(|it| it.shares.iter().map(|it| (it.cause, it.span)).collect::<Vec<_>>());
-        assert_eq!(shares[0], shares[1], "{packets} packets of the first connection");
-    }
-}
-
-#[test]
 fn a_packet_that_is_seen_on_two_interfaces_and_behind_nat_is_one() {
     let clean = Wire::new().nagle(&[BEFORE_NAT]);
     let twice = Wire::new().nagle(&[BEFORE_NAT, Place { interface: 1, ..BEFORE_NAT }]);

@@ -8,7 +8,7 @@ impl ObservedConnection {
         /// What is behind the pointers of an open exchange, mostly.
         const BEHIND: usize = 500;
         let warm_up = match &self.beginning {
-            Beginning::WarmsUp(warm_up) => warm_up.held(),
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.held(),
             Beginning::Judged => 0,
         };
         let [one, other] = &self.reassembly;
@@ -23,7 +23,7 @@ impl ObservedConnection {
     /// Whether both ends have sent something.
     pub(in crate::flow) fn is_mutual(&self) -> bool {
         match &self.beginning {
-            Beginning::WarmsUp(warm_up) => warm_up.is_mutual(),
+            Beginning::WarmsUp(warm_up) | Beginning::Surveyed(warm_up, _) => warm_up.is_mutual(),
             Beginning::Judged => self.ends.halves.iter().all(|it| it.stream.highest() > 0),
         }
     }
