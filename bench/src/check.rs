@@ -69,6 +69,10 @@ fn judge(
     let address = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
     let target: Target = format!("http://{address}/").parse()?;
     let options = Options { stack, only: Some(STALLS.into()), time: TIME, ..Options::default() };
+    let must_fail = match (pattern.stalls, stack) {
+        (Stalls::Always, _) | (Stalls::SegmentBySegment, StackChoice::Ackwise) => true,
+        (Stalls::Never | Stalls::SegmentBySegment, _) => false,
+    };
     let (mut failed, mut others) = (0, BTreeMap::new());
     let begun = Instant::now();
     for _ in 0..runs {
@@ -82,14 +86,10 @@ fn judge(
             card => card?,
         };
         failed += usize::from(fails(&card));
-        for it in card.findings.iter().filter(|it| is_other(it.verdict)) {
+        for it in card.findings.iter().filter(|it| is_other(it.verdict, must_fail)) {
             *others.entry(format!("{} {:?}", it.id, it.verdict)).or_insert(0_usize) += 1;
         }
     }
-    let must_fail = match (pattern.stalls, stack) {
-        (Stalls::Always, _) | (Stalls::SegmentBySegment, StackChoice::Ackwise) => true,
-        (Stalls::Never | Stalls::SegmentBySegment, _) => false,
-    };
     let name = if stack == StackChoice::Kernel { "kernel" } else { "ackwise" };
     let took = begun.elapsed().as_secs_f64() / runs as f64;
     let counted = format!("{failed} of {runs}");
@@ -101,7 +101,11 @@ fn fails(card: &Card) -> bool {
     card.findings.iter().any(|finding| finding.verdict == Verdict::Fail)
 }
 
-/// What is worth a column of its own: neither expected nor a failure.
-fn is_other(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Unknown | Verdict::Warn)
+/// What is worth a column of its own: what is not expected.
+fn is_other(verdict: Verdict, must_fail: bool) -> bool {
+    match verdict {
+        Verdict::Unknown | Verdict::Warn => true,
+        Verdict::Fail => !must_fail,
+        Verdict::Pass => false,
+    }
 }

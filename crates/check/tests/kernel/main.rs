@@ -17,3 +17,5 @@ mod patterns;
 #[cfg(target_os = "linux")]
 mod remedies;
 mod server;
+#[cfg(target_os = "linux")]
+mod split_request;

@@ -108,7 +108,7 @@ fn a_stall_that_begins_when_the_window_is_large_enough_is_found() {
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
     let by_request = value(&found, "sizes")[0]["by_request"].clone();
     let held = |number: usize| by_request[number]["held"].as_u64().expect("a count");
-    assert_eq!([held(0), held(1)], [0, 1], "{by_request}");
+    assert!(held(0) == 0 && held(1) > 0, "{by_request}");
     assert!(found.summary.contains("not before request"), "{found:?}");
 }
 
