@@ -31,7 +31,6 @@ const TABLE: &[Row] = &[
     Row(&[NGINX],           BOTH,    "split-head",            "split",              Yes),
     Row(&[NGINX],           BOTH,    "split-head",            "verdict",            Is("warn")),
     Row(&[NGINX],           OURS,    "short-initial-segment", "verdict",            Is("pass")),
-    Row(&[NGINX],           OURS,    "short-initial-segment", "stall_ms",           Within(115..=150)),
     Row(&[NGINX],           BOTH,    "nagle-delayed-ack",     "verdict",            Is("pass")),
 
     Row(JOINED,             BOTH,    "split-head",            "split",              No),
