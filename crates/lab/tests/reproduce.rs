@@ -9,7 +9,7 @@ use ackwise_lab::{
     experiment::Experiment,
     reproduce::{
         Effort,
-        claim::Holds,
+        claim::{Claim, Holds},
         figure::Figure,
         figures,
         paper::{Paper, PaperResults},
@@ -75,16 +75,17 @@ fn fabers_tables_come_as_near_as_they_must() {
 fn fabers_server_fails_and_no_one_cost_of_an_rst_gives_both_tables() {
     let holds = |id: &str| {
         let claims = &FABER.papers[0].claims;
-        claims.iter().find(|claim| claim.id == id).map(|claim| claim.holds)
+        claims.iter().find(|claim| claim.id == id).map(Claim::holds)
     };
     assert_eq!(holds("faber.unmodified-runs-out-of-memory"), Some(Holds::Yes));
-    assert_eq!(holds("faber.one-cost-for-both-tables"), Some(Holds::No));
+    // The paper does not say whether the server is the bottleneck in both tables.
+    assert_eq!(holds("faber.one-cost-for-both-tables"), Some(Holds::NotTestable));
 }
 
 #[test]
 fn a_verdict_has_tests_and_no_verdict_has_a_reason() {
     for claim in heidemann().claims.iter().chain(&FABER.papers[0].claims) {
-        match claim.holds {
+        match claim.holds() {
             Holds::NotTestable => assert!(claim.remark.len() > 30, "{claim:?}"),
             _ => assert!(!claim.tests.is_empty(), "{claim:?}"),
         }
@@ -102,7 +103,7 @@ fn what_rests_on_a_fitted_value_is_not_decided() {
         "faber.60-connections-a-second",
     ] {
         let claim = papers.iter().flat_map(|it| &it.claims).find(|claim| claim.id == id).unwrap();
-        assert_eq!(claim.holds, Holds::NotTestable, "{claim:?}");
+        assert_eq!(claim.holds(), Holds::NotTestable, "{claim:?}");
         assert!(claim.remark.starts_with("Rests on a fitted value: "), "{claim:?}");
         assert!(!claim.numbers.is_empty(), "{claim:?}");
     }
@@ -156,7 +157,7 @@ fn pages_stall_three_times_once_and_never() {
 fn the_figures_have_the_same_packets_in_the_same_order() {
     for id in ["heidemann.short-initial-segment", "heidemann.odd-short-final-segment"] {
         let claim = heidemann().claims.iter().find(|claim| claim.id == id).unwrap();
-        assert_eq!(claim.holds, Holds::Yes, "{claim:?}");
+        assert_eq!(claim.holds(), Holds::Yes, "{claim:?}");
         let [printed, ours] = ["stall_printed_ms", "stall_ms"].map(|name| claim.numbers[name]);
         assert!((printed - ours).abs() < 200.0, "{claim:?}");
     }

@@ -9,7 +9,7 @@ use crate::reproduce::{
         plan::{Load, Plan},
         sweep::{Quantity, Sweep},
     },
-    verdict::{Cases, Test, cases, measured},
+    verdict::{Cases, Source::Ours, Test, cases, measured},
 };
 
 pub(super) fn claims(base: &Base) -> Result<Vec<Claim>, ReproduceError> {
@@ -73,6 +73,7 @@ pub(super) fn claims(base: &Base) -> Result<Vec<Claim>, ReproduceError> {
              less than 2; three of 24 in the printed tables, of 8/2, 8/3 and 32/3.",
         ),
     ];
+    claims.push(sometimes(base)?);
     claims.push(further(base)?);
     Ok(claims)
 }
@@ -112,6 +113,38 @@ fn more_drops(base: &Base) -> Result<Claim, ReproduceError> {
     .judged(
         [cases("rows_with_more_drops", more, any).every()],
         "Drop rates with 3 segments above those with 1, in the rows in which either drops anything.",
+    ))
+}
+
+/// "Sometimes" needs one case, and none where the link is not highly utilized.
+fn sometimes(base: &Base) -> Result<Claim, ReproduceError> {
+    let [two, three] = &base.larger;
+    let slower = |ftp: u32, rate| -> Result<f64, ReproduceError> {
+        let mut rows = 0;
+        for plan in Plan::PRINTED {
+            for load in Load::judged().filter(|load| load.ftp == ftp) {
+                rows += u32::from(three.mean(plan, load, rate)? < two.mean(plan, load, rate)?);
+            }
+        }
+        Ok(rows.into())
+    };
+    let tests = by_rates(|rate| -> Result<Vec<Test>, ReproduceError> {
+        Ok(vec![
+            measured("rows_slower_with_3_ftp", slower(3, rate)?)
+                .above(0.0, Ours("sometimes: any row"))
+                .control("no FTP client", slower(0, rate)?),
+        ])
+    })?;
+    Ok(Statement {
+        id: "gurkan.initial-window-3-sometimes-degrades",
+        place: "section 4.8.1",
+        text: "initial window increases to 3 segments sometimes results in performance degradation for \
+               highly utilized links, e.g. for 3 or 4 FTP clients",
+    }
+    .judged_by_rates(
+        tests,
+        "Rows of all four plans at 8, 16 and 32 web clients in which 3 segments give less than 2; Tables \
+         4.9 and 4.10 have no rows with 4 FTP clients.",
     ))
 }
 
