@@ -62,7 +62,7 @@ impl Endpoint {
     pub(super) fn take_data_of_syn(&mut self, syn: &Segment, now: Instant) -> Received {
         match &mut self.early {
             Some(early) if syn.len > 0 => {
-                *early = Box::new(Early { since: now, taken: true });
+                **early = Early { since: now, taken: true };
             }
             _ => {
                 self.early = None;
