@@ -433,7 +433,7 @@ mod tests {
             names.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
             ["a", "a_low", "a_high"]
         );
-        let text = "undecided: a 1 (0.9 to 1.1) must be above 1, ± 5 % with 1 in it is a tie (our run: \
+        let text = "undecided: a 1 (0.9 to 1.100) must be above 1, ± 5 % with 1 in it is a tie (our run: \
                     other)";
         assert_eq!(tests_of(interval(0.9, 1.0, 1.1)).to_string(), text);
     }

@@ -19,6 +19,7 @@ mod plan;
 mod samples;
 mod sweep;
 mod tables;
+mod transaction;
 mod windows;
 
 use super::{
@@ -30,13 +31,16 @@ pub(super) use drawings::figures;
 pub(super) use medians::headline;
 use plan::{Load, Plan};
 use sweep::{Sweep, TABLES, Wanted};
+use transaction::Transaction;
 
 /// Everything that was run.
 struct Runs {
     base: Base,
     cached: Cached,
-    /// Serial over T/TCP, without FTP clients.
+    /// Serial and pipelined over T/TCP, without FTP clients.
     transactions: Sweep,
+    /// One transaction, packet by packet.
+    transaction: Transaction,
     /// With other values for what was fitted, and what these are.
     refitted: Vec<(&'static str, Base)>,
 }
@@ -105,7 +109,9 @@ pub fn reproduce(
         all_validated: cached(100, "conditional")?,
     };
     progress("gurkan: T/TCP");
-    let quiet = |plan, load: Load| plan == Plan::Serial && load.ftp == 0 && load.web < 64;
+    let quiet = |plan, load: Load| {
+        [Plan::Serial, Plan::Pipelined].contains(&plan) && load.ftp == 0 && load.web < 64
+    };
     let transactions = sweep::run(&tables.with_set("tcp.open=transaction")?, 1, &quiet, effort)?;
     let other_window = tables.with_set("tcp.receive_buffer=\"11 segments\"")?;
     let other_sizes = sweep::with_sizes(15_000)?;
@@ -119,11 +125,13 @@ pub fn reproduce(
         refitted.push((what, Base { usual, larger, largest }));
     }
     let base = Base { usual, larger, largest };
-    let runs = Runs { base, cached, transactions, refitted };
+    let transaction = transaction::run()?;
+    let runs = Runs { base, cached, transactions, transaction, refitted };
     let mut tables = compared;
     tables.push(windows::largest(&runs.base)?);
     tables.push(tables::ours(&runs.base.usual)?);
     tables.extend(samples::tables()?);
+    tables.push(runs.transaction.table());
     let claims = claims::all(&runs)?;
     Ok(PaperResults { paper: Paper::Gurkan, tables, claims })
 }

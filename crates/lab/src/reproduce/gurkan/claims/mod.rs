@@ -30,6 +30,7 @@ pub(super) fn all(runs: &Runs) -> Result<Vec<Claim>, ReproduceError> {
     }
     claims.extend(proposals::caches(runs)?);
     claims.push(proposals::transactions(runs)?);
+    claims.extend(proposals::overhead(runs)?);
     Ok(claims)
 }
 
