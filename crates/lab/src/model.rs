@@ -8,7 +8,7 @@ use ackwise_report::format::{self, Format};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::reproduce::analytic::{COMPARED, Compared, Exchange, Path, Start, Transport, page_time};
+use crate::reproduce::analytic::{Exchange, Path, Start, Transport, compare, page_time};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,9 +68,10 @@ impl Document {
             .map(|file| Exchange { reply: exchange.reply + file, ..*exchange })
             .collect();
         let simple = page_time(Transport::SimpleHttp, &page, *path, *start);
-        let transports = COMPARED.map(|Compared { name, transport, .. }| {
-            let time = page_time(transport, &page, *path, *start);
-            Answer { transport: name, page_ms: time * 1e3, of_simple_http: time / simple }
+        let transports = compare(&page, *path, *start).map(|(compared, time)| Answer {
+            transport: compared.name,
+            page_ms: time * 1e3,
+            of_simple_http: time / simple,
         });
         Self {
             ackwise: env!("CARGO_PKG_VERSION"),
@@ -86,12 +87,6 @@ impl Document {
     #[must_use]
     pub fn transports(&self) -> &[Answer] {
         &self.transports
-    }
-
-    /// By transport, without the rest.
-    #[must_use]
-    pub fn into_transports(self) -> Vec<Answer> {
-        self.transports
     }
 
     /// For a terminal, with a line feed at its end.

@@ -65,7 +65,7 @@ impl Holds {
                 "does not hold by rate_sum (the thesis' definition), only by rate_mean"
             }
             Self::No => "does not hold",
-            Self::NotTestable => "not testable here",
+            Self::NotTestable => "not decided here",
         }
     }
 }

@@ -63,6 +63,12 @@ const fn compared(name: &'static str, measure: &'static str, transport: Transpor
     Compared { name, measure, transport }
 }
 
+/// How long a page takes by each transport that reports compare, in seconds.
+#[must_use]
+pub fn compare(page: &[Exchange], path: Path, start: Start) -> [(Compared, f64); COMPARED.len()] {
+    COMPARED.map(|compared| (compared, page_time(compared.transport, page, path, start)))
+}
+
 const FOUR: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
 
 /// How long a page takes from the first SYN, or request, to its last byte; in seconds.

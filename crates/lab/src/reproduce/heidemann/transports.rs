@@ -1,11 +1,11 @@
 //! The analytic model alone: its pages over its networks, by every transport it knows.
 
-use crate::{
-    model::{Answer, Document, Question},
-    reproduce::{
-        analytic::{Acks, COMPARED, Confidence, Exchange, Network, Start, Workload},
-        table::{Case, CaseValue, ComparisonTable, Row},
+use crate::reproduce::{
+    analytic::{
+        Acks, Compared, Confidence, Exchange, Network, Start, Transport, Workload, compare,
+        page_time,
     },
+    table::{Case, CaseValue, ComparisonTable, Row},
 };
 
 /// Nothing is run for it.
@@ -38,32 +38,22 @@ pub(super) fn table() -> ComparisonTable {
 fn rows(network: Network, workload: Workload) -> impl Iterator<Item = Row> {
     let word = |name: &str, value: &str| (name.to_owned(), CaseValue::Word(value.to_owned()));
     let case = Case(vec![word("network", network.name), word("page", workload.name)]);
-    let answers = answers(network, workload);
-    COMPARED.into_iter().zip(answers).map(move |(compared, answer)| Row {
+    let page = workload.exchanges(EXCHANGE);
+    let times = compare(&page, network.path(network.mss), START);
+    times.into_iter().map(move |(Compared { measure, .. }, time)| Row {
         case: case.clone(),
-        measure: compared.measure.to_owned(),
-        model: Some(answer.page_ms),
+        measure: measure.to_owned(),
+        model: Some(time * 1e3),
         ..Row::default()
     })
-}
-
-/// What the model says by each transport, in the order of [`COMPARED`].
-fn answers(network: Network, workload: Workload) -> Vec<Answer> {
-    let question = Question {
-        files: workload.files.to_vec(),
-        path: network.path(network.mss),
-        exchange: EXCHANGE,
-        start: START,
-    };
-    Document::of(&question).into_transports()
 }
 
 /// What of simple HTTP's time T/TCP saves a page when the server is known, in percent: the set-up of each
 /// connection and nothing else.
 pub(super) fn saved_by_setup_pct(network: Network, workload: Workload) -> f64 {
-    let known = COMPARED.into_iter().zip(answers(network, workload));
-    let known = known.filter(|(compared, _)| compared.measure == "t_tcp_cached_ms");
-    known.map(|(_, answer)| (1.0 - answer.of_simple_http) * 100.0).sum()
+    let page = workload.exchanges(EXCHANGE);
+    let time = |transport| page_time(transport, &page, network.path(network.mss), START);
+    (1.0 - time(Transport::TransactionCached) / time(Transport::SimpleHttp)) * 100.0
 }
 
 const EXCHANGE: Exchange = Exchange { request: 52, reply: 226, client: 0.0, server: 0.0 };
@@ -73,6 +63,7 @@ const START: Start = Start { window: 2, acks: Acks::EverySecond { lone_wait: 0.1
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::analytic::COMPARED;
 
     #[test]
     fn no_transport_beats_the_bound() {

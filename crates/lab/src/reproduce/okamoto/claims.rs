@@ -349,7 +349,7 @@ fn persistence(sweep: &Sweep) -> Result<Claim, ReproduceError> {
 
 /// An interval that reaches across a limit is no verdict.
 const UNDECIDED: &str =
-    "Not testable means that an interval reaches across that limit: too few seeds.";
+    "Not decided means that an interval reaches across that limit: too few seeds.";
 
 const FALLS_1: Statement = Statement {
     id: "okamoto.scheme-1-falls",
