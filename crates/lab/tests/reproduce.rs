@@ -148,6 +148,48 @@ fn the_findings_are_of_the_thesis_experiment_as_it_is() {
     assert!(findings.contains(&hash), "docs/findings.md is out of date: {hash}");
 }
 
+/// What T/TCP saves is a set-up for each of three connections: a round trip, and two packets of 40 bytes.
+#[test]
+fn t_tcp_saves_the_set_up_of_each_connection() {
+    let table = table("heidemann1997_transactions");
+    let page_ms = |network: &str, transport: &str| {
+        let is = |row: &&Row| {
+            let case: Vec<_> = row.case.0.iter().map(|(_, value)| value.to_string()).collect();
+            case == [network, transport] && row.measure == "page_ms"
+        };
+        table.rows.iter().find(is).and_then(|row| row.ours).expect("the case was run")
+    };
+    for (network, round_trip_ms, megabits) in [
+        ("ethernet", 0.7, 8.7),
+        ("fast-internet", 90.0, 1.0),
+        ("wavelan", 40.0, 1.0),
+        ("adsl", 30.0, 6.0),
+    ] {
+        let saved = page_ms(network, "http") - page_ms(network, "t-tcp, window of two");
+        let set_up = round_trip_ms + 2.0 * 40.0 * 8.0 / (megabits * 1e3);
+        assert!((saved / (3.0 * set_up) - 1.0).abs() < 0.05, "{network}: {saved} ms");
+        assert_eq!(page_ms(network, "t-tcp").to_bits(), page_ms(network, "fast-open").to_bits());
+    }
+}
+
+/// The verdicts that a review with the task to refute has changed.
+#[test]
+fn what_a_review_found_stays_found() {
+    let papers = [heidemann(), &FABER.papers[0]];
+    for (id, holds) in [
+        ("heidemann.model-within-5-percent", Holds::NotTestable),
+        ("heidemann.receiver-1996", Holds::NotTestable),
+        ("heidemann.170-to-190-ms", Holds::No),
+        ("heidemann.up-to-200-ms", Holds::No),
+        ("heidemann.model-setup", Holds::Yes),
+        ("heidemann.window-of-two", Holds::Yes),
+        ("faber.one-cost-for-both-tables", Holds::NotTestable),
+    ] {
+        let claim = papers.iter().flat_map(|it| &it.claims).find(|claim| claim.id == id).unwrap();
+        assert_eq!(claim.holds(), holds, "{claim:?}");
+    }
+}
+
 #[test]
 fn pages_stall_three_times_once_and_never() {
     assert_eq!(values("heidemann1997_table_1", "stalls_per_page"), [0.0, 3.0, 1.0, 0.0]);
