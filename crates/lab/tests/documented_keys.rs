@@ -208,7 +208,7 @@ const EFFECTS: &[Effect] = &[
     ("web.parse", &[GET_WEB], "application.web.parse", ["0 s", "5 ms"]),
     ("web.cached", &[], "application.web.cached", ["0 %", "50 %"]),
     ("web.validation", &[HALF_CACHED], "application.web.validation", ["none", "conditional"]),
-    ("web.not_modified", &[HALF_CACHED], "application.web.validation.conditional.not_modified", ["100 B", "1400 B"]),
+    ("conditional.not_modified", &[HALF_CACHED], "application.web.validation.conditional.not_modified", ["100 B", "1400 B"]),
     ("web.closer", &[], "application.web.closer", ["client", "server"]),
     ("web.client_close", &[], "application.web.client_close", ["0 B", "46 B"]),
     ("web.prompt_acks", &[], "application.web.prompt_acks", ["false", "true"]),

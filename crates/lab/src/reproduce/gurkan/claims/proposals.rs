@@ -256,7 +256,7 @@ pub(super) fn overhead(runs: &Runs) -> Result<[Claim; 2], ReproduceError> {
                 .control("T/TCP", segments("transaction", "bsd")?),
         ],
         "A request of 210 bytes, a response of 1000. \"At least\": also where ACKs wait for something to \
-         travel with, as they do in BSD's TCPs.",
+         travel with, as they do in BSD's TCPs. The FIN of a server that closes travels with its response.",
     );
     Ok([trips, ten])
 }
