@@ -423,6 +423,7 @@ fn scope_of(head: &str, section: &str) -> Option<&'static str> {
         "paced",
         "table",
         "red",
+        "conditional",
         "web",
         "bulk",
         "arrivals",
