@@ -5,8 +5,10 @@
 //! | module | purpose |
 //! | --- | --- |
 //! | `options` | options, and their invalid combinations |
+//! | `requests` | what is asked for: pages in turn, or a published workload's files |
 //! | `run` | from a URL to a report: TCP stack, inspection of both ends, the run, its end |
 //! | `clients` | a transport, and what only it can report about its connections |
+//! | `own_cost` | what the generator itself takes of the processors |
 //! | `progress` | progress reported to the caller during a run |
 //! | `tun_transport` | Ackwise's TCP over TUN as the generator's transport |
 //! | `ends`, `socket_counter` | the socket tables at both ends, counted on a separate thread |
@@ -27,8 +29,10 @@ mod error;
 mod explain;
 pub mod generator;
 mod options;
+mod own_cost;
 mod progress;
 pub mod report;
+mod requests;
 mod run;
 mod sampler;
 mod socket_counter;
@@ -37,9 +41,11 @@ mod time_wait;
 mod tun_transport;
 
 pub use error::LoadError;
-pub use generator::Drain;
+pub use generator::{ContentCheck, Drain, Pattern};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use own_cost::OwnCost;
 pub use progress::Progress;
 pub use report::{FailureCount, LoadReport};
+pub use requests::Workload;
 pub use run::load;
 pub use time_wait::{HeldCount, Sample, TimeWait};

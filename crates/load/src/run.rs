@@ -12,10 +12,12 @@ use super::{
     LoadError, LoadOptions, LoadReport, Progress, StackMode,
     clients::Clients,
     ends::{End, check_process, ignores_resets},
+    own_cost::Meter,
+    requests::plan,
     sampler::Sampler,
     socket_counter::Ends,
 };
-use crate::generator::{EndReason, Failure, KernelTransport, Load, LoadResult, Plan, run};
+use crate::generator::{EndReason, KernelTransport, Load, LoadResult, run};
 
 /// Makes the connections, counts results, and inspects both ends.
 ///
@@ -46,18 +48,13 @@ pub fn load(
         return Err(LoadError::Options(text));
     }
     options.server_process.map_or(Ok(()), check_process).map_err(LoadError::ServerProcess)?;
-    let plan = Plan::new(&options.target.authority(), options.target.path(), options.close())?;
-    let server = find(&options.target, options.timeout)?;
-    let run = Run {
-        options,
-        server,
-        load: Load {
-            plan: plan.requests(options.requests_per_connection),
-            schedule: options.schedule(),
-            timeout: options.timeout,
-        },
-        watch,
+    let load = Load {
+        warm_up: options.warm_up,
+        content: options.check,
+        ..Load::new(plan(options)?, options.schedule()?, options.timeout)
     };
+    let server = find(&options.target, options.timeout)?;
+    let run = Run { options, server, load, watch };
     match stack {
         StackMode::Kernel => {
             let sources = options.sources(server)?;
@@ -105,8 +102,10 @@ impl Run<'_> {
             let _ = watch(Progress::Ready);
         }
         let mut sampler = Sampler::new(ends);
+        let meter = Meter::start();
         let loaded =
             run(&mut transport, load, |transport, tally| sampler.sample(transport, tally, watch))?;
+        let own_cost = meter.stop();
         if loaded.ended != EndReason::Stopped && loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
@@ -114,7 +113,7 @@ impl Run<'_> {
         let lost = transport.packets_lost();
         let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
         let time_wait = sampler.finish(&mut transport, ignores_resets);
-        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost))
+        Ok(LoadReport::new(options, stack, server, &loaded, time_wait, lost, own_cost))
     }
 
     #[cfg(target_os = "linux")]
@@ -150,8 +149,7 @@ impl Run<'_> {
 
 /// Rejects a run without a single response; an error status is a response.
 fn check_answered(server: SocketAddr, loaded: &LoadResult) -> Result<(), LoadError> {
-    let is_answer = |failure| matches!(failure, Failure::Status(_));
-    if loaded.tally.failures().any(|(_, _, failure)| is_answer(failure)) {
+    if loaded.tally.failures().any(|(_, _, failure)| failure.is_response()) {
         return Ok(());
     }
     let first = loaded.tally.failures().max_by_key(|(_, count, _)| *count);

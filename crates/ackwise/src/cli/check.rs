@@ -12,7 +12,7 @@ use ackwise_check::{
 use ackwise_report::{Name, Target};
 use clap::{Args, ValueEnum};
 
-mod asked;
+pub(in crate::cli) mod asked;
 
 use asked::Asked;
 

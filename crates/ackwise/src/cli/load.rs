@@ -1,17 +1,23 @@
 //! `ackwise load URL`: arguments in, a report and an exit code out.
 
+mod asked;
+mod paced;
+
 use std::{
-    num::NonZeroU32,
     ops::ControlFlow,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use ackwise_load::{
-    CloseMode, Drain, LoadOptions, Progress, Sample, SourceNet, StackMode, load,
-    report::{json, text},
+    CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode, load,
+    report::{hgrm, json, text},
 };
-use ackwise_report::Target;
+use ackwise_report::{Target, output_file};
 use clap::{Args, ValueEnum};
+
+use asked::Asked;
+use paced::Paced;
 
 use super::{
     duration,
@@ -30,36 +36,21 @@ use super::{
 ///
 /// This is a load test: run it only against your own servers.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct LoadArguments {
     // Not a comment for rustdoc, which would take the brackets for links.
     #[arg(help = "Request this page: http://HOST[:PORT][/PATH]")]
     url: Target,
 
-    /// Make N connections in total [default: 1000; with --duration, no limit]
-    #[arg(long, value_name = "N", value_parser = whole(1_u64..))]
-    connections: Option<u64>,
+    #[command(flatten)]
+    paced: Paced,
 
-    /// Keep at most C connections open at once
-    #[arg(long, value_name = "C", value_parser = whole(1..=100_000_u32))]
-    #[arg(default_value_t = 64)]
-    concurrency: u32,
-
-    /// Send K requests on each connection, one after the other
-    #[arg(long, value_name = "K", default_value = "1", value_parser = whole(NonZeroU32::MIN..))]
-    requests_per_connection: NonZeroU32,
-
-    /// Start R connections per second, even if the server falls behind [default: start one when another
-    /// ends]
-    #[arg(long, value_name = "R", value_parser = rate)]
-    rate: Option<f64>,
-
-    /// Start no more connections after TIME
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
-    duration: Option<Duration>,
+    #[command(flatten)]
+    asked: Asked,
 
     /// Wait at most TIME for connection setup and the first response together, for each later response,
     /// and for the close
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     timeout: Duration,
 
@@ -68,20 +59,24 @@ pub(crate) struct LoadArguments {
     close: End,
 
     /// Select how the client closes after a CLIENT_CLOSE request
+    #[arg(hide_short_help = true)]
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     drain: DrainMode,
 
     /// Select the clients' TCP stack [default: ackwise with --close swap, otherwise kernel]
+    #[arg(hide_short_help = true)]
     #[arg(long, value_enum)]
     stack: Option<Stack>,
 
     /// Connect from this address or network (repeatable, or comma-separated); when an address has no
     /// free port left, the next one is used
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "ADDRESS|NET", value_delimiter = ',')]
     source: Vec<SourceNet>,
 
     /// Count the server's TIME-WAIT connections in the network namespace of process PID [default:
     /// ackwise's own namespace]
+    #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
 
@@ -89,8 +84,14 @@ pub(crate) struct LoadArguments {
     ///
     /// The ackwise stack needs them to reach another host, or a server that listens only on 127.0.0.1.
     /// Needs root: capabilities are not enough. Prints each change before making it, and undoes all changes at the end.
+    #[arg(hide_short_help = true)]
     #[arg(long)]
     allow_host_changes: bool,
+
+    /// Write the latencies to FILE as percentiles, in HdrHistogram's text format (.hgrm)
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
+    hgrm: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -100,9 +101,10 @@ pub(crate) struct LoadArguments {
 /// Loads, prints, and judges.
 pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
     let stop = Stop::on_signal()?;
+    let options = arguments.options()?;
     let report = {
-        let mut line = Line::new(arguments);
-        load(&arguments.options(), &mut |progress| {
+        let mut line = Line::new(&options);
+        load(&options, &mut |progress| {
             line.show(&progress);
             match stop.is_asked() {
                 true => ControlFlow::Break(()),
@@ -110,6 +112,9 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
             }
         })?
     };
+    if let Some(path) = &arguments.hgrm {
+        write_percentiles(&report, path)?;
+    }
     let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Bad };
     let document = match arguments.json {
         true => json(&report),
@@ -125,16 +130,8 @@ impl LoadArguments {
         self.json
     }
 
-    fn options(&self) -> LoadOptions {
-        let default = LoadOptions::new(self.url.clone());
-        LoadOptions {
-            connections: self
-                .connections
-                .or_else(|| self.duration.is_none().then_some(default.connections?)),
-            concurrency: usize::try_from(self.concurrency).unwrap_or(default.concurrency),
-            requests_per_connection: self.requests_per_connection,
-            rate: self.rate,
-            duration: self.duration,
+    fn options(&self) -> Result<LoadOptions, Failure> {
+        let mut options = LoadOptions {
             timeout: self.timeout,
             close: self.close.into(),
             drain: self.drain.into(),
@@ -142,9 +139,17 @@ impl LoadArguments {
             sources: self.source.clone(),
             server_process: self.server_pid,
             allow_host_changes: self.allow_host_changes,
-            ..default
-        }
+            ..LoadOptions::new(self.url.clone())
+        };
+        self.paced.apply(&mut options);
+        self.asked.apply(&mut options, self.paced.seed())?;
+        Ok(options)
     }
+}
+
+fn write_percentiles(report: &LoadReport, path: &PathBuf) -> Result<(), Failure> {
+    output_file::write(path, hgrm(report).as_bytes())
+        .map_err(|error| Failure::File { path: path.clone(), error })
 }
 
 /// The progress line, at most a few times a second.
@@ -155,9 +160,8 @@ struct Line {
 }
 
 impl Line {
-    fn new(arguments: &LoadArguments) -> Self {
-        let of =
-            arguments.options().connections.map_or_else(String::new, |all| format!(" of {all}"));
+    fn new(options: &LoadOptions) -> Self {
+        let of = options.connections.map_or_else(String::new, |all| format!(" of {all}"));
         Self { line: ProgressLine::new(), of, shown: None }
     }
 
@@ -185,16 +189,6 @@ impl Line {
             }
             _ => {}
         }
-    }
-}
-
-/// Starts a second: more than none, and fewer than a clock has ticks.
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 =
-        text.parse().map_err(|_| "not a number (expected connections per second)".to_owned())?;
-    match rate.is_finite() && rate > 0.0 && rate <= HIGHEST_RATE {
-        true => Ok(rate),
-        false => Err(format!("out of range (expected more than 0 and at most {HIGHEST_RATE})")),
     }
 }
 
@@ -257,17 +251,30 @@ impl From<Stack> for StackMode {
     }
 }
 
+const SHORT_EXAMPLES: &str = "\
+Examples:
+  ackwise load http://localhost:8080/
+      make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+      send 500 requests per second on kept connections for 30 s
+
+--help describes more options.";
+
 const EXAMPLES: &str = "\
 Examples:
   ackwise load http://localhost:8080/
       make 1000 connections, which the server closes
+  ackwise load http://localhost:8080/ --rate 500 --duration 30s --requests-per-connection unlimited
+      send 500 requests per second on kept connections for 30 s
+  ackwise load http://localhost:8080/form --data name=value --header 'Accept: text/html'
+      send a POST with content
+  ackwise load http://localhost:8080/large --workload surge --requests-per-connection 10 --json
+      request ranges of the sizes of SURGE's files, and print JSON
   sudo ackwise load http://localhost:8080/ --close swap --allow-host-changes
       move TIME-WAIT from the server to the client with an RST
-  ackwise load http://localhost:8080/ --rate 500 --duration 30s --json
-      start 500 connections per second for 30 s, and print JSON
 
 Exit codes:
-  0    every request got a response
+  0    every request got the expected response
   1    some requests failed or were not sent, some connections did not close, or ports ran out
   2    the load test could not run, or no request got a response
   130  interrupted by SIGINT (143 by SIGTERM); prints the results so far
@@ -276,4 +283,3 @@ docs/load.md explains what is measured and how.";
 
 const WIDE: usize = 100;
 const SHOW_INTERVAL: Duration = Duration::from_millis(250);
-const HIGHEST_RATE: f64 = 1e6;

@@ -43,6 +43,12 @@ fn text_of_numbers(report: &LoadReport, paragraph: &mut impl FnMut(&str, &'stati
         ),
         "  ",
     );
+    if !report.statuses.keys().all(|status| *status == 200) {
+        let statuses = report.statuses.iter();
+        let statuses: Vec<_> =
+            statuses.map(|(status, count)| format!("{status}: {}", grouped(*count))).collect();
+        paragraph(&format!("Statuses: {}", statuses.join(", ")), "  ");
+    }
     for failed in &report.failures {
         let (count, reason, first) = (grouped(failed.count), failed.reason, &failed.first);
         paragraph(&format!("  {count} {reason}: {first}"), "    ");
@@ -86,6 +92,7 @@ number could not be determined.
 
 1,200 requests on 1,200 connections to 10.0.0.1:80 in 2.00 s: 599 responses per
   second, 2 failed
+Statuses: 200: 1,197, 304: 1
   2 short-body: connection closed before the end of the body
 Latency in ms: mean 3.00, p50 2.00, p90 4.00, p99 5.00, p99.9 6.00, max 700
 Note: could not determine TIME-WAIT at the server
