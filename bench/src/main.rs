@@ -9,6 +9,7 @@ mod child;
 mod dice;
 mod explain;
 mod hostile;
+mod load;
 mod machine;
 mod page;
 mod peak;
@@ -164,6 +165,7 @@ fn list() {
     }
     println!("{:<10} {}", sim::NAME, sim::QUESTION);
     println!("{:<10} {}", explain::NAME, explain::QUESTION);
+    println!("{:<10} {}", load::NAME, load::QUESTION);
     println!("{:<10} {}", hostile::NAME, hostile::QUESTION);
     println!("{:<10} {}", agree::NAME, agree::QUESTION);
     println!("{:<10} {}", truth::NAME, truth::QUESTION);
@@ -178,6 +180,7 @@ fn run(name: &str, rounds: Option<NonZeroUsize>) -> anyhow::Result<ExitCode> {
     match name {
         sim::NAME => return sim::run(rounds),
         explain::NAME => return explain::run(rounds),
+        load::NAME => return load::run(rounds),
         _ => {}
     }
     let mut benchmark = all()

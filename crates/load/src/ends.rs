@@ -21,6 +21,7 @@ use ackwise_linux::{
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::socket_counter::Held;
 use crate::generator::is_port_in_use;
 
 /// The sockets of one end.
@@ -85,18 +86,29 @@ impl End {
             before.insert(socket.cookie);
         });
         looked.map_err(unreadable)?;
-        let query = query.in_states(&[State::TimeWait]);
+        let query = query.in_states(&[
+            State::TimeWait,
+            State::FinWait1,
+            State::FinWait2,
+            State::Closing,
+            State::LastAck,
+        ]);
         Ok(Self { table, query, remote, before, probe: None })
     }
 
-    /// Number of this run's connections in TIME-WAIT at this end.
-    pub(super) fn count(&mut self) -> Result<u64, String> {
+    /// This run's connections at this end.
+    pub(super) fn count(&mut self) -> Result<Held, String> {
         let Self { table, query, remote, before, probe } = self;
         *probe = None;
-        let mut held = 0;
+        let mut held = Held::default();
         let looked = table.each(*query, |socket| {
             let from_there = remote.is_none_or(|remote| socket.remote.ip() == remote);
-            held += u64::from(from_there && !before.contains(&socket.cookie));
+            if from_there && !before.contains(&socket.cookie) {
+                match socket.state {
+                    State::TimeWait => held.time_wait += 1,
+                    _ => held.closing += 1,
+                }
+            }
         });
         looked.map(|()| held).map_err(unreadable)
     }

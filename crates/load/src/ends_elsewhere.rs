@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::socket_counter::Held;
+
 /// Never constructed.
 pub(super) enum End {}
 
@@ -19,7 +21,7 @@ impl End {
         Err(NEEDS_LINUX.to_owned())
     }
 
-    pub(super) fn count(&mut self) -> Result<u64, String> {
+    pub(super) fn count(&mut self) -> Result<Held, String> {
         match *self {}
     }
 }

@@ -7,6 +7,7 @@
 //! | `options` | options, and their invalid combinations |
 //! | `requests` | what is asked for: pages in turn, or a published workload's files |
 //! | `run` | from a URL to a report: TCP stack, inspection of both ends, the run, its end |
+//! | `against` | two servers side by side, and ratios with intervals |
 //! | `clients` | a transport, and what only it can report about its connections |
 //! | `own_cost` | what the generator itself takes of the processors |
 //! | `progress` | progress reported to the caller during a run |
@@ -19,6 +20,7 @@
 //!
 //! Not here: listing the kernel's sockets (`ackwise-linux`).
 
+mod against;
 mod clients;
 #[cfg(target_os = "linux")]
 mod ends;
@@ -40,6 +42,9 @@ mod time_wait;
 #[cfg(target_os = "linux")]
 mod tun_transport;
 
+pub use against::{
+    Comparison, ComparisonDocument, Measure, Ratio, comparison_json, comparison_text, load_against,
+};
 pub use error::LoadError;
 pub use generator::{ContentCheck, Drain, Pattern};
 pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};

@@ -10,7 +10,7 @@ use ackwise_tcp::TimeWaitReason;
 use super::{
     HeldCount, Progress, Sample, TimeWait,
     clients::Clients,
-    socket_counter::{Counts, Ends, SocketCounter},
+    socket_counter::{Counts, Ends, Held, SocketCounter},
     time_wait::Series,
 };
 use crate::generator::{NextCall, Tally};
@@ -21,12 +21,14 @@ pub(super) struct Sampler {
     series: Series,
     began: Instant,
     last: Option<(HeldCount, HeldCount)>,
+    /// Whether connections were closing at the last count.
+    closing: bool,
 }
 
 impl Sampler {
     pub(super) fn new(ends: Ends) -> Self {
         let counter = SocketCounter::new(ends);
-        Self { counter, series: Series::new(), began: Instant::now(), last: None }
+        Self { counter, series: Series::new(), began: Instant::now(), last: None, closing: false }
     }
 
     /// Samples if one is due, and reports progress.
@@ -65,7 +67,8 @@ impl Sampler {
                 self.record(counts, transport);
             }
             // The first count may have been requested earlier: two equal ones are late enough.
-            if before.is_some() && before == self.last && !transport.is_closing() {
+            let is_stable = before.is_some() && before == self.last;
+            if is_stable && !self.closing && !transport.is_closing() {
                 return;
             }
         }
@@ -89,8 +92,11 @@ impl Sampler {
     }
 
     fn record<T: Clients>(&mut self, counts: Counts, transport: &mut T) {
-        let held =
-            |count: Result<u64, String>| count.map_or_else(HeldCount::Unknown, HeldCount::Known);
+        let closing = |count: &Result<Held, String>| count.as_ref().is_ok_and(|it| it.closing > 0);
+        self.closing = closing(&counts.server) || counts.clients.as_ref().is_some_and(closing);
+        let held = |count: Result<Held, String>| {
+            count.map_or_else(HeldCount::Unknown, |held| HeldCount::Known(held.time_wait))
+        };
         let server = held(counts.server);
         let client = match (counts.clients, transport.time_wait_reasons()) {
             (Some(count), _) => held(count),

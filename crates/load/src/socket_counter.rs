@@ -21,8 +21,16 @@ pub(super) struct Counts {
     /// When the count began.
     pub(super) at: Instant,
     pub(super) took: Duration,
-    pub(super) server: Result<u64, String>,
-    pub(super) clients: Option<Result<u64, String>>,
+    pub(super) server: Result<Held, String>,
+    pub(super) clients: Option<Result<Held, String>>,
+}
+
+/// Connections at one end.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Held {
+    pub(super) time_wait: u64,
+    /// Between the first FIN and the last ACK.
+    pub(super) closing: u64,
 }
 
 /// Requests counts from its thread, which ends when this is dropped.

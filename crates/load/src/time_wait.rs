@@ -97,7 +97,7 @@ impl Series {
 const FIRST_INTERVAL: Duration = Duration::from_millis(2);
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum share of time spent sampling, as a divisor (our choice).
-const COST_SHARE: u32 = 10;
+const COST_SHARE: u32 = 100;
 /// Maximum number of samples (our choice): four minutes at four per second.
 const SAMPLES_LIMIT: usize = 1024;
 

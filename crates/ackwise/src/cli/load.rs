@@ -5,12 +5,13 @@ mod paced;
 
 use std::{
     ops::ControlFlow,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use ackwise_load::{
-    CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode, load,
+    CloseMode, Drain, LoadOptions, LoadReport, Progress, Sample, SourceNet, StackMode,
+    comparison_json, comparison_text, load, load_against,
     report::{hgrm, json, text},
 };
 use ackwise_report::{Target, output_file};
@@ -88,6 +89,14 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     allow_host_changes: bool,
 
+    /// Also load this server, in turn with the first one, and compare them
+    ///
+    /// Ten rounds of each. The limits (--requests, --connections, --duration) are those of all rounds of
+    /// one server.
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "URL", conflicts_with = "hgrm")]
+    against: Option<Target>,
+
     /// Write the latencies to FILE as percentiles, in HdrHistogram's text format (.hgrm)
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "FILE")]
@@ -102,26 +111,41 @@ pub(crate) struct LoadArguments {
 pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
     let stop = Stop::on_signal()?;
     let options = arguments.options()?;
-    let report = {
-        let mut line = Line::new(&options);
-        load(&options, &mut |progress| {
-            line.show(&progress);
-            match stop.is_asked() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        })?
+    let mut line = Line::new(&options);
+    let mut watch = |progress: Progress| {
+        line.show(&progress);
+        match stop.is_asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     };
-    if let Some(path) = &arguments.hgrm {
-        write_percentiles(&report, path)?;
-    }
-    let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Bad };
-    let document = match arguments.json {
-        true => json(&report),
-        false => text(&report, output::columns().unwrap_or(WIDE)),
+    let (document, is_complete) = match &arguments.against {
+        None => alone(arguments, &load(&options, &mut watch)?)?,
+        Some(other) => {
+            let comparison = load_against(&options, other, &mut watch)?;
+            let document = match arguments.json {
+                true => comparison_json(&comparison),
+                false => comparison_text(&comparison, output::columns().unwrap_or(WIDE)),
+            };
+            (document, comparison.is_complete())
+        }
     };
+    drop(line);
+    let outcome = if is_complete { Outcome::Good } else { Outcome::Bad };
     let outcome = output::print(&document, outcome)?;
     stop.signal().map_or(Ok(outcome), |signal| Err(Failure::Interrupted { signal }))
+}
+
+/// The report of one server, and whether it is complete.
+fn alone(arguments: &LoadArguments, report: &LoadReport) -> Result<(String, bool), Failure> {
+    if let Some(path) = &arguments.hgrm {
+        write_percentiles(report, path)?;
+    }
+    let document = match arguments.json {
+        true => json(report),
+        false => text(report, output::columns().unwrap_or(WIDE)),
+    };
+    Ok((document, report.is_complete()))
 }
 
 impl LoadArguments {
@@ -147,9 +171,9 @@ impl LoadArguments {
     }
 }
 
-fn write_percentiles(report: &LoadReport, path: &PathBuf) -> Result<(), Failure> {
+fn write_percentiles(report: &LoadReport, path: &Path) -> Result<(), Failure> {
     output_file::write(path, hgrm(report).as_bytes())
-        .map_err(|error| Failure::File { path: path.clone(), error })
+        .map_err(|error| Failure::File { path: path.to_owned(), error })
 }
 
 /// The progress line, at most a few times a second.

@@ -23,7 +23,7 @@ use crate::{
     card::Stack,
     network::PORT,
     program::{Loaded, command, load, load_loopback},
-    with_network, with_nginx,
+    schema, with_network, with_nginx,
 };
 
 /// The server's end is elsewhere: unknown, and not 0; a process of the server tells where.
@@ -188,13 +188,35 @@ fn requests_beyond_a_server_s_limit_for_a_connection_are_made_on_others() {
     });
 }
 
+#[test]
+fn two_servers_are_loaded_in_turn_and_compared() {
+    with_nginx("two_servers_are_loaded_in_turn_and_compared", |network, _| {
+        let other = format!("http://127.0.0.1:{PORT}/6651");
+        let run = || {
+            let arguments = ["--against", &other, "--requests", "400"];
+            command("127.0.0.1", &arguments).output().unwrap()
+        };
+        let output = network.server.run(run).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let compared = schema::keeping_to("load-against", &output.stdout);
+        assert_eq!(
+            (&compared["a"]["requests"], &compared["b"]["requests"]),
+            (&400.into(), &400.into())
+        );
+        assert_eq!(compared["rounds"], 10);
+        let ratio = |end: &str| compared["ratios"]["p50_ms"][end].as_f64().unwrap();
+        assert!(ratio("lower") <= ratio("median") && ratio("median") <= ratio("upper"));
+        assert_eq!(compared["ratios"]["p50_ms"]["confidence"], 0.978_516);
+    });
+}
+
 /// With ports chosen at random, 8.5 % of these were lost.
 #[test]
 fn a_server_elsewhere_keeps_all_its_time_waits() {
     with_nginx("a_server_elsewhere_keeps_all_its_time_waits", |network, running| {
         let (client, _) = network.client(Stack::Kernel);
         let process = running.site().read("pid");
-        let connections = connections();
+        let connections = crate::connections();
         let number = connections.to_string();
         let arguments = ["--connections", &number, "--server-pid", process.trim()];
         let loaded = load(client, "10.0.0.1", &arguments);

@@ -19,7 +19,9 @@ use ackwise_http::{
 };
 use ring::digest::{self, SHA256};
 
-use super::{AfterWrite, Close, Drain, Failure, Plan, plan::Message};
+use super::{
+    AfterWrite, Close, Drain, Failure, Plan, known_response::KnownResponse, plan::Message,
+};
 
 /// The client's side of one connection.
 #[derive(Clone, Debug)]
@@ -206,6 +208,7 @@ impl ClientConnection {
         &mut self,
         mut bytes: &[u8],
         plan: &Plan,
+        known: &mut KnownResponse,
     ) -> Result<Option<Answer>, Failure> {
         match self.phase {
             Phase::Asking => {}
@@ -215,6 +218,16 @@ impl ClientConnection {
                 return Ok(None);
             }
         }
+        let (all, method) = (bytes, plan.method(self.message));
+        let is_between = self.parser.is_between_responses();
+        if is_between && let Some((status, content)) = known.recognise(method, bytes) {
+            self.parser.skip_response(bytes.len() as u64);
+            if let Some(hash) = &mut self.hash {
+                hash.0.update(content);
+            }
+            let content = content.len() as u64;
+            return Ok(Some(self.answered(status, content, Persistence::Persists, plan)));
+        }
         while let Some(event) = self.parser.advance(&mut bytes)? {
             match event {
                 ResponseEvent::Content(content) => {
@@ -223,7 +236,12 @@ impl ClientConnection {
                     }
                 }
                 ResponseEvent::End(_) if !bytes.is_empty() => return Err(Failure::Unasked),
-                ResponseEvent::End(response) => return Ok(Some(self.answered(&response, plan))),
+                ResponseEvent::End(response) => {
+                    if is_between {
+                        known.learn(method, all, &response);
+                    }
+                    return Ok(Some(self.parsed(&response, plan)));
+                }
                 _ => {}
             }
         }
@@ -240,23 +258,33 @@ impl ClientConnection {
             return Ok(None);
         }
         let response = self.parser.handle_close()?.ok_or(Failure::Closed)?;
-        let answer = self.answered(&response, plan);
+        let answer = self.parsed(&response, plan);
         self.phase = Phase::Over;
         Ok(Some(answer))
     }
 
-    fn answered(&mut self, response: &Response, plan: &Plan) -> Answer {
+    fn parsed(&mut self, response: &Response, plan: &Plan) -> Answer {
         let Response { head, content, .. } = response;
+        self.answered(head.status, *content, head.persistence, plan)
+    }
+
+    fn answered(
+        &mut self,
+        status: u16,
+        content: u64,
+        persistence: Persistence,
+        plan: &Plan,
+    ) -> Answer {
         self.side.answered += 1;
-        self.side.last = Some(head.persistence);
-        if head.persistence == Persistence::Persists && !self.is_last {
+        self.side.last = Some(persistence);
+        if persistence == Persistence::Persists && !self.is_last {
             self.phase = Phase::Idle;
         } else {
             self.cut_short = !self.is_last;
             self.phase = self.closing_phase(plan);
         }
         let hash = self.hash.take().map(Hasher::finish);
-        Answer { status: head.status, content: *content, hash }
+        Answer { status, content, hash }
     }
 
     fn closing_phase(&mut self, plan: &Plan) -> Phase {
@@ -303,13 +331,15 @@ mod tests {
     struct Driver {
         plan: Plan,
         connection: ClientConnection,
+        known: KnownResponse,
         left: u32,
     }
 
     impl Driver {
         fn new(close: Close, requests: u32) -> Self {
             let plan = Plan::new("h", "/", close).unwrap();
-            let mut driver = Self { plan, connection: ClientConnection::new(), left: requests };
+            let (connection, known) = (ClientConnection::new(), KnownResponse::default());
+            let mut driver = Self { plan, connection, known, left: requests };
             driver.ask_next();
             driver
         }
@@ -335,7 +365,7 @@ mod tests {
         }
 
         fn hears(&mut self, bytes: &[u8]) -> Result<Option<u16>, Failure> {
-            let answer = self.connection.handle_bytes(bytes, &self.plan);
+            let answer = self.connection.handle_bytes(bytes, &self.plan, &mut self.known);
             self.ask_next();
             answer.map(|answer| answer.map(|answer| answer.status))
         }
@@ -471,20 +501,20 @@ mod tests {
         ] {
             let mut client = Driver::new(close, 2);
             client.said();
-            client.connection.handle_bytes(KEPT, &client.plan).unwrap();
+            client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
             client.connection.finish(&client.plan);
             assert_eq!(client.said(), said(said_last, Step::Close), "{close:?}");
             assert!(!client.connection.was_cut_short());
         }
         let mut client = Driver::new(Close::Client, 2);
         client.said();
-        client.connection.handle_bytes(KEPT, &client.plan).unwrap();
+        client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
         assert_eq!(client.hears_the_end(), Ok(None));
         assert!(client.connection.was_cut_short(), "the server did not wait for the second");
         let mut client = Driver::new(Close::Client, 2);
         client.said();
-        client.connection.handle_bytes(KEPT, &client.plan).unwrap();
-        let unasked = client.connection.handle_bytes(b"x", &client.plan);
+        client.connection.handle_bytes(KEPT, &client.plan, &mut client.known).unwrap();
+        let unasked = client.connection.handle_bytes(b"x", &client.plan, &mut client.known);
         assert_eq!(unasked, Err(Failure::Unasked));
     }
 
@@ -495,10 +525,13 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1;x\r\nb\r\n0\r\n\r\n";
         // printf ab | sha256sum
         let expected = "fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603";
-        for response in [KEPT, chunked.as_bytes()] {
+        let mut known = KnownResponse::default();
+        // The second one is known.
+        for response in [KEPT, KEPT, chunked.as_bytes()] {
             let mut connection = ClientConnection::new();
             connection.ask(0, false, &plan);
-            let hash = connection.handle_bytes(response, &plan).unwrap().unwrap().hash.unwrap();
+            let answer = connection.handle_bytes(response, &plan, &mut known).unwrap().unwrap();
+            let hash = answer.hash.unwrap();
             let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(hex, expected);
         }

@@ -36,9 +36,20 @@ struct Stream {
     readable: bool,
     /// Bytes may be followed by an end or an error without another event.
     ending: bool,
+    /// Whether Nagle's algorithm is off.
+    nodelay: bool,
 }
 
 impl Stream {
+    /// Turns off Nagle's algorithm for a message that may take several segments. Smaller ones are never
+    /// held: each follows the response to the message before, which acknowledges it.
+    fn prepare(&mut self, bytes: usize) {
+        if bytes > SMALLEST_SEGMENT && !self.nodelay {
+            // If this fails, the connection is broken, and the write says so.
+            self.nodelay = SockRef::from(&self.socket).set_tcp_nodelay(true).is_ok();
+        }
+    }
+
     fn hear(&mut self, event: &Event) {
         self.ending |= event.is_read_closed() || event.is_write_closed() || event.is_error();
         self.readable |= event.is_readable() || self.ending;
@@ -97,7 +108,8 @@ impl Transport for KernelTransport {
         registry.register(&mut socket, Token(slot.0), interest).map_err(ConnectError::System)?;
         // On loopback, the handshake is over when `connect` returns.
         let writable = self.server.ip().is_loopback();
-        self.streams[slot.0] = Some(Stream { socket, writable, readable: false, ending: false });
+        let (readable, ending, nodelay) = (false, false, false);
+        self.streams[slot.0] = Some(Stream { socket, writable, readable, ending, nodelay });
         Ok(())
     }
 
@@ -108,6 +120,7 @@ impl Transport for KernelTransport {
         follows: AfterWrite,
     ) -> Result<usize, ConnectionError> {
         let stream = self.stream(slot)?;
+        stream.prepare(bytes.len());
         while stream.writable {
             match write(&mut stream.socket, bytes, follows) {
                 Ok(written) => {
@@ -203,7 +216,6 @@ fn write(stream: &mut TcpStream, bytes: &[u8], _follows: AfterWrite) -> io::Resu
 fn open(server: SocketAddr, start: Option<SocketAddr>) -> io::Result<Socket> {
     let domain = Domain::for_address(server);
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-    socket.set_tcp_nodelay(true)?;
     if let Some(start) = start {
         // Without SO_REUSEADDR, which would allow ports in the client's own TIME-WAIT.
         let bound = socket.bind(&start.into());
@@ -260,6 +272,8 @@ fn allow_descriptors(slots: usize) -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?)
 }
 
+/// RFC 9293, section 3.7.1: a peer that does not send its MSS takes segments of 536 bytes.
+const SMALLEST_SEGMENT: usize = 536;
 /// Larger than any slot's token.
 const TIMER: Token = Token(usize::MAX - 1);
 /// Number of events handled before the clock and the schedule are checked again (our choice).

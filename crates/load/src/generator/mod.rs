@@ -7,6 +7,7 @@
 //! | `arrivals` | when requests are due at a rate: at equal distances, or as a Poisson process; pure |
 //! | `plan` | the messages of the connections, encoded once |
 //! | `client_connection` | one connection's client, without I/O |
+//! | `known_response` | recognises a response whose head was parsed before; pure |
 //! | `content` | what the content of a response must be; pure |
 //! | `failure` | why a request has no response |
 //! | `transport` | the TCP that carries the connections: a small polled trait |
@@ -42,6 +43,7 @@ mod client_connection;
 mod content;
 mod failure;
 mod kernel;
+mod known_response;
 mod plan;
 mod run;
 mod schedule;

@@ -10,6 +10,7 @@ use super::{
     ConnectError, Failure, Plan, Read, Schedule, Slot, Tally, Transport,
     client_connection::{Answer, ClientConnection, Step},
     content::{Content, ContentCheck},
+    known_response::KnownResponse,
     schedule::{AfterAnswer, Next, Start},
 };
 
@@ -104,26 +105,28 @@ pub fn run<T: Transport>(
 ) -> Result<LoadResult, RunError> {
     let mut run = Run::new(transport, load);
     let mut ready = Vec::new();
-    let mut due = Some(run.now());
+    let mut now = run.now();
+    let mut due = Some(now);
     loop {
-        if due.is_some_and(|due| due <= run.now()) {
+        if due.is_some_and(|due| due <= now) {
             due = match watch(run.transport, &run.tally) {
                 NextCall::After(span) => Some(run.now() + span),
                 NextCall::Never => None,
                 NextCall::Stop => return Ok(run.stop(EndReason::Stopped)),
             };
         }
-        let wake = match run.start_due()? {
+        let wake = match run.start_due(now)? {
             Due::Ended(ended) if run.open == 0 || ended == EndReason::NothingAnswered => {
                 return Ok(run.stop(ended));
             }
-            Due::Ended(_) | Due::WhenOneEnds => run.now() + SWEEP_INTERVAL,
-            Due::At(at) => at.min(run.now() + SWEEP_INTERVAL),
+            Due::Ended(_) | Due::WhenOneEnds => now + SWEEP_INTERVAL,
+            Due::At(at) => at.min(now + SWEEP_INTERVAL),
         };
-        let wake = if ready.is_empty() { due.map_or(wake, |due| due.min(wake)) } else { run.now() };
+        let wake = if ready.is_empty() { due.map_or(wake, |due| due.min(wake)) } else { now };
         run.transport.poll(run.began + wake, &mut ready).map_err(RunError::Poll)?;
         run.serve_all(&mut ready);
-        run.sweep();
+        now = run.now();
+        run.sweep(now);
     }
 }
 
@@ -131,6 +134,7 @@ struct Run<'t, T> {
     transport: &'t mut T,
     load: Load,
     content: Content,
+    known: KnownResponse,
     /// Start on the transport's clock; every other time is relative to it.
     began: Duration,
     active: Vec<Option<Active>>,
@@ -185,6 +189,7 @@ impl<'t, T: Transport> Run<'t, T> {
             began: transport.now(),
             transport,
             content: Content::new(load.content, load.plan.len()),
+            known: KnownResponse::default(),
             load,
             active: std::iter::repeat_with(|| None).take(slots).collect(),
             free: (0..slots).rev().map(Slot).collect(),
@@ -204,17 +209,20 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     /// Starts the requests that are due.
-    fn start_due(&mut self) -> Result<Due, RunError> {
+    fn start_due(&mut self, mut now: Duration) -> Result<Due, RunError> {
         loop {
-            if self.is_hopeless() {
+            if self.is_hopeless(now) {
                 return Ok(Due::Ended(EndReason::NothingAnswered));
             }
             if self.without_port {
                 self.dismiss_idle();
                 return Ok(Due::Ended(EndReason::NoPort));
             }
-            match self.load.schedule.next(self.now()) {
-                Next::Start(start) => self.start(start)?,
+            match self.load.schedule.next(now) {
+                Next::Start(start) => {
+                    self.start(start)?;
+                    now = self.now();
+                }
                 Next::At(at) => return Ok(Due::At(at)),
                 Next::WhenOneEnds => return Ok(Due::WhenOneEnds),
                 Next::Over => {
@@ -323,7 +331,7 @@ impl<'t, T: Transport> Run<'t, T> {
     fn turn(&mut self, slot: Slot, active: &mut Active) -> Result<Turn, Failure> {
         for count in 0..READS_PER_EVENT {
             // A response that is there is read, however late; an endless one ends with its time.
-            if count > 1 && self.is_late(active) {
+            if count % READS_PER_LOOK == READS_PER_LOOK - 1 && self.is_late(active) {
                 return Err(Failure::TimedOut);
             }
             match active.connection.step(&self.load.plan) {
@@ -338,7 +346,8 @@ impl<'t, T: Transport> Run<'t, T> {
                         Read::ByteCount(bytes) => {
                             self.tally.count_bytes(bytes);
                             let bytes = &self.buffer[..bytes];
-                            active.connection.handle_bytes(bytes, &self.load.plan)?
+                            let known = &mut self.known;
+                            active.connection.handle_bytes(bytes, &self.load.plan, known)?
                         }
                     };
                     if let Some(answer) = answer {
@@ -453,8 +462,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     /// Aborts connections that have timed out.
-    fn sweep(&mut self) {
-        let now = self.now();
+    fn sweep(&mut self, now: Duration) {
         if now < self.swept + SWEEP_INTERVAL {
             return;
         }
@@ -471,10 +479,10 @@ impl<'t, T: Transport> Run<'t, T> {
 
     /// Whether the rest would fail, too: so many requests have failed since the last response, or
     /// since the start.
-    fn is_hopeless(&self) -> bool {
+    fn is_hopeless(&self, now: Duration) -> bool {
         let (last_response, in_vain) = self.tally.silence();
         let enough = 2 * self.active.len() as u64;
-        let silence = self.now().saturating_sub(last_response);
+        let silence = now.saturating_sub(last_response);
         if silence >= self.load.timeout.saturating_mul(HOPELESS_TIMEOUTS) {
             return in_vain >= enough;
         }
@@ -500,6 +508,8 @@ impl<'t, T: Transport> Run<'t, T> {
 
 /// Reads and writes of one connection per turn (our choice).
 const READS_PER_EVENT: usize = 64;
+/// Of these, after how many the clock is looked at (our choice): half a megabyte.
+const READS_PER_LOOK: usize = 8;
 /// Maximum size of one read in bytes (our choice).
 const READ_SIZE: usize = 64 * 1024;
 /// Interval of the timeout checks, and so the maximum error of a timeout (our choice).
