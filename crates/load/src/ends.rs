@@ -21,7 +21,7 @@ use ackwise_linux::{
 use ackwise_tcp::State;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::socket_counter::Held;
+use super::time_wait::Held;
 use crate::generator::is_port_in_use;
 
 /// The sockets of one end.

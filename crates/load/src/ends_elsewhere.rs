@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::socket_counter::Held;
+use super::time_wait::Held;
 
 /// Never constructed.
 pub(super) enum End {}

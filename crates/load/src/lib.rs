@@ -11,6 +11,7 @@
 //! | `clients` | a transport, and what only it can report about its connections |
 //! | `own_cost` | what the generator itself takes of the processors |
 //! | `progress` | progress reported to the caller during a run |
+//! | `tls_transport` | TLS over either of the transports |
 //! | `tun_transport` | Ackwise's TCP over TUN as the generator's transport |
 //! | `ends`, `socket_counter` | the socket tables at both ends, counted on a separate thread |
 //! | `time_wait`, `sampler` | TIME-WAIT at each end, during the run and afterwards |
@@ -39,6 +40,7 @@ mod run;
 mod sampler;
 mod socket_counter;
 mod time_wait;
+mod tls_transport;
 #[cfg(target_os = "linux")]
 mod tun_transport;
 
@@ -47,10 +49,9 @@ pub use against::{
 };
 pub use error::LoadError;
 pub use generator::{ContentCheck, Drain, Pattern};
-pub use options::{CloseMode, LoadOptions, SourceNet, StackMode};
+pub use options::{CloseMode, LoadOptions, SourceNet, StackMode, Workload};
 pub use own_cost::OwnCost;
 pub use progress::Progress;
 pub use report::{FailureCount, LoadReport};
-pub use requests::Workload;
 pub use run::load;
 pub use time_wait::{HeldCount, Sample, TimeWait};

@@ -4,15 +4,17 @@ use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     num::NonZeroU64,
+    path::PathBuf,
     str::FromStr,
     time::Duration,
 };
 
-use ackwise_http::Method;
+use ackwise_http::{Method, workload::Pages};
+use ackwise_link::Seed;
 use ackwise_report::Target;
 use ipnet::IpNet;
 
-use super::{LoadError, requests::Workload};
+use super::LoadError;
 use crate::generator::{Arrivals, Close, ContentCheck, Drain, Pace, Pattern, Schedule, Sources};
 
 /// Options of a run of the load generator.
@@ -62,8 +64,24 @@ pub struct LoadOptions {
     pub sources: Vec<SourceNet>,
     /// A process of the server, if it runs in another network namespace of this host.
     pub server_process: Option<u32>,
+    /// Whether any certificate is accepted.
+    pub insecure: bool,
+    /// PEM file of the certificates to trust; `None`: the system's.
+    pub ca_file: Option<PathBuf>,
     /// Whether the host may be changed so that Ackwise's TCP can reach the server.
     pub allow_host_changes: bool,
+}
+
+/// Pages of a published workload, whose files are requested one after the other.
+///
+/// A target with `{bytes}` in its path is requested with each file's size in that place. Otherwise, a
+/// range of that size is requested, from its beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// The pages.
+    pub pages: Pages,
+    /// Selects the pages.
+    pub seed: Seed,
 }
 
 /// Which end closes a connection first, and which end then holds TIME-WAIT.
@@ -141,6 +159,8 @@ impl LoadOptions {
             stack: None,
             sources: Vec::new(),
             server_process: None,
+            insecure: false,
+            ca_file: None,
             allow_host_changes: false,
         }
     }
@@ -156,6 +176,9 @@ impl LoadOptions {
             return refuse(
                 "cannot use --drain: it applies after a CLIENT_CLOSE (expected --close client-close)",
             );
+        }
+        if !self.target.is_secure() && (self.insecure || self.ca_file.is_some()) {
+            return refuse("cannot use --insecure or --ca-file without TLS (expected https://)");
         }
         match (self.stack, self.close) {
             (Some(StackMode::Kernel), CloseMode::Swap) => {
@@ -374,10 +397,7 @@ mod tests {
             (LoadOptions { connections: Some(9), ..unlimited.clone() }, Some("--requests")),
             (LoadOptions { requests: Some(9), ..options() }, Some("one of them")),
             (LoadOptions { warm_up: Duration::from_secs(1), ..options() }, Some("--duration")),
-            (
-                LoadOptions { arrivals: Pattern::Poisson(ackwise_link::Seed(1)), ..options() },
-                Some("--rate"),
-            ),
+            (LoadOptions { arrivals: Pattern::Poisson(Seed(1)), ..options() }, Some("--rate")),
         ] {
             let refused = given.schedule().err().map(|error| error.to_string());
             match complaint {

@@ -1,22 +1,9 @@
 //! What a run asks for: the pages of a list in turn, or the files of a published workload.
 
-use ackwise_http::{Method, workload::Pages};
-use ackwise_link::Seed;
+use ackwise_http::Method;
 
-use super::{LoadError, LoadOptions};
-use crate::generator::{Ask, Plan};
-
-/// Pages of a published workload, whose files are requested one after the other.
-///
-/// A target with `{bytes}` in its path is requested with each file's size in that place. Otherwise, a
-/// range of that size is requested, from its beginning.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Workload {
-    /// The pages.
-    pub pages: Pages,
-    /// Selects the pages.
-    pub seed: Seed,
-}
+use super::{LoadError, LoadOptions, Workload};
+use crate::generator::{Ask, ContentCheck, Plan};
 
 /// The messages of all connections.
 ///
@@ -43,7 +30,7 @@ pub(super) fn plan(options: &LoadOptions) -> Result<Plan, LoadError> {
     };
     let plan = Plan::of(&asks, &authority, options.close())?;
     Ok(match options.check {
-        crate::generator::ContentCheck::Any => plan,
+        ContentCheck::Any => plan,
         _ => plan.hashed(),
     })
 }
@@ -96,6 +83,9 @@ const PLACE: &str = "{bytes}";
 
 #[cfg(test)]
 mod tests {
+    use ackwise_http::workload::Pages;
+    use ackwise_link::Seed;
+
     use super::*;
 
     fn options(url: &str) -> LoadOptions {

@@ -10,8 +10,8 @@ use ackwise_tcp::TimeWaitReason;
 use super::{
     HeldCount, Progress, Sample, TimeWait,
     clients::Clients,
-    socket_counter::{Counts, Ends, Held, SocketCounter},
-    time_wait::Series,
+    socket_counter::{Counts, Ends, SocketCounter},
+    time_wait::{Held, Series},
 };
 use crate::generator::{NextCall, Tally};
 

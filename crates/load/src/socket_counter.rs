@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::ends::End;
+use super::{ends::End, time_wait::Held};
 
 /// The ends in the kernel's tables, or why one cannot be inspected.
 pub(super) struct Ends {
@@ -23,14 +23,6 @@ pub(super) struct Counts {
     pub(super) took: Duration,
     pub(super) server: Result<Held, String>,
     pub(super) clients: Option<Result<Held, String>>,
-}
-
-/// Connections at one end.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Held {
-    pub(super) time_wait: u64,
-    /// Between the first FIN and the last ACK.
-    pub(super) closing: u64,
 }
 
 /// Requests counts from its thread, which ends when this is dropped.

@@ -4,6 +4,14 @@ use std::time::Duration;
 
 use ackwise_tcp::TimeWaitReason;
 
+/// Connections at one end.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Held {
+    pub(super) time_wait: u64,
+    /// Between the first FIN and the last ACK.
+    pub(super) closing: u64,
+}
+
 /// Number of this run's connections in TIME-WAIT at one end.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeldCount {

@@ -40,7 +40,7 @@ use super::{
 #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct LoadArguments {
     // Not a comment for rustdoc, which would take the brackets for links.
-    #[arg(help = "Request this page: http://HOST[:PORT][/PATH]")]
+    #[arg(help = "Request this page: http://HOST[:PORT][/PATH] or https://…")]
     url: Target,
 
     #[command(flatten)]
@@ -80,6 +80,16 @@ pub(crate) struct LoadArguments {
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "PID", value_parser = whole(1_u32..))]
     server_pid: Option<u32>,
+
+    /// Accept any certificate of an https server
+    #[arg(hide_short_help = true)]
+    #[arg(long, conflicts_with = "ca_file")]
+    insecure: bool,
+
+    /// Trust the certificates in this PEM file instead of the system's
+    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
 
     /// Allow changes to this host's packet filter and IP forwarding
     ///
@@ -162,6 +172,8 @@ impl LoadArguments {
             stack: self.stack.map(Into::into),
             sources: self.source.clone(),
             server_process: self.server_pid,
+            insecure: self.insecure,
+            ca_file: self.ca_file.clone(),
             allow_host_changes: self.allow_host_changes,
             ..LoadOptions::new(self.url.clone())
         };

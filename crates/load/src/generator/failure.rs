@@ -51,6 +51,7 @@ impl Failure {
             Self::Connection(ConnectionError::Reset) => "reset",
             Self::Connection(ConnectionError::TimedOut) | Self::TimedOut => "timed-out",
             Self::Connection(ConnectionError::Unreachable) => "unreachable",
+            Self::Connection(ConnectionError::Tls) => "tls",
             Self::Connection(ConnectionError::System(_)) => "system",
             Self::Closed => "closed",
             Self::ShortBody(_) => "short-body",
