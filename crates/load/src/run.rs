@@ -138,7 +138,7 @@ impl Run<'_> {
         if loaded.ended != EndReason::Stopped && loaded.tally.answered() == 0 {
             check_answered(server, &loaded)?;
         }
-        sampler.settle(&mut transport);
+        sampler.settle(&mut transport, loaded.tally.connections());
         let lost = transport.packets_lost();
         let ignores_resets = is_here.then(|| ignores_resets(options.server_process)).flatten();
         let time_wait = sampler.finish(&mut transport, ignores_resets);

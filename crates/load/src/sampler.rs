@@ -27,8 +27,15 @@ pub(super) struct Sampler {
 
 impl Sampler {
     pub(super) fn new(ends: Ends) -> Self {
+        let cost = ends.cost();
         let counter = SocketCounter::new(ends);
-        Self { counter, series: Series::new(), began: Instant::now(), last: None, closing: false }
+        Self {
+            counter,
+            series: Series::new(cost),
+            began: Instant::now(),
+            last: None,
+            closing: false,
+        }
     }
 
     /// Samples if one is due, and reports progress.
@@ -56,9 +63,9 @@ impl Sampler {
         }
     }
 
-    /// Lets the last FINs and RSTs arrive: until the counts are stable, or [`SETTLE_LIMIT`] has
-    /// passed.
-    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T) {
+    /// Lets the last FINs and RSTs arrive: until each of the run's `connections` is in TIME-WAIT, or the
+    /// counts are stable, or [`SETTLE_LIMIT`] has passed.
+    pub(super) fn settle<T: Clients>(&mut self, transport: &mut T, connections: u64) {
         let deadline = Instant::now() + SETTLE_LIMIT;
         while Instant::now() < deadline {
             let before = self.last.take();
@@ -67,11 +74,18 @@ impl Sampler {
                 self.record(counts, transport);
             }
             // The first count may have been requested earlier: two equal ones are late enough.
-            let is_stable = before.is_some() && before == self.last;
+            let is_stable =
+                self.held() == Some(connections) || (before.is_some() && before == self.last);
             if is_stable && !self.closing && !transport.is_closing() {
                 return;
             }
         }
+    }
+
+    /// Connections in TIME-WAIT at either end; `None` if one is unknown.
+    fn held(&self) -> Option<u64> {
+        let (server, client) = self.last.as_ref()?;
+        Some(server.known()? + client.known()?)
     }
 
     pub(super) fn finish<T: Clients>(

@@ -70,6 +70,12 @@ impl SocketCounter {
 }
 
 impl Ends {
+    /// About how long a count takes.
+    pub(super) fn cost(&self) -> Duration {
+        let cost = |end: &Result<End, String>| end.as_ref().map_or(Duration::ZERO, End::cost);
+        cost(&self.server) + self.clients.as_ref().map_or(Duration::ZERO, cost)
+    }
+
     fn count(&mut self) -> Counts {
         let at = Instant::now();
         let count = |end: &mut Result<End, String>| match end {

@@ -1,6 +1,7 @@
 //! `ackwise load URL`: arguments in, a report and an exit code out.
 
 mod asked;
+mod causes;
 mod paced;
 
 use std::{
@@ -18,6 +19,7 @@ use ackwise_report::{Target, output_file};
 use clap::{Args, ValueEnum};
 
 use asked::Asked;
+use causes::Capture;
 use paced::Paced;
 
 use super::{
@@ -107,6 +109,14 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "URL", conflicts_with = "hgrm")]
     against: Option<Target>,
 
+    /// Capture the packets of the run and report what the requests waited for, as `ackwise explain` does
+    ///
+    /// Captures what goes to and from the server's port on all interfaces, for at most 10 minutes. Needs
+    /// Linux and root or CAP_NET_RAW, and takes processor time.
+    #[arg(hide_short_help = true)]
+    #[arg(long, conflicts_with = "against")]
+    explain: bool,
+
     /// Write the latencies to FILE as percentiles, in HdrHistogram's text format (.hgrm)
     #[arg(hide_short_help = true)]
     #[arg(long, value_name = "FILE")]
@@ -130,7 +140,12 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Outcome, Failure> {
         }
     };
     let (document, is_complete) = match &arguments.against {
-        None => alone(arguments, &load(&options, &mut watch)?)?,
+        None => {
+            let capture = arguments.explain.then(|| Capture::begin(&options.target)).transpose()?;
+            let mut report = load(&options, &mut watch)?;
+            report.causes = capture.map(Capture::end);
+            alone(arguments, &report)?
+        }
         Some(other) => {
             let comparison = load_against(&options, other, &mut watch)?;
             let document = match arguments.json {

@@ -188,6 +188,25 @@ fn requests_beyond_a_server_s_limit_for_a_connection_are_made_on_others() {
     });
 }
 
+/// A server that writes head and content apart, with Nagle's algorithm, waits for delayed ACKs.
+#[test]
+fn what_the_requests_waited_for_is_explained() {
+    with_network("what_the_requests_waited_for_is_explained", |network| {
+        let bind = SocketAddr::from(([0, 0, 0, 0], PORT));
+        let config = Config { bind, ..Config::loopback(Behaviour::PAPER_1996) };
+        let _server = network.server.run(|| Server::start(config))?.unwrap();
+        let (client, _) = network.client(Stack::Kernel);
+        let arguments = ["--connections", "20", "--requests-per-connection", "5", "--explain"];
+        let loaded = load(client, "10.0.0.1", &arguments);
+        assert_eq!(loaded.number("/causes/exchanges"), 100, "{loaded}");
+        let causes = loaded.value("/causes/list").as_array().unwrap();
+        let stall = causes.iter().find(|it| it["cause"] == "nagle-delayed-ack").unwrap();
+        assert_eq!(stall["party"], "server", "{loaded}");
+        assert!(stall["remedy"].as_str().unwrap().contains("TCP_NODELAY"), "{loaded}");
+        Ok(())
+    });
+}
+
 #[test]
 fn two_servers_are_loaded_in_turn_and_compared() {
     with_nginx("two_servers_are_loaded_in_turn_and_compared", |network, _| {

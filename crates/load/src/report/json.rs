@@ -52,6 +52,13 @@ pub fn json(report: &LoadReport) -> String {
             waited_for_cpu_s: report.own_cost.map(|cost| seconds(cost.waiting)),
             late_ms: millis(report.own_lateness),
         },
+        causes: report.causes.as_ref().map(|causes| Causes {
+            exchanges: causes.exchanges,
+            packets: causes.packets,
+            dropped: causes.dropped,
+            time_s: seconds(causes.time),
+            list: causes.list.iter().map(CauseTime::from).collect(),
+        }),
         time_wait: TimeWait {
             server: report.time_wait.server.known(),
             client: report.time_wait.client.known(),
@@ -115,6 +122,9 @@ pub struct Document<'a> {
     latency_ms: Option<Latency>,
     /// What the generator itself took.
     generator: Generator,
+    /// With `--explain`: what the captured exchanges waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    causes: Option<Causes<'a>>,
     /// Connections in TIME-WAIT.
     time_wait: TimeWait<'a>,
     /// What limits these results, and what to do about it.
@@ -156,6 +166,52 @@ struct Generator {
     waited_for_cpu_s: Option<f64>,
     /// Most that a request started late although a connection was free.
     late_ms: f64,
+}
+
+/// Time of the captured exchanges by cause.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Causes<'a> {
+    /// Captured exchanges.
+    exchanges: usize,
+    /// Captured packets.
+    packets: u64,
+    /// Packets that the capture missed.
+    dropped: u64,
+    /// Duration of the exchanges together.
+    time_s: f64,
+    /// Largest first.
+    list: Vec<CauseTime<'a>>,
+}
+
+/// Time of one cause.
+#[derive(Debug, JsonSchema, Serialize)]
+struct CauseTime<'a> {
+    /// Its name, as in `ackwise explain`.
+    cause: &'a str,
+    /// The end that can change it; null if none can.
+    party: Option<&'a str>,
+    /// Sum over all exchanges.
+    time_s: f64,
+    /// Exchanges with this cause.
+    exchanges: usize,
+    /// high, medium or low.
+    confidence: &'a str,
+    /// What removes it.
+    remedy: Option<&'a str>,
+}
+
+impl<'a> From<&'a super::CauseTime> for CauseTime<'a> {
+    fn from(cause: &'a super::CauseTime) -> Self {
+        let super::CauseTime { cause, party, time, exchanges, confidence, remedy } = cause;
+        Self {
+            cause,
+            party: *party,
+            time_s: seconds(*time),
+            exchanges: *exchanges,
+            confidence,
+            remedy: remedy.as_deref(),
+        }
+    }
 }
 
 /// Connections of this run in TIME-WAIT at its end.
@@ -234,6 +290,7 @@ mod tests {
         assert_eq!(left, [Some(3), Some(2), Some(1)]);
         assert_eq!(document["latency_ms"]["p999"], 6.0);
         assert_eq!(document["rate_per_s"], 599.0);
+        assert_eq!(document["causes"]["list"][0]["time_s"], 3.0);
         assert_eq!(document["statuses"], json!({ "200": 1197, "304": 1 }));
         assert_eq!(document["generator"]["waited_for_cpu_s"], 0.02);
     }

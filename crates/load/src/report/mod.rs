@@ -1,5 +1,6 @@
 //! The result of a run, as text and as JSON.
 
+mod causes;
 mod hgrm;
 mod json;
 mod notes;
@@ -16,6 +17,7 @@ use super::{
 };
 use crate::generator::{Drain, EndReason, Failure, LoadResult, Quantiles, Tally, WarmUp};
 
+pub use causes::{CauseTime, Causes};
 pub use hgrm::hgrm;
 pub use json::{Document, json};
 pub use text::text;
@@ -80,6 +82,8 @@ pub struct LoadReport {
     pub own_cost: Option<OwnCost>,
     /// Maximum delay of a start although a connection was free.
     pub own_lateness: Duration,
+    /// What the requests waited for, if their packets were captured.
+    pub causes: Option<Causes>,
     broken: u64,
     lost: u64,
 }
@@ -139,6 +143,7 @@ impl LoadReport {
             unfinished: tally.unfinished(),
             own_cost,
             own_lateness: tally.own_lateness(),
+            causes: None,
             broken: broken(tally),
             lost,
         };
@@ -242,6 +247,20 @@ mod sample {
             unfinished: 1,
             own_cost: Some(OwnCost { cpu: ms(500), waiting: ms(20), wall: ms(2000) }),
             own_lateness: ms(1),
+            causes: Some(Causes {
+                exchanges: 1190,
+                packets: 12_000,
+                dropped: 3,
+                time: ms(4000),
+                list: vec![CauseTime {
+                    cause: "nagle-delayed-ack",
+                    party: Some("server"),
+                    time: ms(3000),
+                    exchanges: 75,
+                    confidence: "high",
+                    remedy: Some("set TCP_NODELAY".to_owned()),
+                }],
+            }),
             broken: 2,
             lost: 0,
         }
