@@ -207,7 +207,8 @@ fn write_percentiles(report: &LoadReport, path: &Path) -> Result<(), Failure> {
 struct Line {
     line: ProgressLine,
     of: String,
-    shown: Option<Instant>,
+    /// When, and how many responses there were.
+    shown: Option<(Instant, u64)>,
 }
 
 impl Line {
@@ -223,15 +224,22 @@ impl Line {
             }
             Progress::Ready => privileges::give_up(),
             Progress::Loading { connections, answered, failed, held } => {
-                if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_INTERVAL) {
+                let since = self.shown.map_or(Duration::ZERO, |(shown, _)| shown.elapsed());
+                if self.shown.is_some() && since < SHOW_INTERVAL {
                     return;
                 }
-                self.shown = Some(Instant::now());
+                let rate = self.shown.map_or_else(String::new, |(_, before)| {
+                    // Another run may have begun (--against).
+                    let answered = answered.saturating_sub(before);
+                    let rate = Duration::from_secs(answered).div_duration_f64(since);
+                    format!(" ({rate:.0} per second)")
+                });
+                self.shown = Some((Instant::now(), *answered));
                 let Sample { server, client, .. } = held;
                 let number =
                     |held: &Option<u64>| held.map_or("?".to_owned(), |held| held.to_string());
                 self.line.show(&format!(
-                    "{connections}{} connections, {answered} responses, {failed} failed, in TIME-WAIT: \
+                    "{connections}{} connections, {answered} responses{rate}, {failed} failed, in TIME-WAIT: \
                      server {}, client {}",
                     self.of,
                     number(server),
