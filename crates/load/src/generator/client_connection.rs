@@ -20,7 +20,9 @@ use ackwise_http::{
 use ring::digest::{self, SHA256};
 
 use super::{
-    AfterWrite, Close, Drain, Failure, Plan, known_response::KnownResponse, plan::Message,
+    AfterWrite, Close, Drain, Failure, Plan,
+    known_response::{KnownResponse, Recognised},
+    plan::Message,
 };
 
 /// The client's side of one connection.
@@ -220,13 +222,13 @@ impl ClientConnection {
         }
         let (all, method) = (bytes, plan.method(self.message));
         let is_between = self.parser.is_between_responses();
-        if is_between && let Some((status, content)) = known.recognise(method, bytes) {
+        if is_between && let Some(response) = known.recognise(method, bytes) {
             self.parser.skip_response(bytes.len() as u64);
             if let Some(hash) = &mut self.hash {
-                hash.0.update(content);
+                hash.0.update(response.content);
             }
-            let content = content.len() as u64;
-            return Ok(Some(self.answered(status, content, Persistence::Persists, plan)));
+            let Recognised { status, content, persistence } = response;
+            return Ok(Some(self.answered(status, content.len() as u64, persistence, plan)));
         }
         while let Some(event) = self.parser.advance(&mut bytes)? {
             match event {

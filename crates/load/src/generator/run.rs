@@ -220,7 +220,7 @@ impl<'t, T: Transport> Run<'t, T> {
             }
             match self.load.schedule.next(now) {
                 Next::Start(start) => {
-                    self.start(start)?;
+                    self.start(start, now)?;
                     now = self.now();
                 }
                 Next::At(at) => return Ok(Due::At(at)),
@@ -234,8 +234,7 @@ impl<'t, T: Transport> Run<'t, T> {
     }
 
     /// Starts a request on an idle connection, or on a new one.
-    fn start(&mut self, start: Start) -> Result<(), RunError> {
-        let now = self.now();
+    fn start(&mut self, start: Start, now: Duration) -> Result<(), RunError> {
         self.tally.count_start(now, start.due, start.free_since);
         if let Some(slot) = self.idle.pop_front() {
             let mut active = self.active[slot.0].take().expect("an idle connection is open");
@@ -491,14 +490,15 @@ impl<'t, T: Transport> Run<'t, T> {
 
     fn stop(mut self, ended: EndReason) -> LoadResult {
         for at in 0..self.active.len() {
-            if let Some(active) = self.active[at].take() {
-                match active.connection.is_idle() {
-                    true => self.tally.count_dismissed(),
-                    false => self.tally.count_unfinished(),
-                }
+            let Some(active) = self.active[at].take() else { continue };
+            if active.connection.is_idle() {
+                self.tally.count_dismissed();
+                self.transport.close(Slot(at));
+            } else {
+                self.tally.count_unfinished();
                 self.transport.abort(Slot(at));
-                self.last_end = self.now();
             }
+            self.last_end = self.now();
         }
         let missed = if ended == EndReason::AsPlanned { self.load.schedule.missed() } else { 0 };
         let elapsed = self.last_end.saturating_sub(self.load.warm_up);

@@ -380,3 +380,17 @@ fn a_server_that_falls_silent_does_not_hold_up_the_run() {
     assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::NothingAnswered, 10));
     assert!(loaded.elapsed < ms(5000), "{:?}", loaded.elapsed);
 }
+
+#[test]
+fn a_run_that_is_stopped_closes_its_idle_connections_without_a_reset() {
+    let pace = Pace::Open(Arrivals::constant(10.0));
+    let schedule = Schedule::new(pace, 4).per_connection(u64::MAX);
+    let mut fake = Fake::new(|_| Does::Keeps(u32::MAX, ms(0), ms(0)));
+    let watch = |fake: &mut Fake, _: &Tally| match fake.now() < ms(250) {
+        true => NextCall::After(ms(1)),
+        false => NextCall::Stop,
+    };
+    let loaded = run(&mut fake, load(schedule), watch).unwrap();
+    assert_eq!((loaded.ended, loaded.tally.answered()), (EndReason::Stopped, 3));
+    assert_eq!((loaded.tally.dismissed(), loaded.tally.unfinished(), fake.aborted), (1, 0, 0));
+}
